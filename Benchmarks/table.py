@@ -1,6 +1,6 @@
-"""Makes the table of figures from a file that scripts/bench wrote: table.py [PAGE] FILE.
+"""Creates the table of figures from a file written by scripts/bench: table.py [PAGE] FILE.
 
-With a page the table replaces what is between the page's two marks.
+If a page is given, the table replaces the text between the page's two marks.
 """
 
 import datetime
@@ -15,7 +15,7 @@ MARKS = "<!-- figures -->", "<!-- /figures -->"
 
 
 def figure(value: float) -> str:
-    """Three digits that count; thousands apart."""
+    """Formats a number with three significant digits and thousands separators."""
     if 0 < value < 0.0005:
         return "<0.001"
     if value == 0 or abs(value) >= 1000:
@@ -27,7 +27,7 @@ def figure(value: float) -> str:
 
 
 def cell(contender: dict, label: str, counts: list[str]) -> str:
-    """The label with the median in the place of its %, and the counts; an obstacle has no unit."""
+    """Returns the label with the median in place of its %, and the counts. An obstacle has no unit."""
     if "obstacle" in contender:
         return label.partition("%")[0] + f"cannot run here: {contender['obstacle']}"
     values = contender.get("beside", {})
@@ -37,7 +37,7 @@ def cell(contender: dict, label: str, counts: list[str]) -> str:
 
 
 def ratio(benchmark: dict, ours: dict, peer: dict) -> tuple[str, str]:
-    """The ratio with its least and most, and what became of the aim."""
+    """Returns the ratio with its minimum and maximum, and whether the aim was met."""
     if "obstacle" in peer or "obstacle" in ours:
         return "-", ""
     ratios = [a / b for a, b in zip(ours["values"], peer["values"]) if b]
@@ -53,12 +53,12 @@ def ratio(benchmark: dict, ours: dict, peer: dict) -> tuple[str, str]:
 
 
 def brief(name: str) -> str:
-    """What stands before the first comma or colon says who it is."""
+    """Returns the part of a name before the first comma or colon, which identifies the contender."""
     return re.split("[,:] ", name)[0]
 
 
 def row(benchmark: dict) -> str:
-    """A row for a benchmark, with a line in it for each peer."""
+    """Returns the table row of a benchmark, which has one line for each peer."""
     ours, *peers = benchmark["contenders"]
     counts = list(dict.fromkeys(
         name for contender in [ours] + peers for name in contender.get("beside", {})))
@@ -88,7 +88,7 @@ def table(path: str) -> str:
 
 
 def warn_of_strangers(path: str) -> None:
-    """Says when the figures are not of a commit that this one came from."""
+    """Warns if the commit of the figures is not an ancestor of the current commit."""
     with open(path, encoding="utf-8") as file:
         commit = json.loads(file.readline())["commit"]
     known = subprocess.run(

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// A repeating workload of a machine, which determines the cost of one input.
+/// A repeatable workload that measures how much one input costs a machine.
 public enum EngineScenario: String, Sendable, CaseIterable {
   /// A connected link receives a byte.
   case heard
@@ -15,7 +15,7 @@ public enum EngineScenario: String, Sendable, CaseIterable {
   case knownPage
   /// A page of 10 messages is decoded from JSON.
   case readPage
-  /// The same page is encoded.
+  /// The same page is encoded as JSON.
   case writePage
 
   /// Plays the scenario `count` times, and returns the number of inputs and ticks.

@@ -6,7 +6,7 @@ import HoldfastEngineBench
   import Darwin
 #endif
 
-/// A program that only plays a scenario, so that an instruction counter can measure it.
+/// A program that only runs a scenario, so that an instruction counter can measure it.
 ///
 /// `EngineLoop SCENARIO COUNT` prints the number of inputs.
 @main

@@ -1,11 +1,11 @@
 public import LinkCore
 
-/// A fleet of clients that all follow the same rule.
+/// A fleet of clients that all follow the same retry rule.
 public enum Herd: Sendable {
   case policy(LinkPolicy)
   case naive(Naive)
 
-  /// The name of the herd in tables.
+  /// The name of the herd, for tables.
   public var name: String {
     switch self {
     case .policy(let policy): policy.name
@@ -23,11 +23,11 @@ public enum Herd: Sendable {
     return "\(policy.name) waits for its operating system; a herd needs a policy that retries"
   }
 
-  /// Simulates the outage; the same plan gives the same result.
+  /// Simulates the outage. The same plan produces the same result.
   public func play(_ plan: HerdPlan) -> HerdResult {
     switch self {
     case .policy(let policy):
-      // Longer than any link needs to count as recovered.
+      // This is longer than any link needs to become stable.
       let age = max(.seconds(60), policy.retry.stability.after + .seconds(1))
       return HerdRun(plan, name: name, age: age) { LinkedClient(policy, seed: $0) }.result
     case .naive(let naive):
@@ -54,14 +54,16 @@ private struct HerdRun<Client: HerdClient> {
     for index in 0..<plan.clients {
       var member = HerdMember(make(seeds.next()), seed: seeds.next())
       member.warmUp(for: age, &door, &counts)
-      // While the server is away, clients do not affect each other, so each is simulated alone.
+      // While the server is away, the clients do not affect each other, so each client is simulated
+      // alone.
       while member.next < door.back { member.step(index: index, &door, &counts) }
       members.append(member)
     }
     playTogether()
   }
 
-  /// Simulates all clients in order of time after the server's return, whose capacity they share.
+  /// Simulates all clients in chronological order after the server's return, since they share its
+  /// capacity.
   private mutating func playTogether() {
     let end = door.back.advanced(by: HerdPlan.watch)
     var calendar = HerdCalendar(from: door.back, until: end)
@@ -75,7 +77,7 @@ private struct HerdRun<Client: HerdClient> {
       }
       calendar.removeFirst()
       let index = Int(first.index)
-      // An entry is outdated if its time is no longer the next one of its client.
+      // An entry is outdated if its time is no longer the time of its client's next event.
       guard members[index].next == first.at else { continue }
       members[index].step(index: index, &door, &counts)
       calendar.add(.init(at: members[index].next, index: first.index))

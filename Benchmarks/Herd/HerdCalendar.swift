@@ -2,7 +2,7 @@ import LinkCore
 
 /// A queue of clients by time: a heap for the current tenth of a second, and lists for later ones.
 ///
-/// Of a million clients only a few are due at any moment, so the heap stays small.
+/// Of a million clients, only a few are due at any moment. The heap therefore stays small.
 struct HerdCalendar: Sendable {
   struct Entry: Sendable, Comparable {
     var at: Instant
@@ -37,7 +37,7 @@ struct HerdCalendar: Sendable {
     }
   }
 
-  /// Returns the earliest entry, or `nil` if none is left.
+  /// Returns the earliest entry, or `nil` if the queue is empty.
   mutating func first() -> Entry? {
     while heap.isEmpty {
       guard present + 1 < later.count else { return nil }
@@ -60,7 +60,7 @@ struct HerdCalendar: Sendable {
     }
   }
 
-  /// Removes the earliest entry; `first` must have returned one.
+  /// Removes the earliest entry. The previous call of `first` must have returned it.
   mutating func removeFirst() {
     let last = heap.removeLast()
     guard !heap.isEmpty else { return }

@@ -3,14 +3,13 @@ import LinkCore
 /// An SVG chart of several fleets: attempts per second above, connected clients below.
 ///
 /// The document contains no script. It has a title and a description for screen readers,
-/// distinguishes lines by dashes as well as by color, and follows the reader's light or dark
-/// scheme.
+/// distinguishes lines by dashes as well as by color, and adapts to a light or dark color scheme.
 public struct HerdChart: Sendable {
   private let results: [HerdResult]
   private let panels: [Panel]
   private let top: Int
 
-  /// A time interval and its position in the chart.
+  /// A time interval and its location in the chart.
   struct Panel: Sendable {
     var seconds: Range<Int>
     var left: Double
@@ -23,7 +22,7 @@ public struct HerdChart: Sendable {
 
   /// Creates a chart.
   ///
-  /// - Parameter results: The results of one plan; the first one is drawn thickest.
+  /// - Parameter results: Results of the same plan. The line of the first result is the thickest.
   public init(_ results: [HerdResult]) {
     self.results = results
     panels = Self.panels(results)
@@ -38,7 +37,8 @@ public struct HerdChart: Sendable {
   private static let upper = 96.0...356.0
   private static let lower = 416.0...576.0
 
-  /// Returns one panel, or two: the first half minute and the time after the server's return.
+  /// Returns one panel, or two panels: the first half minute, and the time after the server's
+  /// return.
   private static func panels(_ results: [HerdResult]) -> [Panel] {
     let back = results.first?.firstOpenSecond ?? 0
     let last = results.map { $0.lastBackSecond }.max() ?? back
@@ -219,7 +219,7 @@ extension HerdChart {
       + Self.escaped(content) + "</text>"
   }
 
-  /// Formats a coordinate with tenths, which are finer than any screen.
+  /// Formats a coordinate with one decimal, which is more precise than any screen.
   private static func short(_ number: Double) -> String {
     let tenths = Int((number * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

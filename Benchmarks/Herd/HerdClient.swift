@@ -1,11 +1,11 @@
 import LinkCore
 
-/// A client as seen by the simulated network: it opens, polls and waits.
+/// A client from the point of view of the simulated network: it connects, polls and waits.
 protocol HerdClient: Sendable {
   /// The next instant at which `tick` must be called.
   var deadline: Instant? { get }
   var isConnected: Bool { get }
-  /// Whether the client has ended for good unless a person acts.
+  /// Whether the client has stopped for good unless a user acts.
   var hasGivenUp: Bool { get }
 
   mutating func tick(_ errands: inout Errands)
@@ -14,7 +14,7 @@ protocol HerdClient: Sendable {
 
 /// An event that the network reports to a client.
 enum HerdNews: Sendable {
-  /// Connect for the first time; this succeeds at once.
+  /// The client connects for the first time, which succeeds immediately.
   case start
   /// The server sent a ping.
   case heard
@@ -25,10 +25,10 @@ enum HerdNews: Sendable {
   case polled(LinkFailure?)
 }
 
-/// The requests of a client in one step.
+/// The requests that a client makes in one step.
 struct Errands: Sendable {
   let now: Instant
-  /// Whether a ping of the client is answered.
+  /// Whether a ping that the client sends would be answered.
   let pathAnswers: Bool
   /// Whether the client closes its connection or attempt.
   var closes = false
@@ -37,7 +37,7 @@ struct Errands: Sendable {
   var polls = false
 }
 
-/// The real link with the minimum environment that it needs.
+/// A client with a real link and the minimal environment that the link needs.
 struct LinkedClient: HerdClient {
   private var link: HeldLink
   private var poll: UInt64 = 0
@@ -68,7 +68,7 @@ struct LinkedClient: HerdClient {
     }
   }
 
-  /// Connects and confirms the link, with credentials that outlive the simulation.
+  /// Connects and confirms the link. Its credentials outlast the simulation.
   private mutating func start(_ errands: inout Errands) {
     carry(link.handle(.credentials(.available(expiresIn: nil)), at: errands.now), &errands)
     carry(link.handle(.setIntent(.live), at: errands.now), &errands)

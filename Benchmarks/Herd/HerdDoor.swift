@@ -1,6 +1,7 @@
 import LinkCore
 
-/// The server as seen by the herd: away, or with a limited capacity.
+/// The server from the point of view of the herd. It is away, or accepts clients up to its
+/// capacity.
 struct HerdDoor: Sendable {
   let outage: Outage
   let door: Door
@@ -22,7 +23,7 @@ struct HerdDoor: Sendable {
     case accepted, busy, queued
   }
 
-  /// The answer of the backend at its capacity.
+  /// The backend's response when its capacity is used up.
   static let busy = LinkFailure.http(status: 503, retryAfter: Door.busyRetry, detail: "too busy")
 
   init(_ plan: HerdPlan) {

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// One client with its connection to the server.
+/// A client and its connection to the server.
 struct HerdMember<Client: HerdClient>: Sendable {
   private(set) var client: Client
   private var generator: RandomSource
@@ -8,12 +8,13 @@ struct HerdMember<Client: HerdClient>: Sendable {
   private var line = Line()
   private var poll = Poll()
 
-  /// The connection of a client, or its attempt to open one.
+  /// A client's connection, or its attempt to open one.
   private struct Line {
     var stage = Stage.down
-    /// The time of the next event on the connection.
+    /// The time of the connection's next event.
     var at = Instant.never
-    /// The number of the attempt, by which a queue detects that the client has given up.
+    /// The number of the attempt. A mismatch shows the queue that the client has abandoned the
+    /// attempt.
     var number: UInt32 = 0
     /// The round-trip time, in nanoseconds.
     var roundTrip: Int64 = 0
@@ -36,10 +37,10 @@ struct HerdMember<Client: HerdClient>: Sendable {
     generator = RandomSource(seed: seed)
   }
 
-  /// The next instant at which anything happens to the client.
+  /// The time of the client's next event.
   var next: Instant { min(wake, line.at, poll.at) }
 
-  /// Simulates a connection that was opened before the outage and pinged since.
+  /// Simulates a connection that was opened before the outage and has been pinged since.
   mutating func warmUp(for time: Duration, _ door: inout HerdDoor, _ counts: inout HerdCounts) {
     let age = time + generator.duration(below: HerdPlan.pingInterval)
     var now = Instant.zero.advanced(by: .zero - age)
@@ -72,7 +73,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
     }
   }
 
-  /// Accepts the client from the queue, and returns false if it has given up before.
+  /// Accepts the client from the queue. Returns false if the client has already given up.
   mutating func letIn(_ number: UInt32, at now: Instant) -> Bool {
     guard line.stage == .unanswered, line.number == number else { return false }
     answer(.accepted, at: now)
@@ -128,7 +129,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
     line.at = .never
     report(.opened, at: now, &counts)
     guard now >= .zero, client.isConnected else { return }
-    // Later events of the client are irrelevant to the outage.
+    // Later events of the client do not matter for the outage.
     counts.noteBack(at: now)
     wake = .never
     line.at = .never
@@ -195,6 +196,6 @@ struct HerdMember<Client: HerdClient>: Sendable {
 }
 
 extension Instant {
-  /// An instant that is later than all others.
+  /// An instant that is later than every other instant.
   static let never = Instant(nanoseconds: .max)
 }

@@ -1,21 +1,22 @@
 import LinkCore
 
-/// The load that one fleet put on the server.
+/// The load that one fleet caused on the server.
 public struct HerdResult: Sendable, Equatable {
   /// The policy or naive rule that the fleet followed.
   public var name: String
   /// The plan of the simulation.
   public var plan: HerdPlan
-  /// The counts of each second since the start of the outage, up to the last second with any event.
+  /// The counts of each second since the start of the outage. The last second is the last one with
+  /// an event.
   public var seconds: [HerdSecond]
-  /// The number of connected clients at the end of each of these seconds.
+  /// The number of connected clients at the end of each element of `seconds`.
   public var connected: [Int]
-  /// The time from the server's return to each client's return, in nanoseconds, shortest first.
+  /// The time from the server's return to each client's return, in nanoseconds and ascending order.
   public var returns: [Int64]
-  /// The number of clients that gave up for good, so that a person must act.
+  /// The number of clients that have given up, so that their users must act.
   public var gaveUp: Int
 
-  /// The number of clients that had neither returned nor given up at the end.
+  /// The number of clients that have neither returned nor given up by the end.
   public var away: Int { plan.clients - returns.count - gaveUp }
 
   /// The first second in which the server may accept connections.
@@ -26,7 +27,7 @@ public struct HerdResult: Sendable, Equatable {
   /// The second in which the last client returned.
   var lastBackSecond: Int { seconds.lastIndex { $0.backs > 0 } ?? firstOpenSecond }
 
-  /// Returns the count of a second, which is 0 after the last one.
+  /// Returns a count of a second, or 0 after the last second.
   func count(of count: KeyPath<HerdSecond, Int>, in second: Int) -> Int {
     seconds.indices.contains(second) ? seconds[second][keyPath: count] : 0
   }
@@ -42,7 +43,7 @@ public struct HerdResult: Sendable, Equatable {
     seconds.reduce(into: HerdSecond()) { $0.add($1) }
   }
 
-  /// Returns the second with the highest count from `start` on, with the count.
+  /// Returns the second with the highest count from `start` on, and that count.
   public func peak(
     of count: KeyPath<HerdSecond, Int>, from start: Int = 0
   ) -> (second: Int, count: Int) {
@@ -54,7 +55,7 @@ public struct HerdResult: Sendable, Equatable {
     return found
   }
 
-  /// Returns the time until a share of all clients had returned, or `nil` if they never did.
+  /// Returns the time until a share of all clients had returned, or `nil` if fewer returned.
   public func time(untilBack share: Double) -> Duration? {
     let count = max(1, Int((Double(plan.clients) * share).rounded(.up)))
     guard returns.indices.contains(count - 1) else { return nil }
@@ -66,17 +67,17 @@ public struct HerdResult: Sendable, Equatable {
 public struct HerdSecond: Sendable, Hashable {
   /// The number of connections that were lost.
   public var losses = 0
-  /// The number of upgrades that arrived, or would have arrived.
+  /// The number of upgrades that arrived, or would have arrived if the server had been reachable.
   public var tries = 0
   /// The number of upgrades that were accepted.
   public var accepted = 0
   /// The number of upgrades answered with 503 because the server was full.
   public var refused = 0
-  /// The number of accepted upgrades whose client had given up meanwhile.
+  /// The number of accepted upgrades whose client had given up in the meantime.
   public var wasted = 0
   /// The number of requests of polling clients.
   public var polls = 0
-  /// The number of clients that were connected again.
+  /// The number of clients that reconnected.
   public var backs = 0
 
   public init() {}

@@ -1,4 +1,4 @@
-/// One row of the table that shows a herd over time.
+/// A row of the table that shows a herd over time.
 public struct HerdRow: Sendable, Equatable {
   /// The seconds that the row summarizes.
   public var seconds: Range<Int>
@@ -13,7 +13,8 @@ public struct HerdRow: Sendable, Equatable {
 }
 
 extension HerdResult {
-  /// Returns the herd over time: coarse while the server is away, finer after its return.
+  /// Returns the herd over time: in long intervals while the server is away, and in shorter ones
+  /// after its return.
   public func rows() -> [HerdRow] {
     let away = min(firstOpenSecond, seconds.count)
     return rows(of: 0..<away, atMost: 6) + rows(of: away..<seconds.count, atMost: 18)

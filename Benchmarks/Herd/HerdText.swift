@@ -1,8 +1,8 @@
 import LinkCore
 
-/// The formats of numbers in tables and charts.
+/// Formatting for numbers in tables and charts.
 public enum HerdText {
-  /// Formats a count with separators: `1,234,567`.
+  /// Formats a count with thousands separators: `1,234,567`.
   public static func number(_ count: Int) -> String {
     let digits = Array(String(count.magnitude))
     let grouped = digits.indices.map { index in
@@ -18,7 +18,7 @@ public enum HerdText {
     return "\(tenths / 10).\(tenths % 10)s"
   }
 
-  /// Formats a share in percent: `20.4%`.
+  /// Formats a share as a percentage: `20.4%`.
   public static func share(_ part: Int, of whole: Int) -> String {
     let tenths = (part * 1000 + whole / 2) / max(1, whole)
     return "\(tenths / 10).\(tenths % 10)%"
@@ -35,15 +35,16 @@ public enum HerdText {
     return "the server accepts \(number(capacity)) a second and \(others)"
   }
 
-  /// Returns a round number of seconds per row that divides `length` seconds into at most `rows`.
+  /// Returns a round number of seconds per row, so that `length` seconds fit into at most `rows`
+  /// rows.
   public static func step(for length: Int, rows: Int) -> Int {
     let scale = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800]
     return scale.first { $0 * rows >= length } ?? (length + rows - 1) / rows
   }
 
-  /// Returns the base-10 logarithm to a thousandth.
+  /// Returns the base-10 logarithm, accurate to a thousandth.
   ///
-  /// This suffices for a chart, and is the same on every machine.
+  /// This suffices for a chart, and the result is the same on every machine.
   static func log10(_ count: Int) -> Double {
     var whole = 0.0
     var rest = Double(count)

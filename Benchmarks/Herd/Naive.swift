@@ -1,12 +1,12 @@
 import LinkCore
 
-/// A retry rule that ignores other clients; each is in use in existing libraries.
+/// A retry rule that ignores other clients. Each rule is used by existing libraries.
 public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {
   /// A constant wait.
   case fixed = "fixed-1s"
   /// Exponential back-off without jitter.
   case doubling = "exponential"
-  /// An immediate attempt, then exponential back-off without jitter and with a low cap.
+  /// An immediate attempt, then exponential back-off with a low cap and without jitter.
   case immediate = "immediate-first"
 
   /// A description of the rule, and the libraries that use it.
@@ -28,13 +28,14 @@ public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// The time after which an attempt is abandoned.
+  /// The time limit of an attempt.
   static let connectTimeout = Duration.seconds(10)
-  /// The time without any received byte after which a connection is abandoned.
+  /// The time without received bytes after which a connection is abandoned.
   static let silence = Duration.seconds(60)
 }
 
-/// A client with a naive rule: no windows, no polling, and no reaction to the server's requests.
+/// A client with a naive rule. It has no rate limits and no polling, and ignores the server's
+/// requests.
 struct NaiveClient: HerdClient {
   private let rule: Naive
   private var state = State.waiting

@@ -1,10 +1,10 @@
-// What libcurl alone costs whoever dials with it: connect and upgrade, and reads of what comes.
+// Measures the cost of libcurl alone: connecting, upgrading and reading messages.
 //
 //   LoadGenerator curl URL COUNT [AUTHORITIES] WORD
 //
-// WORD is one of: connect (microseconds of one, the median), fresh (the same without a session to
-// resume), hold (bytes of memory that each idle one takes), receive (messages of 304 bytes a second,
-// which are read and not looked at).
+// WORD is one of: connect (the median time of a connection, in microseconds), fresh (the same
+// without a session to resume), hold (the memory of an idle connection, in bytes), receive (the
+// rate of messages of 304 bytes per second, which are read but not parsed).
 #define _GNU_SOURCE
 #include "load.h"
 #include <curl/curl.h>
@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// As many as our client lets share a handle; libcurl looks among all of them for each read.
+/// `most` is the number of sockets that share a handle in Holdfast's client, since libcurl searches
+/// all of them in each read. `warm` is the number of connections that are not measured.
 enum { most = 32, warm = 20 };
 
 static const char *url, *authorities;
@@ -47,7 +48,7 @@ static CURL *dial(void) {
   }
 }
 
-/// Bytes that are there, waiting for the first of them.
+/// Reads the available bytes and waits until there are any. Returns their number.
 static size_t take(CURL *easy, size_t start) {
   curl_socket_t descriptor;
   curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &descriptor);
@@ -95,7 +96,7 @@ static int by_size(const void *left, const void *right) {
 
 int curl_alone(int words, char **word) {
   if (words < 5 || strncmp(word[2], "ws", 2)) fail("use: curl URL COUNT [AUTHORITIES] WORD");
-  // libcurl 7.88 knows no ws and wss.
+  // libcurl 7.88 does not support the schemes ws and wss.
   char address[256];
   snprintf(address, sizeof address, "http%s", word[2] + strlen("ws"));
   url = address;

@@ -1,31 +1,31 @@
-// What the parts of the load generator share.
+// Declarations shared by the parts of the load generator.
 #pragma once
 #include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// How to reach a server and what it speaks; set once by the words of the command line.
+/// The address and the protocol of a server, set once from the command line.
 typedef struct {
   int port;
   bool tls;
   bool resumes;
   bool deflates;
-  /// NATS over WebSocket.
+  /// Whether the server uses NATS over WebSocket.
   bool nats;
   const char *path;
   const char *postPath;
-  /// A whole line, such as "Authorization: Bearer x", or empty.
+  /// A complete header line, such as "Authorization: Bearer x", or an empty string.
   const char *header;
-  /// The message is wrapped into the JSON of a shop's message.
+  /// Whether a message is wrapped in the JSON of a shop's message.
   bool json;
-  /// Over how many shops posters spread, `bench0` and so on; 0 for `bench` alone.
+  /// The number of shops to which posters send, named `bench0` and so on; 0 for the shop `bench`.
   int shops;
 } Target;
 
 extern Target target;
 
-/// One WebSocket and how far the frame is that it is in.
+/// A WebSocket and the progress of the frame that it is receiving.
 typedef struct {
   int fd;
   SSL *ssl;
@@ -35,32 +35,34 @@ typedef struct {
   uint8_t kind;
   uint8_t control[125];
   int controlBytes;
-  /// Data frames that came whole.
+  /// The number of data frames received completely.
   uint64_t frames;
-  /// Pings that were answered.
+  /// The number of pings answered.
   uint64_t pings;
 } Peer;
 
-/// Nanoseconds of the monotonic clock.
+/// Returns the monotonic clock in nanoseconds.
 uint64_t now(void);
-/// Ends the program with a reason.
+/// Prints a reason and ends the program.
 _Noreturn void fail(const char *reason);
 
-/// Connects and upgrades, and at NATS subscribes; blocking.
+/// Connects, upgrades and, with NATS, subscribes. Blocks until this is complete.
 void peer_open(Peer *peer, unsigned number, bool subscribes);
 void peer_block(Peer *peer, bool blocks);
 /// Sends a masked frame of at most 65,535 bytes.
 void peer_send(Peer *peer, uint8_t opcode, const void *bytes, size_t count);
-/// Reads once, answers pings; the bytes read, 0 when none are there, -1 when it is over.
+/// Reads once and answers pings. Returns the number of bytes read, 0 if there are none, and -1 at
+/// the end of the connection.
 long peer_read(Peer *peer, uint8_t *buffer, size_t size);
 
-/// Serves until killed, with TLS where a certificate is named; prints its port.
+/// Prints the port and serves until the process is killed. Uses TLS if a certificate is given.
 _Noreturn void serve_least(const char *chain, const char *key);
 
-/// `CONNECTIONS` posters at once, each waiting for its answer, for some seconds; prints the rate.
+/// Runs `connections` posters concurrently for some seconds, and prints the rate of their posts.
+/// Each poster waits for the response before its next post.
 void accept_load(int connections, double seconds);
-/// Posts at a rate beside whoever calls; returns when done.
+/// Posts at the given rate, in a separate thread. Returns once all posts are sent.
 void *post_load(void *rate_and_seconds);
 
-/// Does without all of this what libcurl alone can; see curl.c.
+/// Measures libcurl without any other code of the load generator; see curl.c.
 int curl_alone(int words, char **word);

@@ -1,16 +1,17 @@
-// Holds many WebSockets to one server and measures what comes of it; the same for every server.
+// Opens many WebSockets to one server and measures the server's behavior, in the same way for each
+// server.
 //
-// Words: PORT, then any of --tls --resume --deflate --nats --json --shops N --path P --post P --header H.
-// Commands come as lines on standard input, and each answers with one line:
+// Arguments: PORT, then any of --tls --resume --deflate --nats --json --shops N --path P --post P --header H.
+// Each line of standard input is a command. Each command prints one line:
 //
 //   open N           opens N more sockets       opened TOTAL P50 P99 (microseconds each)
-//   fan N            asks for N to everybody    fan MESSAGES SECONDS
-//   echo N           300 bytes there and back   echo P50 P99 (microseconds)
-//   idle S           answers pings for a while  idle PINGS
-//   accept C S       C posters at once          accepted RATE
-//   deliver R S      R posts a second           delivered COUNT EXPECTED P50 P99 (microseconds)
+//   fan N            requests N broadcasts      fan MESSAGES SECONDS
+//   echo N           echoes 300 bytes N times   echo P50 P99 (microseconds)
+//   idle S           answers pings for S s      idle PINGS
+//   accept C S       runs C posters for S s     accepted RATE
+//   deliver R S      posts R per second, S s    delivered COUNT EXPECTED P50 P99 (microseconds)
 //
-// `--serve [CERTIFICATE KEY]` makes it the other end instead: the least that a server can be.
+// With `--serve [CERTIFICATE KEY]`, the program is a minimal server instead.
 #define _GNU_SOURCE
 #include "load.h"
 #include <errno.h>
@@ -58,7 +59,7 @@ static void open_more(unsigned more) {
   free(times);
 }
 
-/// Reads what is there, waiting for it at most so long; what each read brought goes to `take`.
+/// Reads all available data, waiting at most the given time. Passes each piece to `take`.
 static void serve(int milliseconds, void (*take)(const uint8_t *, size_t)) {
   struct epoll_event events[512];
   int ready = epoll_wait(poller, events, 512, milliseconds);
@@ -69,7 +70,7 @@ static void serve(int milliseconds, void (*take)(const uint8_t *, size_t)) {
       got = peer_read(peer, buffer, sizeof buffer);
       if (got < 0) fail("a socket ended");
       if (got > 0 && take) take(buffer, (size_t)got);
-      // What TLS holds back, the descriptor does not show.
+      // Data in TLS's buffer does not make the descriptor readable.
     } while (peer->ssl && got > 0);
   }
 }
@@ -82,7 +83,7 @@ static uint64_t pings(void) {
 
 static uint64_t pieces;
 static void count_pieces(const uint8_t *bytes, size_t size) {
-  // Every message holds one "@" and nothing else does.
+  // Every message contains exactly one "@". No other data contains one.
   const uint8_t *end = bytes + size;
   while ((bytes = memchr(bytes, '@', (size_t)(end - bytes)))) pieces++, bytes++;
 }
@@ -129,7 +130,7 @@ static size_t delivered, room;
 static void take_delays(const uint8_t *bytes, size_t size) {
   const uint8_t *end = bytes + size;
   uint64_t at = now();
-  // 22 bytes: "t=" and twenty digits. One that is cut by the read is left out.
+  // A time has 22 bytes: "t=" and twenty digits. A time that continues in the next read is skipped.
   while (bytes + 22 <= end && (bytes = memmem(bytes, (size_t)(end - bytes), "t=0", 3))) {
     if (bytes + 22 > end) return;
     char digits[21] = {0};
@@ -147,7 +148,8 @@ static void deliver(double rate, double seconds) {
   delivered = 0;
   pthread_t thread;
   if (pthread_create(&thread, NULL, post_load, plan)) fail("thread");
-  // Reads that cut a message in two make the count a little less than all; so time ends it, too.
+  // Since times that are split between reads are skipped, the count can stay slightly below `room`.
+  // The loop therefore also has a time limit.
   uint64_t end = now() + (uint64_t)((seconds + 2) * 1e9);
   while (delivered < room && now() < end) serve(100, take_delays);
   pthread_join(thread, NULL);
@@ -170,7 +172,7 @@ static void obey(const char *line) {
   fflush(stdout);
 }
 
-/// Only root may go beyond the hard limit; who may not keeps it.
+/// Raises the descriptor limit. Only root may exceed the hard limit; others get the hard limit.
 static void raise_descriptor_limit(void) {
   struct rlimit limit = {1000000, 1000000};
   if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return;

@@ -1,4 +1,4 @@
-// One WebSocket: connecting, frames out and in.
+// A single WebSocket: connecting, and sending and receiving frames.
 #define _GNU_SOURCE
 #include "load.h"
 #include <arpa/inet.h>
@@ -63,7 +63,7 @@ void peer_send(Peer *peer, uint8_t opcode, const void *bytes, size_t count) {
     frame[3] = (uint8_t)count;
     start = 4;
   }
-  // A mask of zeros is a mask; what is measured is the other end.
+  // A mask of zeros is valid. Masking would take time, and it is the other end that is measured.
   memcpy(frame + start + 4, bytes, count);
   write_all(peer, frame, start + 4 + count);
 }
@@ -78,7 +78,7 @@ static void finish_frame(Peer *peer) {
   peer->have = 0;
 }
 
-/// Takes bytes of the head until it is whole; how many it took.
+/// Consumes bytes until the frame's head is complete. Returns the number of consumed bytes.
 static size_t take_head(Peer *peer, const uint8_t *bytes, size_t count) {
   size_t taken = 0;
   while (taken < count) {
@@ -145,11 +145,11 @@ static void connect_socket(Peer *peer, unsigned number) {
   if (peer->fd < 0) fail("socket");
   int on = 1;
   setsockopt(peer->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  // A server without descriptors leaves who comes in its backlog.
+  // A server that has no free descriptors leaves new connections in its backlog.
   struct timeval patience = {10, 0};
   setsockopt(peer->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   struct sockaddr_in address = {.sin_family = AF_INET};
-  // A source address has some 28,000 ports.
+  // A source address has about 28,000 ports.
   if (number >= 20000) {
     setsockopt(peer->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     address.sin_addr.s_addr = htonl(0x7F000001 + number / 20000);
@@ -188,7 +188,8 @@ static void upgrade(Peer *peer) {
   feed(peer, (uint8_t *)end + 4, have - (size_t)(end + 4 - text));
 }
 
-/// Sends a message of 280 bytes deflated, and waits for its echo, so that both ends made streams.
+/// Sends a compressed message of 280 bytes and waits for its echo, so that both ends create their
+/// streams.
 static void deflate_once(Peer *peer) {
   uint8_t message[280], packed[400], buffer[4096];
   for (size_t place = 0; place < sizeof message; place++) message[place] = "rye and wheat "[place % 14];
@@ -196,7 +197,7 @@ static void deflate_once(Peer *peer) {
                      .avail_out = sizeof packed};
   deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
   deflate(&stream, Z_SYNC_FLUSH);
-  // RFC 7692 section 7.2.1: the empty block at the end is left out.
+  // The empty block at the end is omitted (RFC 7692 section 7.2.1).
   peer_send(peer, 0xC1, packed, stream.total_out - 4);
   deflateEnd(&stream);
   uint64_t before = peer->frames;

@@ -1,4 +1,4 @@
-// Posting: over HTTP, or for NATS as acknowledged publications of JetStream over a WebSocket.
+// Posts over HTTP, or with NATS as acknowledged publications of JetStream over a WebSocket.
 #define _GNU_SOURCE
 #include "load.h"
 #include <arpa/inet.h>
@@ -16,7 +16,8 @@
 static atomic_ulong accepted;
 static uint64_t stop_at;
 
-/// A message of 200 bytes that holds the time; into a shop where there are shops.
+/// Writes a message of 200 bytes that contains the current time, and a shop if the target has
+/// shops. Returns its length.
 static int message(char *text, size_t size, int number) {
   char pad[160], shop[32] = "bench";
   memset(pad, 'r', sizeof pad - 1);
@@ -62,7 +63,8 @@ static void http_post(int fd, int number) {
   }
 }
 
-/// Publishes on a stream's subject and waits for the answer that says it is stored.
+/// Publishes on the subject of a stream. If `waits` is true, waits until the message is reported as
+/// stored.
 static void nats_post(Peer *peer, bool waits) {
   char body[1024], text[2048];
   int bytes = message(body, sizeof body, 0);
@@ -107,7 +109,7 @@ void accept_load(int connections, double seconds) {
   accepted = 0;
   stop_at = start + (uint64_t)(seconds * 1e9);
   for (int place = 0; place < connections; place++) {
-    // What is opened one after the other does not fill the backlog.
+    // Since the threads start one after another, their connections do not fill the backlog.
     if (pthread_create(&threads[place], NULL, poster, (void *)(intptr_t)place)) fail("thread");
   }
   for (int place = 0; place < connections; place++) pthread_join(threads[place], NULL);

@@ -1,7 +1,8 @@
-// The least that a server of the transport benchmarks can do: system calls and OpenSSL, no rules.
+// A minimal server for the transport benchmarks: system calls and OpenSSL, without any checks.
 //
-// It knows the words `fan N` and everything else is said back; it trusts its one client, the load
-// generator: frames come whole, the key of the upgrade is always the same, nobody is slow.
+// It supports the command `fan N` and echoes every other message. It relies on the behavior of its
+// only client, the load generator: frames arrive in one piece, the key of the upgrade is always the
+// same, and no client is slow.
 #define _GNU_SOURCE
 #include "load.h"
 #include <arpa/inet.h>
@@ -24,7 +25,7 @@ static uint32_t clientCount;
 static uint8_t fanned[304] = {0x81, 126, 300 >> 8, 300 & 0xFF, '@'};
 
 static void say(Client *client, const void *bytes, size_t count) {
-  // A blocking socket takes all of it.
+  // A blocking socket accepts all bytes.
   long sent = client->ssl ? SSL_write(client->ssl, bytes, (int)count)
                           : send(client->fd, bytes, count, MSG_NOSIGNAL);
   if (sent != (long)count) fail("write of the least server");
@@ -47,7 +48,8 @@ static void accept_one(int listener, SSL_CTX *context, int poller) {
   epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
 }
 
-/// Answers what came from a client; how many messages it asks to be sent to everybody.
+/// Answers the data received from a client. Returns the number of broadcasts that the client
+/// requests.
 static unsigned obey_client(Client *client, uint8_t *buffer, size_t size) {
   static const char answer[] =
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -60,7 +62,7 @@ static unsigned obey_client(Client *client, uint8_t *buffer, size_t size) {
     say(client, answer, sizeof answer - 1);
     return 0;
   }
-  // Its mask is all zeros, so that it is only taken out.
+  // The mask consists of zeros, so it is removed without unmasking the payload.
   size_t start = (buffer[1] & 0x7F) == 126 ? 4 : 2;
   unsigned messages = 0;
   buffer[got] = 0;
@@ -71,7 +73,8 @@ static unsigned obey_client(Client *client, uint8_t *buffer, size_t size) {
   return 0;
 }
 
-// With the choices of our server: tickets, ciphers, and no chain but the file's.
+/// Returns a context with the same settings as Holdfast's server: tickets, ciphers, and no
+/// certificate chain other than that of the file.
 static SSL_CTX *secure(const char *chain, const char *key) {
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
@@ -107,7 +110,7 @@ void serve_least(const char *chain, const char *key) {
       if (number == 0) accept_one(listener, context, poller);
       else left += obey_client(&clients[number - 1], buffer, sizeof buffer - 1);
     }
-    // As the others do: one message to everybody in each turn of the loop.
+    // As in the other servers, each turn of the loop sends one message to every client.
     if (left == 0) continue;
     left--;
     for (uint32_t number = 0; number < clientCount; number++)

@@ -1,10 +1,10 @@
-"""Sends request heads that two readers could read in two ways to a server's real socket.
+"""Sends request heads that two parsers could interpret differently to a real socket of a server.
 
     heads.py PORT
 
-Each case is written on a connection of its own, followed by a request for /smuggled. A refusal must
-be one answer with the expected status and then the end of the connection; what is served must be
-answered in full, with the request behind it. The server answers 200 with `METHOD TARGET BODYBYTES`.
+Each case uses its own connection and is followed by a request for /smuggled. A refusal must consist of
+one response with the expected status and the end of the connection. If a case is accepted, it and the
+request after it must both be answered. The server responds with 200 and `METHOD TARGET BODYBYTES`.
 """
 
 import socket
@@ -31,7 +31,7 @@ UPGRADE = [b"Connection: Upgrade", b"Upgrade: websocket"]
 KEY = b"Sec-WebSocket-Key: AAECAwQFBgcICQoLDA0ODw=="
 VERSION = b"Sec-WebSocket-Version: 13"
 
-# What is refused: what it is, its bytes, the status.
+# The refused requests: description, bytes, status.
 REFUSED = [
     ("Content-Length twice, differing", post(b"Content-Length: 1", b"Content-Length: 36", body=b"x"), 400),
     ("Content-Length twice, the same", post(b"Content-Length: 1", b"Content-Length: 1", body=b"x"), 400),
@@ -127,7 +127,7 @@ REFUSED = [
     ("an upgrade by POST", post(*UPGRADE, KEY, VERSION), 405),
 ]
 
-# What is served: what it is, its bytes, the body of the answer.
+# The accepted requests: description, bytes, body of the response.
 SERVED = [
     ("a plain request", get(), "GET /x 0"),
     ("one empty line first", b"\r\n" + get(), "GET /x 0"),
@@ -147,11 +147,11 @@ SERVED = [
 
 
 def exchange(port: int, data: bytes) -> bytes:
-    """Everything that comes back until the end, or until nothing came for two seconds."""
+    """Returns the bytes received until the connection ends or no bytes arrive for two seconds."""
     answer = b""
     with socket.create_connection(("127.0.0.1", port), timeout=5) as peer:
         peer.settimeout(2)
-        # Written beside reading: an answer may come, and the end, before all is taken.
+        # Writing is concurrent, since a response and the end may arrive before all data is written.
         writer = threading.Thread(target=lambda: write(peer, data))
         writer.start()
         try:
@@ -174,7 +174,7 @@ def write(peer: socket.socket, data: bytes) -> None:
 
 
 def answers(text: bytes) -> tuple[list[tuple[int, str]], str]:
-    """Statuses and bodies, and what stands behind the last one."""
+    """Returns the statuses and bodies of the responses, and the text after the last response."""
     found = []
     while text.startswith(b"HTTP/1.1 "):
         head, _, rest = text.partition(b"\r\n\r\n")
@@ -189,7 +189,7 @@ def answers(text: bytes) -> tuple[list[tuple[int, str]], str]:
 
 
 def judge(port: int, data: bytes, status: int, body: str | None) -> tuple[str, str, bool]:
-    """What was expected, what came, whether they are the same."""
+    """Returns the expected result, the actual result, and whether they are equal."""
     found, rest = answers(exchange(port, data + SMUGGLED))
     statuses = " ".join(str(status) for status, _ in found) or "nothing"
     got = f"{statuses} {rest.strip('<>') or 'open'}"

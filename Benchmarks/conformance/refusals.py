@@ -1,10 +1,10 @@
-"""Shows servers that must not be trusted to a real client: each is refused for its own reason, once.
+"""Checks that a real client refuses untrustworthy servers, each once and for the expected reason.
 
     refusals.py HOLDFAST-BENCH
 
-Certificates are made by openssl at the time. Each server listens on a port of its own and counts
-connections for as long as a client that retries would try five times. Two controls show that trust and
-retries can be seen: a good server gets through, one that breaks off is tried again.
+The certificates are created with openssl at the start. Each server listens on its own port and counts
+connections for a time in which a client that retries would make five attempts. Controls show that the
+test can observe trust and retries: trusted servers are accepted, and a server that breaks off is retried.
 """
 
 import os
@@ -19,7 +19,7 @@ import warnings
 PATIENCE = 8.0
 HOSTS = "subjectAltName=IP:127.0.0.1,DNS:localhost"
 ANY = "ALL:@SECLEVEL=0"
-# Old versions are what is asked for here.
+# The test deliberately uses old versions of TLS.
 warnings.simplefilter("ignore", DeprecationWarning)
 
 
@@ -53,7 +53,7 @@ def make_certificates(folder: str) -> None:
 
 
 class Server:
-    """Answers 404 to whoever gets through its TLS."""
+    """A server that responds with 404 to every client that completes the TLS handshake."""
 
     def __init__(self, folder: str, leaf: str, version: str = "", ciphers: str = "") -> None:
         self.connections = 0
@@ -89,7 +89,7 @@ class Server:
 
 
 def cases(folder: str) -> list[tuple[str, Server, str, str]]:
-    """What it is, the server, the cause that the client must name, how many tries: one or many."""
+    """Returns for each case: description, server, the cause to report, and the number of tries."""
     return [
         ("expired certificate", Server(folder, "expired"), "tls.expired", "once"),
         ("certificate of another host", Server(folder, "wrong"), "tls.wrongHost", "once"),
@@ -110,7 +110,7 @@ def cases(folder: str) -> list[tuple[str, Server, str, str]]:
 
 
 def causes(program: str, folder: str, server: Server) -> list[str]:
-    """The reasons that a client's statuses give while it is left alone."""
+    """Runs a client for `PATIENCE` seconds and returns the distinct causes in its statuses."""
     client = subprocess.Popen(
         [program, "follow", f"https://127.0.0.1:{server.port}", "--authorities", f"{folder}/ca.pem"],
         stdout=subprocess.PIPE, text=True)
@@ -142,7 +142,7 @@ def main(program: str) -> int:
             player.join()
         print(f"{'server':<40} {'expected':<24} {'cause named':<24} tries")
         for name, server, cause, tries in table:
-            # A connection that ends before TLS begins is a broken one, whichever way it is told.
+            # A connection that ends before the handshake may be reported as ended or as reset.
             same = seen[name] == [cause] or cause == "ended" and set(seen[name]) <= {"ended", "reset"}
             same &= {"once": server.connections == 1, "many": server.connections > 1}.get(tries, True)
             failures += not same

@@ -1,4 +1,4 @@
-"""Reads the report of one run of the Autobahn suite: a line of counts, and status 1 for a failure."""
+"""Reads the report of a run of the Autobahn suite, prints its counts, and exits with 1 if a case failed."""
 
 import collections
 import json

@@ -1,6 +1,7 @@
-"""Counts what passes a device: capture.py DEVICE PORT... ; a line for each line that is read.
+"""Counts the traffic of a network device: capture.py DEVICE PORT...
 
-Each line holds for each port, in their order: packets, bytes of IP, bytes that TCP carries. Needs root.
+For each line of standard input, prints a line that contains for each port, in order: the number of packets,
+the number of bytes of IP, and the number of bytes carried by TCP. Needs root.
 """
 
 import select
@@ -26,7 +27,7 @@ def count(packet: bytes, counts: dict) -> None:
 
 def main(device: str, ports: list[int]) -> None:
     counts = {port: [0, 0, 0] for port in ports}
-    # All protocols, since the packets that leave are shown to those who ask for all only.
+    # Outgoing packets are only delivered to sockets that receive all protocols.
     seen = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
     seen.bind((device, ETH_P_ALL))
     print("ready", flush=True)

@@ -1,4 +1,4 @@
-// The crowd server of the transport benchmarks on `ws`.
+// The server of the transport benchmarks, based on `ws`.
 //
 //   crowd_server.js [--deflate] [--ping SECONDS] [--tls CERTIFICATE KEY]
 'use strict';

@@ -1,4 +1,4 @@
-"""The crowd server of the transport benchmarks on `websockets`.
+"""The server of the transport benchmarks, based on `websockets`.
 
     crowd_server.py [--deflate] [--ping SECONDS] [--tls CERTIFICATE KEY]
 """

@@ -1,8 +1,8 @@
-"""Messages of 300 bytes to a server that says them back, with `websockets`.
+"""Sends messages of 300 bytes to an echo server, with `websockets`.
 
     echo.py URL COUNT AT_ONCE
 
-Prints the median and the 99th percentile of a round trip in microseconds, and round trips per second.
+Prints the median and the 99th percentile of the round-trip time in microseconds, and the round trips per second.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Reads an export of Apple Health as Python does: `expat` or `iterparse`, and FILE.
+"""Reads an export of Apple Health with a parser of Python: import.py expat|iterparse FILE
 
-Ends with a line: megabytes a second, and the most memory it had, in megabytes. `expat` only counts
-start tags; `iterparse` looks at each record's type, value and dates and drops it, as most scripts do.
+Prints the speed in megabytes per second and the peak memory in megabytes. `expat` only counts start tags.
+`iterparse` reads the type and the dates of each record and then discards the record, as most scripts do.
 """
 
 import os
@@ -42,7 +42,7 @@ start = time.monotonic()
 if {"expat": expat, "iterparse": iterparse}[way](path) < 1:
     sys.exit("nothing was read")
 seconds = time.monotonic() - start
-# Not ru_maxrss: that may be the size of whoever started this.
+# ru_maxrss is not used, since it may be the size of the parent process.
 with open("/proc/self/status", encoding="ascii") as status:
     kilobytes = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 print(os.path.getsize(path) / seconds / 1e6, kilobytes / 1024, flush=True)

@@ -1,12 +1,13 @@
 // Follows a stream of shop messages as a careful Node client would: `ws`, JSON, SQLite.
 //
-// Each frame is parsed, validated, told apart by its id, put into its place in a timeline of the
-// newest 1,000, and stored; messages that arrive while a transaction runs are stored in the next
-// one, up to 1,000 of them. Ends with a line when COUNT messages are stored.
+// Each frame is parsed, validated, deduplicated by its id, inserted into a timeline of the newest
+// 1,000 messages, and stored. Messages that arrive during a transaction are stored in the next one,
+// which contains at most 1,000. The program prints a line and ends once COUNT messages are stored.
 'use strict';
 const EventEmitter = require('events').EventEmitter;
 const WebSocket = require('ws');
-// The binding itself: the package around it wants an installer of Node's own. It adds this, though.
+// The binding is loaded directly, since its package needs an installer from Node's registry. The
+// loop below adds the methods that the package would add.
 const { Database, Statement } = require(process.env.SQLITE_BINDING);
 for (const kind of [Database, Statement]) {
   for (const key in EventEmitter.prototype) kind.prototype[key] = EventEmitter.prototype[key];

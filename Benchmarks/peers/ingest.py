@@ -1,8 +1,8 @@
 """Follows a stream of shop messages as a careful Python client would: `websockets`, `json`, `sqlite3`.
 
-Each frame is parsed, validated, told apart by its id, put into its place in a timeline of the newest
-1,000, and stored; messages that arrive together are stored in one transaction. Ends with a line when
-COUNT messages are stored.
+Each frame is parsed, validated, deduplicated by its id, inserted into a timeline of the newest 1,000
+messages, and stored. Messages that arrive together are stored in one transaction. The program prints a
+line and ends once COUNT messages are stored.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Has a NATS server keep what is published as `bench` in a file: nats_stream.py PORT."""
+"""Makes a NATS server store the messages of the subject `bench` in a file: nats_stream.py PORT."""
 
 import json
 import socket

@@ -1,8 +1,8 @@
-// Receives COUNT messages of a crowd server and tells the rate; or connects COUNT times.
+// Receives COUNT messages from a server and prints their rate, or connects COUNT times.
 //
-//   receive.js URL COUNT [AUTHORITIES]            prints messages a second
-//   receive.js URL COUNT [AUTHORITIES] --text     the same with a string made of each
-//   receive.js URL COUNT [AUTHORITIES] --connect  prints microseconds for one connect, the median
+//   receive.js URL COUNT [AUTHORITIES]            prints messages per second
+//   receive.js URL COUNT [AUTHORITIES] --text     also creates a string from each message
+//   receive.js URL COUNT [AUTHORITIES] --connect  prints the median microseconds of a connect
 'use strict';
 const fs = require('fs');
 const WebSocket = require('ws');

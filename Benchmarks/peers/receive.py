@@ -1,7 +1,7 @@
-"""Receives COUNT messages of a crowd server and tells the rate; or connects COUNT times.
+"""Receives COUNT messages from a server and prints their rate, or connects COUNT times.
 
-    receive.py URL COUNT [AUTHORITIES]            prints messages a second
-    receive.py URL COUNT [AUTHORITIES] --connect  prints microseconds for one connect, the median
+    receive.py URL COUNT [AUTHORITIES]            prints messages per second
+    receive.py URL COUNT [AUTHORITIES] --connect  prints the median time of a connect, in microseconds
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What the rigs of this folder share: a client's process that says when what happened, and a certificate."""
+"""Code shared by the programs of this folder: a client's process with timed output, and a certificate."""
 
 import subprocess
 import threading
@@ -7,7 +7,7 @@ from path import SERVER, Path
 
 
 class Follower:
-    """A client's process, and when it said what."""
+    """A client's process, and the times of its output lines."""
 
     def __init__(self, path: Path, words: list[str]) -> None:
         self.opened: list[float] = []
@@ -32,7 +32,7 @@ class Follower:
                 self.changed.notify_all()
 
     def opens(self, since: float, patience: float) -> float | None:
-        """When it was connected, after a time; nothing when it was not in time."""
+        """Returns when the client first connected after `since`, or None if it does not within `patience`."""
         with self.changed:
             self.changed.wait_for(lambda: any(at > since for at in self.opened), patience)
             return min((at for at in self.opened if at > since), default=None)

@@ -1,10 +1,10 @@
-"""A phone with two ways to a server, each 50 ms long, in network namespaces of this machine.
+"""A phone with two network paths to a server, 50 ms each way, in local network namespaces.
 
     phone  wlan0 10.1.0.2 -- 50 ms -- 10.1.0.1 wifi  net  203.0.113.10
            cell0 10.2.0.2 -- 50 ms -- 10.2.0.1 cell
 
-Each way is a pair of TAP devices with a thread between them that holds every packet for its time, so that
-connects, TLS and requests pay round trips as they do in the world. Needs root and the program `ip`.
+Each path is a pair of TAP devices and a thread that delays every packet between them. Connects, TLS and
+requests therefore take round trips as in a real network. Needs root and the program `ip`.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ def ip(*words: str) -> None:
 
 
 def tap(space: str, device: str) -> int:
-    """Makes a TAP device in a namespace; its packets are read and written at the descriptor."""
+    """Creates a TAP device in a namespace. Returns a descriptor for reading and writing its packets."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{space}", "rb") as there:
         if libc.setns(there.fileno(), CLONE_NEWNET) != 0:
@@ -43,7 +43,7 @@ def tap(space: str, device: str) -> int:
 
 
 class Way:
-    """Two TAP devices and what is between them."""
+    """A network path: two TAP devices and the thread that forwards packets between them."""
 
     def __init__(self, phone: str, device: str, net: str, far: str) -> None:
         self.ends = (tap(phone, device), tap(net, far))
@@ -57,7 +57,7 @@ class Way:
         self.thread.start()
 
     def forget(self) -> None:
-        """What a NAT does with old entries: packets of flows known till now are lost, both ways."""
+        """Drops packets of all existing flows in both directions, like a NAT whose entries have expired."""
         self.forgotten |= self.flows
 
     def run(self) -> None:
@@ -73,7 +73,7 @@ class Way:
                     try:
                         os.write(self.ends[1 - side], queue.popleft()[1])
                     except OSError:
-                        pass  # The device is down: the packet is lost, as it would be.
+                        pass  # The device is down, so the packet is lost, as in a real network.
 
     def read(self, side: int) -> None:
         while True:
@@ -85,7 +85,7 @@ class Way:
                 self.queues[side].append((time.monotonic() + ONE_WAY, packet))
 
     def passes(self, packet: bytes, side: int) -> bool:
-        # IPv4 with TCP behind the 14 bytes of Ethernet.
+        # The packet contains IPv4 and TCP after the 14 bytes of the Ethernet header.
         if len(packet) >= 54 and packet[12:14] == b"\x08\x00" and packet[23] == 6:
             start = 14 + (packet[14] & 15) * 4
             source, target = struct.unpack("!HH", packet[start:start + 4])
@@ -106,7 +106,7 @@ class Way:
 
 
 class Path:
-    """Both ways, the namespaces at their ends, and troubles."""
+    """Both network paths, the namespaces at their ends, and faults."""
 
     def __init__(self) -> None:
         self.phone, self.net = f"benchphone-{os.getpid()}", f"benchnet-{os.getpid()}"
@@ -143,10 +143,10 @@ class Path:
             ["ip", "netns", "exec", space, *words], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
 
     def kill_sockets(self) -> None:
-        """What a mobile system does with the sockets of an app that slept."""
+        """Resets the phone's sockets, as a mobile system does after an app was suspended."""
         subprocess.run(
             ["ip", "netns", "exec", self.phone, "ss", "-K", "dst", SERVER], check=True, capture_output=True)
 
     def syn(self, port: int, since: float) -> float | None:
-        """When the phone first asked for a connection to a port, after a time."""
+        """Returns when the phone first sent a SYN to a port at or after `since`, or None if it did not."""
         return min((at for way in self.ways for at, to in way.syns if to == port and at >= since), default=None)

@@ -1,20 +1,20 @@
-"""From "path restored" to "timeline whole", over a path of 50 ms each way, for three clients at once.
+"""Measures the time from "path restored" to "timeline complete" for three clients, over 50 ms each way.
 
     recovery.py HOLDFAST-BENCH TROUBLE [--tls]
 
-Holdfast, the reconnecting iterator of `websockets` and `python-socketio` follow a shop of their own each
-while somebody posts 15 messages a second to all three, and meet the same trouble in the same moment:
+Holdfast, the reconnecting iterator of `websockets`, and `python-socketio` each follow their own shop while
+15 messages per second are posted to each shop. All of them experience the same fault at the same time:
 
-    cut       nothing passes for a second; then the phone's sockets are reset, and the path is there again
-    handover  nothing passes for a second; then Wi-Fi goes, and the other way out is the only one
-    half-open the path forgets its flows and drops their packets without a word; new ones pass
-    restart   the servers are killed, and are there again after half a second
-    relaunch  the program is killed, and started again after a second, over what it had kept (ours only)
+    cut       no packet passes for a second; then the phone's sockets are reset, and the path works again
+    handover  no packet passes for a second; then Wi-Fi is down, and only the cellular path remains
+    half-open the path silently drops the packets of existing flows; new flows work
+    restart   the servers are killed, and restarted after half a second
+    relaunch  the client is killed, and restarted with its stored data after a second (Holdfast only)
 
-All take two seconds of silence for a dead link. Prints one JSON object for each client: round trips to
-the whole timeline from the restored path (`whole`) and from the first packet of the try (`tried`), and
-how many messages were lost and shown twice. A client that catches up is whole when it has shown what it
-missed; one that does not is taken as whole when it is connected again.
+All clients treat two seconds of silence as a dead link. Prints one JSON object for each client: the round
+trips to the complete timeline from the restored path (`whole`) and from the first packet of the attempt
+(`tried`), and the numbers of messages that were lost and shown twice. A client that catches up is complete
+when it has shown the missed messages. A client that does not catch up is complete when it has reconnected.
 """
 
 import ctypes
@@ -32,13 +32,13 @@ from follower import Follower, make_certificate
 from path import CLONE_NEWNET, ONE_WAY, ROUND_TRIP, SERVER, Path, ip
 
 PATIENCE = 2.0
-# So that what is missed fits into one page of 100.
+# With this pause, the missed messages fit into one page of 100.
 PAUSE = 1 / 15
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Shop:
-    """A server, whoever posts to it, and what it took."""
+    """A server, the thread that posts to it, and the accepted messages."""
 
     def __init__(self, path: Path, words: list[str], port: int, route: str, is_tls: bool) -> None:
         self.path, self.words, self.port, self.route, self.is_tls = path, words, port, route, is_tls
@@ -86,13 +86,13 @@ class Shop:
     def connect(self) -> http.client.HTTPConnection:
         if not self.is_tls:
             return http.client.HTTPConnection(SERVER, self.port, timeout=2)
-        # It stands beside the server; whom it trusts is not what is measured.
+        # The poster runs on the server's side, and certificate validation is not measured.
         return http.client.HTTPSConnection(
             SERVER, self.port, timeout=2, context=ssl._create_unverified_context())
 
 
 class Rig:
-    """Three clients with a server each."""
+    """Three clients, each with its own server."""
 
     def __init__(self, path: Path, program: str, folder: str, is_tls: bool) -> None:
         self.path, self.folder = path, folder
@@ -126,7 +126,7 @@ class Rig:
                 sys.executable, f"{HERE}/socketio_client.py", f"{http_}://{SERVER}:7003", authorities],
         }
         self.followers = {name: Follower(path, words) for name, words in self.words.items()}
-        # Those that a relaunch ended.
+        # The followers that a relaunch ended.
         self.former: list[Follower] = []
         self.restored = {name: 0.0 for name in self.words}
         for name, follower in self.followers.items():

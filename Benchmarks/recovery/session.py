@@ -1,11 +1,11 @@
-"""From "path restored" to "every answer shown", over a path of 50 ms each way, for a session.
+"""Measures the time from "path restored" to "every answer shown" in a session, over 50 ms each way.
 
     session.py HOLDFAST-BENCH [--tls]
 
-Ten prompts, each in a conversation of its own, reach a server whose program answers after 2 s. Then nothing
-passes for 2 s, in which the answers are made; then the phone's sockets are reset, and the path is there again.
-Prints one JSON object: round trips to the last answer from the restored path (`whole`) and from the first
-packet of the try (`tried`), and how many answers were lost and shown twice.
+Ten prompts, each in its own conversation, reach a server whose program answers after 2 s. Then no packet
+passes for 2 s, during which the answers are created. Finally, the phone's sockets are reset, and the path
+works again. Prints one JSON object: the round trips to the last answer from the restored path (`whole`) and
+from the first packet of the attempt (`tried`), and the numbers of answers that were lost and shown twice.
 """
 
 import json
@@ -38,7 +38,7 @@ def play(path: Path, program: str, folder: str, is_tls: bool) -> dict:
     for prompt in PROMPTS:
         client.process.stdin.write(prompt + "\n")
     client.process.stdin.flush()
-    # Each prompt waits until the one before it is acknowledged.
+    # Each prompt is sent once the previous prompt has been acknowledged.
     time.sleep(len(PROMPTS) * ROUND_TRIP + 0.4)
     path.ways[0].is_blocked = True
     early = len(client.shown)

@@ -1,4 +1,4 @@
-"""Follows a shop with the client of `python-socketio`, which reconnects by itself.
+"""Follows a shop with the client of `python-socketio`, which reconnects automatically.
 
     socketio_client.py URL AUTHORITIES
 """

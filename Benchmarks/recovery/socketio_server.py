@@ -1,4 +1,4 @@
-"""A server of `python-socketio`: POST /post sends its body to everybody who is connected.
+"""A server based on `python-socketio`. POST /post sends its body to every connected client.
 
     socketio_server.py HOST PORT PATIENCE [CERTIFICATE KEY]
 """

@@ -1,4 +1,4 @@
-"""Follows a shop with the reconnecting iterator of `websockets`, as its documentation shows it.
+"""Follows a shop with the reconnecting iterator of `websockets`, as shown in its documentation.
 
     websockets_client.py URL TOKEN AUTHORITIES PATIENCE
 """
@@ -23,7 +23,7 @@ async def main(url: str, token: str, authorities: str, patience: float) -> None:
                 print(time.monotonic_ns(), "message", json.loads(text)["message"], flush=True)
         except OSError as error:
             print(time.monotonic_ns(), "lost", error, flush=True)
-        except Exception as error:  # The documentation says: ConnectionClosed, and go on.
+        except Exception as error:  # The documentation catches ConnectionClosed and continues.
             print(time.monotonic_ns(), "lost", type(error).__name__, flush=True)
 
 

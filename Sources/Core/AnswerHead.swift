@@ -1,4 +1,4 @@
-/// The parts of an HTTP response's head that show who sent it and where it redirects.
+/// The parts of an HTTP response's head that show which server sent it and where it redirects.
 public struct AnswerHead: Sendable, Hashable {
   /// The status code (RFC 9110 section 15).
   public var status: Int
@@ -11,11 +11,11 @@ public struct AnswerHead: Sendable, Hashable {
     (self.status, self.contentType, self.location) = (status, contentType, location)
   }
 
-  /// Returns whether a login page of the network answered in place of the server of `url`.
+  /// Returns whether a network's login page answered in place of the server at `url`.
   ///
   /// The signs are status 511 (RFC 6585 section 6), a redirect to another host, and an HTML page.
-  /// The result is always false over TLS, where nobody else can answer, and for a loopback host,
-  /// which is reached without a network.
+  /// The result is always false over TLS, since only the server can answer there. It is also always
+  /// false for a loopback host, which needs no network.
   public func isLoginPage(from url: String) -> Bool {
     guard !Self.isSecure(url), let host = Self.host(of: url),
       !NetworkAddress.isLoopback(host: host)
@@ -60,7 +60,8 @@ public struct AnswerHead: Sendable, Hashable {
   /// Returns the range of user, host and port in an absolute URL; `nil` for a relative URL.
   private static func authority(in url: String) -> Range<String.Index>? {
     guard let slashes = url[...].range(of: "//") else { return nil }
-    // Only a scheme, or nothing, may precede it: a relative URL can contain `//` in its query.
+    // Only a scheme, or nothing, may precede the slashes, since a relative URL can contain `//` in
+    // its query.
     let scheme = url[..<slashes.lower]
     guard scheme.last ?? ":" == ":", !scheme.contains(where: { "/?#".contains($0) }) else {
       return nil

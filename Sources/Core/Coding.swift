@@ -1,5 +1,5 @@
-// Hand-written coders, and their replacements in Embedded Swift, which has no `Codable`. This is
-// the only file of the module that differs there.
+// Hand-written `Codable` conformances, and a replacement for Embedded Swift, which has no
+// `Codable`. No other file of the module differs in Embedded Swift.
 #if hasFeature(Embedded)
   /// A replacement for the standard library's protocol, so that declarations stay the same.
   public protocol Codable {}
@@ -51,12 +51,12 @@
   }
 
   extension NumberedID {
-    /// Decodes the bare number.
+    /// Decodes the identifier from its number.
     public init(from decoder: any Decoder) throws {
       self.init(try decoder.singleValueContainer().decode(UInt64.self))
     }
 
-    /// Encodes the bare number.
+    /// Encodes the identifier as its number.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
       try container.encode(number)
@@ -79,13 +79,13 @@
   }
 
   extension Secret {
-    /// Decodes any text as the empty text.
+    /// Decodes an empty secret from any string.
     public init(from decoder: any Decoder) throws {
       _ = try decoder.singleValueContainer().decode(String.self)
       self.init("")
     }
 
-    /// Encodes an empty text.
+    /// Encodes an empty string in place of the text.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
       try container.encode("")
@@ -98,7 +98,8 @@
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       isText = try container.decode(Bool.self, forKey: .isText)
-      // `UInt32` is far above any message limit, and sums of counts stay in range.
+      // The maximum of `UInt32` is far above any message limit, and sums of such counts do not
+      // overflow.
       count = Int(try container.decode(UInt32.self, forKey: .count))
       bytes = nil
     }
@@ -130,8 +131,8 @@
         throw DecodingError.dataCorrupted(
           .init(codingPath: decoder.codingPath, debugDescription: "no preset is named \(name)"))
       }
-      // Keys are applied in the order of the table, since a key may change values that later keys
-      // correct.
+      // Keys are applied in table order, since setting one key may also set a value that a later
+      // key corrects.
       let known = PolicyKey.all.map { $0.name }
       let given = container.allKeys.map { $0.stringValue }.filter { $0 != "preset" }
       let keys = known.filter(given.contains) + given.filter { !known.contains($0) }.sorted()
@@ -159,13 +160,13 @@
   }
 #endif
 
-/// A text that must not reach a journal or a log.
+/// A text that must not appear in a journal or a log.
 ///
-/// It is encoded as an empty text and its description hides it. A journal contains a machine's
-/// inputs, and this type keeps codes and tokens out of them. In a replay both sides decode the
-/// empty text, so the values compare equal.
+/// A secret is encoded as an empty string, and its description hides the text. A journal contains a
+/// machine's inputs, so this type keeps codes and tokens out of journals. In a replay, both sides
+/// decode the empty string, so the values compare equal.
 public struct Secret: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The text itself.
+  /// The secret text.
   public let text: String
 
   /// Creates a secret.

@@ -2,8 +2,8 @@
 public enum Reachability: Sendable, Hashable, Codable {
   /// There is no usable path.
   case unreachable
-  /// There is a path. A different `path` means that traffic takes another route; `traits` can
-  /// change while the route stays the same.
+  /// There is a path. If `path` changes, traffic takes another route. `traits` can change while the
+  /// route stays the same.
   case reachable(path: PathID, traits: PathTraits = [])
   /// There is a path, but a login page answers in place of the server.
   case captivePortal
@@ -26,12 +26,12 @@ public enum Reachability: Sendable, Hashable, Codable {
   }
 }
 
-/// The cost of a path. Long uploads and prefetching wait for a cheap path; a link does not.
+/// The cost of a path. Long uploads and prefetching wait for a cheap path, but a link does not.
 public struct PathTraits: OptionSet, Sendable, Hashable, Codable {
-  /// The traits as bits, one for each trait.
+  /// The bit mask, with one bit for each trait.
   public let rawValue: UInt8
 
-  /// Creates traits from their bits.
+  /// Creates traits from a bit mask.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The path uses a mobile network.
@@ -44,9 +44,9 @@ public struct PathTraits: OptionSet, Sendable, Hashable, Codable {
   public static let onDemand = PathTraits(rawValue: 8)
 }
 
-/// An opaque identifier of a network path, made from the interface, its address and its gateway.
+/// An opaque identifier of a network path, derived from the interface, its address and its gateway.
 public struct PathID: Sendable, Hashable, Codable {
-  /// The identifier itself, which is only compared and never parsed.
+  /// The text of the identifier, which is compared but never parsed.
   public var name: String
 
   public init(_ name: String) {

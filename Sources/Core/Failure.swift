@@ -1,9 +1,11 @@
-/// The reason why an attempt failed or a link was lost, as precisely as the adapter can tell.
+/// The reason why an attempt failed or a link was lost, as precisely as the adapter can determine
+/// it.
 ///
-/// The same cases serve sockets, REST and radios. Details are for people; they never contain a
-/// token, a query string, or a header that carries either.
+/// The same cases serve sockets, REST and radios. The details are human-readable. They never
+/// contain a token, a query string, or a header that carries either.
 public enum LinkFailure: Error, Sendable, Hashable, Codable {
-  /// No path: the network is down, or no route to the host (ENETUNREACH, EHOSTUNREACH).
+  /// There is no path: the network is down, or there is no route to the host (ENETUNREACH,
+  /// EHOSTUNREACH).
   case unreachable(detail: String)
   /// The host name could not be resolved.
   case dns(detail: String)
@@ -17,11 +19,13 @@ public enum LinkFailure: Error, Sendable, Hashable, Codable {
   case reset
   /// The peer ended the stream without a close frame, or before the response was complete.
   case ended
-  /// The peer closed the WebSocket with a code (RFC 6455 section 7.4; 1005 if it sent none).
+  /// The peer closed the WebSocket with a code (RFC 6455 section 7.4), which is 1005 if it sent
+  /// none.
   case closed(code: UInt16, reason: String)
   /// The server responded with a status other than success, to a request or to the upgrade.
   case http(status: Int, retryAfter: Duration?, detail: String)
-  /// The peer violated the protocol; this end closed the connection with the matching close code.
+  /// The peer violated the protocol, and this end closed the connection with the matching close
+  /// code.
   case protocolError(detail: String)
   /// The proxy could not be reached or refused the connection.
   case proxy(detail: String)
@@ -45,7 +49,8 @@ public enum LinkFailure: Error, Sendable, Hashable, Codable {
 }
 
 extension LinkFailure {
-  /// Whether something other than the server program responded: a redirect, or a page for people.
+  /// Whether the status shows that the server program did not respond itself: a redirect, or a
+  /// success such as a web page.
   public var isElsewhere: Bool {
     if case .http(let status, _, _) = self { (200..<400).contains(status) } else { false }
   }
@@ -84,7 +89,7 @@ public enum StoreFailure: Error, Sendable, Hashable, Codable, CustomStringConver
   /// Any other reason, such as a closed store or an invalid request.
   case other(detail: String)
 
-  /// A description of the failure for people.
+  /// A human-readable description of the failure.
   public var description: String {
     switch self {
     case .full(let detail), .locked(let detail), .corrupt(let detail), .denied(let detail),

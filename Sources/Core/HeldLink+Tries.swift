@@ -1,6 +1,6 @@
-// How attempts begin, succeed and fail.
+// The start, success and failure of attempts.
 extension HeldLink {
-  /// Continues a series when nothing is open: now, later, or not at all.
+  /// Makes the next attempt of a series, now or when it is due, or goes to standby if none is left.
   mutating func proceed(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }
     guard let at = retry.plan(series, at: step.now, generator: &generator) else {
@@ -14,7 +14,7 @@ extension HeldLink {
     }
   }
 
-  /// Makes an attempt as soon as the windows and the server's retry-after allow.
+  /// Makes an attempt as soon as the windows, the breaker and the server's retry-after allow.
   mutating func expedite(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }
     let at = retry.earliest(at: step.now)
@@ -92,7 +92,7 @@ extension HeldLink {
     case .preparing(let trying) where trying.attempt == attempt: open(trying, &step)
     case .preparing, .idle, .held, .debouncing, .waiting, .refreshing, .opening, .establishing,
       .ready, .resting, .failed:
-      return  // late
+      return  // a late event
     }
   }
 
@@ -111,7 +111,7 @@ extension HeldLink {
       }
     case .opening, .idle, .held, .debouncing, .waiting, .refreshing, .preparing, .establishing,
       .ready, .resting, .failed:
-      return  // late
+      return  // a late event
     }
   }
 
@@ -121,19 +121,19 @@ extension HeldLink {
       become(ready: trying, &step)
     case .establishing, .idle, .held, .debouncing, .waiting, .refreshing, .preparing, .opening,
       .ready, .resting, .failed:
-      return  // late
+      return  // a late event
     }
   }
 
   mutating func become(ready trying: Trying, _ step: inout Step) {
     if case .queued(let queued) = standby.state { step.effects.append(.disarm(queued)) }
     standby.pause()
-    // An attempt with older credentials proves nothing about newer ones that have replaced them.
+    // An attempt with older credentials does not show that newer ones are accepted.
     if trying.generation == gate.credentials.generation { gate.credentials.noteAccepted() }
     state = .ready(Ready(trying, policy: policy, at: step.now))
   }
 
-  /// Ends the named attempt or link; `closing` is the reason for closing a transport that is still
+  /// Ends the given attempt or link. `closing` is the reason for closing a transport that is still
   /// open.
   mutating func lost(
     _ attempt: AttemptID, _ failure: LinkFailure, closing: CloseReason?, _ step: inout Step
@@ -142,10 +142,10 @@ extension HeldLink {
       standby.rearmLater(at: step.now, in: gate.lifecycle)
       return
     }
-    guard currentAttempt == attempt else { return }  // late
+    guard currentAttempt == attempt else { return }  // a late event
     if let closing { step.effects.append(.close(attempt, closing)) }
     over(failure, &step)
-    // The system's queued connect takes over, so the app has no reason to stay awake.
+    // The system's queued connect takes over, so the app does not need to stay awake.
     if case .leave(_, .standby) = policy.gate.background, gate.leavesAt != nil,
       currentAttempt == nil
     {
@@ -163,7 +163,8 @@ extension HeldLink {
       standby.noteLink(stood: ready.since.duration(to: step.now))
       var series = isStable ? .reconnect : ready.series
       series.hadLink = true
-      // Credentials with which a link has lasted were valid: their expiry is a new cause.
+      // A link that lasted this long proves that its credentials were valid. A rejection after it
+      // may therefore cause another refresh.
       if ready.since.duration(to: step.now) >= Credentials.proof { series.refreshed = false }
       fail(
         series, failure, window: ready.drainWindow, generation: ready.generation,
@@ -250,7 +251,7 @@ extension HeldLink {
       closeCurrent(.leaving, &step)
       proceed(.first, after: nil, &step)
     case .live:
-      // A link that the queued connect opened while only the standby was wanted is kept.
+      // A link is kept if the queued connect opened it while only the standby was wanted.
       guard isNew || isEnded, currentAttempt == nil else { return }
       proceed(.first, after: nil, &step)
     }
@@ -265,7 +266,7 @@ extension HeldLink {
     }
   }
 
-  /// Closes the current attempt or link; the caller decides what follows.
+  /// Closes the current attempt or link. The caller decides how to continue.
   mutating func closeCurrent(_ reason: CloseReason, _ step: inout Step) {
     if let attempt = currentAttempt { step.effects.append(.close(attempt, reason)) }
   }
@@ -283,7 +284,7 @@ extension HeldLink {
     }
   }
 
-  /// Pauses while attempts are blocked, which costs no attempt.
+  /// Pauses while attempts are blocked. The pause does not count as an attempt.
   ///
   /// A link held in the background stays held.
   private mutating func hold(by blockedReason: BlockedReason, _ step: inout Step) {
@@ -320,7 +321,7 @@ extension HeldLink {
     case .ready: verify(&step)
     case .idle, .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .resting,
       .failed:
-      return  // was never held back
+      return  // no attempt was held back
     }
   }
 
@@ -391,7 +392,7 @@ extension HeldLink {
     if gate.leavesAt != nil { leave(&step) }
   }
 
-  /// Stops for the background now, as the policy requires.
+  /// Leaves for the background now, as the policy specifies.
   mutating func leave(_ step: inout Step) {
     gate.leavesAt = nil
     guard case .leave(_, let then) = policy.gate.background else { return }
@@ -432,9 +433,9 @@ extension HeldLink {
   }
 }
 
-// How a link waits without attempts.
+// The standby, in which a link makes no attempts.
 extension HeldLink {
-  /// Activates the standby; without a standby the link has failed.
+  /// Activates the standby. If there is no standby, the link has failed.
   mutating func rest(_ failure: LinkFailure?, slow: Bool, _ step: inout Step) {
     let last = failure ?? .local(detail: "no attempt was allowed")
     switch policy.standby {
@@ -448,7 +449,7 @@ extension HeldLink {
     state = .resting(failure.map { .failure($0) } ?? restingReason)
   }
 
-  /// The reason for resting without a new failure: the user's switch, the background, or an earlier
+  /// The reason for resting without a new failure: the user's intent, the background, or an earlier
   /// refusal by the server that still applies.
   private var restingReason: LinkStatus.Reason {
     if isLeftForStandby { return .ended(.background) }
@@ -457,7 +458,7 @@ extension HeldLink {
   }
 
   /// Arms polls for a wait that is longer than the poll interval, since the app has no other source
-  /// of data meanwhile.
+  /// of data in the meantime.
   mutating func pollMeanwhile(
     until at: Instant, after failure: LinkFailure?, _ step: inout Step
   ) {
@@ -473,7 +474,7 @@ extension HeldLink {
     switch state {
     case .debouncing, .waiting, .refreshing, .preparing, .opening, .resting: break
     case .held:
-      // The system has dropped it together with the radio.
+      // The system dropped the queued connect together with the radio.
       dropStandby(&step)
       return
     case .establishing, .ready, .idle, .failed: return
@@ -497,8 +498,7 @@ extension HeldLink {
     standby.forget()
   }
 
-  /// Takes over the link that the system's queued connect opened; it supersedes an attempt under
-  /// way.
+  /// Adopts the link that the system's queued connect opened, and closes an attempt under way.
   mutating func openedByQueue(_ attempt: AttemptID, _ step: inout Step) {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -518,7 +518,7 @@ extension HeldLink {
   }
 
   mutating func polled(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
-    guard id == standby.pollID, standby.isPolling else { return }  // late
+    guard id == standby.pollID, standby.isPolling else { return }  // a late event
     let isTime = standby.polled(id, failure, at: step.now, generator: &generator)
     switch state {
     case .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
@@ -626,7 +626,7 @@ extension HeldLink {
     end(.signIn, &step)
   }
 
-  /// Notes the result of a request outside the link.
+  /// Handles the result of a request that was made outside the link.
   mutating func requested(_ failure: LinkFailure?, _ step: inout Step) {
     guard let failure else {
       gate.credentials.noteAccepted()
@@ -658,7 +658,8 @@ extension HeldLink {
   /// The identifier under which an adopted transport must be reported.
   public var nextAttempt: AttemptID { AttemptID(lastAttempt + 1) }
 
-  /// Adopts a transport in place of an attempt under way, or closes it if it is not needed.
+  /// Adopts a transport in place of an attempt under way, or closes the transport if it is not
+  /// needed.
   mutating func found(_ attempt: AttemptID, established: Bool, _ step: inout Step) {
     guard attempt.number > lastAttempt else { return }  // an attempt has used this identifier since
     note(found: attempt)

@@ -1,15 +1,15 @@
 /// The state machine of a link, which keeps it alive according to a policy.
 ///
-/// A link decides everything and performs nothing: inputs are events, effects are instructions, and
-/// `deadline` is the next time at which it must be called. While the link is wanted, something is
-/// always outstanding (a deadline, an attempt, a poll, a queued connect), or its status contains
-/// the reason why not.
+/// A link makes all decisions and performs no I/O. Its inputs are events, its effects are
+/// instructions, and `deadline` is the next time at which it must be called. While the link is
+/// wanted, something is always outstanding (a deadline, an attempt, a poll, a queued connect), or
+/// its status contains the reason why nothing is outstanding.
 ///
 ///             want                     gate open
 ///     idle ─────────▶ held ◀──────────────────────────── any wanted state
 ///      ▲               │ reachable, foreground    blocked
 ///      │ end           ▼
-///      │           settling ──▶ waiting ◀──────────────┐ schedule, windows, retry-after
+///      │           debouncing ▶ waiting ◀──────────────┐ schedule, windows, retry-after
 ///      │                           │                   │
 ///      │            refreshing ◀───┼── no credentials  │
 ///      │                 │         ▼                   │
@@ -25,8 +25,8 @@
 ///      ├────────────────── resting ◀───────────────────┤
 ///      └─────────────────── failed ◀───────────────────┘ terminal answer
 ///
-/// Every pair of state and input is written in this file or in `HeldLink+Tries.swift`; pairs that
-/// change nothing are listed in the last arm of their switch.
+/// Every combination of a state and an input is handled explicitly in this file or in
+/// `HeldLink+Tries.swift`. The last case of each switch lists the combinations that change nothing.
 public struct HeldLink: Machine, Hashable {
   /// The policy that the link follows.
   public let policy: LinkPolicy
@@ -41,7 +41,7 @@ public struct HeldLink: Machine, Hashable {
 
   /// Creates an idle link.
   ///
-  /// - Parameter seed: The seed of its random source; the same seed and inputs give the same
+  /// - Parameter seed: The seed of the random source. The same seed and inputs produce the same
   ///   effects.
   public init(policy: LinkPolicy, seed: UInt64) {
     self.policy = policy
@@ -63,8 +63,8 @@ public struct HeldLink: Machine, Hashable {
     var rounds = 0
     while let due = deadline, due <= now {
       expire(&step)
-      // Few waits can end together, and each is followed by a later one. A deadline that does not
-      // advance would loop forever.
+      // Only a few waits can end at the same time, and each sets a later deadline. A deadline that
+      // does not advance would cause an endless loop.
       rounds += 1
       precondition(rounds < 100, "a deadline comes again and again: \(state)")
     }
@@ -78,7 +78,7 @@ public struct HeldLink: Machine, Hashable {
       Instant.earlier(stateDeadline, standbyDeadline))
   }
 
-  /// Completes every step: hands out a due poll and updates the status.
+  /// Completes a step: returns a due poll as an effect and updates the status.
   private mutating func finish(_ step: inout Step) {
     keepQueue(&step)
     if runsStandby, let poll = standby.takePoll(at: step.now) {
@@ -143,12 +143,14 @@ extension HeldLink {
     }
   }
 
-  /// The system's queued connect while one is armed; its events are valid as well.
+  /// The attempt of the system's queued connect, whose events are also valid; `nil` if none is
+  /// armed.
   public var queuedAttempt: AttemptID? {
     if case .queued(let attempt) = standby.state { attempt } else { nil }
   }
 
-  /// When credentials need attention; `nil` while the link is not wanted or held in the background.
+  /// The instant at which a refresh is due or times out; `nil` while the link is held in the
+  /// background or not wanted.
   var credentialsDeadline: Instant? {
     switch state {
     case .idle, .failed: return nil
@@ -169,7 +171,7 @@ extension HeldLink {
     }
   }
 
-  /// Whether the standby may act; it pauses while the gate is closed.
+  /// Whether the standby may act. It pauses while the gate is closed.
   var runsStandby: Bool {
     switch state {
     case .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .resting: true
@@ -181,7 +183,7 @@ extension HeldLink {
     guard runsStandby else { return nil }
     switch standby.state {
     case .polling(let polling):
-      // In the background with only the standby active, each probe would be futile.
+      // Probes are pointless unless the live link is wanted and may be opened in the background.
       guard case .resting = state, gate.intent == .live, !isLeftForStandby else {
         return polling.nextPoll
       }
@@ -195,13 +197,13 @@ extension HeldLink {
 extension HeldLink {
   /// The state of a link. `mayTry`, `proceed`, `rest` and `end` make the transitions.
   enum State: Sendable, Hashable {
-    /// Not wanted, or ended by a rule. Exits: settling, preparing, opening, held, resting.
+    /// Not wanted, or ended by a rule. Exits: debouncing, preparing, opening, held, resting.
     case idle(LinkStatus.Reason?)
-    /// Wanted, but the gate is closed. Exits: settling, preparing, opening, idle, failed.
+    /// Wanted, but the gate is closed. Exits: debouncing, preparing, opening, idle, failed.
     case held(Held)
     /// Waits for the network or the app to become stable. Exits: preparing, opening, held.
     case debouncing(Debouncing)
-    /// Waits for the time of the next attempt. Exits: preparing, opening, held, settling, idle.
+    /// Waits for the time of the next attempt. Exits: preparing, opening, held, debouncing, idle.
     case waiting(Waiting)
     /// Waits for credentials. Exits: preparing, opening, waiting, failed, held.
     case refreshing(Refreshing)
@@ -210,13 +212,13 @@ extension HeldLink {
     /// The transport is being opened. Exits: establishing, ready, waiting, resting, refreshing,
     /// failed.
     case opening(Trying)
-    /// The transport is open; the milestone is pending. Exits: ready, waiting, resting, refreshing,
-    /// failed.
+    /// The transport is open, and the milestone is pending. Exits: ready, waiting, resting,
+    /// refreshing, failed.
     case establishing(Trying)
-    /// Connected. Exits: waiting, settling, held, resting, refreshing, failed, idle.
+    /// Connected. Exits: waiting, debouncing, held, resting, refreshing, failed, idle.
     case ready(Ready)
-    /// No attempts; the standby is active. Exits: preparing, opening, establishing, held, failed,
-    /// idle.
+    /// No attempts are made, and the standby is active. Exits: preparing, opening, establishing,
+    /// held, failed, idle.
     case resting(LinkStatus.Reason)
     /// Ended until the user requests it again. Exits: preparing, opening, held, idle.
     case failed(LinkStatus.Reason)
@@ -250,15 +252,15 @@ extension HeldLink {
 
   struct Trying: Sendable, Hashable {
     let attempt: AttemptID
-    /// When the present step times out.
+    /// The instant at which the current step times out.
     var until: Instant
-    /// When the whole attempt times out.
+    /// The instant at which the whole attempt times out.
     var establishBy: Instant
     var series: Series
     /// The generation of the credentials that the attempt uses.
     let generation: UInt64
 
-    /// The same attempt with a restarted series: if it fails, the waits begin with the first.
+    /// The same attempt with a restarted series, so that the waits start over if the attempt fails.
     var restarted: Trying {
       var trying = self
       trying.series = series.restarted
@@ -270,11 +272,11 @@ extension HeldLink {
     let attempt: AttemptID
     let generation: UInt64
     var liveness: Liveness
-    /// When the link became ready.
+    /// The instant at which the link became ready.
     let since: Instant
-    /// When the link counts as stable; `nil` once it does.
+    /// The instant at which the link counts as stable; `nil` once it does.
     var stableAt: Instant?
-    /// The series that led to this link; it continues if the link is lost before it is stable.
+    /// The series that led to this link. It continues if the link is lost before it is stable.
     var series: Series
     /// The window over which the server wants all clients to reconnect.
     var drainWindow: Duration?
@@ -293,8 +295,8 @@ extension HeldLink {
 extension HeldLink {
   /// An event that a link handles.
   public enum Input: Sendable, Equatable, Codable {
-    /// The user wants the link, wants only its standby, or no longer wants it. Setting an intent
-    /// again also ends a failure.
+    /// The user wants the link, wants only its standby, or no longer wants it. Repeating an intent
+    /// also ends a failure.
     case setIntent(ConnectionIntent)
     /// The device's connectivity changed.
     case reachability(Reachability)
@@ -308,7 +310,7 @@ extension HeldLink {
     case prepared(AttemptID)
     /// The transport is open.
     case opened(AttemptID)
-    /// A transport was adopted that this link did not open, identified by `nextAttempt`;
+    /// A transport that this link did not open was adopted under the identifier `nextAttempt`.
     /// `established` is whether it has reached the feature's milestone.
     case found(AttemptID, established: Bool)
     /// The feature's milestone was reached.
@@ -319,9 +321,9 @@ extension HeldLink {
     case validData(AttemptID)
     /// The link received a pong.
     case pong(AttemptID, UInt64)
-    /// The attempt failed or its link was lost; the transport is closed.
+    /// The attempt failed or its link was lost. The transport is closed.
     case lost(AttemptID, LinkFailure)
-    /// The feature rejects this link; the transport is still open.
+    /// The feature rejects this link. The transport is still open.
     case reject(AttemptID, LinkFailure)
     /// The server announced that it will close all links within a time window.
     case draining(AttemptID, within: Duration)
@@ -329,16 +331,16 @@ extension HeldLink {
     case flushed
     /// The result of a poll of the standby.
     case polled(UInt64, LinkFailure?)
-    /// A request outside the link was accepted or rejected, which shows the state of credentials
-    /// and membership.
+    /// A request outside the link was accepted or rejected, which shows whether the credentials and
+    /// the membership are valid.
     case requested(LinkFailure?)
   }
 
   /// A change of credentials.
   public enum CredentialsEvent: Sendable, Equatable, Codable {
-    /// New credentials are available; `expiresIn` is `nil` if their lifetime is unknown.
+    /// New credentials are available. `expiresIn` is `nil` if their lifetime is unknown.
     case available(expiresIn: Duration?)
-    /// A refresh failed for now.
+    /// A refresh failed, but a later one may succeed.
     case refreshFailed
     /// The credentials cannot be refreshed: the user must sign in.
     case rejected
@@ -364,7 +366,7 @@ extension HeldLink {
     case prepare(AttemptID)
     /// Open the transport.
     case open(AttemptID)
-    /// Close the transport or stop opening it; later events of the attempt are ignored.
+    /// Close the transport or stop opening it. Later events of the attempt are ignored.
     case close(AttemptID, CloseReason)
     /// Send a ping.
     case ping(AttemptID, UInt64)
@@ -372,8 +374,8 @@ extension HeldLink {
     case refreshCredentials
     /// Poll the standby's source of data once.
     case poll(UInt64)
-    /// Queue a connect with the OS, which opens whenever the peer appears. The OS first ignores the
-    /// peer for `after`, so that a peer with no work left can sleep.
+    /// Queue a connect with the OS, which opens the link whenever the peer appears. The OS first
+    /// ignores the peer for `after`, so that a peer with no work left can sleep.
     case arm(AttemptID, after: Duration = .zero)
     /// Cancel the queued connect.
     case disarm(AttemptID)
@@ -400,13 +402,13 @@ extension HeldLink {
 public struct LinkStatus: Sendable, Hashable, Codable {
   /// The phase of the link.
   public var phase: Phase
-  /// The number of the attempt that runs or waits, from 1; 0 if there is none.
+  /// The number of the running or next attempt, counted from 1; 0 if there is none.
   public var attempt: Int
   /// The number of attempts before standby; `nil` if unlimited or if no attempt runs.
   public var of: Int?
-  /// When the next attempt is made, if it waits for a time.
+  /// The instant of the next attempt; `nil` if none is scheduled.
   public var retryAt: Instant?
-  /// The current way in which data arrives.
+  /// The way in which data currently arrives.
   public var mode: Mode
   /// The reason why the link is not connected.
   public var reason: Reason?
@@ -438,9 +440,9 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     case connected
     /// The link was lost and is being retried.
     case reconnecting
-    /// Attempts are exhausted or were refused; the standby is active.
+    /// The attempts are exhausted or were refused, and the standby is active.
     case standby
-    /// The link has ended; the user must act.
+    /// The link has ended, and the user must act.
     case failed
   }
 
@@ -463,7 +465,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     case ended(HeldLink.CloseReason)
     /// The link waits until a changed network is stable.
     case debouncing
-    /// The limit on attempts delays the next one, whoever requests it.
+    /// The rate limit delays the next attempt, regardless of what requests it.
     case limited
   }
 }
@@ -508,9 +510,9 @@ extension HeldLink {
   }
 }
 
-// What follows when a wait ends, and what shows that a link is alive.
+// The deadlines of waits, and the signs that a link is alive.
 extension HeldLink {
-  /// Handles the earliest deadline that has passed.
+  /// Handles the earliest of the deadlines that have passed.
   mutating func expire(_ step: inout Step) {
     let now = step.now
     if let at = gate.leavesAt, at <= now {
@@ -589,20 +591,20 @@ extension HeldLink {
   mutating func noteActivity(
     _ attempt: AttemptID, _ step: inout Step, _ note: (inout Liveness, Instant) -> Void
   ) {
-    guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // late
+    guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // a late event
     note(&ready.liveness, step.now)
     state = .ready(ready)
   }
 
   mutating func validData(_ attempt: AttemptID, _ step: inout Step) {
-    guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // late
+    guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // a late event
     ready.liveness.data(at: step.now)
     if policy.retry.stability.provenByData { becomeStable(&ready) }
     state = .ready(ready)
   }
 
   mutating func draining(_ attempt: AttemptID, within window: Duration) {
-    guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // late
+    guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // a late event
     ready.drainWindow = min(max(window, .zero), policy.retry.maxRetryAfter)
     state = .ready(ready)
   }
@@ -624,7 +626,7 @@ extension HeldLink {
     standby.check(&check)
   }
 
-  /// Whether only time or a response of the peer can end the present state.
+  /// Whether only time or a response of the peer can end the current state.
   private var waits: Bool {
     switch state {
     case .idle, .failed, .held: return false
@@ -644,11 +646,12 @@ extension HeldLink {
       gate.leavesAt == nil || gate.intent != .none, "link: it leaves only what is wanted")
     switch state {
     case .held(let held):
-      // Where only the user reconnects after the background, the link stays held in the foreground.
+      // If the policy lets only the user reconnect after the background, the link stays held in the
+      // foreground.
       check.require(
         held.blockedReason == gate.blockedReason
           || (held.blockedReason == .background && policy.gate.foreground == .wait),
-        "link: it is held by an obstacle that exists")
+        "link: it is held for a reason that exists")
     case .debouncing, .waiting:
       check.require(gate.blockedReason == nil, "link: it waits to try only while the gate is open")
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -660,7 +663,7 @@ extension HeldLink {
     case .ready(let ready):
       check.require(
         ready.generation <= gate.credentials.generation,
-        "link: a link that stands uses credentials that exist")
+        "link: an open link uses credentials that exist")
     case .refreshing:
       check.require(
         gate.credentials.isRefreshing, "link: it waits for credentials only during a refresh")
@@ -668,8 +671,8 @@ extension HeldLink {
     }
   }
 
-  /// Whether the link is establishing. This can happen behind a closed gate, since the system's
-  /// queued connect opens when the peer appears.
+  /// Whether the link is establishing. This is possible while the gate is closed, since the
+  /// system's queued connect opens when the peer appears.
   private var isEstablishing: Bool {
     switch state {
     case .establishing: true
@@ -724,11 +727,11 @@ extension HeldLink {
     check.require(
       ready.stableAt ?? ready.since >= ready.since, "link: it is stable after it was ready")
     check.require(
-      ready.liveness.lastReceived >= ready.since, "link: nothing was heard before it was ready")
+      ready.liveness.lastReceived >= ready.since, "link: nothing was received before it was ready")
     if let window = ready.drainWindow {
       check.require(
         window >= .zero && window <= policy.retry.maxRetryAfter,
-        "link: the window of a drain is obeyed up to the longest wish")
+        "link: a drain window is no longer than the longest retry-after")
     }
     ready.liveness.check(&check)
   }
@@ -745,7 +748,7 @@ extension HeldLink {
     }
   }
 
-  /// Checks that the armed standby fits the state.
+  /// Checks that the armed standby matches the state.
   private func checkStandby(_ check: inout InvariantCheck) {
     if case .queued(let queued) = standby.state {
       check.require(queued.number <= lastAttempt, "link: the queued attempt was numbered")

@@ -1,23 +1,23 @@
-/// A value that states the invariants of its fields.
+/// A value that can check its own invariants.
 ///
-/// A type states all of its invariants in `check` and passes the check on to its parts. Drivers,
+/// A type checks all of its invariants in `check` and passes the check on to its parts. Drivers,
 /// simulated worlds, explorations and tests run the check after every step (decision 0032).
 public protocol SelfChecking {
-  /// Notes each invariant that is broken now.
+  /// Adds each invariant that is currently broken to `check`.
   func check(_ check: inout InvariantCheck)
 }
 
-/// A check of a value and its parts, with its depth and the invariants found broken.
+/// A check of a value and its parts, which collects the invariants found broken.
 public struct InvariantCheck: Sendable {
-  /// The part of a value that a check reads.
+  /// The amount of a value that a check reads.
   public enum Depth: Sendable, Hashable {
-    /// Only checks that take constant time, regardless of the value's size; also used in release
-    /// builds.
+    /// Only checks that take constant time, regardless of the value's size. Release builds run them
+    /// too.
     case quick
     /// Every element of every collection.
     case thorough
 
-    /// The depth of the checks of drivers: thorough in debug builds, quick in release builds.
+    /// The depth that drivers use: thorough in debug builds, quick in release builds.
     public static var ofDrivers: Depth {
       #if DEBUG
         .thorough
@@ -32,13 +32,13 @@ public struct InvariantCheck: Sendable {
   /// The names of the invariants that do not hold, in the order in which they were checked.
   public private(set) var broken: [String] = []
 
-  /// Creates a check without findings.
+  /// Creates a check that has found no broken invariant.
   public init(_ depth: Depth) {
     isThorough = depth == .thorough
   }
 
   /// Notes an invariant as broken unless it holds.
-  /// - Parameter name: The type, a colon, and the invariant; unique in the package.
+  /// - Parameter name: The type, a colon, and the invariant. The name is unique in the package.
   @inlinable
   public mutating func require(_ holds: Bool, _ name: StaticString) {
     if !holds { note(name) }

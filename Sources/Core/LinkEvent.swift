@@ -19,7 +19,7 @@ public enum LinkEvent: Sendable, Hashable, Codable {
     }
   }
 
-  /// Returns the same event for another attempt.
+  /// Returns the same event with another attempt.
   public func moved(to attempt: AttemptID) -> LinkEvent {
     switch self {
     case .device: self
@@ -37,7 +37,7 @@ public protocol LinkInput: Sendable {
   ///
   /// - Parameter wall: The device's wall-clock time.
   init(_ event: LinkEvent, at wall: Timestamp)
-  /// The event that the input was made from; `nil` for any other input.
+  /// The event from which the input was created; `nil` for any other input.
   var event: LinkEvent? { get }
 }
 
@@ -78,19 +78,20 @@ extension HeldLink.Input {
   }
 }
 
-/// A WebSocket message: a text or bytes (RFC 6455 section 5.6).
+/// A text or binary WebSocket message (RFC 6455 section 5.6).
 ///
 /// Its encoded form contains only the kind and the byte count, so that a journal of any protocol
-/// contains no content. In a replay both sides have messages without content, which compare equal.
+/// contains no content. In a replay, both sides have messages without content, which compare equal.
 public struct SocketMessage: Sendable, Hashable, Codable {
-  /// Whether the message is a text and not binary.
+  /// Whether the message is text rather than binary.
   public let isText: Bool
   /// The number of bytes.
   public let count: Int
-  /// The content, which is UTF-8 for a text; `nil` in a message that was read from a journal.
+  /// The content, which is UTF-8 for a text message; `nil` in a message that was read from a
+  /// journal.
   public let bytes: [UInt8]?
 
-  /// Creates a text from valid UTF-8.
+  /// Creates a text message from valid UTF-8.
   public init(text bytes: [UInt8]) {
     (isText, self.bytes, count) = (true, bytes, bytes.count)
   }
@@ -103,7 +104,7 @@ public struct SocketMessage: Sendable, Hashable, Codable {
   /// Creates a text message.
   public static func text(_ text: String) -> SocketMessage { SocketMessage(text: Array(text.utf8)) }
 
-  /// The content of a text as a string; `nil` for a binary message.
+  /// The content of a text message; `nil` for a binary message or one that was read from a journal.
   public var text: String? {
     isText ? bytes.map { String(decoding: $0, as: UTF8.self) } : nil
   }
@@ -111,7 +112,7 @@ public struct SocketMessage: Sendable, Hashable, Codable {
 
 /// The result of a background wake, reported to the system at the end of the wake.
 public enum WakeResult: String, Sendable, Hashable, Codable {
-  /// Everything available was stored.
+  /// All available data was stored.
   case done
   /// Some work is left for the next wake.
   case later

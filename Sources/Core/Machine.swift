@@ -20,7 +20,7 @@ public protocol Machine: Sendable, SelfChecking {
 
 /// A machine whose runs can be journaled and replayed.
 public protocol Journaled: Machine {
-  /// The values from which the machine is created, except its seed; never a secret.
+  /// The values from which the machine is created, except its seed. They never contain a secret.
   ///
   /// Its properties become fields of the journal's header. They must not have the names of the
   /// header's own fields: `journal`, `machine`, `part`, `seed`, `startedAt`.
@@ -29,16 +29,16 @@ public protocol Journaled: Machine {
   /// The machine's name in journals.
   static var journalName: String { get }
 
-  /// Creates the machine. The same values make the same machine.
+  /// Creates the machine. The same values and seed create the same machine.
   ///
-  /// - Parameter seed: The seed of its random source.
+  /// - Parameter seed: The seed of the machine's random source.
   init(_ birth: Birth, seed: UInt64)
 }
 
 extension HeldLink: Journaled {
   public static var journalName: String { "link" }
 
-  /// The policy of a link.
+  /// The value from which a link is created.
   public struct Birth: Codable, Sendable, Hashable {
     var policy: LinkPolicy
 

@@ -10,16 +10,16 @@ public import LinkCore
   import Darwin
 #endif
 
-/// The device's clock since boot, which keeps counting while the device sleeps.
+/// The device's clock since boot. It continues to count while the device sleeps.
 ///
-/// Reads `CLOCK_BOOTTIME` on Linux and `mach_continuous_time` on Apple.
+/// It reads `CLOCK_BOOTTIME` on Linux and the clock of `mach_continuous_time` on Apple platforms.
 public struct BootClock: LinkClock {
   /// Creates a clock. All boot clocks of a device show the same time.
   public init() {}
 
   public var now: Instant {
     #if canImport(Darwin)
-      // The clock behind `mach_continuous_time`.
+      // This is the clock of `mach_continuous_time`.
       let time = Self.read(CLOCK_MONOTONIC_RAW)
     #else
       let time = Self.read(CLOCK_BOOTTIME)
@@ -32,17 +32,18 @@ public struct BootClock: LinkClock {
     return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
   }
 
-  /// The longest single sleep.
+  /// The maximum duration of a single sleep.
   ///
-  /// Timers of the continuous clock count while the device sleeps (on Linux they are timerfds on
-  /// `CLOCK_BOOTTIME`). If one does not, the wait is late by at most this time.
+  /// Timers of the continuous clock also count while the device sleeps (on Linux they are timerfds
+  /// on `CLOCK_BOOTTIME`). If a timer did not, the wait would be late by at most this duration.
   static let longestSleep = Duration.seconds(30)
 
   public func wait(until deadline: Instant) async throws(CancellationError) {
     repeat {
       let left = max(now.duration(to: deadline), .zero)
       do {
-        // Pongs and windows need a tolerance of zero, and there are few timers.
+        // The deadlines of pongs and time windows require a tolerance of zero, and there are few
+        // timers.
         try await Task.sleep(
           for: min(left, Self.longestSleep), tolerance: .zero, clock: .continuous)
       } catch {
@@ -53,7 +54,7 @@ public struct BootClock: LinkClock {
 
   private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
-    // Fails only for an unknown clock or a bad address, neither of which is possible here.
+    // This fails only for an unknown clock or an invalid address. Neither is possible here.
     guard unsafe clock_gettime(clock, &time) == 0 else {
       preconditionFailure("the system has no clock \(clock)")
     }
@@ -61,12 +62,12 @@ public struct BootClock: LinkClock {
   }
 }
 
-/// The source of time: a clock that counts while the device sleeps, and the wall clock.
+/// A source of time: a clock that counts while the device sleeps, and the wall clock.
 public protocol LinkClock: Sendable {
-  /// The current moment, which never decreases.
+  /// The current instant. It never decreases.
   var now: Instant { get }
 
-  /// The time of the wall clock, for time stamps only since it can jump.
+  /// The time of the wall clock. It can jump, so it is used only for time stamps.
   var wall: Timestamp { get }
 
   /// Suspends until `now` is at or past `deadline`.

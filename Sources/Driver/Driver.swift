@@ -1,27 +1,28 @@
 import Foundation
 package import LinkCore
 
-/// The loop of one machine, which waits for an input or the deadline and performs the effects.
+/// The loop of one machine. It waits for an input or the deadline, and performs the effects.
 ///
 ///     loop:  deadline due? ─▶ tick ─┐
 ///            input in line? ─▶ handle ─▶ journal ─▶ effects, one after another ─▶ loop
 ///            neither? ─▶ wait for an input or the deadline, whichever comes first
 ///
-/// The deadline is checked before every input, so a stream of inputs delays no tick. At most one
-/// tick precedes each input, so ticks delay no input.
+/// The deadline is checked before every input, so a continuous flow of inputs does not delay a
+/// tick. At most one tick precedes each input, so ticks do not delay inputs.
 ///
-/// After each step the driver checks the machine's invariants. A broken invariant ends the process
+/// After each step, the driver checks the machine's invariants. A broken invariant ends the process
 /// before any effect of the step is performed (decision 0032).
 package actor Driver<M: Journaled> {
-  /// A function that performs one effect; the next effect waits until it returns.
+  /// A function that performs one effect. The next effect is performed after it has returned.
   ///
-  /// It must return quickly: it starts long work, which posts an input when it completes. It must
-  /// not await `post`, which waits for room that only this driver can make. It may use `tryPost`,
-  /// or post from the work that it started.
+  /// The function must return quickly. For long work it starts a task, which posts an input when it
+  /// completes. The function must not await `post`, because `post` may wait for room that only this
+  /// driver can make. It may call `tryPost`, or post inputs from the task that it started.
   package typealias Perform = @Sendable (M.Effect, Instant) async -> Void
 
   private var machine: M
-  /// The machine's deadline after the last step, read once because generic code copies the machine.
+  /// The machine's deadline after the last step. It is read only once because generic code copies
+  /// the machine.
   private var deadline: Instant?
   private let clock: any LinkClock
   private let inbox: Inbox<M.Input>
@@ -47,7 +48,7 @@ package actor Driver<M: Journaled> {
   ///
   /// - Parameters:
   ///   - inboxLimit: The number of queued inputs at which `post` waits.
-  ///   - journal: Records every step before its effects are performed.
+  ///   - journal: The journal that records every step before the effects are performed.
   package init(
     machine: M, clock: any LinkClock, inboxLimit: Int = 256, journal: Journal<M>? = nil,
     perform: @escaping Perform
@@ -61,16 +62,16 @@ package actor Driver<M: Journaled> {
     last = clock.now
   }
 
-  /// The number of calls of `waitUntil` that are waiting.
+  /// The number of `waitUntil` calls that are waiting.
   package var waiterCount: Int { waiters.count }
 
   /// A copy of the machine between two steps.
   package var snapshot: M { machine }
 
-  /// The counts of inputs so far.
+  /// The counts of the inbox so far.
   package nonisolated var counters: InboxCounters { inbox.counters }
 
-  /// Queues an input as soon as there is room. May be called before `run`.
+  /// Queues an input as soon as there is room. It may be called before `run`.
   ///
   /// - Returns: False if the input was not queued because the driver has ended or the task was
   ///   cancelled.
@@ -88,15 +89,15 @@ package actor Driver<M: Journaled> {
     await inbox.post(contentsOf: inputs)
   }
 
-  /// Queues an input if there is room now. Returns false otherwise.
+  /// Queues an input if there is room now. Returns false if the input was not queued.
   package nonisolated func tryPost(_ input: M.Input) -> Bool {
     inbox.tryPost(input)
   }
 
-  /// Waits until all inputs posted before are handled and `condition` holds.
+  /// Waits until all inputs posted before the call have been handled and `condition` holds.
   ///
-  /// It also returns when the driver has ended or the task is cancelled. The driver must be running
-  /// or start soon.
+  /// The call also returns when the driver has ended or the task is cancelled. The driver must be
+  /// running or start soon.
   package func waitUntil(_ condition: @escaping @Sendable (M) -> Bool) async {
     let target = inbox.counters.accepted
     guard phase != .ended, handled < target || !condition(machine) else { return }
@@ -104,7 +105,8 @@ package actor Driver<M: Journaled> {
     let ticket = lastTicket
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // If the task was already cancelled, the handler below has run and found nothing to resume.
+        // If the task was already cancelled, the handler below has run without finding a waiter to
+        // resume.
         guard !Task.isCancelled else { return continuation.resume() }
         waiters.append(
           Waiter(
@@ -115,13 +117,13 @@ package actor Driver<M: Journaled> {
     }
   }
 
-  /// Drives the machine until the task is cancelled. Must be called once.
+  /// Drives the machine until the task is cancelled. It must be called only once.
   ///
-  /// On cancellation it completes the current step and accepts no further input.
+  /// On cancellation, the driver completes the current step and accepts no further input.
   package func run() async {
     precondition(phase == .new, "a driver runs once")
     phase = .running
-    /// The deadline that its own tick left in place; it is not handled again.
+    /// The deadline that is still in place after its own tick. It is not handled again.
     var spent: Instant?
     while !Task.isCancelled {
       let now = moment()
@@ -162,7 +164,7 @@ package actor Driver<M: Journaled> {
     return due <= moment()
   }
 
-  /// Returns the clock's time, or the previous one if the clock went back.
+  /// Returns the clock's time, or the latest earlier time if the clock has gone back.
   private func moment() -> Instant {
     last = max(last, clock.now)
     return last
@@ -178,7 +180,7 @@ package actor Driver<M: Journaled> {
     journal?.record(JournalStep(at: now, cause: cause, effects: effects))
     let broken = machine.brokenInvariants(.ofDrivers)
     if let name = broken.first {
-      // The journal ends with the step that broke the invariant, whose effects are not performed.
+      // The journal ends with the step that broke the invariant. Its effects are not performed.
       await journal?.flush()
       BrokenInvariant.stop(name, in: M.journalName)
     }
@@ -198,17 +200,17 @@ package actor Driver<M: Journaled> {
   }
 }
 
-/// The end of a process whose machine broke one of its invariants.
+/// The end of a process because its machine broke an invariant.
 ///
-/// The machine's further behavior is unpredictable: it could acknowledge data that was not stored.
-/// Stored data survives the end, as it survives any kill, and the next start continues from it
-/// (decision 0032).
+/// The machine's further behavior would be unpredictable: it could acknowledge data that was not
+/// stored. Stored data survives, as it does when the process is killed, and the next start
+/// continues with it (decision 0032).
 package enum BrokenInvariant {
   /// Writes the name of the broken invariant to standard error, and traps.
   ///
   /// - Parameters:
   ///   - name: The name of the invariant.
-  ///   - machine: The name of the machine, as in the journal.
+  ///   - machine: The name of the machine in the journal.
   package static func stop(_ name: String, in machine: String) -> Never {
     let text = "holdfast: the machine \(machine) broke an invariant: \(name)"
     // Release builds omit the message of a trap.
@@ -219,9 +221,9 @@ package enum BrokenInvariant {
 
 /// Suspends the task until its continuation is resumed.
 ///
-/// Both closures return a function that resumes continuations, so that it runs outside of their
-/// lock. `enter` checks under that lock whether the task is cancelled, since `leave` may have run
-/// before and found nothing to remove.
+/// Both closures return a function that resumes continuations and is called after their lock is
+/// released. `enter` checks under that lock whether the task is cancelled, because `leave` may
+/// already have run without finding a continuation to remove.
 ///
 /// - Parameters:
 ///   - enter: Stores the continuation.

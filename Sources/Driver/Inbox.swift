@@ -1,16 +1,17 @@
 import Synchronization
 
-/// The bounded FIFO queue of a driver, which any task can use.
+/// The bounded FIFO queue of a driver. Any task can use it.
 ///
-/// At the limit `post` waits for room, in the order of the calls, which slows a fast source down.
-/// `tryPost` is refused and counted. No input is dropped or merged: equal neighbors may have
-/// different meanings for a machine, and a journal must replay each of them.
+/// At the limit, `post` waits for room in the order of the calls, which slows down a fast source.
+/// `tryPost` is refused, and the refusal is counted. No input is dropped or merged: equal
+/// consecutive inputs may have different effects on a machine, and a journal must replay each of
+/// them.
 package final class Inbox<Input: Sendable>: Sendable {
   private let state: Mutex<State>
 
   /// Creates a queue.
   ///
-  /// - Parameter limit: The number of inputs that may be queued; at least 1.
+  /// - Parameter limit: The maximum number of queued inputs; at least 1.
   package init(limit: Int) {
     precondition(limit >= 1, "an inbox holds at least one input")
     state = Mutex(State(limit: limit))
@@ -53,7 +54,7 @@ package final class Inbox<Input: Sendable>: Sendable {
     return taken
   }
 
-  /// Removes and returns the oldest input. Only the driver calls this.
+  /// Removes and returns the oldest input. Only the driver calls this method.
   func take() -> Input? {
     let (input, wake) = state.withLock { $0.take() }
     wake()
@@ -62,7 +63,7 @@ package final class Inbox<Input: Sendable>: Sendable {
 
   /// Waits until an input is queued, the inbox is closed, or the task is cancelled.
   ///
-  /// Only one caller may wait at a time: the driver.
+  /// Only the driver may wait, with one call at a time.
   func waitForInput() async {
     await suspended { continuation in
       state.withLock { $0.read(continuation, unless: Task.isCancelled) }
@@ -71,7 +72,7 @@ package final class Inbox<Input: Sendable>: Sendable {
     }
   }
 
-  /// Refuses further inputs and those that wait for room. Queued inputs can still be taken.
+  /// Refuses further inputs, and the inputs that wait for room. Queued inputs can still be taken.
   func close() {
     let wake = state.withLock { $0.close() }
     wake()
@@ -86,14 +87,14 @@ package struct InboxCounters: Sendable, Hashable, Codable {
   package var delayed: UInt64 = 0
   /// The number of inputs that were not queued.
   package var refused: UInt64 = 0
-  /// The highest number of inputs that were queued at once.
+  /// The maximum number of inputs that were queued at the same time.
   package var longest = 0
 
   package init() {}
 }
 
 extension Inbox {
-  /// A function that is called after the lock was released.
+  /// A function that must be called after the lock has been released.
   typealias Wake = () -> Void
 
   /// A call of `post` that waits for room.
@@ -103,13 +104,13 @@ extension Inbox {
     let continuation: CheckedContinuation<Bool, Never>
   }
 
-  /// The queue. Calls wait for room only while it is full, so none can overtake another.
+  /// The queue. Calls wait for room only while it is full, so no call can overtake another.
   struct State {
     let limit: Int
     var counters = InboxCounters()
     private var arriving: [Input] = []
-    /// Inputs with the oldest last, refilled from `arriving`, so that both ends of the queue are
-    /// cheap.
+    /// The inputs to take next, with the oldest last. They are refilled from `arriving`, so that
+    /// adding and taking are both fast.
     private var leaving: [Input] = []
     private var waiting: [Waiting] = []
     private var reader: CheckedContinuation<Void, Never>?
@@ -132,7 +133,7 @@ extension Inbox {
         counters.refused += UInt64(poster.inputs.count)
         return { poster.continuation.resume(returning: false) }
       }
-      // Nothing fits while other calls wait, since the queue is full.
+      // No input fits while other calls wait, because the queue is then full.
       let fitting = poster.inputs.prefix(limit - count)
       let wake = append(fitting)
       guard fitting.count < poster.inputs.count else {
@@ -165,7 +166,7 @@ extension Inbox {
 
     mutating func take() -> (Input?, Wake) {
       if leaving.isEmpty {
-        // Swaps and reverses in place, so that no input is copied.
+        // Swapping and reversing in place avoids copying the inputs.
         swap(&leaving, &arriving)
         leaving.reverse()
       }

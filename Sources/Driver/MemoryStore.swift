@@ -1,9 +1,9 @@
 public import LinkCore
 
-/// A store in memory: an actor around a value. Tests can plan failures.
+/// A store in memory: an actor that holds a value. Tests can make its calls fail.
 ///
-/// Its conformances are declared with the ports. Streams that must leave no data on disk use it for
-/// timelines.
+/// The conformances are declared with the ports. Streams that must not leave data on disk use this
+/// type for their timelines.
 public actor MemoryStore<Value: Sendable>: Store {
   private var value: Value
   private var isClosed = false
@@ -11,12 +11,12 @@ public actor MemoryStore<Value: Sendable>: Store {
   private var failuresLeft = 0
   private var failure = StoreFailure.closed
 
-  /// Creates a store of `value`.
+  /// Creates a store that contains `value`.
   public init(_ value: Value) {
     self.value = value
   }
 
-  /// Makes the next `count` calls throw `failure` and do nothing else.
+  /// Makes the next `count` calls throw `failure` without any effect.
   public func failNext(_ count: Int = 1, with failure: StoreFailure) {
     (failuresLeft, self.failure) = (count, failure)
   }
@@ -29,7 +29,9 @@ public actor MemoryStore<Value: Sendable>: Store {
 
   public func resume() throws(StoreFailure) { isSuspended = false }
 
-  /// Runs `body` with the value, unless the store is closed, suspended or planned to fail.
+  /// Runs `body` with the value.
+  ///
+  /// - Throws: An error if the store is closed or suspended, or if a test planned a failure.
   package func use<Result>(
     _ body: (inout Value) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {

@@ -1,15 +1,16 @@
 public import Dispatch
 
-/// An executor that runs an actor on its own serial queue, so that disk I/O blocks no other task.
+/// An executor that runs an actor on a separate serial queue, so that disk I/O does not block other
+/// tasks.
 public final class QueueExecutor: SerialExecutor {
   private let queue: DispatchQueue
 
-  /// Creates an executor with a new queue; `label` names the queue in a debugger.
+  /// Creates an executor with a new queue. `label` is the queue's name in a debugger.
   public convenience init(label: String) {
     self.init(DispatchQueue(label: label))
   }
 
-  /// Creates an executor with a serial queue that other code may use as well.
+  /// Creates an executor with a serial queue that other code may also use.
   public init(_ queue: DispatchQueue) {
     self.queue = queue
   }

@@ -1,13 +1,13 @@
 package import LinkCore
 import Synchronization
 
-/// A source of wakes for a process that is never suspended.
+/// A source of wakes in a process that is never suspended.
 ///
-/// Tasks become due by the clock while the process runs. The host reports all other wakes.
+/// Tasks become due at their time while the process runs. The host reports all other wakes.
 package final class TimerWakes: WakeSource {
   private struct State {
     var handler: (@Sendable (WakeCause, Wake) -> Void)?
-    /// The wakes before a handler was registered, the newest 16.
+    /// The newest 16 wakes that occurred before a handler was registered.
     var early: [(WakeCause, Wake)] = []
     var tasks: [String: Waiting] = [:]
     var last: UInt64 = 0
@@ -18,7 +18,7 @@ package final class TimerWakes: WakeSource {
     let task: Task<Void, Never>
   }
 
-  /// The most tasks that may wait at a time, as on iOS.
+  /// The maximum number of waiting tasks, which is the same as on iOS.
   package static let mostTasks = 10
   private static let mostEarly = 16
   private let clock: any LinkClock
@@ -69,7 +69,7 @@ package final class TimerWakes: WakeSource {
 
   /// Delivers a wake that the host has detected, such as a push or a completed upload.
   ///
-  /// - Parameter done: Called exactly once, when the wake ends.
+  /// - Parameter done: A function that is called exactly once, when the wake ends.
   package func wake(
     for cause: WakeCause, done: @escaping @Sendable (WakeResult) -> Void = { _ in }
   ) {
@@ -85,7 +85,7 @@ package final class TimerWakes: WakeSource {
 
   private func fire(_ identifier: String, _ number: UInt64) {
     let isDue = state.withLock { state in
-      // A task that was cancelled or replaced in the meantime causes no wake.
+      // A task that has been cancelled or replaced causes no wake.
       guard state.tasks[identifier]?.number == number else { return false }
       state.tasks[identifier] = nil
       return true

@@ -1,4 +1,4 @@
-/// The rules of a bottle: when it wakes and advertises, what it records, how it synchronizes.
+/// The rules of a bottle: when it wakes and advertises, what it records, and how it synchronizes.
 ///
 ///             moved, tapped, power
 ///     asleep ───────────────────────▶ awake ──connected──▶ awake, connected
@@ -8,37 +8,38 @@
 ///        │   in a backpack: never still for a long while               │
 ///     asleep deeply ◀──────────────────────────────────────────────────┘
 ///
-/// A bottle is a value without allocations, so it compiles for microcontrollers and is the same on
-/// a host. Time is a counter of milliseconds that may wrap around. The owner calls `tick` at the
-/// deadline. Effects are bits, and their data is read from the value.
+/// A bottle is a value that allocates no memory, so the same code runs on microcontrollers and on a
+/// host. Time is a counter of milliseconds that may wrap around. The owner calls `tick` at the
+/// deadline. Effects are bits, and the owner reads their data from the value.
 public struct Bottle<Storage: RecordStorage> {
   /// The timers and rules of the firmware version.
   public let profile: TimerProfile
   /// The stored drinks and refills, oldest first.
   public internal(set) var ring: RecordRing<Storage>
-  /// The synchronization with the phone.
+  /// The bottle's side of the synchronization with a phone.
   public internal(set) var sync = SyncResponder()
   /// Whether the bottle is awake, or how deeply it sleeps.
   public internal(set) var power = Power.asleep
-  /// Whether a phone is connected; only one can be.
+  /// Whether a phone is connected. At most one phone is connected at a time.
   public internal(set) var isConnected = false
-  /// Whether a phone can find the bottle: only while it is awake and not connected.
+  /// Whether phones can find the bottle, which requires that it is awake and not connected.
   public internal(set) var isAdvertising = false
-  /// The clock whose time is stored in records.
+  /// The clock for the times of records.
   public internal(set) var clock: BottleClock
   /// The amount of water in the bottle, in milliliters.
   public internal(set) var level: UInt16
-  /// The milliliters drunk today, without refills.
+  /// The amount drunk today in milliliters, without refills.
   public internal(set) var dailyTotal: UInt16 = 0
-  /// The charge of the battery at its last measurement, 0 to 100 percent.
+  /// The charge of the battery at its last measurement, in percent.
   public internal(set) var battery: UInt8 = 100
   /// Whether the bottle stands upright and still.
   public internal(set) var isStill = false
-  /// Whether the battery is too low to wake; applies until it reaches `profile.recovery` percent.
+  /// Whether the battery is too low to wake the bottle. This lasts until `profile.recovery`
+  /// percent.
   public internal(set) var isLocked = false
   /// The scale factor, tare, capacity and daily goal (characteristic 0002).
   public internal(set) var configuration: FirmwareConfiguration
-  /// Whether shaking the bottle means that it was emptied (characteristic 0006).
+  /// Whether shaking the bottle sets its level to 0 (characteristic 0006).
   public internal(set) var shakeToEmpty = true
   /// The progress of a calibration (characteristic 0008).
   public internal(set) var calibration = CalibrationProgress()
@@ -46,9 +47,9 @@ public struct Bottle<Storage: RecordStorage> {
   public internal(set) var motionWakes: UInt16 = 0
   /// The number of health checks that became due during sleep.
   public internal(set) var timerWakes: UInt16 = 0
-  /// The number of times the bottle assumed that it was in a backpack and went into deep sleep.
+  /// The number of deep sleeps that began because the bottle seemed to be in a backpack.
   public internal(set) var backpacks: UInt16 = 0
-  /// Whether deleted records are counted and marked, as by older firmware.
+  /// Whether deleted records count as unsynchronized and are marked, as by older firmware.
   public var countsDeleted = false
 
   var wokeAt: UInt32
@@ -66,7 +67,7 @@ public struct Bottle<Storage: RecordStorage> {
     case awake, asleep, deep
   }
 
-  /// Creates a bottle that was just switched on and sleeps until its first input.
+  /// Creates a bottle that has just been switched on. It sleeps until its first input.
   public init(
     _ profile: TimerProfile, ring: RecordRing<Storage>,
     configuration: FirmwareConfiguration = .usual, level: UInt16 = 0, at now: UInt32 = 0
@@ -99,7 +100,7 @@ public struct Bottle<Storage: RecordStorage> {
     case .sync, .acknowledged, .command, .settings, .configuration:
       effects.add(isConnected ? written(input, at: now) : .reject)
     }
-    // The input may cancel effects of timers that expired in this call.
+    // The input may cancel the effects of timers that expired in this call.
     if power == .awake {
       effects.remove(.sleep)
       effects.remove(.sleepDeeply)
@@ -111,13 +112,13 @@ public struct Bottle<Storage: RecordStorage> {
     return effects
   }
 
-  /// Handles the timers that have expired; call it at `deadline`.
+  /// Handles the timers that have expired. The owner calls it at `deadline`.
   public mutating func tick(at now: UInt32) -> BottleEffects {
     clock.advance(to: now)
     return expire(at: now)
   }
 
-  /// When `tick` must be called; `nil` while only an input can change anything.
+  /// The time at which `tick` must be called; `nil` while only an input can change the bottle.
   public var deadline: UInt32? {
     guard power == .awake else { return profile.healthCheck > 0 ? checkAt : nil }
     var due = sleepsAt
@@ -127,10 +128,10 @@ public struct Bottle<Storage: RecordStorage> {
   }
 }
 
-/// Returns whether one time of the counter is before another, across a wrap.
+/// Returns whether a time of the counter is before another, even if the counter has wrapped around.
 func isBefore(_ left: UInt32, _ right: UInt32) -> Bool { Int32(bitPattern: left &- right) < 0 }
 
-/// The bottle's clock: seconds since it was switched on, or since 1970 once a phone has set it.
+/// The bottle's clock, which counts seconds since it was switched on, or since 1970 once it is set.
 public struct BottleClock: Sendable, Equatable {
   /// The seconds since 1970, or since the bottle was switched on while `isValid` is false.
   public private(set) var seconds: UInt32 = 0
@@ -153,18 +154,18 @@ public struct BottleClock: Sendable, Equatable {
   }
 }
 
-/// The progress of a calibration, with the numbers of its characteristic.
+/// The progress of a calibration. The numbers are those of its characteristic.
 public struct CalibrationProgress: Sendable, Equatable {
-  /// The step: 0 idle, 3 waits for the empty bottle, 6 waits for the full one, 8 both measured, 9
-  /// complete, 10 error.
+  /// The step: 0 idle, 3 waiting for the empty bottle, 6 waiting for the full bottle, 8 both
+  /// measured, 9 complete, 10 error.
   public internal(set) var step: UInt8 = 0
-  /// The raw value of the scale with the empty bottle; 0 until measured.
+  /// The raw value of the scale with the empty bottle; 0 before it is measured.
   public internal(set) var empty: Int32 = 0
-  /// The raw value of the scale with the full bottle; 0 until measured.
+  /// The raw value of the scale with the full bottle; 0 before it is measured.
   public internal(set) var full: Int32 = 0
   /// Whether this calibration has measured a raw value.
   public internal(set) var hasResult = false
-  /// Whether the bottle reports itself as calibrated: flag 0x02 of its state.
+  /// Whether the bottle reports that it is calibrated: flag 0x02 of its state.
   public internal(set) var isDone = true
 }
 
@@ -172,16 +173,16 @@ extension Bottle: Sendable where Storage: Sendable {}
 
 // Waking, advertising and sleeping.
 extension Bottle {
-  /// When the bottle falls asleep if nothing happens.
+  /// The time at which the bottle falls asleep if there is no further activity.
   var sleepsAt: UInt32 {
     let isWaiting =
       profile.countsNewRecordsOnly ? unsynced > unsyncedAtWake : unsynced > 0
     let at = activeAt &+ (isWaiting ? profile.awakeUnsynced : profile.awake)
-    // Deep sleep at `backpackAt` comes first, so a later time has no effect.
+    // Deep sleep at `backpackAt` takes precedence, so a later time has no effect.
     return profile.waitsForStable && !hasStood ? backpackAt : at
   }
 
-  /// When the bottle assumes that it is in a backpack.
+  /// The time at which the bottle assumes that it is in a backpack.
   var backpackAt: UInt32 {
     (profile.backpackCountsFromStable ? stableAt : wokeAt) &+ profile.backpack
   }
@@ -209,7 +210,7 @@ extension Bottle {
     return BottleEffects()
   }
 
-  /// Wakes the bottle, or counts the activity of one that is awake.
+  /// Wakes the bottle, or restarts the sleep timer if the bottle is awake.
   mutating func wake(byTap: Bool, at now: UInt32) -> BottleEffects {
     switch power {
     case .awake: break
@@ -267,7 +268,7 @@ extension Bottle {
     return .advertise
   }
 
-  /// Puts the bottle to sleep; a connection alone does not keep it awake.
+  /// Puts the bottle to sleep. A connection alone does not keep it awake.
   private mutating func fallAsleep(deeply: Bool, at now: UInt32) -> BottleEffects {
     var effects = deeply ? BottleEffects.sleepDeeply : BottleEffects.sleep
     if isConnected { effects.add(.disconnect) }
@@ -280,20 +281,20 @@ extension Bottle {
     return effects
   }
 
-  /// The notification of a new state to the phone, if one is connected.
+  /// The effect that notifies the phone of a new state; empty if no phone is connected.
   var notifiesState: BottleEffects { isConnected ? .notifyState : BottleEffects() }
 }
 
-// Recording, and writes of the phone.
+// Recording, and writes by the phone.
 extension Bottle {
-  /// The smallest drink that is recorded, in milliliters, and the smallest refill.
+  /// The smallest recorded drink and the smallest recorded refill, in milliliters.
   static var leastDrink: Int16 { 30 }
   static var leastRefill: Int16 { -100 }
-  /// The smallest change of the level that is notified, in milliliters.
+  /// The smallest change of the level that causes a notification, in milliliters.
   static var notifiedChange: UInt16 { 10 }
 
   mutating func pour(_ amount: Int16, at now: UInt32) -> BottleEffects {
-    // A bottle is moved when somebody drinks from it.
+    // The bottle moves when somebody drinks from it.
     var effects = wake(byTap: false, at: now)
     guard power == .awake else { return effects }
     let after = Int32(level) &- Int32(amount)
@@ -334,7 +335,7 @@ extension Bottle {
     return effects
   }
 
-  /// Handles a write of the phone.
+  /// Handles a write by the phone.
   mutating func written(_ input: BottleInput, at now: UInt32) -> BottleEffects {
     var effects = BottleEffects()
     switch input {
@@ -349,7 +350,7 @@ extension Bottle {
       configuration = new
       effects = .persist
     case .command(.setTime(let time)):
-      // Setting the time does not count as activity, since every connection begins with it.
+      // Setting the time does not count as activity, because every connection begins with it.
       clock.set(time)
       return notifiesState
     case .command(let command): effects = obey(command)
@@ -384,7 +385,7 @@ extension Bottle {
       dailyTotal = 0
       return changed
     case .delete(let id):
-      // The phone gets a response for an unknown id too.
+      // The phone receives a response even if the id is unknown.
       return ring.delete(id) ? changed : .notifyState
     case .activitySummary: return .notifyActivity
     case .startCalibration:
@@ -421,9 +422,9 @@ extension Bottle {
     return progressed
   }
 
-  /// The value of the scale without a calibration.
+  /// The reading of the scale in raw units, before the calibration is applied.
   public var rawValue: Int32 {
-    // Only the conversion from `Int` needs no allocation on 32-bit targets.
+    // Converting from a type other than `Int` would allocate memory on 32-bit targets.
     100_000 &+ Int32(Float(Int(level)) * configuration.scale)
   }
 

@@ -1,12 +1,12 @@
 /// An event that a bottle handles.
 public enum BottleInput: Sendable, Equatable {
-  /// The bottle was moved, which wakes it unless it assumes that it is in a backpack.
+  /// The bottle was moved. This wakes it unless it is in deep sleep.
   case moved
-  /// The bottle was tapped twice, which wakes it from any sleep.
+  /// The bottle was tapped twice. This wakes it even from deep sleep.
   case tapped
-  /// The bottle began or stopped standing upright and still.
+  /// The bottle started or stopped standing upright and still.
   case stands(Bool)
-  /// An amount was drunk, in milliliters; a negative amount is a refill.
+  /// Water was drunk or refilled, in milliliters. A negative amount is a refill.
   case poured(Int16)
   /// The battery was measured, in percent.
   case battery(UInt8)
@@ -22,11 +22,11 @@ public enum BottleInput: Sendable, Equatable {
   case settings(shakeToEmpty: Bool)
   /// The phone wrote the configuration.
   case configuration(FirmwareConfiguration)
-  /// The bottle was shaken, which empties it if the settings say so.
+  /// The bottle was shaken. This sets its level to 0 if the settings allow it.
   case shaken
 }
 
-/// A command of the phone.
+/// A command from the phone.
 public enum FirmwareCommand: Sendable, Equatable {
   case tare, ping, resetDaily, clearHistory, startCalibration, cancelCalibration
   case measure(full: Bool)
@@ -38,60 +38,62 @@ public enum FirmwareCommand: Sendable, Equatable {
 
 /// The calibration and configuration of a bottle.
 public struct FirmwareConfiguration: Sendable, Equatable {
-  /// The raw units of the scale for each gram: 100 to 800.
+  /// The number of raw units of the scale per gram, from 100 to 800.
   public var scale: Float
   /// The tare in grams.
   public var tare: Int32
   /// The capacity in milliliters.
   public var capacity: UInt16
-  /// The daily goal in milliliters: 1000 to 4000.
+  /// The daily goal in milliliters, from 1000 to 4000.
   public var dailyGoal: UInt16
 
   public init(scale: Float, tare: Int32, capacity: UInt16, dailyGoal: UInt16) {
     (self.scale, self.tare, self.capacity, self.dailyGoal) = (scale, tare, capacity, dailyGoal)
   }
 
-  /// The configuration before a calibration: 412.5 counts per gram, 830 ml, 2,500 ml a day.
+  /// The configuration before a calibration: 412.5 raw units per gram, a capacity of 830 ml, and a
+  /// daily goal of 2,500 ml.
   public static var usual: FirmwareConfiguration {
     FirmwareConfiguration(scale: 412.5, tare: 0, capacity: 830, dailyGoal: 2500)
   }
 
-  /// Whether the bottle accepts the configuration.
+  /// Whether the scale and the daily goal are within their bounds.
   public var isValid: Bool {
     scale >= 100 && scale <= 800 && dailyGoal >= 1000 && dailyGoal <= 4000
   }
 }
 
-/// The effects of a bottle, several at once, as a set of bits that needs no allocation.
+/// A set of effects of a bottle. It is a bit mask, so that it needs no allocation.
 public struct BottleEffects: Sendable, Equatable {
-  /// The effects of this set, one bit each, from 1 to 1024.
+  /// The bit mask, with one bit for each effect, from 1 to 1024.
   public private(set) var bits: UInt16
 
   public init(_ bits: UInt16 = 0) {
     self.bits = bits
   }
 
-  /// Begin to advertise, so that a phone can connect.
+  /// Starts advertising, so that a phone can connect.
   public static var advertise: BottleEffects { BottleEffects(1) }
-  /// Stop advertising: a phone connected, the time is over, or the bottle falls asleep.
+  /// Stops advertising: a phone has connected, the time is over, or the bottle falls asleep.
   public static var stopAdvertising: BottleEffects { BottleEffects(2) }
-  /// Sleep until the bottle is moved or tapped.
+  /// Puts the bottle to sleep until it is moved or tapped.
   public static var sleep: BottleEffects { BottleEffects(4) }
-  /// Sleep until the bottle is tapped.
+  /// Puts the bottle to sleep until it is tapped.
   public static var sleepDeeply: BottleEffects { BottleEffects(8) }
-  /// End the connection because the bottle falls asleep.
+  /// Ends the connection because the bottle falls asleep.
   public static var disconnect: BottleEffects { BottleEffects(16) }
-  /// Notify the state (characteristic 0001), 14 bytes.
+  /// Notifies the phone of the state (characteristic 0001), in 14 bytes.
   public static var notifyState: BottleEffects { BottleEffects(32) }
-  /// Notify the next chunk of records (characteristic 0004), 6 bytes and 14 for each record.
+  /// Notifies the phone of the next chunk of records (characteristic 0004), in 6 bytes and 14 more
+  /// for each record.
   public static var notifyChunk: BottleEffects { BottleEffects(64) }
-  /// Notify the progress of the calibration (characteristic 0008), 12 bytes.
+  /// Notifies the phone of the progress of the calibration (characteristic 0008), in 12 bytes.
   public static var notifyCalibration: BottleEffects { BottleEffects(128) }
-  /// Notify the requested activities (characteristic 0007).
+  /// Notifies the phone of the activities that it requested (characteristic 0007).
   public static var notifyActivity: BottleEffects { BottleEffects(256) }
-  /// Write changed records, marks or configuration to flash.
+  /// Writes changed records, marks or configuration to flash.
   public static var persist: BottleEffects { BottleEffects(512) }
-  /// Reject the write of the phone.
+  /// Rejects the phone's write.
   public static var reject: BottleEffects { BottleEffects(1024) }
 
   /// Returns whether this set contains all of `other`.

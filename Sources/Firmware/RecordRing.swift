@@ -1,18 +1,18 @@
-/// A record of a drink or a refill, 16 bytes as in the bottle's flash.
+/// A record of a drink or a refill. It has 16 bytes, as in the bottle's flash.
 public struct DrinkRecord: Sendable, Equatable {
-  /// The number of the record, which increases by 1.
+  /// The number of the record. Each record's number is 1 higher than that of the previous one.
   public var id: UInt32
-  /// The seconds since 1970, or since the start if the clock was not set.
+  /// The time in seconds since 1970, or since the bottle was switched on if the clock was not set.
   public var time: UInt32
   /// The amount in milliliters; negative for a refill.
   public var amount: Int16
-  /// The level afterwards, in milliliters.
+  /// The level after the drink or refill, in milliliters.
   public var level: UInt16
-  /// The kind: 0 for less than 100 ml, 1 otherwise.
+  /// The kind: 1 for a drink of at least 100 ml, 0 otherwise.
   public var kind: UInt8
-  /// The flags: 1 synchronized, 2 begins a day, 4 deleted.
+  /// The flags: 1 synchronized, 2 first of its day, 4 deleted.
   public var flags: UInt8
-  /// The padding to 16 bytes.
+  /// The padding, which extends the record to 16 bytes.
   public var padding: UInt16 = 0
 
   public init(
@@ -22,7 +22,7 @@ public struct DrinkRecord: Sendable, Equatable {
     (self.level, self.kind, self.flags) = (level, kind, flags)
   }
 
-  /// A record of zeros, for memory without a record.
+  /// A record of zeros, used where the memory contains no record.
   public static var blank: DrinkRecord {
     DrinkRecord(id: 0, time: 0, amount: 0, level: 0, kind: 0)
   }
@@ -31,7 +31,7 @@ public struct DrinkRecord: Sendable, Equatable {
   public var isSynced: Bool { flags & 1 != 0 }
   /// Whether the record was deleted: flag 4.
   public var isDeleted: Bool { flags & 4 != 0 }
-  /// Whether the record is still to be sent to a phone.
+  /// Whether the record is neither synchronized nor deleted, so that it has to be sent to a phone.
   public var isWaiting: Bool { flags & 5 == 0 }
 }
 
@@ -39,11 +39,12 @@ public struct DrinkRecord: Sendable, Equatable {
 public protocol RecordStorage {
   /// The number of records that fit.
   var capacity: Int { get }
-  /// Accesses a record by its index.
+  /// Accesses the record at an index of the memory.
   subscript(slot: Int) -> DrinkRecord { get set }
 }
 
-/// The newest records of a bottle, oldest first; a new record replaces the oldest one when full.
+/// The newest records of a bottle, oldest first. A new record replaces the oldest one if the ring
+/// is full.
 public struct RecordRing<Storage: RecordStorage> {
   /// The number of records in a bottle's flash.
   public static var usualCapacity: Int { 600 }
@@ -57,12 +58,12 @@ public struct RecordRing<Storage: RecordStorage> {
   /// The id of the next record.
   public internal(set) var nextID: UInt32
 
-  /// Creates a ring from the state in memory; by default an empty one.
+  /// Creates a ring from the state in memory. The ring is empty by default.
   public init(_ storage: Storage, first: Int = 0, count: Int = 0, nextID: UInt32 = 1) {
     (self.storage, self.first, self.count, self.nextID) = (storage, first, count, nextID)
   }
 
-  /// Accesses a record, from 0 for the oldest.
+  /// Accesses the record at an index, counted from 0 for the oldest.
   public subscript(index: Int) -> DrinkRecord {
     get { storage[slot(index)] }
     set { storage[slot(index)] = newValue }
@@ -90,7 +91,7 @@ public struct RecordRing<Storage: RecordStorage> {
     return id
   }
 
-  /// Returns the number of records to send; `withDeleted` also counts deleted ones, as older
+  /// Returns the number of records to send. `withDeleted` also counts deleted records, as older
   /// firmware does.
   public func unsynced(withDeleted: Bool) -> UInt16 {
     var found: UInt16 = 0
@@ -103,7 +104,8 @@ public struct RecordRing<Storage: RecordStorage> {
     return found
   }
 
-  /// Returns the index of the first waiting record after an id; `count` if there is none.
+  /// Returns the index of the first waiting record whose id is above `id` and at most `last`;
+  /// `count` if there is none.
   func firstWaiting(after id: UInt32, upTo last: UInt32) -> Int {
     var index = 0
     while index < count {
@@ -114,7 +116,7 @@ public struct RecordRing<Storage: RecordStorage> {
     return count
   }
 
-  /// Marks all waiting records up to an id as synchronized.
+  /// Marks all waiting records with ids up to `last` as synchronized.
   mutating func markSynced(upTo last: UInt32) {
     var index = 0
     while index < count {
@@ -123,7 +125,8 @@ public struct RecordRing<Storage: RecordStorage> {
     }
   }
 
-  /// Marks the first records as synchronized, including deleted ones, as older firmware does.
+  /// Marks the first unsynchronized records as synchronized, including deleted ones, as older
+  /// firmware does.
   mutating func markFirst(_ number: UInt16) {
     var left = number
     var index = 0
@@ -149,7 +152,7 @@ public struct RecordRing<Storage: RecordStorage> {
     return false
   }
 
-  /// Removes all records; ids continue to increase.
+  /// Removes all records. The ids continue to increase.
   mutating func clear() { count = 0 }
 }
 

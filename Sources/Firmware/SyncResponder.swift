@@ -1,31 +1,31 @@
-/// The bottle's side of a synchronization, which sends one chunk after each acknowledgement.
+/// The bottle's side of a synchronization. It sends one chunk after each acknowledgement.
 ///
 ///     idle ──START──▶ sending ──ACK──▶ sending … ──last ACK──▶ idle, records marked
 ///                        │ START: restarts          │ disconnect: idle, nothing marked
 ///                        └──────────────────────────┘
 ///
-/// It stores only ids, so records that are added, deleted or overwritten in the meantime do not
-/// shift the others.
+/// The responder stores only ids. Records that are added, deleted or overwritten during the
+/// synchronization do not change which of the other records are sent.
 public struct SyncResponder: Sendable, Equatable {
   /// Whether a synchronization is running.
   public private(set) var isSending = false
-  /// The number of the last chunk sent, from 0.
+  /// The number of the last chunk that was sent, counted from 0.
   public private(set) var index: UInt16 = 0
-  /// The number of chunks of the synchronization, of up to 20 records each.
+  /// The number of chunks in the synchronization. Each has up to 20 records.
   public private(set) var total: UInt16 = 0
-  /// The most records in a chunk.
+  /// The maximum number of records in a chunk.
   private var size: UInt16 = 0
-  /// The last id of the synchronization.
+  /// The id of the last record in the synchronization.
   private var last: UInt32 = 0
-  /// The id after which the present chunk begins, and the last id in it.
+  /// The id after which the current chunk begins, and the id of its last record.
   private var before: UInt32 = 0
   private var sent: UInt32 = 0
-  /// The number of records to send.
+  /// The number of records in the synchronization.
   private var asked: UInt16 = 0
 
   public init() {}
 
-  /// Begins with a snapshot of up to `count` records. Returns whether there is a chunk to send.
+  /// Begins a synchronization of up to `count` records. Returns whether there is a chunk to send.
   mutating func start<Storage>(
     count: UInt16, chunkSize: UInt16, in ring: borrowing RecordRing<Storage>
   ) -> Bool {
@@ -46,7 +46,8 @@ public struct SyncResponder: Sendable, Equatable {
     return true
   }
 
-  /// Handles the acknowledgement of the last chunk. Returns whether another chunk is to be sent.
+  /// Handles the acknowledgement of the most recent chunk. Returns whether there is another chunk
+  /// to send.
   mutating func acknowledge<Storage>(
     in ring: inout RecordRing<Storage>, marksFirst: Bool
   ) -> Bool {
@@ -63,7 +64,7 @@ public struct SyncResponder: Sendable, Equatable {
 
   mutating func stop() { self = SyncResponder() }
 
-  /// Returns the number of records in the present chunk.
+  /// Returns the number of records in the current chunk.
   public func recordCount<Storage>(in ring: borrowing RecordRing<Storage>) -> Int {
     var found = 0
     var index = ring.firstWaiting(after: before, upTo: sent)
@@ -74,7 +75,7 @@ public struct SyncResponder: Sendable, Equatable {
     return found
   }
 
-  /// Returns a record of the present chunk.
+  /// Returns the record of the current chunk at an index.
   public func record<Storage>(
     _ number: Int, in ring: borrowing RecordRing<Storage>
   ) -> DrinkRecord {
@@ -89,7 +90,7 @@ public struct SyncResponder: Sendable, Equatable {
     }
   }
 
-  /// Moves the end of the present chunk to its last record.
+  /// Adds records to the current chunk until it is full.
   private mutating func take<Storage>(in ring: borrowing RecordRing<Storage>) {
     var left = size
     while left > 0 {

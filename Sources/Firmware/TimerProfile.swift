@@ -1,38 +1,39 @@
-/// The timers of a bottle in milliseconds, as changed by its firmware plans.
+/// The timers of a bottle in milliseconds. Each profile is that of a plan for the firmware.
 ///
-/// A profile is data; the rules are the same for all profiles. The value 0 turns a timer off.
+/// A profile is data, and the same rules apply to all profiles. The value 0 turns a timer off.
 public struct TimerProfile: Sendable, Equatable {
-  /// The number of the plan.
+  /// The number of the plan that specifies these timers.
   public var plan: UInt16
   /// The time for which the bottle stays awake after the last activity.
   public var awake: UInt32
   /// The time for which the bottle stays awake while it has unsynchronized records.
   public var awakeUnsynced: UInt32
-  /// Whether only records made since the last wake count for `awakeUnsynced`.
+  /// Whether `awakeUnsynced` applies only to records that were made since the last wake.
   public var countsNewRecordsOnly: Bool
-  /// The time for which the bottle advertises; 0 for as long as it is awake.
+  /// The time for which the bottle advertises; 0 if it advertises for as long as it is awake.
   public var advertising: UInt32
   /// The time for which the bottle advertises while it has unsynchronized records.
   public var advertisingUnsynced: UInt32
-  /// Whether writes of the phone count as activity.
+  /// Whether writes by the phone count as activity.
   ///
-  /// A connection alone and setting the clock never do.
+  /// A connection alone never counts, and neither does setting the clock.
   public var dataIsActivity: Bool
-  /// The time without standing upright and still after which the bottle assumes that it is in a
-  /// backpack.
+  /// The time after which the bottle assumes that it is in a backpack if it has not stood upright
+  /// and still.
   public var backpack: UInt32
-  /// Whether that time restarts whenever the bottle stands still; otherwise it counts from the
-  /// wake.
+  /// Whether the time of `backpack` restarts whenever the bottle stands still. Otherwise it starts
+  /// at the wake.
   public var backpackCountsFromStable: Bool
-  /// Whether writes of the phone restart that time too.
+  /// Whether writes by the phone also restart the time of `backpack`.
   public var dataEndsBackpack: Bool
-  /// Whether a bottle that has not stood still since its wake stays awake until `backpack` is over.
+  /// Whether a bottle that has not stood still since its wake stays awake until the time of
+  /// `backpack` ends.
   public var waitsForStable: Bool
-  /// The interval of health checks, for which a timer wakes the bottle from any sleep.
+  /// The interval of health checks, which wake the bottle from any sleep.
   public var healthCheck: UInt32
-  /// The battery percentage below which the bottle sleeps and cannot wake; 0 for no limit.
+  /// The battery percentage below which the bottle sleeps and cannot wake; 0 if there is no limit.
   public var lockout: UInt8
-  /// The battery percentage from which the bottle can wake again.
+  /// The battery percentage at which the bottle can wake again.
   public var recovery: UInt8
 
   public init(
@@ -57,8 +58,8 @@ public struct TimerProfile: Sendable, Equatable {
     self.recovery = recovery
   }
 
-  /// The required timers: 30 s, or 120 s with unsynchronized records, for advertising and being
-  /// awake.
+  /// The timers of the requirements: 30 s for advertising and staying awake, or 120 s with
+  /// unsynchronized records.
   public static var plan028: TimerProfile {
     TimerProfile(
       plan: 28, awake: 30_000, awakeUnsynced: 120_000, countsNewRecordsOnly: false,
@@ -66,8 +67,8 @@ public struct TimerProfile: Sendable, Equatable {
       backpack: 300_000, backpackCountsFromStable: false)
   }
 
-  /// Two timers instead of six: the bottle advertises as long as it is awake, 30 s after any
-  /// activity.
+  /// The profile with two timers instead of six: the bottle advertises for as long as it is awake,
+  /// which is for 30 s after any activity.
   public static var plan034: TimerProfile {
     TimerProfile(
       plan: 34, awake: 30_000, awakeUnsynced: 30_000, countsNewRecordsOnly: false,
@@ -75,7 +76,7 @@ public struct TimerProfile: Sendable, Equatable {
       backpack: 180_000, backpackCountsFromStable: true)
   }
 
-  /// The timers of plan 034 with 240 s for records made since the wake, and the additions of later
+  /// The timers of plan 034, 240 s with records made since the wake, and the additions of later
   /// plans.
   public static var plan035: TimerProfile {
     TimerProfile(

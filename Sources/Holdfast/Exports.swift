@@ -1,6 +1,6 @@
-// An app that imports this module also sees the modules named in its signatures. The types of
-// LinkWire are exported one by one: a name that is imported by itself takes precedence over the same
-// name in another module, such as `Message` in StoreKit.
+// An app that imports this module also imports the modules whose types occur in its signatures. The
+// types of LinkWire are exported individually, because an individually imported name takes
+// precedence over the same name in another module, such as `Message` in StoreKit.
 @_exported public import BottleLink
 @_exported public import HealthRelay
 @_exported public import HealthSync

@@ -14,9 +14,10 @@ import StoreSQLite
   import LinkWire
 #endif
 
-/// The adapters of features that store data or use other parts of a device.
+/// Adapters for features that store data or use other parts of a device.
 extension Platform {
-  /// Opens the timelines stored in a directory, which is created with mode 0700 if it is missing.
+  /// Opens the timelines stored in a directory. The directory is created with mode 0700 if it is
+  /// missing.
   ///
   /// - Throws: `.locked` while another process writes to it, `.denied`, `.corrupt`, or
   ///   `.fromTheFuture`.
@@ -26,7 +27,7 @@ extension Platform {
     try await SQLiteTimelineStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// Throws `.denied` if a directory has no timelines; creates nothing.
+  /// Throws `.denied` if a directory contains no timelines. Creates no files.
   public static func expectStore(in directory: String) throws(StoreFailure) {
     try SQLiteTimelineStore.expect(in: directory)
   }
@@ -43,7 +44,8 @@ extension Platform {
     try await SQLiteHealthStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// Opens the health samples for reading beside a writer; creates an empty store if it is missing.
+  /// Opens the health samples for reading, even while another process writes. Creates an empty
+  /// store if the store is missing.
   ///
   /// - Throws: `.denied`, `.corrupt`, `.fromTheFuture`, or `.full`.
   public static func readableHealthStore(
@@ -52,14 +54,14 @@ extension Platform {
     do throws(StoreFailure) {
       return try await SQLiteHealthStore.open(in: directory, access: .read)
     } catch {
-      // If the store is missing, an empty one is created. An error of an existing store occurs
-      // again.
+      // If the store is missing, an empty one is created. If an existing store caused the error,
+      // the second attempt throws it again.
       if let made = try? await SQLiteHealthStore.open(in: directory) { await made.close() }
       return try await SQLiteHealthStore.open(in: directory, access: .read)
     }
   }
 
-  /// Opens the durable outbox of one held socket, in a directory of its own.
+  /// Opens the durable outbox of one held socket. Each outbox needs its own directory.
   ///
   /// The directory is created with mode 0700 if it is missing.
   ///
@@ -94,16 +96,17 @@ extension Platform {
   }
 
   #if os(Linux)
-    /// Returns a radio on a Unix socket, for a bottle that runs on this machine.
+    /// Returns a radio that uses a Unix socket, for a simulated bottle on this machine.
     public static func radio(on path: String) -> any Central { SocketCentral(path: path) }
 
     /// Returns the Bluetooth radio of this machine, through BlueZ.
     ///
     /// - Parameters:
-    ///   - adapter: The name of the adapter, such as `hci0`; `nil` is the first one.
-    ///   - services: The services that the wanted peripherals advertise.
-    ///   - standby: Called when the way of waiting for peripherals changes: `auto-connect`,
-    ///     `advertisement-monitor`, `paced-scan`, or `nil` for none. It must return quickly.
+    ///   - adapter: The name of the adapter, such as `hci0`. `nil` selects the first one.
+    ///   - services: The services that the requested peripherals advertise.
+    ///   - standby: A closure that is called when the way of waiting for peripherals changes. Its
+    ///     argument is `auto-connect`, `advertisement-monitor`, `paced-scan`, or `nil` for none. It
+    ///     must return quickly.
     public static func bluetooth(
       adapter: String? = nil, services: [GATTID],
       standby: @escaping @Sendable (String?) -> Void = { _ in }
@@ -112,7 +115,7 @@ extension Platform {
     }
   #endif
 
-  /// Opens the queue of a phone that syncs, in a directory.
+  /// Opens the queue of a phone's sync in a directory.
   ///
   /// The directory is created with mode 0700 if it is missing, unless it is opened for reading.
   ///
@@ -124,15 +127,15 @@ extension Platform {
     try await SQLiteSyncQueueStore.open(in: directory, access: forReading ? .read : .write)
   }
 
-  /// Returns the name that identifies the phone of a directory to a backend.
+  /// Returns the id with which a phone identifies itself to a backend. Each directory has one id.
   ///
-  /// The name is created if it is missing. Processes that call this at the same time get the same
-  /// name.
+  /// The id is created if it is missing. Processes that call this method at the same time get the
+  /// same id.
   ///
-  /// - Throws: `.denied` or `.full` if the name cannot be stored, `.corrupt` if the file has no
-  ///   valid name.
+  /// - Throws: `.denied` or `.full` if the id cannot be stored, or `.corrupt` if the file contains
+  ///   no valid id.
   public static func phoneName(in directory: String) throws(StoreFailure) -> UUID128 {
-    // A name has 36 characters.
+    // An id has 36 characters.
     let file = OwnerFile(directory + "/phone", maxBytes: 1_024, isSecret: false)
     var generator = SystemRandomNumberGenerator()
     let bytes: [UInt8]
@@ -142,17 +145,17 @@ extension Platform {
       throw StoreFailure(error, at: file.path)
     }
     guard let name = UUID128(String(decoding: bytes, as: UTF8.self).prefix { !$0.isNewline })
-    else { throw .corrupt(detail: "\(file.path) holds no name of a phone") }
+    else { throw .corrupt(detail: "\(file.path) contains no valid id of a phone") }
     return name
   }
 
-  /// Returns timelines that are kept only while the process lives.
+  /// Returns a store of timelines in memory. Its content is lost when the process ends.
   public static func memoryStore() -> any TimelineStore { MemoryStore(StoredTimelines()) }
 
-  /// Returns a notifier that uses the desktop, and another notifier where there is no desktop.
+  /// Returns a notifier that uses the desktop or, if there is no desktop, another notifier.
   ///
   /// - Parameters:
-  ///   - application: The application's name in notifications.
+  ///   - application: The name of the application in notifications.
   ///   - other: The notifier that is used while there is no desktop.
   public static func notifier(
     application: String, otherwise other: any Notifier

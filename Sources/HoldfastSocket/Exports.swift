@@ -1,4 +1,4 @@
-// An app that imports this module also sees the modules named in its signatures.
+// These exports let an app that imports this module use the types in its signatures.
 @_exported public import HeldSocket
 @_exported public import LinkCore
 @_exported public import LinkDriver

@@ -14,10 +14,11 @@ public enum Platform {
     /// Returns a network that uses the system's HTTP library for sockets and REST requests.
     ///
     /// - Parameters:
-    ///   - authorities: The path of a PEM file of certificate authorities trusted in addition to
-    ///     the system's.
-    ///   - proxy: The URL of a proxy; `nil` reads the environment, and "" means none.
-    ///   - allowsPlaintext: Whether `http` requests may leave this device.
+    ///   - authorities: The path of a PEM file with certificate authorities that are trusted in
+    ///     addition to the system's.
+    ///   - proxy: The URL of a proxy. If it is `nil`, the environment determines the proxy; ""
+    ///     means no proxy.
+    ///   - allowsPlaintext: Whether `http` requests to other devices are allowed.
     /// - Throws: `.local` if the process has no descriptors or threads left.
     public static func network(
       authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false
@@ -34,7 +35,7 @@ public enum Platform {
         pass a type of your own that conforms to SocketDialer and HTTPClient
         """
     )
-    /// Throws an error, since this platform has no network adapter yet.
+    /// Throws an error, because this platform has no network adapter yet.
     public static func network(
       authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false
     ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
@@ -42,7 +43,8 @@ public enum Platform {
     }
   #endif
 
-  /// Returns why a WebSocket or HTTP URL can never be reached; `nil` if it is valid.
+  /// Returns the reason why a WebSocket or HTTP URL can never be reached; `nil` if the URL is
+  /// valid.
   package static func problem(ofURL url: String) -> String? {
     guard ServerURL.hasHost(url) else { return "It has no host, or a character that no URL has." }
     #if os(Linux)
@@ -52,9 +54,10 @@ public enum Platform {
     #endif
   }
 
-  /// Returns the network for an app that passes none.
+  /// Returns the network for an app that supplies none.
   ///
-  /// - Throws: `.local` as `network` does, and if this platform has no network adapter.
+  /// - Throws: `.local` for the same reasons as `network`, or if this platform has no network
+  ///   adapter.
   package static func ownNetwork() throws(LinkFailure) -> any SocketDialer & HTTPClient {
     #if os(Linux)
       return try network()
@@ -65,15 +68,15 @@ public enum Platform {
     #endif
   }
 
-  /// Returns a store that keeps secrets in files of a directory that only their owner can read.
+  /// Returns a store that keeps secrets in a directory, in files that only their owner can read.
   public static func secrets(in directory: String) -> any SecretStore {
     SecretFiles(in: directory)
   }
 
-  /// Returns unlimited background time, for systems that end no app in the background.
+  /// Returns unlimited background time, for systems that do not end background apps.
   public static func backgroundTime() -> any BackgroundTime { UnlimitedTime() }
 
-  /// Returns a source of wakes for tasks while the process lives.
+  /// Returns a source that wakes tasks while the process lives.
   public static func wakes() -> any WakeSource { TimerWakes() }
 
   /// Returns a monitor of the network path to a host.
@@ -85,11 +88,11 @@ public enum Platform {
     #endif
   }
 
-  /// Returns a monitor of signals and, if there is one, of the system's login manager.
+  /// Returns a monitor of signals and of the system's login manager, if there is one.
   ///
   /// - Parameters:
-  ///   - hangup: Whether SIGHUP requests another attempt; otherwise it ends the process.
-  ///   - note: Called once if a source is not available.
+  ///   - hangup: Whether SIGHUP requests another attempt. Otherwise it ends the process.
+  ///   - note: A function that is called once if a source is not available.
   public static func lifecycle(
     hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }
   ) -> any LifecycleMonitor {
@@ -102,17 +105,17 @@ public enum Platform {
   }
 }
 
-/// A monitor that always reports a network, for platforms without a monitor.
+/// A monitor that always reports that the network is reachable, for platforms without a monitor.
 public struct AlwaysReachable: ReachabilityMonitor {
   public init() {}
 
-  /// Returns a sequence of one element: reachable.
+  /// Returns a sequence whose only element is `.reachable`.
   public func changes() -> AsyncStream<Reachability> {
     AsyncStream { $0.yield(.reachable(path: PathID("unknown"))) }
   }
 }
 
-/// A monitor without events: the app counts as in the foreground unless it reports otherwise.
+/// A monitor that sends no events. The app counts as in the foreground unless it reports otherwise.
 public struct AlwaysForeground: LifecycleMonitor {
   public init() {}
 

@@ -1,7 +1,7 @@
 public import Foundation
 public import Holdfast
 
-/// The state of a connection as a screen shows it.
+/// The state of a connection, in the form in which screens show it.
 public struct ConnectionState: Sendable, Hashable {
   /// The phase of the connection.
   public var phase: Phase
@@ -30,7 +30,7 @@ public struct ConnectionState: Sendable, Hashable {
   }
 }
 
-/// A converter that turns the instants of a clock into dates.
+/// A converter from the instants of a clock to dates.
 struct Dates {
   let clock: any LinkClock
 
@@ -42,13 +42,13 @@ struct Dates {
 }
 
 extension Date {
-  /// Creates a date from a time stamp.
+  /// Creates a date from a timestamp.
   public init(_ timestamp: Timestamp) {
     self.init(timeIntervalSince1970: Double(timestamp.nanoseconds) / 1e9)
   }
 }
 
-/// The results of numbered requests, and the tasks that wait for them.
+/// The results of numbered requests, and the tasks that wait for these results.
 @MainActor final class Answers<Answer: Sendable> {
   private var waiting: [UInt64: CheckedContinuation<Answer?, Never>] = [:]
   private var early: [UInt64: Answer] = [:]
@@ -81,10 +81,10 @@ extension Date {
   }
 }
 
-/// A task that feeds a model with updates on the main actor.
+/// A task that passes updates to a model on the main actor.
 ///
 /// The task runs from the first call of `start` or `follow` until the sequence of updates ends,
-/// whether or not a screen is shown. A screen that reappears therefore shows a complete model.
+/// even while no screen is shown. A screen that reappears therefore shows a complete model.
 @MainActor final class Feed {
   private var pump: Task<Void, Never>?
   private var lookers: [Int: AsyncStream<Never>.Continuation] = [:]
@@ -102,9 +102,9 @@ extension Date {
     }
   }
 
-  /// Starts `run` unless it is already running, and waits until it ends.
+  /// Starts `run` unless it is already running. Returns when `run` has ended.
   ///
-  /// Returns earlier if the current task is cancelled.
+  /// Also returns when the current task is cancelled.
   func follow(_ run: @escaping @MainActor () async -> Void) async {
     start(run)
     guard !isOver else { return }

@@ -1,15 +1,15 @@
 public import Foundation
 public import Holdfast
 
-/// The links of an app to one server, and the models that the app's screens share.
+/// The links from an app to one server, and the models that the app's screens share.
 ///
-/// An app creates one instance at its start and keeps it. Everything but the server and the token
-/// source has a default. Data is stored in the folder `Holdfast` of the user's application support
+/// An app creates one instance at its start and keeps it. All parameters except the server and the
+/// token have defaults. Data is stored in the folder `Holdfast` of the user's application support
 /// directory.
 @MainActor public final class HoldfastLinks {
-  /// The URL of the server: `https://host[:port]`, or `http://` to loopback.
+  /// The URL of the server: `https://host[:port]`, or `http://` for the loopback interface.
   ///
-  /// A path is used as a prefix.
+  /// A path in the URL is used as a prefix.
   public let server: URL
   /// The directory for stored data.
   public let directory: URL
@@ -23,17 +23,17 @@ public import Holdfast
     let resources: SharedResources
   }
 
-  /// The ports of an app, each with the platform's implementation as its default.
+  /// The ports of an app. The defaults are the platform's implementations.
   public struct Parts: Sendable {
-    /// The network, which opens sockets and sends requests.
+    /// The network that opens sockets and sends requests.
     public var network: (any SocketDialer & HTTPClient)?
-    /// The monitor that reports whether, and over which network path, the server can be reached.
+    /// The monitor that reports whether the server can be reached, and over which network path.
     public var reachability: (any ReachabilityMonitor)?
-    /// The monitor that reports whether the app is in the foreground, and when the device sleeps.
+    /// The monitor that reports whether the app is in the foreground and when the device sleeps.
     public var lifecycle: any LifecycleMonitor
     /// The source of background time after the app leaves the foreground.
     public var backgroundTime: any BackgroundTime
-    /// The clock for time and waiting.
+    /// The clock that provides the time and waits.
     public var clock: any LinkClock
 
     /// Creates the ports of an app.
@@ -50,10 +50,11 @@ public import Holdfast
     }
   }
 
-  /// Creates the links to a server, without opening any.
+  /// Creates an instance for a server without opening any link.
   ///
-  /// - Parameter token: Returns the first token, and a new one when the previous one expires or is
-  ///   refused. Throws `TokenFailure.rejected` if the user has to sign in again.
+  /// - Parameter token: A closure that returns a token. It is called for the first token, and again
+  ///   when a token expires or is refused. It throws `TokenFailure.rejected` if the user has to
+  ///   sign in again.
   public init(
     server: URL, directory: URL? = nil, parts: Parts = Parts(),
     token: @escaping @Sendable () async throws -> String
@@ -69,7 +70,7 @@ public import Holdfast
       ?? FileManager.default.temporaryDirectory
   }
 
-  /// The token as a key, for features that take no `TokenSource`.
+  /// A closure that returns the token, for features that do not use a `TokenSource`.
   var key: @Sendable () async throws(LinkFailure) -> String {
     { [tokens] () throws(LinkFailure) in
       do throws(TokenFailure) {
@@ -90,10 +91,11 @@ public import Holdfast
     resources.keep(try await Platform.readableHealthStore(in: folder("health")))
   }
 
-  /// Returns the model of an id, which all screens share; the first call creates it.
+  /// Returns the shared model with an id. The first call creates the model.
   ///
-  /// - Parameter make: Creates the model. It adds everything that it opens to the holdings, and
-  ///   gives them to the model, which closes them. If it throws, the holdings are closed.
+  /// - Parameter make: A closure that creates the model. It adds every store that it opens to the
+  ///   resources, and passes them to the model, which closes them. If it throws an error, the
+  ///   resources are closed.
   func shared<Model: AnyObject & Sendable>(
     _ id: String, _ make: @escaping @MainActor (SharedResources) async throws -> Model
   ) async throws -> Model {
@@ -123,14 +125,15 @@ public import Holdfast
 
   /// Releases the locks of all files of open models.
   ///
-  /// Only an app whose `directory` is in the container of an app group needs this: iOS terminates
-  /// such an app if it is suspended while it holds a lock. Call it at the end of the background
-  /// time. No data is lost: changes that could not be stored are stored after `resume()`.
+  /// Only an app whose `directory` is in the container of an app group needs this method. iOS
+  /// terminates such an app if it is suspended while it holds a lock. Call the method at the end of
+  /// the background time. No data is lost: changes that could not be stored are stored after
+  /// `resume()`.
   public func suspend() async {
     for open in models.values { await open.resources.suspend() }
   }
 
-  /// Acquires the locks again. Call this first when the app runs again.
+  /// Acquires the locks of the stores again. Call this method first when the app runs again.
   ///
   /// - Throws: `.locked` while another process of the app group holds one.
   public func resume() async throws(StoreFailure) {
@@ -141,12 +144,14 @@ public import Holdfast
 /// The stores that were opened for one model of `HoldfastLinks`.
 @MainActor final class SharedResources {
   private var stores: [any Store] = []
-  /// A function that is called once, when `close()` ends; the next screen then gets a new model.
+  /// A function that is called once, at the end of `close()`. The next screen then gets a new
+  /// model.
   private var onClose: (@MainActor () -> Void)?
 
   init(onClose: @escaping @MainActor () -> Void) { self.onClose = onClose }
 
-  /// Adds a store, which is closed, suspended and resumed with the model, and returns it.
+  /// Adds a store and returns it. The store is closed, suspended and resumed together with the
+  /// model.
   func keep<S: Store>(_ store: S) -> S {
     stores.append(store)
     return store
@@ -157,7 +162,7 @@ public import Holdfast
     for store in stores { await store.suspend() }
   }
 
-  /// Acquires the locks again.
+  /// Acquires the locks of the stores again.
   ///
   /// - Throws: `.locked` while another process holds one.
   func resume() async throws(StoreFailure) {
@@ -172,7 +177,7 @@ public import Holdfast
   }
 }
 
-/// A token source that calls a closure, such as the app's own sign-in.
+/// A token source that calls a closure, such as the sign-in of the app.
 public struct TokenClosure: TokenSource {
   private let ask: @Sendable () async throws -> String
 
@@ -180,8 +185,8 @@ public struct TokenClosure: TokenSource {
   ///
   /// The closure is called for the first token, and again when a token expires or is refused.
   ///
-  /// - Parameter ask: Returns a token. It throws `TokenFailure.rejected` if the user has to sign in
-  ///   again; after any other error it is called again later.
+  /// - Parameter ask: A closure that returns a token. It throws `TokenFailure.rejected` if the user
+  ///   has to sign in again. After any other error, it is called again later.
   public init(_ ask: @escaping @Sendable () async throws -> String) { self.ask = ask }
 
   public func token() async throws(TokenFailure) -> String {

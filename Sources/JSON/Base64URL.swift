@@ -1,6 +1,7 @@
 /// Base64 with the URL-safe alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
 package enum Base64URL {
-  /// Encodes every three bytes as four letters, and one or two last bytes as fewer.
+  /// Encodes bytes: every three become four letters, and a remainder of one or two becomes two or
+  /// three.
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count * 4 + 2) / 3)
@@ -20,15 +21,15 @@ package enum Base64URL {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Decodes the form that `encode` returns.
+  /// Decodes a string that `encode` can return.
   ///
-  /// Returns `nil` for padding, other characters, impossible lengths, and remaining bits that are
-  /// not zero.
+  /// Returns `nil` if the string contains padding or other characters, has an impossible length, or
+  /// ends with unused bits that are not zero.
   package static func decode(_ text: some StringProtocol) -> [UInt8]? {
     decode(letters: text.utf8)
   }
 
-  /// Decodes the UTF-8 of a text.
+  /// Decodes the UTF-8 bytes of such a string.
   package static func decode(letters: some Collection<UInt8>) -> [UInt8]? {
     guard letters.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []

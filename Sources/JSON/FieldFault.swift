@@ -1,12 +1,12 @@
-/// A fault in a member of a message. Members are named as on the wire, without their values.
+/// A fault in a member of a message. It contains the names of members, but never their values.
 public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The message is not JSON, or does not have the expected form.
   case malformed(detail: String)
   /// A required member is absent, `null` or empty.
   case missing(field: String)
-  /// A member has another kind of JSON value than specified.
+  /// A member has a different kind of JSON value than specified.
   case wrongType(field: String)
-  /// A member has a value outside of its fixed set.
+  /// A member has a value that is not in its fixed set.
   case unknownValue(field: String, known: [String])
   /// A member is not an ISO 8601 time, or is outside the years 1677 to 2262.
   case badDate(field: String)
@@ -15,7 +15,7 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
   /// The whole message is too long.
   case tooLong(bytes: Int)
 
-  /// A short description of the fault for people.
+  /// A short human-readable description of the fault.
   public var description: String {
     switch self {
     case .malformed(let detail): detail
@@ -29,7 +29,7 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
     }
   }
 
-  /// The member with the fault, if there is a single one.
+  /// The name of the member with the fault; `nil` if the fault concerns the whole message.
   package var field: String? {
     switch self {
     case .malformed, .tooLong: nil
@@ -42,9 +42,9 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
 
 /// A fault in a JSON text (RFC 8259) with its position.
 public struct JSONError: Error, Sendable, Hashable {
-  /// A short description of the fault for people, without any part of the text.
+  /// A short human-readable description of the fault, without any part of the text.
   public var detail: String
-  /// The position in bytes, from 0.
+  /// The position of the fault in bytes, counted from 0.
   public var offset: Int
 
   /// Creates a fault at `offset`.

@@ -1,11 +1,11 @@
 /// The members of one JSON object, with the bytes of each value.
 ///
-/// Members may have any order. Members read before a fault stay readable, so that an error can
-/// identify its request.
+/// Members may be in any order. Members that were read before a fault stay available, so that an
+/// error can identify its request.
 package struct JSONFields: Sendable {
   private let bytes: [UInt8]
   private var values: [String: Value] = [:]
-  /// The reason and position if the text is not a JSON object.
+  /// The fault of the text if it is not a JSON object; otherwise `nil`.
   package private(set) var fault: JSONError?
 
   private struct Value {
@@ -13,7 +13,8 @@ package struct JSONFields: Sendable {
     var range: Range<Int>
   }
 
-  /// Reads an object and keeps the members with these names; the last of repeated members is used.
+  /// Reads an object, and keeps only the members with these names. If a name is repeated, the last
+  /// member is used.
   package init(_ bytes: [UInt8], keeping names: [String]) {
     self.bytes = bytes
     var reader = JSONReader(bytes)
@@ -32,7 +33,7 @@ package struct JSONFields: Sendable {
     }
   }
 
-  /// Throws if the text is not a JSON object.
+  /// Throws an error if the text is not a JSON object.
   package func check() throws(FieldFault) {
     guard let fault else { return }
     throw .malformed(detail: "\(fault.detail) at byte \(fault.offset)")
@@ -43,7 +44,7 @@ package struct JSONFields: Sendable {
     values[name].map { $0.kind != .null } ?? false
   }
 
-  /// Returns the member's value; `nil` if it is absent or `null`.
+  /// Returns the value of a member if it has the kind; `nil` if the member is absent or `null`.
   private func value(
     _ name: String, _ kind: JSONReader.Kind
   ) throws(FieldFault) -> Value? {
@@ -52,7 +53,7 @@ package struct JSONFields: Sendable {
     return value
   }
 
-  /// Reads the member's value, which was validated when the object was read.
+  /// Decodes a value, which was validated when the object was read.
   private func read<Found>(
     _ value: Value, _ body: (inout JSONReader) throws(JSONError) -> Found
   ) throws(FieldFault) -> Found {
@@ -70,7 +71,7 @@ package struct JSONFields: Sendable {
     return try read(value) { (reader) throws(JSONError) in try reader.string() }
   }
 
-  /// Returns a string of at least one byte.
+  /// Returns a required string of 1 to `limit` bytes.
   package func string(_ name: String, atMost limit: Int) throws(FieldFault) -> String {
     guard let text = try optionalString(name), !text.isEmpty else { throw .missing(field: name) }
     guard text.utf8.count <= limit else { throw .outOfBounds(field: name) }
@@ -82,7 +83,7 @@ package struct JSONFields: Sendable {
     return try read(value) { (reader) throws(JSONError) in try reader.bool() }
   }
 
-  /// Returns a whole number within bounds; `nil` if it is absent or `null`.
+  /// Returns a whole number within the bounds; `nil` if the member is absent or `null`.
   package func optionalInt(
     _ name: String, in bounds: ClosedRange<Int>
   ) throws(FieldFault) -> Int? {
@@ -105,13 +106,13 @@ package struct JSONFields: Sendable {
     return try read(value) { (reader) throws(JSONError) in try reader.double() }
   }
 
-  /// Returns the bytes of an object.
+  /// Returns the bytes of a required object.
   package func object(_ name: String) throws(FieldFault) -> [UInt8] {
     guard let value = try value(name, .object) else { throw .missing(field: name) }
     return Array(bytes[value.range])
   }
 
-  /// Returns the bytes of each element of an array; empty if it is absent.
+  /// Returns the bytes of each element of an array; an empty array if the member is absent.
   package func elements(
     _ name: String, atMost limit: Int
   ) throws(FieldFault) -> [[UInt8]] {
@@ -131,7 +132,8 @@ package struct JSONFields: Sendable {
     return elements
   }
 
-  /// Returns a label of a fixed set, in either letter case; `nil` if it is absent or empty.
+  /// Returns one of a fixed set of labels, in any letter case; `nil` if the member is absent or
+  /// empty.
   package func optionalValue<Label: RawRepresentable<String> & CaseIterable>(
     _ name: String, of: Label.Type = Label.self
   ) throws(FieldFault) -> Label? {

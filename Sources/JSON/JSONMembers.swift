@@ -1,17 +1,17 @@
 extension JSONWriter {
-  /// Writes a member whose value is a string, or `null` if there is none.
+  /// Writes a member whose value is a string, or `null` if `text` is `nil`.
   public mutating func entry(_ name: String, _ text: String?) {
     key(name)
     string(text)
   }
 
-  /// Writes a member whose value is a whole number, or `null` if there is none.
+  /// Writes a member whose value is a whole number, or `null` if `number` is `nil`.
   public mutating func entry(_ name: String, _ number: (some BinaryInteger)?) {
     key(name)
     if let number { int(number) } else { null() }
   }
 
-  /// Writes a member whose value is a number, or `null` if there is none.
+  /// Writes a member whose value is a number, or `null` if `number` is `nil`.
   public mutating func entry(_ name: String, _ number: Double?) {
     key(name)
     if let number { double(number) } else { null() }

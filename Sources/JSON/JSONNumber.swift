@@ -1,6 +1,7 @@
 extension JSONReader {
-  /// Reads a whole number that fits 64 bits, in any form: `5000`, `5000.0` and `5e3` are the same
-  /// number (RFC 8259 section 6).
+  /// Reads a whole number that fits into 64 bits.
+  ///
+  /// Every form is accepted: `5000`, `5000.0` and `5e3` are the same number (RFC 8259 section 6).
   public mutating func int() throws(JSONError) -> Int64 {
     let start = position
     guard let value = try intIfWhole() else {
@@ -9,20 +10,20 @@ extension JSONReader {
     return value
   }
 
-  /// Reads any number. Returns `nil` if `int()` would throw for it.
+  /// Reads any number. Returns `nil` if it is not whole or does not fit into 64 bits.
   public mutating func intIfWhole() throws(JSONError) -> Int64? {
     let number = try scanNumber()
     return Int64(literal(number)) ?? whole(number)
   }
 
-  /// Returns the number if it is whole and fits 64 bits. A `Double` could not represent all of them
-  /// exactly.
+  /// Returns the number if it is whole and fits into 64 bits. A `Double` cannot represent all such
+  /// numbers exactly.
   private func whole(_ number: Range<Int>) -> Int64? {
     let text = bytes[number]
     let isNegative = text.first == UInt8(ascii: "-")
     let mantissa = text.prefix { $0 | 0x20 != UInt8(ascii: "e") }
     let fraction = mantissa.drop { $0 != UInt8(ascii: ".") }.dropFirst()
-    // The digits without the point, whose position the exponent gives.
+    // The digits without the decimal point; the exponent accounts for its position.
     let digits = mantissa.filter { (0x30...0x39).contains($0) }
     let zeros = digits.reversed().prefix { $0 == 0x30 }.count
     guard zeros < digits.count else { return 0 }
@@ -36,8 +37,8 @@ extension JSONReader {
         + String(repeating: "0", count: power))
   }
 
-  /// Returns the exponent of a number; `nil` if it is too large for the digits of this text to
-  /// compensate.
+  /// Returns the exponent of a number; `nil` if it is so large that the digits cannot compensate
+  /// for it.
   private func exponent(after mantissa: ArraySlice<UInt8>, in text: ArraySlice<UInt8>) -> Int? {
     guard mantissa.endIndex < text.endIndex else { return 0 }
     let exponent = Int(String(decoding: text[(mantissa.endIndex + 1)...], as: UTF8.self))
@@ -58,8 +59,8 @@ extension JSONReader {
     String(decoding: bytes[number], as: UTF8.self)
   }
 
-  /// Reads a number (RFC 8259 section 6): no leading zero, no plus, digits on both sides of a
-  /// point.
+  /// Reads a number (RFC 8259 section 6), which has no leading zero, no plus sign, and digits on
+  /// both sides of a decimal point.
   mutating func scanNumber() throws(JSONError) -> Range<Int> {
     let first = try nextByte()
     let start = position

@@ -1,13 +1,14 @@
-/// A streaming reader of one JSON text (RFC 8259), which builds no tree.
+/// A streaming reader of one JSON text (RFC 8259). It does not build a tree.
 ///
-/// The reader is strict: no byte order mark, no trailing bytes, valid UTF-8, escaped surrogates in
-/// pairs, at most 64 levels of nesting. Repeated keys are passed on; the caller decides which one
-/// is used.
+/// The reader is strict: it rejects a byte order mark, trailing bytes, invalid UTF-8, unpaired
+/// escaped surrogates, and nesting deeper than 64 levels. It returns repeated keys, and the caller
+/// decides which one to use.
 public struct JSONReader: Sendable {
-  /// The deepest nesting of objects and arrays; a chosen limit. Messages need five levels.
+  /// The maximum nesting of objects and arrays. The limit is Holdfast's own; messages need five
+  /// levels.
   public static let maxDepth = 64
 
-  /// The text.
+  /// The bytes of the text.
   package let bytes: [UInt8]
   /// The number of bytes read so far.
   public package(set) var position = 0
@@ -25,7 +26,8 @@ public struct JSONReader: Sendable {
     case object, array, string, number, bool, null
   }
 
-  /// Returns the kind of the next value without reading it. Throws if no value can begin here.
+  /// Returns the kind of the next value without reading it. Throws an error if no value can begin
+  /// here.
   public mutating func peek() throws(JSONError) -> Kind {
     switch try nextByte() {
     case UInt8(ascii: "\""): return .string
@@ -39,12 +41,12 @@ public struct JSONReader: Sendable {
     }
   }
 
-  /// Reads `{`; `nextKey()` reads the rest.
+  /// Reads `{`. `nextKey()` reads the members.
   public mutating func beginObject() throws(JSONError) {
     try open(UInt8(ascii: "{"))
   }
 
-  /// Reads the next member's name, up to its value; returns `nil` at the end of the object.
+  /// Reads the next member's name and the colon; returns `nil` at the end of the object.
   public mutating func nextKey() throws(JSONError) -> JSONString? {
     guard try hasNext(before: UInt8(ascii: "}")) else { return nil }
     let key = try scanString()
@@ -52,12 +54,12 @@ public struct JSONReader: Sendable {
     return key
   }
 
-  /// Reads `[`; `nextElement()` reads the rest.
+  /// Reads `[`. `nextElement()` advances to each element.
   public mutating func beginArray() throws(JSONError) {
     try open(UInt8(ascii: "["))
   }
 
-  /// Moves to the next element. Returns false at the end of the array.
+  /// Advances to the next element. Returns false at the end of the array.
   public mutating func nextElement() throws(JSONError) -> Bool {
     try hasNext(before: UInt8(ascii: "]"))
   }
@@ -109,7 +111,7 @@ public struct JSONReader: Sendable {
   /// Returns the next byte that is not white space, without reading it.
   @inline(__always)
   mutating func nextByte() throws(JSONError) -> UInt8 {
-    // Most texts have no white space.
+    // This is the fast path: most texts contain no white space.
     if position < bytes.count, bytes[position] > 0x20 { return bytes[position] }
     skipWhiteSpace()
     guard position < bytes.count else { throw JSONError("the text ends too early", at: position) }

@@ -1,8 +1,8 @@
 import LinkCore
 
-/// A validated string of the reader's text, whose escapes are not resolved yet.
+/// A validated string in the reader's text, with escapes that are not resolved yet.
 public struct JSONString: Sendable, Hashable {
-  /// The bytes between the quotes.
+  /// The range of the bytes between the quotation marks.
   var range: Range<Int>
   var isEscaped: Bool
 }
@@ -34,7 +34,7 @@ extension JSONReader {
     }
   }
 
-  /// Returns the characters of a string that was scanned before.
+  /// Returns the characters of a string that `scanString()` returned.
   public func text(of string: JSONString) -> String {
     guard string.isEscaped else {
       return String(decoding: bytes[string.range], as: UTF8.self)
@@ -60,9 +60,10 @@ extension JSONReader {
     return string.range.count == name.utf8.count && holds(name, at: string.range.lowerBound)
   }
 
-  /// Returns whether the bytes from `start` on equal a text. At least as many bytes must exist.
+  /// Returns whether the bytes that begin at `start` equal a text. At least as many bytes must
+  /// exist.
   func holds(_ text: String, at start: Int) -> Bool {
-    // Comparing the memory of a text is faster than comparing its view.
+    // Comparing the text's contiguous storage is faster than comparing its UTF-8 view.
     let found = unsafe text.utf8.withContiguousStorageIfAvailable { other in
       unsafe bytes.withUnsafeBufferPointer { own in
         unsafe Self.isSame(Span(_unsafeElements: own), Span(_unsafeElements: other), from: start)
@@ -71,7 +72,8 @@ extension JSONReader {
     return found ?? bytes[start..<start + text.utf8.count].elementsEqual(text.utf8)
   }
 
-  /// Returns whether the bytes from `start` on equal another span, comparing eight at a time.
+  /// Returns whether the bytes that begin at `start` equal another span. Compares eight bytes at a
+  /// time.
   @inline(__always)
   private static func isSame(
     _ own: Span<UInt8>, _ other: Span<UInt8>, from start: Int
@@ -136,7 +138,8 @@ extension JSONReader {
     return value
   }
 
-  /// Returns the end of a multibyte scalar (RFC 3629 section 4: shortest forms, no surrogates).
+  /// Returns the end of a multibyte scalar. Overlong forms and surrogates are invalid (RFC 3629
+  /// section 4).
   private func endOfScalar(at start: Int) throws(JSONError) -> Int {
     let (length, second): (Int, ClosedRange<UInt8>) =
       switch bytes[start] {
@@ -159,13 +162,13 @@ extension JSONReader {
   }
 }
 
-/// The characters of a JSON string that need no escape.
+/// A search for the characters of a JSON string that need an escape.
 enum PlainText {
-  /// Returns the index of the first byte that is not plain: a quote, a backslash or a control
-  /// character.
+  /// Returns the index of the first byte that is not plain: a quotation mark, a backslash or a
+  /// control character.
   ///
-  /// With `isASCII` it also stops at a part of a longer scalar. Without such a byte it returns
-  /// `count`.
+  /// If `isASCII` is true, the search also stops at a byte of a multibyte scalar. Returns the count
+  /// of the text if there is no such byte.
   @inline(__always)
   static func end(
     of text: Span<UInt8>, from start: Int, isASCII: Bool
@@ -174,8 +177,8 @@ enum PlainText {
     var index = start
     while index &+ 8 <= text.count {
       let word = text.word(at: index)
-      // The highest bit of each byte shows that it is 0, or below 0x20, unless the bit was set
-      // before. The lowest such bit is correct; higher ones may result from a borrow.
+      // The highest bit of each byte is set if the byte is 0, or below 0x20, and its highest bit
+      // was not set before. The lowest such bit is correct. Higher ones may result from a borrow.
       let quote = word ^ ones &* UInt64(UInt8(ascii: "\""))
       let escape = word ^ ones &* UInt64(UInt8(ascii: "\\"))
       let special =

@@ -1,30 +1,31 @@
 package import LinkCore
 
-/// A writer of one JSON text (RFC 8259), with members in the order of the calls and no white space.
+/// A writer of one JSON text (RFC 8259). Members keep the order of the calls, and there is no white
+/// space.
 ///
-/// The caller is responsible for the grammar: a key before each member's value, and an `end` for
-/// every `begin`.
+/// The caller must follow the grammar: write a key before each member's value, and call an `end`
+/// method for every `begin`.
 public struct JSONWriter: Sendable {
   /// The bytes written so far.
   public private(set) var bytes: [UInt8] = []
-  /// Whether the next key or value is the first of its container or follows a key.
+  /// Whether no comma is needed next: at the start of a container, or after a key.
   private var isFirst = true
 
-  /// Creates an empty text; `capacity` is the expected number of bytes.
+  /// Creates a writer with an empty text. `capacity` is the expected number of bytes.
   public init(capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
   }
 
-  /// Writes `{`; members follow.
+  /// Writes `{`. The members follow.
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
   /// Writes `}`.
   public mutating func endObject() { close(UInt8(ascii: "}")) }
-  /// Writes `[`; elements follow.
+  /// Writes `[`. The elements follow.
   public mutating func beginArray() { open(UInt8(ascii: "[")) }
   /// Writes `]`.
   public mutating func endArray() { close(UInt8(ascii: "]")) }
 
-  /// Writes a member's name; its value follows.
+  /// Writes a member's name. The value follows.
   public mutating func key(_ name: String) {
     separate()
     quote(name)
@@ -32,7 +33,7 @@ public struct JSONWriter: Sendable {
     isFirst = true
   }
 
-  /// Writes the name of a member that is a literal without escapes; its value follows.
+  /// Writes the name of a member, which must be a literal that needs no escapes. The value follows.
   package mutating func member(_ name: StaticString) {
     let (start, count) = (isFirst ? 0 : 1, name.utf8CodeUnitCount)
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 4) { text in
@@ -52,14 +53,14 @@ public struct JSONWriter: Sendable {
     quote(text)
   }
 
-  /// Writes `text`, or `null` if there is none.
+  /// Writes a string, or `null` if `text` is `nil`.
   public mutating func string(_ text: String?) {
     if let text { string(text) } else { null() }
   }
 
   /// Writes a whole number in decimal.
   public mutating func int(_ number: some BinaryInteger) { self.number(String(number)) }
-  // The generic method is not specialized outside of this module.
+  // The generic method is not specialized outside this module.
   /// Writes a whole number in decimal.
   public mutating func int(_ number: Int) { self.number(String(number)) }
 
@@ -80,7 +81,8 @@ public struct JSONWriter: Sendable {
     bytes.append(contentsOf: "null".utf8)
   }
 
-  /// Writes the shortest decimal that reads back as the same number; `null` if it is not finite.
+  /// Writes the shortest decimal that parses as the same number, or `null` if the number is not
+  /// finite.
   public mutating func double(_ number: Double) {
     guard number.isFinite else { return null() }
     self.number(number.description)
@@ -105,7 +107,7 @@ public struct JSONWriter: Sendable {
       unsafe text[0] = UInt8(ascii: "\"")
       let count = unsafe RFC3339.write(time, to: UnsafeMutableBufferPointer(rebasing: text[1...]))
       let length = count + 2
-      precondition(length <= most, "a time is longer than its room")
+      precondition(length <= most, "a time is longer than its buffer")
       unsafe text[length - 1] = UInt8(ascii: "\"")
       unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<length]))
     }
@@ -136,7 +138,8 @@ public struct JSONWriter: Sendable {
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     let start = bytes.count
-    // Copying first and searching the array is faster than searching the string's view.
+    // Copying the text first and searching the array is faster than searching the string's UTF-8
+    // view.
     bytes.append(contentsOf: text.utf8)
     let first = unsafe bytes.withUnsafeBufferPointer {
       unsafe PlainText.end(of: Span(_unsafeElements: $0), from: start, isASCII: false)
@@ -149,7 +152,8 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Appends a short escape of RFC 8259 section 7, or `\u00xx` for other control characters.
+  /// Appends a byte, escaped if necessary: with a short escape of RFC 8259 section 7, or as
+  /// `\u00xx` for other control characters.
   private mutating func append(escaping byte: UInt8) {
     switch byte {
     case 0x22, 0x5C: appendEscape(byte)
@@ -169,7 +173,8 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// Appends each byte separately, since an array of two bytes would be allocated for each escape.
+  /// Appends a backslash and a letter. Two calls avoid an array, which would be allocated for each
+  /// escape.
   private mutating func appendEscape(_ letter: UInt8) {
     bytes.append(0x5C)
     bytes.append(letter)
@@ -177,9 +182,9 @@ public struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
-  /// The text with the control characters U+007F to U+009F escaped.
+  /// The text with the control characters U+007F to U+009F also escaped.
   ///
-  /// Some terminals interpret them, and RFC 8259 does not require an escape.
+  /// Some terminals interpret these characters, and RFC 8259 does not require escaping them.
   package var terminalBytes: [UInt8] {
     guard bytes.indices.contains(where: { length(ofControlAt: $0) > 0 }) else { return bytes }
     var escaped: [UInt8] = []
@@ -197,7 +202,8 @@ extension JSONWriter {
     return escaped
   }
 
-  /// Returns the number of UTF-8 bytes of such a control character; 0 for any other character.
+  /// Returns the number of UTF-8 bytes of a control character from U+007F to U+009F; 0 for any
+  /// other character.
   private func length(ofControlAt index: Int) -> Int {
     if bytes[index] == 0x7F { return 1 }
     guard bytes[index] == 0xC2, index + 1 < bytes.count else { return 0 }

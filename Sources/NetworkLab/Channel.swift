@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// A connection between this process and a child.
+/// A connection between this process and a child process.
 enum Channel {
-  /// Creates both ends, of which a child inherits only its own stream.
+  /// Creates both ends of a connection. A child process inherits only the end that is passed to it.
   ///
-  /// It uses a socket pair: unlike a pipe, it is close-on-exec from the start, and writing causes
-  /// no signal when the other end is closed.
+  /// The ends form a socket pair. Unlike a pipe, a socket pair is close-on-exec from the start, and
+  /// a write causes no signal if the other end is closed.
   static func pair() throws(NetworkLabError) -> (ours: Int32, theirs: Int32) {
     #if os(Linux) || os(Android)
       let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -26,7 +26,7 @@ enum Channel {
     return (ends[0], ends[1])
   }
 
-  /// Writes all of `text`; bytes that nobody reads are lost.
+  /// Writes all of `text`. Bytes that are not read are lost.
   static func write(_ text: String, to socket: Int32) {
     #if os(Linux) || os(Android)
       let flags = Int32(MSG_NOSIGNAL)
@@ -43,15 +43,14 @@ enum Channel {
     }
   }
 
-  /// Signals the end of the written data to the other end.
+  /// Signals to the other end that no more data follows.
   static func end(_ socket: Int32) { _ = shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Closes a descriptor.
   static func close(_ descriptor: Int32) {
     systemClose(descriptor)
   }
 
-  /// Waits for bytes and returns them; empty at the end.
+  /// Waits for bytes and returns them; the result is empty at the end of the stream.
   static func read(_ descriptor: Int32) -> ArraySlice<UInt8> {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -62,5 +61,5 @@ enum Channel {
   }
 }
 
-/// Calls close(2), since inside the type `close` is its own method.
+/// Calls close(2). Inside `Channel`, `close` refers to the type's own method.
 private func systemClose(_ descriptor: Int32) { _ = close(descriptor) }

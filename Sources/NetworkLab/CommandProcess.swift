@@ -1,6 +1,6 @@
 import Foundation
 
-/// The built programs of this package as child processes; `holdfast` by default.
+/// The built programs of this package, run as child processes. The default program is `holdfast`.
 package enum CommandProcess {
   /// The result of a finished run.
   package struct Outcome: Equatable {
@@ -19,10 +19,10 @@ package enum CommandProcess {
     }
   }
 
-  /// The path of the program `holdfast`.
+  /// The path of the `holdfast` program.
   package static var path: String { path(of: "holdfast") }
 
-  /// Returns the path of a program in the directory of the tests.
+  /// Returns the path of a program, which is in the same directory as the tests.
   package static func path(of program: String) -> String {
     let tests = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
     return tests.resolvingSymlinksInPath().deletingLastPathComponent()
@@ -65,7 +65,7 @@ package enum CommandProcess {
 }
 
 extension [String: Any] {
-  /// Returns the members of a line with a JSON object.
+  /// Returns the members of the JSON object in a line.
   package static func reading(_ line: String?) throws -> [String: Any] {
     let value = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
     guard let object = value as? Self else { throw NoJSONObject(line: line) }
@@ -73,7 +73,7 @@ extension [String: Any] {
   }
 }
 
-/// An error for a line that is not a JSON object.
+/// An error that reports a line that is not a JSON object.
 package struct NoJSONObject: Error {
   package var line: String?
 

@@ -9,20 +9,20 @@ import Foundation
   import Darwin
 #endif
 
-/// A program that runs as a child process, by itself or in a place of a `NetworkLab`.
+/// A program that runs as a child process, alone or in a namespace of a `NetworkLab`.
 public final class LabProcess: Sendable {
-  /// The most lines of each stream that are kept while nobody reads them; older lines are dropped.
+  /// The maximum number of unread lines of each stream. Older lines are dropped.
   public static let lineLimit = 10_000
 
-  /// The lines of standard output; the stream ends when the program closes it.
+  /// The lines of standard output. The sequence ends when the program closes standard output.
   public let lines: AsyncStream<String>
-  /// The lines of standard error; the stream ends when the program closes it.
+  /// The lines of standard error. The sequence ends when the program closes standard error.
   public let diagnostics: AsyncStream<String>
 
   private let child: ChildProcess
   private let input: Int32
 
-  /// Starts a program with its arguments; `environment` is added to this process's own.
+  /// Starts a program with its arguments. `environment` is added to this process's environment.
   ///
   /// - Throws: `NetworkLabError` if the program cannot be started.
   public init(_ arguments: [String], environment: [String: String] = [:]) throws {
@@ -42,10 +42,10 @@ public final class LabProcess: Sendable {
     Channel.close(input)
   }
 
-  /// The identifier of the program's process.
+  /// The program's process ID.
   public var identifier: Int32 { child.identifier }
 
-  /// Writes a line to standard input; ignored if the program no longer reads it.
+  /// Writes a line to standard input. The line is dropped if the program no longer reads its input.
   public func send(_ line: String) {
     Channel.write(line + "\n", to: input)
   }
@@ -53,17 +53,20 @@ public final class LabProcess: Sendable {
   /// Closes standard input.
   public func endInput() { Channel.end(input) }
 
-  /// Sends a signal; `SIGTERM` requests the program to end.
+  /// Sends a signal. `SIGTERM` requests that the program end.
   public func signal(_ number: Int32) {
     child.signal(number)
   }
 
-  /// Waits for the program to end. Returns the exit status, or the signal that ended it.
+  /// Waits for the program to end. Returns its exit status, or the number of the signal that ended
+  /// it.
   public func exit() async -> Int32 {
     await child.ended().number
   }
 
-  /// Returns the lines of a stream, read on a separate thread so that much output never blocks the
+  /// Returns the lines of a stream.
+  ///
+  /// A separate thread reads the stream, so that even a large amount of output does not block the
   /// program for long.
   private static func lines(of reader: Int32) -> AsyncStream<String> {
     let (stream, sink) = AsyncStream.makeStream(

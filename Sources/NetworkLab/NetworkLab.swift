@@ -9,14 +9,14 @@ import Synchronization
   import Darwin
 #endif
 
-/// A phone with two network paths in namespaces of this machine, with injected faults.
+/// A simulated phone with two network paths, built from network namespaces, with fault injection.
 ///
 ///     phone  wlan0 10.1.0.2 -- 10.1.0.1 access point, NAT 10.9.1.2 -- 10.9.1.1 net
 ///            cell0 10.2.0.2 -- 10.2.0.1 tower,        NAT 10.9.2.2 -- 10.9.2.1 203.0.113.10
 ///
-/// It needs Linux, root, `ip`, `nft`, `conntrack`, `ss` and `sysctl`. Names contain the process id,
-/// so several labs can exist at once. A lab that a killed process left behind is removed by the
-/// next one.
+/// A lab needs Linux, root, `ip`, `nft`, `conntrack`, `ss` and `sysctl`. Names contain the process
+/// ID, so several labs can exist at once. If a process was killed and left a lab behind, the next
+/// lab removes it.
 public actor NetworkLab {
   /// A network namespace of the lab.
   public enum Namespace: String, Sendable, CaseIterable {
@@ -30,10 +30,10 @@ public actor NetworkLab {
     case net
   }
 
-  /// The server's address as seen by the phone (RFC 5737, TEST-NET-3).
+  /// The server's address as the phone sees it (RFC 5737, TEST-NET-3).
   public static let serverAddress = "203.0.113.10"
 
-  /// The reason why no lab can be built on this machine; `nil` if one can.
+  /// The reason why a lab cannot be built on this machine; `nil` if it can.
   public static let obstacle: String? = findObstacle()
 
   /// Whether a lab can be built on this machine.
@@ -41,14 +41,14 @@ public actor NetworkLab {
 
   private static let serial = Mutex(0)
 
-  /// The last part of the phone's address on `wlan0`.
+  /// The last component of the phone's address on `wlan0`.
   var wifiHost = 2
   private let suffix: String
-  /// The functions that kill the programs, since a program that has just started is not in its
-  /// namespace yet.
+  /// The functions that kill the programs. They are needed because a program that has just started
+  /// is not yet in its namespace.
   private var killers: [@Sendable () -> Void] = []
 
-  /// Builds a lab for `body` and removes it afterwards, even if `body` throws.
+  /// Builds a lab, calls `body`, and then removes the lab, even if `body` throws.
   public static func with<R: Sendable>(
     _ body: (NetworkLab) async throws -> R
   ) async throws -> R {
@@ -73,12 +73,12 @@ public actor NetworkLab {
     suffix = "\(getpid())-\(number)"
   }
 
-  /// Returns the name of a place's namespace, for `ip netns`.
+  /// Returns the full name of a namespace, for `ip netns`.
   public nonisolated func name(of namespace: Namespace) -> String {
     "lab\(namespace.rawValue)-\(suffix)"
   }
 
-  /// Runs a command in a place and returns its output.
+  /// Runs a command in a namespace and returns the command's output.
   @discardableResult
   public func run(in namespace: Namespace, _ arguments: String..., input: String = "") async throws
     -> String
@@ -86,8 +86,8 @@ public actor NetworkLab {
     try await Shell.run(["ip", "netns", "exec", name(of: namespace)] + arguments, input: input)
   }
 
-  /// Starts a program in a place. It is killed with the lab, or when the last reference is
-  /// released.
+  /// Starts a program in a namespace. The program is killed when the lab is removed, or when the
+  /// last reference to the process is released.
   public func spawn(
     in namespace: Namespace, _ arguments: [String], environment: [String: String] = [:]
   ) throws -> LabProcess {
@@ -97,7 +97,7 @@ public actor NetworkLab {
     return program
   }
 
-  /// Runs lines as one batch of `ip` in a place.
+  /// Runs lines as one batch of `ip` commands in a namespace.
   func ip(in namespace: Namespace, _ lines: String...) async throws {
     try await Shell.run(
       ["ip", "-netns", name(of: namespace), "-batch", "-"],
@@ -156,7 +156,7 @@ public actor NetworkLab {
   }
 }
 
-// Removal of labs, and the check whether one can be built.
+// The removal of labs, and the check whether a lab can be built.
 extension NetworkLab {
   private static let folder = "/run/netns"
 
@@ -169,7 +169,7 @@ extension NetworkLab {
     _ = try? await Shell.run(["ip", "netns", "delete", namespace])
   }
 
-  /// Removes the namespaces of processes that no longer exist.
+  /// Removes the namespaces that belong to processes that no longer exist.
   private static func sweep() async {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       let parts = name.split(separator: "-")

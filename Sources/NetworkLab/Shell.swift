@@ -1,13 +1,13 @@
 import ChildProcesses
 import Foundation
 
-/// An error of a system command.
+/// An error that reports a failed system command.
 public struct NetworkLabError: Error, Equatable, CustomStringConvertible {
   /// The command and its arguments.
   public var command: [String]
-  /// The exit status; 127 if the command could not be started.
+  /// The exit status, or 127 if the command could not be started.
   public var status: Int32
-  /// The output of both streams.
+  /// The combined output of standard output and standard error.
   public var output: String
 
   public var description: String {
@@ -15,12 +15,12 @@ public struct NetworkLabError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// Runs short commands with a text as standard input and both outputs combined.
+/// Functions that run short commands with a given standard input, and combine both output streams.
 public enum Shell {
   /// The folders of administration tools, in addition to the caller's `PATH`.
   private static let folders = ["/usr/sbin", "/sbin", "/usr/local/sbin"]
 
-  /// Returns the file of a command; `nil` if there is none.
+  /// Returns the executable file of a command; `nil` if none is found.
   static func find(_ name: String) -> URL? {
     if name.contains("/") { return URL(filePath: name) }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -30,7 +30,7 @@ public enum Shell {
       .map { URL(filePath: $0) }
   }
 
-  /// Runs a command and returns its output. Throws unless it exits with 0.
+  /// Runs a command and returns its output. Throws an error unless the exit status is 0.
   @discardableResult
   public static func run(_ arguments: [String], input: String = "") async throws -> String {
     let result = await withCheckedContinuation { continuation in
@@ -41,7 +41,8 @@ public enum Shell {
     return try result.get()
   }
 
-  /// Runs a command on the calling thread and returns its output. Throws unless it exits with 0.
+  /// Runs a command on the calling thread and returns its output. Throws an error unless the exit
+  /// status is 0.
   @discardableResult
   public static func wait(for arguments: [String], input: String = "") throws -> String {
     let (stdin, stdout) = (try Channel.pair(), try Channel.pair())
@@ -63,9 +64,10 @@ public enum Shell {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Starts a command, which inherits only its three streams.
+  /// Starts a command that inherits only its three streams.
   ///
-  /// Foundation's `Process` keeps descriptors and memory of ended programs, and may miss an end.
+  /// Foundation's `Process` is not used: it retains descriptors and memory of ended programs, and
+  /// may miss the end of a program.
   static func start(
     _ arguments: [String], environment: [String: String] = [:], input: Int32, output: Int32,
     error: Int32

@@ -1,2 +1,3 @@
-// The ports of the features use the driver and its ports, so importing them also imports those.
+// The ports of the features use the driver and its ports, so importing this module imports those
+// too.
 @_exported public import LinkDriver

@@ -3,13 +3,13 @@ import LinkCore
 public import LinkHealth
 
 extension ZoneRules {
-  /// Creates rules from the system's data for a zone, for the years 1970 to 2100.
+  /// Creates rules from the system's data about a time zone, for the years 1970 to 2100.
   ///
-  /// The offset is read twice a day, since every zone supports that query. Two changes within
-  /// twelve hours would be missed, but no zone has ever had them.
+  /// The offset is read for every twelfth hour, because all platforms support this query. Two
+  /// changes within twelve hours would be missed, but no zone has ever had them.
   ///
-  /// - Parameter name: The name of the rules; by default the zone's identifier, or UTC instead of
-  ///   Foundation's GMT.
+  /// - Parameter name: The name of the rules. The default is the zone's identifier, with UTC in
+  ///   place of Foundation's GMT.
   public init(_ zone: TimeZone, name: String? = nil) {
     let known = zone.identifier == "GMT" ? "UTC" : zone.identifier
     self.init(initialSecondsEast: Self.offset(of: zone, at: 0), name: name ?? known)
@@ -26,14 +26,14 @@ extension ZoneRules {
     }
   }
 
-  /// The end of the years covered, 2101-01-01T00:00:00Z.
+  /// The last second that is checked for changes, 2101-01-01T00:00:00Z.
   private static let lastSecond = 4_133_980_800
 
   private static func offset(of zone: TimeZone, at second: Int) -> Int {
     zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
   }
 
-  /// Returns the first second at which the offset differs from `offset`.
+  /// Returns the first second whose offset differs from `offset`.
   private static func change(
     of zone: TimeZone, after low: Int, until high: Int, from offset: Int
   ) -> Int {

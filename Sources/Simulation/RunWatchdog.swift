@@ -1,23 +1,23 @@
 import Dispatch
 import Synchronization
 
-/// A watchdog that monitors simulated runs from outside.
+/// A watchdog that monitors simulated runs from its own queue.
 ///
 /// A machine in an endless loop cannot be interrupted, and such runs can occupy every thread of the
-/// pool. The watchdog therefore has its own queue.
+/// pool. The watchdog therefore uses a separate queue.
 package final class RunWatchdog: Sendable {
-  /// The reason why a run is reported.
+  /// The reason for reporting a run.
   package enum Excess: Sendable, Hashable {
     /// The run has exceeded the time limit.
     case tooLong(Duration)
-    /// The run is still going on although all runs were requested to end.
+    /// The run continues although all runs were requested to end.
     case notStopped(after: Duration)
   }
 
   private struct State {
     var runs: [UInt64: (name: String, since: SuspendingClock.Instant)] = [:]
     var last: UInt64 = 0
-    /// When runs that are still going on are reported after a request to end.
+    /// The time after which runs that still continue are reported; `nil` before `stop`.
     var stopBy: SuspendingClock.Instant?
   }
 
@@ -30,10 +30,10 @@ package final class RunWatchdog: Sendable {
   /// Creates a watchdog.
   ///
   /// - Parameters:
-  ///   - limit: The longest time of a run, not counting the time in which the computer was asleep.
+  ///   - limit: The maximum duration of a run, not including time in which the computer was asleep.
   ///   - grace: The time that runs may take to end after `stop`.
-  ///   - report: Called on the watchdog's queue with the name of a run that took too long,
-  ///     repeatedly while the run continues.
+  ///   - report: A function that is called on the watchdog's queue with the name of a run that
+  ///     takes too long. It is called repeatedly while the run continues.
   package init(
     limit: Duration, grace: Duration = .seconds(5),
     report: @escaping @Sendable (_ run: String, Excess) -> Void
@@ -53,7 +53,7 @@ package final class RunWatchdog: Sendable {
     return play()
   }
 
-  /// Reports the runs that are still going on after the grace period.
+  /// Starts the grace period, after which all runs that still continue are reported.
   package func stop() {
     state.withLock { $0.stopBy = $0.stopBy ?? .now + grace }
   }

@@ -9,7 +9,7 @@ import Synchronization
 /// #expect(summary.isClean)
 /// ```
 ///
-/// A `player` can replace the model under test with another one.
+/// Set `player` to test another model.
 public struct Simulation<Feature: SimulatedFeature>: Sendable {
   /// A function that plays one plan.
   public typealias Player =
@@ -20,15 +20,16 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
   public var servers: [Feature.Server]
   /// The function that draws a plan from a seed.
   public var draw: @Sendable (UInt64, Feature.Server) -> WorldPlan<Feature>
-  /// The policy and the defect.
+  /// The policy, and the deliberate defect if one is enabled.
   public var setup: RunSetup<Feature>
-  /// The number of runs played in parallel.
+  /// The maximum number of runs that are played in parallel.
   public var jobs: Int
-  /// The function that plays one plan; `Feature.play` by default.
+  /// The function that plays one plan. The default is `Feature.play`.
   public var player: Player = { Feature.play($0, $1) }
 
-  /// Creates a simulation, by default of all kinds of days against all kinds of servers, on all
-  /// cores.
+  /// Creates a simulation of plans that are drawn from a preset.
+  ///
+  /// By default, the simulation covers all kinds of days and servers, and uses all processor cores.
   public init(
     servers: [Feature.Server] = Array(Feature.Server.allCases), preset: DayPreset = .swarm,
     setup: RunSetup<Feature> = RunSetup(), jobs: Int = SimulationCores.count
@@ -50,17 +51,17 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     self.draw = draw
   }
 
-  /// Returns the number of runs of seeds, saturated.
+  /// Returns the number of runs for a range of seeds, limited to the largest representable number.
   public func runs(of seeds: ClosedRange<UInt64>) -> UInt64 {
     SeedQueue.runs(seeds, servers.count)
   }
 
   /// Plays each seed against each server and applies all checkers.
   ///
-  /// The summary does not depend on the number of jobs. A cancelled task ends after the current
-  /// runs, with the summary of the runs played.
+  /// The summary does not depend on the number of jobs. If the task is cancelled, the call returns
+  /// after the current runs, with a summary of the runs played so far.
   ///
-  /// - Parameter each: Called for each run as it ends, from any thread.
+  /// - Parameter each: A function that is called for each run when it ends, on any thread.
   public func run(
     seeds: ClosedRange<UInt64>,
     each: @escaping @Sendable (RunOutcome<Feature>) -> Void = { _ in }
@@ -74,7 +75,7 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
             let outcome = self.play(next)
             summary.add(outcome)
             each(outcome)
-            // Other tasks would otherwise wait while runs occupy all threads of the pool.
+            // Without yielding, runs that occupy all threads of the pool would delay other tasks.
             await Task.yield()
           }
           return summary
@@ -84,11 +85,12 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// Plays seeds until a run fails; returns `nil` if none does or the task was cancelled before.
+  /// Plays seeds until a run fails. Returns `nil` if no run fails or the task is cancelled first.
   ///
   /// The result does not depend on the number of jobs.
   ///
-  /// - Parameter fails: Returns whether a run failed; by default any finding is a failure.
+  /// - Parameter fails: A function that returns whether a run failed. By default, a run with any
+  ///   finding has failed.
   public func firstFailure(
     seeds: ClosedRange<UInt64>,
     where fails: @escaping @Sendable (RunOutcome<Feature>) -> Bool = { !$0.findings.isEmpty }
@@ -116,10 +118,11 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// Returns the first run from a seed on in which the defect breaks its promises and which is
-  /// clean without it.
+  /// Returns the first run in which the defect breaks its promises and that is clean without the
+  /// defect.
   ///
-  /// Returns `nil` if the defect is not found within its number of seeds.
+  /// The search begins at the seed `first`. Returns `nil` if the defect is not caught within its
+  /// number of seeds.
   public func proof(
     of defect: Feature.Defect, against server: Feature.Server, from first: UInt64
   ) async -> RunOutcome<Feature>? {
@@ -127,7 +130,7 @@ public struct Simulation<Feature: SimulatedFeature>: Sendable {
     simulation.servers = [server]
     simulation.setup.defect = defect
     let (policy, draw, player) = (setup.policy, draw, player)
-    // Near the end of the range there are fewer seeds, so the search continues at its beginning.
+    // If fewer seeds remain before the end of the range, the search continues at seed 0.
     let count = UInt64(max(1, defect.seeds))
     for seeds in SeedQueue.ranges(from: first, count: count) {
       let found = await simulation.firstFailure(seeds: seeds) { outcome in
@@ -151,9 +154,9 @@ public enum SimulationCores {
   public static var count: Int { ProcessInfo.processInfo.activeProcessorCount }
 }
 
-/// A queue that hands out runs, each once, in order.
+/// A queue that hands out each run once, in order.
 final class SeedQueue: Sendable {
-  /// A run: its index in the order, its seed, and the index of its server.
+  /// A run's index in the order, its seed, and the index of its server.
   typealias Next = (index: UInt64, seed: UInt64, server: Int)
 
   private let first: UInt64
@@ -166,14 +169,14 @@ final class SeedQueue: Sendable {
     state = Mutex((0, Self.runs(seeds, servers)))
   }
 
-  /// Returns the number of runs, saturated.
+  /// Returns the number of runs, limited to the largest representable number.
   static func runs(_ seeds: ClosedRange<UInt64>, _ servers: Int) -> UInt64 {
     let (seedCount, isAll) = (seeds.upperBound - seeds.lowerBound).addingReportingOverflow(1)
     let (runs, isMore) = seedCount.multipliedReportingOverflow(by: UInt64(max(1, servers)))
     return isAll || isMore ? .max : runs
   }
 
-  /// Returns `count` seeds from one on; after the largest seed they continue from 0.
+  /// Returns `count` seeds that begin at `first`. After the largest seed, they continue from 0.
   static func ranges(from first: UInt64, count: UInt64) -> [ClosedRange<UInt64>] {
     let (last, isOver) = first.addingReportingOverflow(count - 1)
     return isOver ? [first...UInt64.max, 0...last] : [first...last]
@@ -189,14 +192,14 @@ final class SeedQueue: Sendable {
     return (index, first + index / servers, Int(index % servers))
   }
 
-  /// Removes the runs from an index on, which are no longer needed.
+  /// Removes the runs from an index onward, because they are no longer needed.
   func end(before index: UInt64) {
     state.withLock { $0.end = min($0.end, index) }
   }
 }
 
 extension Simulation<StreamFeature> {
-  /// Returns a simulation of another model instead of `StreamModel`.
+  /// Returns a simulation that runs another model instead of `StreamModel`.
   public func with<Client: StreamClient>(_ client: Client.Type) -> Simulation {
     var changed = self
     changed.player = { StreamFeature.play($0, $1, as: Client.self) }

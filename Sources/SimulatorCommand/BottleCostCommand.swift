@@ -48,7 +48,7 @@ enum BottleCostCommand {
     }
   }
 
-  /// The days of one plan. The seconds are the means of a day.
+  /// The totals over the days of one plan. The durations are daily means.
   private struct Sum {
     var profile: Int
     var days: Int

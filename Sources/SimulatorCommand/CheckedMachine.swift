@@ -3,9 +3,8 @@ import LinkCore
 import LinkRuntime
 import LinkSimulator
 
-/// A machine whose journals `holdfast-sim judge` checks.
+/// A machine whose journals `holdfast-sim judge` can check.
 struct CheckedMachine: Sendable {
-  /// All such machines.
   static let all = [
     CheckedMachine(StreamFeature.self), CheckedMachine(RelayFeature.self),
     CheckedMachine(HeldFeature.self), CheckedMachine(BottleFeature.self),
@@ -14,11 +13,11 @@ struct CheckedMachine: Sendable {
 
   /// The machine's name in journals.
   let name: String
-  /// The promises whose violation a journal can show.
+  /// The kinds of findings that a journal can reveal.
   let checked: [Finding.Kind]
-  /// The promises for which a journal has too little information.
+  /// The kinds of findings for which a journal has too little information.
   let unchecked: [Finding.Kind]
-  /// Replays a journal of this machine, observed by the checkers.
+  /// Replays a journal of this machine and applies the checkers to it.
   let check: @Sendable (_ path: String) throws(JournalError) -> CheckResult
 
   private init<Feature: ReplayedFeature>(_: Feature.Type) where Feature.Model: Journaled {
@@ -39,10 +38,10 @@ struct CheckedMachine: Sendable {
   }
 }
 
-/// The findings in one recorded run.
+/// The result of checking one recorded run.
 struct CheckResult {
   let steps: UInt64
-  /// The number of steps whose effects differ from the recorded ones.
+  /// The number of steps whose effects differ from the recorded effects.
   let diverged: UInt64
   let findings: [Finding]
 }

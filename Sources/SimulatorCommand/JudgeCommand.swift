@@ -8,7 +8,7 @@ import LinkSimulator
 enum JudgeCommand {
   private static let journal = Parameter.operand(
     .text("JOURNAL"), "a file that `holdfast … --journal` wrote")
-  /// The maximum number of characters shown of a finding.
+  /// The maximum number of characters of a finding that are shown.
   private static let width = 300
 
   static var command: Command {

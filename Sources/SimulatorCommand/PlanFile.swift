@@ -4,9 +4,9 @@ import LinkJSON
 import LinkRuntime
 import LinkSimulator
 
-/// Files of plans, in the format of the tests' corpus.
+/// Plan files, in the same format as the corpus of the tests.
 enum PlanFile<Feature: SimulatedFeature> {
-  /// Reads a corpus case.
+  /// Returns the corpus case in a file.
   static func read(_ path: String) throws(CommandFailure) -> CorpusCase<Feature> {
     let bytes = try TextFile.read(path)
     let problem: String
@@ -22,10 +22,11 @@ enum PlanFile<Feature: SimulatedFeature> {
     throw CommandFailure(.failed, "\(name) holds no plan: \(problem)")
   }
 
-  /// Returns the problem of a plan, as its own decoders describe it if they refuse a value.
+  /// Returns a description of the problem with a plan. If a decoder of a plan refused a value, the
+  /// decoder's own description is used.
   private static func describe(_ error: any Error) -> String {
     if let error = error as? JSONError {
-      return "it is no JSON: \(error.detail) at byte \(error.offset)"
+      return "it is not JSON: \(error.detail) at byte \(error.offset)"
     }
     let whole = "the file"
     switch error as? DecodingError {
@@ -37,7 +38,7 @@ enum PlanFile<Feature: SimulatedFeature> {
     }
   }
 
-  /// Returns the JSON name for the values of a type.
+  /// Returns the JSON term for the values of a type.
   private static func describe(_ type: any Any.Type) -> String {
     switch type {
     case is String.Type: "a text"
@@ -48,7 +49,7 @@ enum PlanFile<Feature: SimulatedFeature> {
     }
   }
 
-  /// Writes a case to a file that all users can read (0644), and replaces an existing file.
+  /// Writes a corpus case to a file that all users can read (0644), replacing an existing file.
   static func write(_ corpusCase: CorpusCase<Feature>, to path: String) throws(CommandFailure) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -62,13 +63,13 @@ enum PlanFile<Feature: SimulatedFeature> {
   }
 }
 
-/// A scan of all member names of a text, since decoders keep only one of two equal names.
+/// A scan of all member names in a JSON text. It is needed because decoders ignore duplicate names.
 private struct MemberScan {
   /// The path of the first member whose name occurs twice in its object.
   private(set) var repeated: String?
   private var reader: JSONReader
 
-  /// Scans a text.
+  /// Creates a scan of a text.
   ///
   /// - Throws: `JSONError` if the text is not JSON.
   init(_ bytes: [UInt8]) throws(JSONError) {

@@ -3,13 +3,13 @@ import HoldfastSimulator
 import LinkJSON
 import LinkSimulator
 
-/// The command `holdfast-sim simulate all`: plays every listed world, one after another.
+/// The command `holdfast-sim simulate all`: plays all listed worlds in sequence.
 enum SimulateAllCommand {
   private static let defect = Parameter.optional(
     "break", Format<Defects<NoName>>.defects(), usual: "no defect",
     "all proves that each deliberate defect of each world is caught")
 
-  /// The defect names common to every world: none.
+  /// The names of the defects that exist in every world. There are none.
   private enum NoName: RawRepresentable, CaseIterable, Hashable {
     init?(rawValue: String) { nil }
     static var allCases: [NoName] { [] }
@@ -53,7 +53,7 @@ enum SimulateAllCommand {
       } catch {
         failures.append(error)
         call.console.endsWhenClosed = .failed
-        // The failure reports that not everything was played.
+        // The failure already reports that not everything was played.
         if Task.isCancelled { break }
       }
     }
@@ -74,7 +74,7 @@ enum SimulateAllCommand {
     }
   }
 
-  /// Prints the name of the world that the following lines are about.
+  /// Prints the name of the world to which the following lines belong.
   private static func head<Feature: SimulatedFeature>(_ world: Feature.Type, _ call: Invocation) {
     guard call[Shared.json] else {
       return call.console.line(call.console.style.heading(Feature.name))

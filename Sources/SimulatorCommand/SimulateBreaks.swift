@@ -20,7 +20,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
     }
   }
 
-  /// The proofs so far, which are incomplete if the command is stopped.
+  /// The proofs so far. They are incomplete if the command is stopped.
   private final class Proofs: Sendable {
     private let all = Mutex<[Proof]>([])
 
@@ -30,7 +30,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
 
   /// Plays each defect until it is caught.
   ///
-  /// - Throws: `CommandFailure` if a defect was not caught within its number of seeds.
+  /// - Throws: `CommandFailure` if a defect is not caught within its number of seeds.
   func run() async throws(CommandFailure) {
     let (proofs, output) = (Proofs(), request.watch.output)
     let showProofs = { @Sendable in if !call[Shared.json] { show(proofs.soFar) } }

@@ -22,7 +22,7 @@ enum SimulateCommands {
     SimulateWorldCommand<Feature>.command
   }
 
-  /// Returns the failure of a run that a signal ended.
+  /// Returns the failure for a run that a signal ended.
   static func stopped(_ findings: Int = 0) -> CommandFailure {
     let found = findings > 0 ? "\(counted(findings)); " : ""
     return CommandFailure(.failed, found + "stopped before everything was played")
@@ -32,7 +32,7 @@ enum SimulateCommands {
     findings == 1 ? "1 finding" : "\(findings) findings"
   }
 
-  /// Throws a failure if there are findings or not everything was played.
+  /// Throws a failure if there are findings or if not everything was played.
   static func conclude(_ findings: Int) throws(CommandFailure) {
     guard !Task.isCancelled else { throw stopped(findings) }
     guard findings > 0 else { return }
@@ -48,7 +48,7 @@ struct SimulatorCommand {
     details: [
       """
       Results go to standard output, diagnostics to standard error. With --json each result is one \
-      JSON object in one line. Colours are used only on a terminal, and not if NO_COLOR is set.
+      JSON object in one line. Colors are used only on a terminal, and not if NO_COLOR is set.
       """
     ],
     examples: [

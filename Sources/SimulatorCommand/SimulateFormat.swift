@@ -21,12 +21,12 @@ enum SimulateFormat {
     return "\(tenths / 10).\(tenths % 10)"
   }
 
-  /// Returns the seed of a run, and its server if there is a choice.
+  /// Returns the title of a run: its seed and, if the feature has a choice of servers, its server.
   static func title<Feature>(_ outcome: RunOutcome<Feature>) -> String {
     title(outcome.seed, outcome.server)
   }
 
-  /// Returns the seed from which a plan was drawn, and its server if there is a choice.
+  /// Returns the title of a plan: its seed and, if the feature has a choice of servers, its server.
   static func title<Feature>(_ plan: WorldPlan<Feature>) -> String {
     title(plan.seed, plan.server)
   }
@@ -47,7 +47,7 @@ enum SimulateFormat {
     write(outcome.findings, to: &writer)
   }
 
-  /// Writes the missing findings that the call's plan expects.
+  /// Writes the findings that the plan expects but that are missing.
   static func write(missing kinds: [Finding.Kind], to writer: inout JSONWriter) {
     writer.key("missing")
     writer.beginArray()
@@ -55,7 +55,7 @@ enum SimulateFormat {
     writer.endArray()
   }
 
-  /// Returns a line about the missing findings, or `nil` if there are none.
+  /// Returns a line that names the missing findings; `nil` if none are missing.
   static func line(missing kinds: [Finding.Kind]) -> String? {
     guard !kinds.isEmpty else { return nil }
     let names = kinds.map(\.rawValue).joined(separator: ", ")

@@ -57,10 +57,10 @@ enum SimulateParameters {
     "plan", .text("FILE"), "play the plan in a file that --shrink wrote, and no seeds")
 }
 
-/// The preset or presets that the seeds of a call draw from.
+/// The preset or presets from which the seeds of a call draw plans.
 enum Days: Sendable, Hashable {
   case one(DayPreset)
-  /// The swarm preset for even seeds, and the other presets in turn for odd ones.
+  /// The swarm preset for even seeds, and the other presets in turn for odd seeds.
   case all
 
   func preset(of seed: UInt64, among presets: [DayPreset]) -> DayPreset {
@@ -81,7 +81,7 @@ enum Days: Sendable, Hashable {
   }
 }
 
-/// The defects that are enabled.
+/// The enabled defects.
 enum Defects<Defect: Sendable & Hashable>: Sendable, Hashable {
   case one(Defect)
   /// Each defect in turn.
@@ -89,7 +89,7 @@ enum Defects<Defect: Sendable & Hashable>: Sendable, Hashable {
 }
 
 extension Format<ClosedRange<UInt64>> {
-  /// A format of `N` or `FIRST..LAST`.
+  /// The format `N` or `FIRST..LAST`.
   static let seeds = Format(
     placeholder: "SEEDS",
     expectation: "a seed from 0 to \(UInt64.max), or the first and the last as 1..10000",
@@ -107,7 +107,7 @@ extension Format<ClosedRange<UInt64>> {
 }
 
 extension Format<Days> {
-  /// A format of a preset's name or `all`.
+  /// Returns the format for the name of a preset or `all`.
   static func days(_ presets: [DayPreset]) -> Format {
     let names = presets.map(\.rawValue) + ["all"]
     return Format(
@@ -122,7 +122,7 @@ extension Format<Days> {
 }
 
 extension Format {
-  /// A format of a defect's name or `all`.
+  /// Returns the format for the name of a defect or `all`.
   static func defects<Defect>() -> Format
   where Value == Defects<Defect>, Defect: RawRepresentable<String> & CaseIterable & Sendable {
     let names = ["all"] + Defect.allCases.map(\.rawValue)

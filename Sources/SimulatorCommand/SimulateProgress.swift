@@ -8,7 +8,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// A progress line on the terminal. Other outputs show nothing.
+/// A progress line on the terminal. Nothing is shown if standard error is not a terminal.
 final class SimulateProgress: Sendable {
   private let total: UInt64
   private let isShown: Bool
@@ -22,9 +22,9 @@ final class SimulateProgress: Sendable {
     var isOver = false
   }
 
-  /// Creates the progress of a number of runs.
+  /// Creates a progress line for a number of runs.
   ///
-  /// - Parameter isWanted: Whether a terminal shows the line.
+  /// - Parameter isWanted: Whether to show the line if standard error is a terminal.
   init(total: UInt64, isWanted: Bool) {
     self.total = total
     isShown = isWanted && isatty(STDERR_FILENO) == 1
@@ -47,14 +47,14 @@ final class SimulateProgress: Sendable {
     }
   }
 
-  /// Removes the line permanently. It waits while the terminal is blocked.
+  /// Removes the line permanently. The call waits while the terminal is blocked.
   func end() {
     state.withLock { remove(&$0) }
   }
 
   /// Removes the line permanently, unless that would block.
   ///
-  /// Nothing may keep the process from ending.
+  /// A blocked terminal must not keep the process from ending.
   func abandon() {
     _ = state.withLockIfAvailable { state in
       if isTaken { remove(&state) } else { state.isOver = true }
@@ -66,7 +66,7 @@ final class SimulateProgress: Sendable {
     state.isOver = true
   }
 
-  /// Whether the terminal accepts text now.
+  /// Whether the terminal can accept text now.
   private var isTaken: Bool {
     var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&waiting, 1, 0) > 0

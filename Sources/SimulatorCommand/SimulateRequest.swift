@@ -3,19 +3,19 @@ import HoldfastSimulator
 import LinkCore
 import LinkSimulator
 
-/// The parsed and checked arguments of a call of `simulate WORLD`.
+/// The parsed and checked arguments of the command `simulate WORLD`.
 struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   var simulation: Simulation<Feature>
   var seeds: ClosedRange<UInt64>
-  /// The plan that is played instead of plans drawn from seeds.
+  /// The plan to play instead of plans drawn from seeds; `nil` without `--plan`.
   var only: WorldPlan<Feature>?
   /// The watch that ends the process when a run takes too long or a signal arrives.
   let watch: SimulateWatch
-  /// The findings that the file of that plan expects.
+  /// The findings that the file of `only` expects.
   private var expected: [Finding.Kind] = []
-  /// The call's options for the preset and the policy, to repeat them in a command.
+  /// The preset and policy options of the call, which `replay(_:)` repeats.
   private var options: [String] = []
-  /// The path of the plan's file.
+  /// The path of the plan file.
   private let file: String?
 
   init(_ call: Invocation, _ watch: SimulateWatch) throws(CommandFailure) {
@@ -49,7 +49,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     }
   }
 
-  /// Returns the setup of the call, completed from the plan's file where the call omits an option.
+  /// Returns the setup. The plan file supplies the values that the call omits.
   private static func setup(
     _ call: Invocation, _ corpusCase: CorpusCase<Feature>?
   ) throws(CommandFailure) -> RunSetup<Feature> {
@@ -67,7 +67,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     return RunSetup(policy: policy, defect: defect)
   }
 
-  /// Refuses options that would have no effect in combination with others.
+  /// Throws a usage error for options that would have no effect in this combination.
   private static func checkOptions(_ call: Invocation) throws(CommandFailure) {
     let (trace, shrink) = (call[SimulateParameters.trace], call[SimulateParameters.shrink])
     let breaksAll = call[SimulateParameters.defect(Feature.Defect.self)] == .all
@@ -108,7 +108,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     CommandFailure(.usage, "\(option) has no effect without \(other)", remedy: "add \(other)")
   }
 
-  /// Returns the only plan of the call, or throws a usage error if there are several.
+  /// Returns the only plan of the call. Throws a usage error if the call has several plans.
   func onePlan(for option: String) throws(CommandFailure) -> WorldPlan<Feature> {
     if let only { return only }
     guard seeds.lowerBound == seeds.upperBound, simulation.servers.count == 1 else {
@@ -123,7 +123,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     only ?? simulation.draw(seed, server)
   }
 
-  /// Plays a plan while the watch limits its time.
+  /// Plays a plan under the time limit of the watch.
   func watched<Result>(_ plan: WorldPlan<Feature>, _ play: () -> Result) -> Result {
     watch.watching(Self.name(of: plan), play)
   }
@@ -132,20 +132,21 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     "\(Feature.name), \(SimulateFormat.title(plan))"
   }
 
-  /// Returns the missing findings that the plan's file expects; `nil` if there is no such plan.
+  /// Returns the findings that the plan file expects but that are missing; `nil` without a plan
+  /// file.
   func missing(_ found: [Finding.Kind]) -> [Finding.Kind]? {
     guard only != nil else { return nil }
     return expected.filter { !found.contains($0) }
   }
 
-  /// Returns the index of a run among all runs. It wraps around beyond the largest number.
+  /// Returns the index of a run among all runs. The index wraps around on overflow.
   func index(of outcome: RunOutcome<Feature>) -> UInt64 {
     let servers = simulation.servers
     let server = servers.firstIndex(of: outcome.server) ?? 0
     return (outcome.seed &- seeds.lowerBound) &* UInt64(servers.count) &+ UInt64(server)
   }
 
-  /// The number of runs; the largest number if there are more.
+  /// The number of runs, limited to the largest representable number.
   var runs: UInt64 { only == nil ? simulation.runs(of: seeds) : 1 }
 
   /// Returns the command that prints the trace of a run.
@@ -162,7 +163,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     return (arguments + ["--trace"]).map(Self.quoted).joined(separator: " ")
   }
 
-  /// Returns the text quoted as one word of a POSIX shell (IEEE 1003.1 section 2.2.2).
+  /// Returns the text, quoted as one word for a POSIX shell (IEEE 1003.1 section 2.2.2).
   private static func quoted(_ argument: String) -> String {
     let isPlain = argument.utf8.allSatisfy {
       switch $0 {

@@ -3,12 +3,13 @@ import Synchronization
 
 /// The finished runs of a call.
 ///
-/// The summary does not depend on which runs are played at the same time. If a run is the last one
-/// that counts, later runs that were also played do not count.
+/// The summary does not depend on how runs are scheduled. Once a run is the last one that counts,
+/// later runs are ignored even if they were played.
 final class SimulateResults<Feature: SimulatedFeature>: Sendable {
   private struct State {
     var summary = RunSummary<Feature>()
-    /// Runs that finished before an earlier run, if a run can be the last one that counts.
+    /// The runs that finished before an earlier run. They are stored only if a run can be the last
+    /// one that counts.
     var waiting: [UInt64: RunOutcome<Feature>] = [:]
     var next: UInt64 = 0
     var isOver = false
@@ -20,8 +21,8 @@ final class SimulateResults<Feature: SimulatedFeature>: Sendable {
 
   /// Creates an empty set of results.
   ///
-  /// - Parameter isLast: Returns whether no run counts after the given one. With `nil` all runs
-  ///   count, so none has to be stored until the earlier ones are finished.
+  /// - Parameter isLast: A function that returns whether a run is the last one that counts. If it
+  ///   is `nil`, all runs count, and none has to wait until the earlier ones are finished.
   init(
     of request: SimulateRequest<Feature>,
     until isLast: (@Sendable (RunOutcome<Feature>) -> Bool)?
@@ -29,7 +30,7 @@ final class SimulateResults<Feature: SimulatedFeature>: Sendable {
     (self.request, self.isLast) = (request, isLast)
   }
 
-  /// Adds a run, and returns whether it is the last one or may be.
+  /// Adds a run. Returns whether the run is, or may become, the last one that counts.
   @discardableResult
   func add(_ outcome: RunOutcome<Feature>) -> Bool {
     guard let isLast else {
@@ -48,7 +49,7 @@ final class SimulateResults<Feature: SimulatedFeature>: Sendable {
     return isLast(outcome)
   }
 
-  /// The summary of the runs that count so far.
+  /// A summary of the runs that count so far.
   var summary: RunSummary<Feature> {
     state.withLock { state in
       guard !state.isOver else { return state.summary }

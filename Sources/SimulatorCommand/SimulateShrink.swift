@@ -11,7 +11,7 @@ struct SimulateShrink<Feature: SimulatedFeature> {
 
   private var setup: RunSetup<Feature> { request.simulation.setup }
 
-  /// Shrinks the plan of a failed run, prints its trace, and writes the plan.
+  /// Shrinks the plan of a failed run, prints the trace of the result, and writes it to a file.
   @concurrent func run(_ outcome: RunOutcome<Feature>) async throws(CommandFailure) {
     let wanted = outcome.kinds.first { setup.defect?.kinds.contains($0) ?? true }
     guard let kind = wanted ?? outcome.kinds.first else { return }
@@ -62,6 +62,6 @@ struct SimulateShrink<Feature: SimulatedFeature> {
 }
 
 extension Duration {
-  /// The duration in whole seconds.
+  /// The duration, rounded down to whole seconds.
   fileprivate var rounded: Duration { .seconds(components.seconds) }
 }

@@ -3,15 +3,15 @@ import LinkCore
 import LinkJSON
 import LinkSimulator
 
-/// The result of many runs, as tables for people and as objects for programs.
+/// The result of many runs, formatted as tables for people and as JSON objects for programs.
 struct SimulateText<Feature: SimulatedFeature> {
   let request: SimulateRequest<Feature>
   let summary: RunSummary<Feature>
   let elapsed: Duration
-  /// Whether the command was stopped before everything was played.
+  /// Whether the command was stopped before all runs were played.
   let isStopped: Bool
 
-  /// The findings that the call's plan expects and that were missing; `nil` if no plan was played.
+  /// The findings that the plan expects but that are missing; `nil` if no plan was played.
   private var missing: [Finding.Kind]? {
     counts.runs == 0 ? nil : request.missing(Feature.kinds.filter { summary[$0] > 0 })
   }
@@ -21,7 +21,7 @@ struct SimulateText<Feature: SimulatedFeature> {
   private var seconds: Double { elapsed / .seconds(1) }
   private var speed: Double { counts.simulated / max(elapsed, .milliseconds(1)) }
 
-  /// Returns the failed seeds, with the commands that print their traces, and the missing findings.
+  /// Returns the failed seeds, the commands that print their traces, and the missing findings.
   func failureLines(_ style: Style) -> [String] {
     var lines: [String] = []
     for outcome in summary.failures {
@@ -69,7 +69,8 @@ struct SimulateText<Feature: SimulatedFeature> {
     return table
   }
 
-  /// Prints the result: tables (unless a plan is to be shrunk) and failures, or JSON objects.
+  /// Prints the result as JSON objects, or as tables and failures. The tables are omitted if a plan
+  /// is to be shrunk.
   func show(_ call: Invocation) {
     var console = call.console
     if !summary.isClean { console.endsWhenClosed = .failed }
@@ -81,7 +82,7 @@ struct SimulateText<Feature: SimulatedFeature> {
     for line in failures { console.line(line) }
   }
 
-  /// Writes one object for each stored failure, and one for the summary.
+  /// Writes one object for each stored failure and one object for the summary.
   private func write(to console: Console) {
     for outcome in summary.failures {
       console.object { writer in

@@ -9,7 +9,7 @@ struct SimulateTrace<Feature: SimulatedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
 
-  /// Prints the trace and returns the outcome.
+  /// Plays a plan, printing its trace. Returns the outcome.
   func play(_ plan: WorldPlan<Feature>) -> RunOutcome<Feature> {
     var console = call.console
     let outcome = Trace<Feature>.play(

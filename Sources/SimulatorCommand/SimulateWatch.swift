@@ -4,9 +4,9 @@ import LinkCore
 import LinkSimulator
 import Synchronization
 
-/// A watch that ends a command of `simulate` early: on a signal, or when a run takes too long.
+/// A watch that ends a `simulate` command early, after a signal or when a run takes too long.
 ///
-/// In both cases the findings so far are printed.
+/// In both cases, the findings so far are printed.
 final class SimulateWatch: Sendable {
   /// The output of the command while it plays.
   let output: SimulateOutput
@@ -26,15 +26,15 @@ final class SimulateWatch: Sendable {
     }
   }
 
-  /// Plays a run of a world. The run is named in the failure if it takes too long.
+  /// Plays a run of a world. If the run takes too long, the failure names it.
   func watching<Result>(_ run: String, _ play: () -> Result) -> Result {
     watchdog.watching(run, play)
   }
 
-  /// Runs work that a signal stops after the runs in progress.
+  /// Runs work. After a signal, the work stops once the runs in progress have ended.
   ///
-  /// The process ends at once if a run continues for more than 5 s, a second signal arrives, or
-  /// output is blocked for 2 s.
+  /// The process ends at once if a run continues for more than 5 s, if a second signal arrives, or
+  /// if output is blocked for 2 s.
   func untilStopped(
     _ work: @escaping @Sendable () async throws(CommandFailure) -> Void
   ) async throws(CommandFailure) {
@@ -48,9 +48,9 @@ final class SimulateWatch: Sendable {
   }
 }
 
-/// The output of a `simulate` command, whose lines are complete even if the process ends.
+/// The output of a `simulate` command. Its lines are complete even if the process ends early.
 final class SimulateOutput: Sendable {
-  /// Prints the findings so far; `nil` if all of them are printed.
+  /// The function that prints the findings so far; `nil` if all findings have been printed.
   private let soFar = Mutex<(@Sendable () -> Void)?>(nil)
   private let isWatched = Atomic(false)
   private let command: String
@@ -64,12 +64,11 @@ final class SimulateOutput: Sendable {
     soFar.withLock { $0 = show }
   }
 
-  /// Prints lines.
   func put(_ lines: () -> Void) {
     soFar.withLock { _ in lines() }
   }
 
-  /// Prints a result, after which no findings are left to print.
+  /// Prints a result. No findings are left to print afterwards.
   func conclude(_ lines: () -> Void) {
     soFar.withLock { show in
       show = nil
@@ -77,9 +76,9 @@ final class SimulateOutput: Sendable {
     }
   }
 
-  /// Ends the process from now on if output is blocked for 2 s.
+  /// From now on, ends the process if output is blocked for 2 s.
   func watch() {
-    // This runs only once, so that only one thread prints the reason.
+    // The watch is started only once, so that only one thread prints the reason.
     guard !isWatched.exchange(true, ordering: .relaxed) else { return }
     Console.watchOutput { [command] in
       Terminal.restore()
@@ -87,7 +86,7 @@ final class SimulateOutput: Sendable {
     }
   }
 
-  /// Prints the findings so far and ends the process, even if nobody reads the output.
+  /// Prints the findings so far and ends the process, even if the output is blocked.
   func abandon(_ end: () -> Never) {
     watch()
     soFar.withLock { show -> Void in
@@ -98,7 +97,7 @@ final class SimulateOutput: Sendable {
 }
 
 extension CommandFailure {
-  /// Creates the failure of a run that does not end.
+  /// Creates the failure for a run that does not end.
   fileprivate init(_ excess: RunWatchdog.Excess, of run: String) {
     switch excess {
     case .tooLong(let limit):

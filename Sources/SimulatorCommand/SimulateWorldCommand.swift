@@ -57,7 +57,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     }
   }
 
-  /// Runs the call. A signal cancels the task.
+  /// Runs the command. A signal cancels the calling task.
   static func work(
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async throws(CommandFailure) {
@@ -86,10 +86,10 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     try SimulateCommands.conclude(summary.findings)
   }
 
-  /// Plays everything and prints the result.
+  /// Plays all runs and prints the result.
   ///
-  /// - Returns: The summary, and the run to shrink if that is requested: the first one that failed
-  ///   as expected, or else the first failed one.
+  /// - Returns: The summary. If a plan is to be shrunk, the result also contains the first run that
+  ///   failed as expected or, if there is none, the first failed run.
   private static func play(
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async -> (summary: RunSummary<Feature>, toShrink: RunOutcome<Feature>?) {
@@ -117,16 +117,17 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       failure = await simulation.firstFailure(seeds: request.seeds, where: take)
     }
     let isStopped = Task.isCancelled
-    // This comes before `conclude`, for which a second signal waits.
+    // This comes before `conclude`, because `conclude` may block and a second signal then has to
+    // wait.
     if isStopped { progress.abandon() } else { progress.end() }
     output.conclude { show(isStopped) }
     let summary = results.summary
     return (summary, shrinks ? failure ?? summary.failures.first : nil)
   }
 
-  /// Returns the results.
+  /// Creates the object that collects the results.
   ///
-  /// If a plan is to be shrunk, the first run that fails as expected is the last.
+  /// If a plan is to be shrunk, the first run that fails as expected is the last one that counts.
   private static func results(
     of request: SimulateRequest<Feature>, shrinks: Bool
   ) -> SimulateResults<Feature> {

@@ -1,15 +1,15 @@
 import Foundation
 import LinkCore
 
-/// A text in the folder `Kept` beside a test, which a long result must equal.
+/// A stored text, in the folder `Kept` beside a test, that a long result must equal.
 ///
-/// With `HOLDFAST_KEEP_TEXTS=1` the results replace the stored texts. Read the difference before
-/// you commit it.
+/// If the environment variable `HOLDFAST_KEEP_TEXTS` is 1, results replace the stored texts. Read
+/// the differences before you commit them.
 public struct GoldenText: Sendable {
   private let name: String
   private let folder: String
 
-  /// Creates a reference to the text with this name beside the calling test.
+  /// Creates a reference to the text with this name, stored beside the calling test.
   public init(_ name: String, beside test: String = #filePath) {
     self.name = name
     folder = test.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Kept"
@@ -23,7 +23,7 @@ public struct GoldenText: Sendable {
     return try compare(lines)
   }
 
-  /// Compares a result with the text without replacing the text.
+  /// Compares a result with the stored text, which stays unchanged.
   func compare(_ lines: [String]) throws -> String? {
     let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
     let stored = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -40,7 +40,7 @@ public struct GoldenText: Sendable {
     try data.write(to: URL(filePath: "\(folder)/\(name)"))
   }
 
-  /// Returns a short text that represents the bytes: a hash.
+  /// Returns a hash of the bytes as a short text.
   public static func digest(_ bytes: some Sequence<UInt8>) -> String {
     String(FNV1a.hash(bytes), radix: 16)
   }

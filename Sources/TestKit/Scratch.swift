@@ -1,9 +1,9 @@
 import Foundation
 package import LinkCore
 
-/// A temporary directory of a test, which is removed with the value.
+/// A temporary directory of a test. It is removed when this object is released.
 public final class Scratch: Sendable {
-  /// The path of the directory, without a trailing slash.
+  /// The path of the directory, without a slash at the end.
   public let path: String
 
   /// Creates an empty directory in the system's temporary directory, accessible only to its owner.
@@ -20,7 +20,7 @@ public final class Scratch: Sendable {
   /// Removes the directory and its contents.
   public func remove() { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Returns the path of an entry of the directory.
+  /// Returns the path of an entry in the directory.
   public func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Returns the content of a UTF-8 file.
@@ -44,17 +44,18 @@ public final class Scratch: Sendable {
   }
 }
 
-// The network laboratory starts programs and needs root, so it is a separate module for Linux.
+// HoldfastLab starts programs and needs root, so it is a separate module that exists only on Linux.
 #if os(Linux)
   @_exported public import HoldfastLab
 #endif
 
-/// A fault in the fields of a machine, and the name of the invariant that must detect it.
+/// A fault planted in the fields of a machine, and the name of the invariant that must detect it.
 package typealias PlantedFault<M> = (invariant: String, plant: @Sendable (inout M) -> Void)
 
-/// Returns the invariants that do not detect their faults, and those broken without a fault.
+/// Returns the invariants that do not detect their faults, and those that are broken without a
+/// fault.
 ///
-/// The result is empty if each invariant holds for the machine and is broken by its fault.
+/// The result is empty if each invariant holds for the machine and detects its fault.
 package func unnoticed<M: Machine>(_ faults: [PlantedFault<M>], in machine: M) -> [String] {
   var sound = machine
   var found = sound.brokenInvariants(.thorough).map { "\($0) (without a fault)" }

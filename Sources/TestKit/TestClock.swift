@@ -2,13 +2,13 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A clock that only the test advances.
+/// A clock that advances only when the test advances it.
 public final class TestClock: LinkClock {
   private let state: Mutex<State>
 
   /// Creates a clock.
   ///
-  /// - Parameter wall: The wall-clock time when `now` is zero.
+  /// - Parameter wall: The time of the wall clock when `now` is zero.
   public init(now: Instant = .zero, wall: Timestamp = Timestamp(nanoseconds: 0)) {
     state = Mutex(State(now: now, origin: wall))
   }
@@ -19,7 +19,7 @@ public final class TestClock: LinkClock {
     state.withLock { $0.origin.advanced(by: Instant.zero.duration(to: $0.now)) }
   }
 
-  /// The instants with a waiting task, earliest first.
+  /// The instants for which tasks are waiting, earliest first.
   public var deadlines: [Instant] { state.withLock { $0.sleepers.map(\.deadline).sorted() } }
 
   public func wait(until deadline: Instant) async throws(CancellationError) {
@@ -38,12 +38,12 @@ public final class TestClock: LinkClock {
 
   /// Advances the clock and resumes the tasks that are due, earliest first.
   ///
-  /// It does not wait for those tasks.
+  /// The method does not wait for those tasks to run.
   public func advance(by duration: Duration) {
     advance(to: now.advanced(by: duration))
   }
 
-  /// Advances the clock to an instant; an earlier instant than `now` changes nothing.
+  /// Advances the clock to an instant. An instant before `now` has no effect.
   public func advance(to instant: Instant) {
     let wake = state.withLock { $0.advance(to: instant) }
     wake()
@@ -54,12 +54,12 @@ public final class TestClock: LinkClock {
     state.withLock { $0.origin = wall.advanced(by: $0.now.duration(to: .zero)) }
   }
 
-  /// Returns when a task waits for exactly `deadline`, or has waited for it before.
+  /// Returns once a task is waiting, or has waited, for exactly `deadline`.
   public func someoneWaits(for deadline: Instant) async {
     _ = await watch(for: deadline)
   }
 
-  /// Waits for a waiting task, then advances to the earliest awaited instant.
+  /// Waits until a task is waiting, then advances to the earliest awaited instant.
   ///
   /// - Returns: That instant, or `nil` if the calling task is cancelled first.
   @discardableResult
@@ -92,7 +92,7 @@ extension TestClock {
 
   fileprivate struct Watcher {
     let ticket: UInt64
-    /// The awaited deadline; `nil` for any.
+    /// The deadline to watch for; `nil` for any deadline.
     let deadline: Instant?
     let continuation: CheckedContinuation<Instant?, Never>
   }

@@ -1,9 +1,9 @@
 public import BottleFirmware
 public import LinkWire
 
-// The firmware's values in the phone's format.
+// The firmware's values in the format that the phone uses.
 extension VirtualBottle {
-  /// The state that would be notified now.
+  /// The current state, as a notification contains it.
   public var state: BottleState {
     var flags: BottleState.Flags = []
     if bottle.clock.isValid { flags.insert(.timeIsValid) }
@@ -46,7 +46,8 @@ extension VirtualBottle {
 }
 
 extension BottleInput {
-  /// Creates the input of a write; `nil` if the bytes are invalid.
+  /// Creates the input of a write; `nil` if the bytes are invalid or the characteristic is not
+  /// writable.
   init?(_ bytes: [UInt8], to attribute: BottleAttribute) {
     do throws(BottleFormatError) {
       switch attribute {

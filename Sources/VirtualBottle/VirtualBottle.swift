@@ -2,38 +2,40 @@ public import BottleFirmware
 public import LinkCore
 public import LinkWire
 
-/// A bottle on a host, which applies the firmware's rules with the host's time and encodes values
-/// as bytes.
+/// A bottle on a host. It applies the firmware's rules with the host's time, and encodes values as
+/// bytes.
 ///
-/// It is the bottle of tests, simulations and `holdfast bottle virtual`. Its inputs come from the
-/// environment and the radio, and its outputs are what the radio sends.
+/// Tests, simulations and `holdfast bottle virtual` use it. Its inputs come from the environment
+/// and the radio, and the radio sends its outputs.
 public struct VirtualBottle: Sendable {
-  /// The firmware, the same as on a bottle.
+  /// The firmware, which is the same code as on a bottle.
   public private(set) var bottle: Bottle<ArrayStorage>
-  /// The longest value of a notification on this connection; longer values are truncated.
+  /// The maximum size of a notification's value on this connection, in bytes. Longer values are
+  /// truncated.
   public private(set) var longestValue = 20
   private let profile: TimerProfile
   /// The time at which the firmware's counter was 0.
   private var start: Instant
   private var last: Instant
 
-  /// An event of a bottle.
+  /// An event that a virtual bottle handles.
   public enum Input: Sendable, Equatable {
     /// An event of the environment.
     case world(BottleInput)
-    /// A phone connected; the longest value of a notification is MTU - 3.
+    /// A phone connected. The maximum size of a notification's value is MTU - 3.
     case connected(longestValue: Int)
     /// Both ends agreed on a new MTU.
     case negotiated(longestValue: Int)
     case disconnected
     case written(BottleAttribute, [UInt8])
-    /// The battery was removed and inserted again, so all data outside of the flash is lost.
+    /// The battery was removed and inserted again. All data outside the flash is lost.
     case restarted
-    /// The flash was erased too: the records are lost, and ids start again.
+    /// The battery was removed and the flash was erased. The records are lost, and ids start again
+    /// at 1.
     case erased
   }
 
-  /// An output of a bottle.
+  /// An output of a virtual bottle.
   public enum Output: Sendable, Equatable {
     case advertises(Bool)
     /// The bottle ends the connection.
@@ -46,9 +48,10 @@ public struct VirtualBottle: Sendable {
     case stores
   }
 
-  /// Creates a sleeping bottle.
+  /// Creates a bottle that is asleep.
   ///
-  /// - Parameter nextID: The id of the next record; `nil` for the last id plus one.
+  /// - Parameter nextID: The id of the next record. If it is `nil`, the next id follows the last
+  ///   record's.
   public init(
     _ profile: TimerProfile, records: [BottleRecord] = [], nextID: UInt32? = nil,
     level: UInt16 = 600, capacity: Int = RecordRing<ArrayStorage>.usualCapacity, at now: Instant
@@ -59,7 +62,7 @@ public struct VirtualBottle: Sendable {
       profile, ring: Self.ring(records, nextID: nextID, capacity: capacity), level: level)
   }
 
-  /// Whether deleted records are counted and marked, as by older firmware.
+  /// Whether deleted records count as unsynchronized and are marked, as by older firmware.
   public var countsDeleted: Bool {
     get { bottle.countsDeleted }
     set { bottle.countsDeleted = newValue }
@@ -70,7 +73,7 @@ public struct VirtualBottle: Sendable {
     (0..<bottle.ring.count).map { BottleRecord(bottle.ring[$0]) }
   }
 
-  /// When `tick` must be called; `nil` while only an input can change anything.
+  /// The time at which `tick` must be called; `nil` while only an input can change the bottle.
   public var deadline: Instant? {
     bottle.deadline.map { due in
       let wait = Int32(bitPattern: due &- counter(at: last))
@@ -87,7 +90,7 @@ public struct VirtualBottle: Sendable {
     let time = advance(to: now)
     switch input {
     case .world(let input):
-      // Separate statements, since the outputs must show the bottle after the step.
+      // These are separate statements because the outputs must show the bottle after the step.
       let effects = bottle.handle(input, at: time)
       return outputs(effects)
     case .connected(let longest):

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Checks every file for the rules that neither the compiler nor the formatter enforces.
+/// Tests of the rules that neither the compiler nor the formatter enforces, over every file.
 @Suite struct ArchitectureTests {
   let tree = Tree.here
 

@@ -1,13 +1,13 @@
-/// The dependencies between targets and the targets of each product, as the manifest declares them.
+/// The dependencies between targets and the targets of each product, as declared in the manifest.
 ///
 /// The graph is parsed from the manifest's text, in which each target and each product is one call
-/// with literals. It includes the dependencies of every platform.
+/// with literals. It includes the dependencies for every platform.
 struct BuildGraph {
   /// The targets that each target depends on directly.
   private(set) var uses: [String: Set<String>] = [:]
-  /// The folder of each of this package's targets under `Sources`, such as `Core`.
+  /// For each of this package's targets, its folder under `Sources`, such as `Core`.
   private(set) var folders: [String: String] = [:]
-  /// The targets of each product.
+  /// The targets that each product contains.
   private(set) var products: [String: Set<String>] = [:]
 
   private static let makers = [
@@ -34,7 +34,7 @@ struct BuildGraph {
     }
   }
 
-  /// Returns the folders of the modules that the manifest calls pure, such as `Sources/Core`.
+  /// Returns the folders of the modules that the manifest lists as pure, such as `Sources/Core`.
   static func pureFolders(in manifest: SourceFile) -> [String] {
     let lines = manifest.lines.drop { !$0.hasPrefix("let pure: ") }.prefix { $0 != "]" }
     return lines.joined(separator: " ").split(separator: "at: \"").dropFirst().compactMap { part in
@@ -42,7 +42,7 @@ struct BuildGraph {
     }
   }
 
-  /// Returns the given targets and all their dependencies, direct or transitive.
+  /// Returns the given targets and all their direct and transitive dependencies.
   func closure(of targets: Set<String>) -> Set<String> {
     var found: Set<String> = []
     var waiting = Array(targets)
@@ -59,7 +59,7 @@ struct BuildGraph {
 
   /// Returns the name and the arguments of each call whose first argument is a literal.
   ///
-  /// The functions' own declarations are left out, since their first argument is a parameter.
+  /// The declarations of these functions are skipped, since their first argument is a parameter.
   private static func calls(of maker: String, in text: String) -> [(String, [String])] {
     text.ranges(of: maker).compactMap { range in
       if !maker.hasPrefix("."), let before = text[..<range.lowerBound].last,
@@ -73,7 +73,7 @@ struct BuildGraph {
     }
   }
 
-  /// Returns the arguments up to the closing parenthesis.
+  /// Returns the arguments of a call, up to its closing parenthesis.
   private static func arguments(_ text: Substring) -> [String] {
     var parts = [""]
     var depth = 0

@@ -1,15 +1,15 @@
 import Testing
 
-/// Checks which modules apps and tests compile.
+/// Tests of which modules apps and tests compile.
 @Suite struct BuildGraphTests {
-  /// All targets of the `HeldSocket` product; none belongs to another feature.
+  /// All targets of the `HeldSocket` product. None of them belongs to another feature.
   private static let socket: Set<String> = [
     "HoldfastSocket", "HeldSocket", "LinkCore", "LinkDriver", "LinkJSON", "LinkProtocols",
     "CurlNetwork", "LifecycleSystem", "LinuxBus", "LinuxEvents", "NetworkCost", "OwnerFiles",
     "ReachabilityNetlink", "CCurl", "CLinux", "CSystemd", "CZlib",
   ]
 
-  /// The targets that may depend on the simulator, which is larger than anything else that tests
+  /// The targets that may depend on the simulator, which is larger than any other module that tests
   /// build.
   private static let simulating: Set<String> = [
     "HoldfastSimulator", "SimulatorCommand", "SimulatorTests", "SimulateTests", "HoldfastBench",

@@ -1,6 +1,6 @@
 import Testing
 
-/// Checks that every test that the documents name as a proof exists.
+/// Tests that every test named as a proof in the documents exists.
 @Suite struct SeedProofTests {
   let tree = Tree.here
 

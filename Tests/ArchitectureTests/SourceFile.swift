@@ -1,4 +1,4 @@
-/// A file of the package, with its code stripped of comments and string literals.
+/// A file of the package. Its code is also available without comments and string literals.
 struct SourceFile: Sendable {
   /// The file's path, relative to the package root.
   let path: String
@@ -20,9 +20,10 @@ struct SourceFile: Sendable {
 
   func isUnder(_ folder: String) -> Bool { path.hasPrefix(folder + "/") }
 
-  /// Strips comments and literals, including multi-line literals.
+  /// Removes comments and literals, including multi-line literals.
   ///
-  /// The opening delimiter of a multi-line literal ends its line; the closing one begins a line.
+  /// The opening delimiter of a multi-line literal ends its line. The closing delimiter begins a
+  /// line.
   private static func bare(_ lines: [String]) -> [String] {
     var isText = false
     return lines.map { line in
@@ -35,7 +36,8 @@ struct SourceFile: Sendable {
     }
   }
 
-  /// Strips comments and literals from one line. An interpolation counts as part of its literal.
+  /// Removes comments and literals from one line. An interpolation is removed as part of its
+  /// literal.
   private static func bare(_ line: String) -> String {
     // Most lines contain no quotation mark, slash or backtick.
     guard line.utf8.contains(where: { [0x22, 0x2F, 0x60].contains($0) }) else { return line }

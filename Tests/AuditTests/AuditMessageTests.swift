@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// The parts of a server's message that an audit reads.
+/// Tests of the parts of a server's message that an audit evaluates.
 @Suite struct AuditMessageTests {
   private static func message(_ text: String) -> AuditMessage {
     AuditMessage(Array(text.utf8), hide: { $0 })

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// The findings in hand-written records.
+/// Tests of findings about hand-written records.
 @Suite struct CheckTests {
   @Test func `the first end in a record gives the reason that no connection was established`() {
     let record = Tape.record([
@@ -161,7 +161,7 @@ import Testing
       (1, 5, Tape.connected),
     ])
     #expect(evidence.finding(.challengeOnce) == Finding(.shown, expected))
-    // A server that refuses every second connection of a session refuses a new answer as well.
+    // A server that refuses any second connection of a session also refuses a new answer.
     evidence.records[.takeover]?.events.removeLast()
     let reason = "a second connection of a session is refused in any case; "
     #expect(evidence.finding(.challengeOnce) == Finding(.unseen, reason + expected))
@@ -200,8 +200,8 @@ import Testing
     return Tape.came(head + text + end)
   }
 
-  /// The arguments are the full length of a response, its length once 50 KiB are set, and the
-  /// outcome.
+  /// The arguments are the length of a response without a limit, its length with a limit of 50 KiB,
+  /// and the outcome.
   @Test(arguments: [
     (60_000, 51_200, Finding.Outcome.shown), (51_201, 100, .shown), (60_000, 51_201, .missing),
     (51_200, 51_200, .unseen), (100, 100, .unseen),
@@ -244,7 +244,8 @@ import Testing
   private static let full = LinkFailure.http(status: 503, retryAfter: .seconds(1), detail: "")
   private static let mute = LinkFailure.http(status: 429, retryAfter: nil, detail: "")
 
-  /// The number of connections that a burst opened, the failures of the others, and the finding.
+  /// The number of connections that a burst opened, the failures of the remaining ones, and the
+  /// finding.
   static let bursts: [(Int, [LinkFailure], Finding)] = [
     (20, [], burst(.shown, "20 opened within 1.00 ms, 0 refused with Retry-After, 0")),
     (18, [busy, full], burst(.shown, "18 opened within 1.00 ms, 2 refused with Retry-After, 0")),

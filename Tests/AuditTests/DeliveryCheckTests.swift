@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// The findings about prompts, responses and histories in hand-written records.
+/// Tests of findings about prompts, responses and histories in hand-written records.
 @Suite struct DeliveryCheckTests {
   private static let prompt = #"{"type":"prompt","text":"audit: one"}"#
   private static let second = #"{"type":"prompt","text":"audit: two"}"#
@@ -50,7 +50,7 @@ import Testing
 
   /// Returns the evidence of a prompt whose response is delivered to a second connection.
   ///
-  /// The events of further connections follow.
+  /// `further` adds events on later connections.
   private static func replay(_ further: [(Int, Int, AuditRecord.Kind)]) -> AuditEvidence {
     let first: [(Int, Int, AuditRecord.Kind)] = [
       (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, Tape.connected),
@@ -73,7 +73,7 @@ import Testing
     + #"key; received {"type":"response","message_id":"m","success":true,"text":"x"} after "#
     + "2.00 ms; without `message_ack` again, "
 
-  /// A response on the connection that is open when the handler ends is not a replay yet.
+  /// A response is not a replay if its connection was already open when the handler ended.
   @Test(arguments: [true, false])
   func `a response that arrives on two connections is kept until it is acknowledged`(isStored: Bool)
   {
@@ -139,8 +139,9 @@ import Testing
     #expect(evidence.finding(.ackEnds).outcome == outcome)
   }
 
-  /// The arguments are an answer that quotes both prompts, and a repeated answer in the right and
-  /// in the wrong order.
+  /// In the first case, a response quotes both prompts. In the others, the first response is
+  /// repeated. The responses are in the right order in the second case, and in the wrong order in
+  /// the third.
   @Test(arguments: [
     (["audit: two", "audit: two and audit: three"], Finding.Outcome.unseen),
     (["audit: two", "audit: two", "audit: three"], .shown),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// The texts of failures and times in a report.
+/// Tests of the descriptions of failures and times in a report.
 @Suite struct FailureSummaryTests {
   @Test(arguments: [
     (LinkFailure.closed(code: 1000, reason: ""), "close code 1000"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// The findings about sizes, load and silence in hand-written records.
+/// Tests of findings about sizes, load and silence in hand-written records.
 @Suite struct LimitCheckTests {
   private static let hello = #"{"type":"hello","auth_version":1}"#
 
@@ -183,7 +183,7 @@ import Testing
     #expect(record.messages(after: 2).map(\.at) == [])
   }
 
-  /// The status of each requested page, and the finding about health.
+  /// The statuses of the requested pages, and the finding about the server's health.
   private static let pages: [([String: Int], Finding)] = [
     ([:], Finding(.unseen, "no page was requested")),
     (

@@ -4,7 +4,7 @@ import Testing
 @Suite struct MarkdownTests {
   private static let lines = PretendAudit.report(.session, [.noBatch, .noSizeAck]).markdown
 
-  /// Returns the cells of the summary's rows.
+  /// Returns the cells of each row of the summary.
   private static func rows() -> [[String]] {
     lines.filter { $0.hasPrefix("| ") }.map { line in
       line.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }

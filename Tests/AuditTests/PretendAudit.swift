@@ -4,7 +4,7 @@ import SessionAudit
 
 /// An audit of a simulated server, in virtual time.
 enum PretendAudit {
-  /// Plays all scripts, and returns the report on their records.
+  /// Runs all scripts, and returns the report on their records.
   static func report(
     _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
     hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
@@ -45,7 +45,7 @@ enum PretendAudit {
   /// A page of metrics in the text format of Prometheus.
   static let metrics = "# TYPE sockets gauge\nsockets 7\n"
 
-  /// Plays one script to its end, and calls `note` with each effect and its time.
+  /// Runs one script to its end, and calls `note` with each effect and its time.
   static func play(
     _ script: AuditScript, _ key: AuditKey?, with server: inout PretendServer,
     until limit: Duration = .seconds(1_000), note: (Instant, ScriptRun.Effect) -> Void = { _, _ in }
@@ -89,10 +89,10 @@ enum PretendAudit {
 }
 
 extension ScriptRun.Input {
-  /// The number of the connection that this input ends, or nil if it ends none.
+  /// The number of the connection that this input ends, or `nil` if it ends none.
   fileprivate var ended: Int? { if case .ended(let line, _) = self { line } else { nil } }
 
-  /// The number of the input's connection.
+  /// The number of the connection that this input concerns.
   fileprivate var line: Int {
     switch self {
     case .opened(let line, _), .text(let line, _), .binary(let line, _), .ping(let line),

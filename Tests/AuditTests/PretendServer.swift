@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import SessionAudit
 
-/// A simulated server in virtual time for an audit, with a selection of faults.
+/// A simulated server for audits, in virtual time, with selected faults.
 struct PretendServer {
   enum Fault: String, CaseIterable {
     case noPong, lateApplicationPong, noProtocolPong, abruptClose, noCompression
@@ -14,7 +14,7 @@ struct PretendServer {
     case noSizeAck, ignoresSize, takesHugeFrame, hugeFrameEndsAll, slowPong
     case closesAtMalformed, closesAtUntyped, closesAtUnknown, closesAtBinary, ignoresInvalid
     case noHeartbeat, endsSilentClients, keepsStrangers, refusesBurst, neverAnswers
-    // Faults that only seem to meet a practice.
+    // These faults make a server only seem to meet a practice.
     case pongsUnasked, plainMessages, camelInside, overstatesVersion, emptyOlder
     case takesAnyKey, takesAnyAnswer, readsEarly, ignoresChallenge, sameChallenge
     case sameID, deliversOnce, restartsPlaces, farStamps, ignoresOffset, emptyBatch, halfBatch
@@ -22,23 +22,23 @@ struct PretendServer {
     case greetsAlive, beatsOnce, beatsOften, letsInOnce
   }
 
-  /// The kinds of servers.
+  /// The kind of a server.
   enum Kind { case session, echo, silent }
 
   static let key = "untethered-0123456789abcdef0123456789abcdef"
   var kind = Kind.session
   var faults: Set<Fault> = []
-  /// The responses that are stored for each client until it acknowledges them.
+  /// The responses that the server stores for each client until the client acknowledges them.
   private var unacknowledged: [String: [(id: String, entry: SessionEntry)]] = [:]
   private var histories: [String: [SessionEntry]] = [:]
   private var answered: [String: SessionResponse] = [:]
   private var lines: [Int: Line] = [:]
   private var count = 0
   private var proofs: Set<String> = []
-  /// Whether the client has connected before.
+  /// Whether the client connected earlier.
   var isReturn = false
 
-  /// Returns the number of messages that came compressed with this input.
+  /// Returns the number of compressed messages that the client receives with this input.
   func compressed(_ input: ScriptRun.Input) -> Int {
     guard case .text = input else { return 0 }
     return faults.isDisjoint(with: [.noCompression, .plainMessages]) ? 1 : 0
@@ -50,7 +50,7 @@ struct PretendServer {
     var version = SessionVersion.newest
     var limit = Int.max
     var challenge = ""
-    /// The time that earlier messages take, for a server that handles one message after another.
+    /// The time that earlier messages take if the server handles one message at a time.
     var backlog = Duration.zero
   }
 
@@ -64,7 +64,7 @@ struct PretendServer {
     "signed(\(challenge)) with the \(key == Self.key ? "right" : "wrong") key"
   }
 
-  /// Returns the inputs that an effect causes.
+  /// Returns the inputs that result from an effect.
   mutating func take(_ effect: ScriptRun.Effect) -> [Timed] {
     switch effect {
     case .open(let line): return open(line)
@@ -111,7 +111,7 @@ struct PretendServer {
     return all
   }
 
-  /// An event that happens later, if the connection still exists then.
+  /// A delayed event, which happens only if the connection is still open then.
   enum Later { case stranger, heartbeat, silence }
 
   private func late(_ time: Duration, _ line: Int, _ what: Later) -> Timed {
@@ -122,7 +122,7 @@ struct PretendServer {
     }
   }
 
-  /// Returns whether an event that was planned for later still happens.
+  /// Returns whether a delayed event still happens.
   func stillHappens(_ input: ScriptRun.Input) -> Bool {
     guard case .ended(let line, .closed(4408, let reason)) = input else { return true }
     guard let client = lines[line] else { return false }

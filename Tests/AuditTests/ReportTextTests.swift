@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastTestKit
 
-/// The exact texts of reports, and the exact steps of scripts.
+/// Tests that reports, and the steps of scripts, match stored texts exactly.
 @Suite struct ReportTextTests {
   @Test(arguments: [PretendServer.Kind.session, .echo, .silent])
   func `a report of a server matches the stored text`(kind: PretendServer.Kind) throws {

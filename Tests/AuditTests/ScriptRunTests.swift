@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// The waits of a script that has several connections.
+/// Tests of scripts, including waits for several connections.
 @Suite struct ScriptRunTests {
   private static func run(_ steps: [AuditScript.Step]) -> ScriptRun {
     ScriptRun(

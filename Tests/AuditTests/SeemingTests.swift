@@ -4,59 +4,62 @@ import Testing
 
 @testable import SessionAudit
 
-/// Servers that only seem to meet a practice. `VerdictTests` has a server that meets all of them.
+/// Tests of servers that only seem to meet a practice. In `VerdictTests` a server meets all
+/// practices.
 @Suite struct SeemingTests {
   typealias Server = (number: Int, faults: Set<PretendServer.Fault>, verdict: PracticeVerdict)
 
-  /// The faults with which a server seems to meet a practice, and the verdict that it deserves.
+  /// The faults that make a server seem to meet a practice, and the correct verdict.
   static let servers: [Server] = connecting + speaking
 
   private static let connecting: [Server] = [
-    // The server sends `pong` now and then, whatever it receives.
+    // The server sends `pong` at intervals, regardless of pings.
     (3, [.pongsUnasked, .noProtocolPong], .not), (14, [.pongsUnasked], .partly),
-    // All ids are the same; a response is forgotten after one delivery; unknown messages, such as
+    // All ids are equal. A response is deleted after one delivery. Unknown messages, such as
     // acknowledgements, are ignored.
     (4, [.sameID], .partly), (4, [.deliversOnce], .partly),
     (4, [.noMessageID, .noReplay], .not),
-    // The numbers restart with each window of a history.
+    // The numbers start again in each window of a history.
     (5, [.restartsPlaces], .partly),
-    // A missing key is refused, but any key or answer is accepted; writing needs a login, but
-    // reading does not; a client is admitted only once.
+    // A missing key is refused, but any key or answer is accepted. Writing requires a login, but
+    // reading does not. A client is admitted only once.
     (6, [.takesAnyKey], .not), (6, [.takesAnyAnswer], .not), (6, [.readsEarly], .not),
     (7, [.letsInOnce], .not),
-    // The handler gives short answers or fails for large prompts, or the size is ignored.
+    // The handler gives short answers, or fails for large prompts. The requested response size is
+    // ignored.
     (8, [.shortAnswers], .unseen), (8, [.failsLarge], .partly), (19, [.ignoresSize], .not),
-    // Members inside of members are in camel case; the agreed version was never offered; the
-    // histories of the older version are empty.
+    // Nested members are in camel case. The agreed version was never offered. The histories of the
+    // older version are empty.
     (11, [.camelInside], .partly), (11, [.overstatesVersion], .partly),
     (11, [.emptyOlder], .partly),
-    // The challenge is ignored or is the same for all connections, or any answer or a replayed
-    // answer is accepted.
+    // The challenge is ignored, or is the same for all connections. Any answer is accepted, or a
+    // replayed answer is.
     (39, [.ignoresChallenge], .not), (39, [.sameChallenge], .not), (39, [.takesAnyAnswer], .not),
     (39, [.acceptsReplayedChallenge], .not),
   ]
 
   private static let speaking: [Server] = [
-    // The response to a repeated prompt has the id of the first response, because all ids are the
-    // same.
+    // All ids are equal, so the response to a repeated prompt has the same id as the first
+    // response.
     (12, [.sameID], .partly), (12, [.sameID, .runsTwice], .not),
-    // The server reports errors of authentication and no others.
+    // The server reports only authentication errors.
     (13, [.ignoresInvalid, .closesOld], .partly),
     // The server sends heartbeats before it disconnects a silent client.
     (16, [.beatsOften, .endsSilentClients], .not),
-    // The server answers soon, but one message after another.
+    // The server answers quickly, but handles one message at a time.
     (17, [.inTurn], .not),
-    // The server agrees to compression, but sends plain messages.
+    // The server agrees to compression, but sends uncompressed messages.
     (18, [.plainMessages], .partly),
-    // The cursor of one version is ignored.
+    // The server ignores the cursor of one version.
     (20, [.ignoresOffset], .partly),
-    // The server confirms a prompt that it refuses, or one that it has already answered.
+    // The server confirms a prompt that it refuses, or confirms a prompt only after it has answered
+    // it.
     (22, [.acksBadPrompt], .partly), (22, [.lateAck], .partly),
     // The batch is empty, or contains only the first of two histories.
     (23, [.emptyBatch], .not), (23, [.halfBatch], .partly),
-    // The only heartbeat belongs to the greeting, or is never repeated.
+    // The server sends only one heartbeat, either with its greeting or later.
     (24, [.greetsAlive], .not), (24, [.beatsOnce], .partly),
-    // The times are of another day.
+    // The time stamps are those of another day.
     (38, [.farStamps], .partly),
   ]
 
@@ -69,7 +72,7 @@ import Testing
   }
 
   @Test func `every practice with a verdict has a server that only seems to meet it`() {
-    // Three of the practices have their own tests below.
+    // Three practices have their own tests below.
     let numbers = Set(Self.servers.map(\.number) + [15, 36, 40])
     #expect(numbers == Set(Practice.all.filter { !$0.checked.isEmpty }.map(\.number)))
   }
@@ -81,8 +84,8 @@ import Testing
     #expect(Set(verdicts) == [.unseen])
   }
 
-  /// A connection that ended because of a frame on another connection shows no time limit (practice
-  /// 15).
+  /// The end of a connection is no evidence of a time limit if a frame on another connection caused
+  /// it (practice 15).
   @Test(arguments: [
     (LinkFailure.reset, PracticeVerdict.unseen), (.closed(code: 1008, reason: ""), .met),
   ])
@@ -103,7 +106,8 @@ import Testing
     #expect(report.entries[14].verdict == verdict)
   }
 
-  /// A connection that ends by itself just as soon shows no limit of frames (practice 8).
+  /// The end of a connection is no evidence of a frame limit if a connection without the frame ends
+  /// just as soon (practice 8).
   @Test(arguments: [
     (1_500, 1000, Finding.Outcome.unseen), (1_500, 1009, .shown), (30_000, 1000, .shown),
   ])
@@ -121,8 +125,8 @@ import Testing
     #expect(evidence.finding(.hugeFrame).outcome == outcome)
   }
 
-  /// The arguments are the text of a page, and the verdict on metrics in the text format of
-  /// Prometheus (practice 36).
+  /// The arguments are the text of a page, and the verdict on metrics in the Prometheus text format
+  /// (practice 36).
   @Test(arguments: [
     ("# HELP a b\n# TYPE a counter\na{b=\"c d\"} 1.5e3\n", PracticeVerdict.met),
     ("# TYPE a gauge\na NaN\n", .met), ("<!doctype html><title>Sockets</title>", .unseen),
@@ -133,8 +137,8 @@ import Testing
     #expect(PretendAudit.report(page: page).entries[35].verdict == verdict)
   }
 
-  /// An error that answers the next message is not an error about the first one (practices 40 and
-  /// 13).
+  /// An error that answers the next message is not an error about the first message (practices 40
+  /// and 13).
   @Test func `an error about an unknown ping does not report a corrupted message`() {
     let error = Tape.came(#"{"type":"error","message":"unknown: ping"}"#)
     let record = Tape.session([
@@ -149,7 +153,8 @@ import Testing
     #expect(evidence.finding(.distinctErrors).outcome == .partly)
   }
 
-  /// A server with a protocol of its own, which expects `login` first and refuses everything else.
+  /// The server has a protocol of its own: it expects `login` first, and refuses all other
+  /// messages.
   @Test func `a server of another protocol fails no practice of this one`() {
     let refusal = Tape.came(#"{"type":"error","code":"unauthorized","message":"log in first"}"#)
     let close = AuditRecord.Kind.ended(.closed(code: 4401, reason: "unauthorized"))
@@ -161,7 +166,7 @@ import Testing
       .pings: record(#"{"type":"ping"}"#), .early: record(#"{"type":"unsubscribe"}"#),
       .wrongKey: record("connect with a wrong key"), .missingKey: record("connect with no key"),
       .garbage: record(#"{"type":"prompt","text":"#),
-      // Slack and others send the same greeting, and close connections that do not log in.
+      // Slack and other servers send the same greeting, and close connections that do not log in.
       .stranger: Tape.record(
         start + [
           (1, Tape.came(#"{"type":"hello"}"#)), (2, Tape.came(#"{"type":"connected"}"#)),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// The findings about a server before a login in hand-written records.
+/// Tests of findings about a server's behavior before a login, in hand-written records.
 @Suite struct SocketCheckTests {
   @Test(arguments: [
     (Probe.ackQuiet, AuditScript.Name.main), (.malformed, .faults), (.protocolPing, .opening),
@@ -46,7 +46,7 @@ import Testing
   /// The arguments are the number of compressed messages, the length of the only message, the
   /// outcome, and the end of the evidence.
   ///
-  /// After an agreement the sender decides for each message (RFC 7692 section 6).
+  /// If compression is agreed, the sender still decides for each message (RFC 7692 section 6).
   @Test(arguments: [
     (1, 100, Finding.Outcome.shown, "1 messages came compressed"),
     (

@@ -3,11 +3,11 @@ import LinkWire
 
 @testable import SessionAudit
 
-/// Hand-written records of connections.
+/// Functions that create hand-written records of connections.
 enum Tape {
   /// Returns a complete record of one connection.
   ///
-  /// Each line has the milliseconds since the start, and the event.
+  /// Each line contains the milliseconds since the start, and the event.
   static func record(_ lines: [(Int, AuditRecord.Kind)]) -> AuditRecord {
     var record = AuditRecord()
     record.events = lines.map { time, kind in
@@ -17,7 +17,7 @@ enum Tape {
     return record
   }
 
-  /// Returns a record of a connection that was accepted, followed by further events.
+  /// Returns a record of an accepted connection, followed by further events.
   static func session(_ lines: [(Int, AuditRecord.Kind)] = []) -> AuditRecord {
     let start: [(Int, AuditRecord.Kind)] = [
       (0, .opening), (1, .opened(headers: [:])), (1, connected),
@@ -31,7 +31,7 @@ enum Tape {
 
   /// Returns an incomplete record of several connections.
   ///
-  /// Each line has the connection, the milliseconds since the start, and the event.
+  /// Each line contains the connection, the milliseconds since the start, and the event.
   static func cut(_ lines: [(Int, Int, AuditRecord.Kind)]) -> AuditRecord {
     var record = AuditRecord()
     record.events = lines.map { socket, time, kind in
@@ -40,7 +40,7 @@ enum Tape {
     return record
   }
 
-  /// Returns a history that has the same prompt `count` times.
+  /// Returns a history that contains the same prompt `count` times.
   ///
   /// The first `stamped` entries have a time.
   static func history(_ count: Int, stamped: Int = 0) -> AuditRecord.Kind {
@@ -58,7 +58,7 @@ enum Tape {
     return evidence
   }
 
-  /// Returns a history whose messages have these places.
+  /// Returns a history whose messages have the given positions.
   static func history(positions: [UInt64?]) -> AuditRecord.Kind {
     let entries = positions.enumerated().map { number, position in
       SessionEntry(id: "\(number)", role: .user, text: "a", conversation: "a", position: position)
@@ -74,7 +74,7 @@ enum Tape {
     return .received(AuditMessage(SessionServerMessage.history(history).bytes, hide: { $0 }))
   }
 
-  /// The outline of the beginning of `session`.
+  /// The description of the events with which `session` begins.
   static let outline =
     "opened a connection; the upgrade succeeded after 1.00 ms; received "
     + #"{"type":"connected","message":"hi","session_id":"a"} after 1.00 ms"#

@@ -2,7 +2,7 @@ import LinkCore
 import SessionAudit
 import Testing
 
-/// The rules that make verdicts, against servers with one fault.
+/// Tests of the rules that combine findings into verdicts, with servers that have one fault.
 @Suite struct VerdictTests {
   @Test func `there are 40 practices in order, in 13 categories`() {
     #expect(Practice.all.map(\.number) == Array(1...40))
@@ -119,7 +119,7 @@ import Testing
       worse.formUnion(changed.filter { $0.value != .unseen }.keys)
     }
     let silent = PretendAudit.report(.silent).entries.filter { $0.verdict == .not }
-    // Metrics may be private, so missing metrics are unseen.
+    // Metrics may be private, so missing metrics lead to the verdict `unseen`.
     let hidden = PretendAudit.report(pages: 404).entries.filter { $0.verdict == .unseen }
     let never = Set(Self.checked).subtracting(worse)
       .subtracting((silent + hidden).map(\.practice.number))
@@ -147,7 +147,7 @@ import Testing
       report.entries.filter { $0.verdict == verdict }.map(\.practice.number)
     }
     #expect(numbers(.met) == [3, 14, 16, 18, 36])
-    // The server may meet the other practices with a protocol of its own.
+    // The server may meet the other practices with its own protocol.
     #expect(numbers(.partly) == [])
     #expect(numbers(.not) == [])
   }

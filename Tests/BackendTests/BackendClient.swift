@@ -4,7 +4,7 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A client that runs on its own queue, so that its blocking reads do not delay the store's tasks.
+/// A client on its own queue, whose blocking reads do not delay the tasks of the store.
 actor BackendClient {
   private let executor = ClientExecutor()
   private let socket: SocketsClient
@@ -17,7 +17,7 @@ actor BackendClient {
     socket = try SocketsClient(port: port, receiveBuffer: receiveBuffer)
   }
 
-  /// Sends a request on this connection and reads the response.
+  /// Sends a request on this connection, and reads the response.
   func ask(
     _ method: String, _ target: String, token: String? = nil, fields: [String] = [],
     body: String? = nil
@@ -29,7 +29,7 @@ actor BackendClient {
     return try socket.response(toHead: method == "HEAD")
   }
 
-  /// Sends raw bytes and reads a response.
+  /// Sends raw bytes, and reads a response.
   func speak(_ bytes: String) throws -> SocketsClient.Response {
     try socket.send(bytes)
     return try socket.response()
@@ -40,7 +40,7 @@ actor BackendClient {
     try socket.send(bytes)
   }
 
-  /// Posts a message, encoded as JSON, so that `text` needs no escaping.
+  /// Posts a message. `text` needs no escaping because the method encodes it as JSON.
   func post(
     _ text: String, to shop: ShopID = BackendRig.shop, token: String, key: UUID128? = nil
   ) throws -> SocketsClient.Response {
@@ -50,7 +50,7 @@ actor BackendClient {
       fields: key.map { ["Idempotency-Key: \($0)"] } ?? [], body: body)
   }
 
-  /// Requests the stream of a shop. The response is 101 if the server permits it.
+  /// Requests the stream of a shop. The status of the response is 101 if the server permits it.
   func follow(
     _ shop: ShopID = BackendRig.shop, token: String?, query: String = "", after: String? = nil
   ) throws -> SocketsClient.Response {
@@ -77,7 +77,7 @@ actor BackendClient {
     socket.close()
   }
 
-  /// Reads the next frame other than a ping. Answers pings.
+  /// Reads the next frame other than a ping, and answers the pings before it.
   func frame() throws -> SocketsClient.Frame {
     while true {
       let frame = try socket.frame()
@@ -118,7 +118,7 @@ actor BackendClient {
   }
 }
 
-/// An executor that runs an actor's jobs one at a time on a queue that may block.
+/// An executor that runs an actor's jobs one at a time on a queue whose thread may block.
 private final class ClientExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "holdfast.tests.client")
 

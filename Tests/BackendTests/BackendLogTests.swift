@@ -24,7 +24,7 @@ import Testing
     let written = lines.all
     let requests = written.filter { $0.contains(#""event":"request""#) }.count
     #expect((BackendLog.maxWaiting...BackendLog.maxWaiting + 1).contains(requests))
-    // There are two counts if the log took the first line while it dropped others.
+    // If the log took the first line while it dropped others, it reports two counts.
     let counts = written.compactMap { line in
       line.firstMatch(of: /"event":"lines_dropped","count":([0-9]+)}$/).flatMap { Int($0.1) }
     }

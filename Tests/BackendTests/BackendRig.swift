@@ -24,7 +24,7 @@ struct BackendRig {
     return id
   }
 
-  /// Runs `body` against a backend, then kills the backend and removes its directory.
+  /// Runs `body` against a backend. Afterwards kills the backend and removes its directory.
   static func run(
     store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
     pushes: (any PushSender)? = nil,
@@ -36,7 +36,7 @@ struct BackendRig {
       in: scratch("data"), store: store, relay: relay, pushes: pushes, configure, body)
   }
 
-  /// Runs `body` against a backend whose directory is kept.
+  /// Runs `body` against a backend, and keeps its directory.
   static func run(
     in directory: String, store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
     more: [any Store] = [], pushes: (any PushSender)? = nil,
@@ -46,7 +46,7 @@ struct BackendRig {
     let lines = LineLog()
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
-    // The limit is high, so that checks finish on a busy machine too.
+    // The limit is high so that checks can finish on a busy machine.
     configuration.checkLimit = .seconds(3_600)
     configure(&configuration)
     let stores: [(any Store)?] = [store, relay]

@@ -10,7 +10,8 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Tests of how the backend routes events to services and combines their health and metrics.
+/// Tests of how the backend routes events to services, and how it combines their health and
+/// metrics.
 @Suite(.timeLimit(.minutes(10))) struct BackendServicesTests {
   @Test func `the health reports a failing relay store until the store recovers`()
     async throws
@@ -20,7 +21,8 @@ import Testing
       let client = try rig.client()
       #expect(try await client.ask("GET", "/healthz").body == #"{"status":"ok"}"#)
       await store.failNext(1_000, with: .full(detail: "/srv/secret.sqlite"))
-      // The server closes a phone that it cannot store, so the write has failed by now.
+      // The server closes the socket of a phone that it cannot store, so by then the write has
+      // failed.
       let phone = try rig.client()
       let answer = try await phone.upgrade(
         "/ws/phone", "Holdfast-Device: \(UUID128(high: 1, low: 1))\r\n")
@@ -150,7 +152,7 @@ private final class ProbeStore: Sendable {
   }
 }
 
-/// A store whose checks do not finish until it is closed.
+/// A store whose checks do not return until the store is closed.
 private actor SilentStore: LinkRuntime.Store {
   private(set) var checks = 0
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -166,7 +168,7 @@ private actor SilentStore: LinkRuntime.Store {
   }
 }
 
-/// Rules that answer each request either at once or at a deadline 5 ms later.
+/// Rules that answer each request immediately, or at a deadline 5 ms later.
 private struct ProbeRules: ServerRules {
   enum Input: Sendable, Hashable, Codable {
     case request(RequestID, isLater: Bool)

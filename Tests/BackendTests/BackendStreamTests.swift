@@ -140,7 +140,7 @@ import Testing
   @Test func `keeps a client that answers pings and drops one that does not`() async throws {
     try await BackendRig.run {
       $0.policy.pingInterval = .milliseconds(50)
-      // Long enough for the responsive client to answer on a busy machine.
+      // The wait leaves enough time for the responsive client to answer on a busy machine.
       $0.policy.pongWait = .seconds(3)
     } _: { rig in
       let silent = try await rig.follower("eve")

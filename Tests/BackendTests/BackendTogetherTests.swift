@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests that posts of any shop that arrive during a commit share the next commit.
+/// Tests that posts to any shop share a commit if they arrive during the previous one.
 @Suite(.timeLimit(.minutes(10))) struct BackendTogetherTests {
   private static let third = BackendRig.id("dairy")
 
@@ -75,16 +75,16 @@ import Testing
     }
   }
 
-  /// Sends posts from five clients, each after the server has read the previous post.
+  /// Sends posts from five clients. Each post is sent after the server has read the previous one.
   ///
-  /// The store holds the first post back until the test lets it pass.
+  /// The store delays the first post until the test releases it.
   private func post(into rig: BackendRig) async throws -> [BackendClient] {
     let shops = [
       BackendRig.shop, BackendRig.shop, BackendRig.other, BackendRig.other, Self.third,
     ]
     let watcher = try rig.client()
     var clients: [BackendClient] = []
-    // The server knows the head of a shop once somebody has followed it.
+    // The server knows the newest position of a shop once a client has followed the shop.
     for shop in Set(shops) { _ = try await rig.follower("eve", shop: shop) }
     for (number, shop) in shops.enumerated() {
       clients.append(try await post("\(number + 1)", to: shop, of: rig, beside: watcher))
@@ -92,33 +92,33 @@ import Testing
     return clients
   }
 
-  /// Sends a post without awaiting the response, and waits until the server has read the post.
+  /// Sends a post, and waits until the server has read it. Does not wait for the response.
   private func post(
     _ text: String, to shop: ShopID, of rig: BackendRig, beside watcher: BackendClient
   ) async throws -> BackendClient {
     let token = try await rig.token(shops: [shop])
     let body = String(decoding: NewMessage(shop: shop, text: text).encode(), as: UTF8.self)
     let client = try rig.client()
-    // The loop first reads an accepted connection in its next turn. This request ensures that the
-    // connection has been accepted before the post is sent.
+    // The server reads from a new connection only in the next turn of its loop. This request
+    // ensures that the connection has been accepted before the post is sent.
     _ = try await client.ask("GET", "/healthz")
     try await client.tell(
       "POST \(ShopRoute.send.path) HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(token)\r\n"
         + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-    // The server reads the post in the same turn of the loop as this request, or earlier.
+    // The server reads the post in the same turn of its loop as this request, or earlier.
     _ = try await watcher.ask("GET", "/healthz")
     return client
   }
 }
 
-/// A log that holds each list of entries until a test releases it.
+/// A log that delays each list of entries until a test releases it.
 private actor GatedLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
-  /// The outcome of a list.
+  /// The outcome of appending a list.
   private enum Fate {
     case taken
     case failing(StoreFailure)
-    /// Stored, but with results for at most this many entries.
+    /// The list is stored, but at most this many results are returned.
     case answering(Int)
   }
 
@@ -143,12 +143,12 @@ private actor GatedLog: ForwardingLog {
     }
   }
 
-  /// Waits for the next list, then stores it or fails it with `failure`.
+  /// Waits for the next list, and then stores it or fails it with `failure`.
   func pass(failing failure: StoreFailure? = nil) async {
     await pass(as: failure.map(Fate.failing) ?? .taken)
   }
 
-  /// Waits for the next list, then stores it but returns only the first `count` results.
+  /// Waits for the next list, and then stores it, but returns only the first `count` results.
   func pass(answering count: Int) async {
     await pass(as: .answering(count))
   }
@@ -159,7 +159,7 @@ private actor GatedLog: ForwardingLog {
     held = nil
   }
 
-  /// Releases the held list and all later lists.
+  /// Releases the current list and all later lists.
   func open() {
     isOpen = true
     held?.resume(returning: .taken)

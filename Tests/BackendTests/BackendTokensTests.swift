@@ -13,7 +13,7 @@ struct BackendTokensTests {
     expiresAt: Timestamp(nanoseconds: 1_900_000_000_000_000_000))
   private static let payload =
     "eyJzdWIiOiJhbm4iLCJuYW1lIjoiQW5uIiwic2hvcHMiOlsiYmFrZXJ5Il0sImV4cCI6MTkwMDAwMDAwMH0"
-  /// A token signed by another HMAC implementation with the secret 0, 1, 2, … 31.
+  /// A token that another HMAC implementation signed with the secret 0, 1, 2, … 31.
   private static let foreign =
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(payload).vHMVkp1VFs_l-kiHiteiO3vVfFk65DpvvqPHku_CVX4"
 

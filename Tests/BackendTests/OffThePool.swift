@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A trait that runs each test on its own threads, because `SocketsClient` blocks.
+/// A trait that runs each test on its own threads, because `SocketsClient` blocks its thread.
 ///
 /// The shared pool has one thread for each core, so a blocked thread delays all other tests.
 /// Dispatch queues use the same threads.
@@ -22,7 +22,7 @@ extension Trait where Self == OffThePool {
 
 /// An executor that starts a thread for a job if no thread is idle.
 ///
-/// A thread ends after it has been idle for one second.
+/// A thread ends when it has been idle for one second.
 private final class OwnThreads: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
@@ -59,8 +59,8 @@ private final class OwnThreads: TaskExecutor {
     }
   }
 
-  /// Removes this thread from the idle count. Returns false if a signal for it is already on its
-  /// way.
+  /// Removes this thread from the idle count. Returns false if the thread has already been
+  /// signaled.
   private func retire() -> Bool {
     state.withLock { state in
       guard state.idle > 0 else { return false }

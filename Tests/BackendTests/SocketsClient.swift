@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// A blocking TCP client that sends raw bytes, so that tests can send malformed input too.
+/// A blocking TCP client that sends raw bytes, including malformed input.
 final class SocketsClient {
   struct Failure: Error {
     var call: String
     var errno: Int32
   }
 
-  /// A response whose body is delimited by Content-Length.
+  /// A response whose length is given by Content-Length.
   struct Response: Equatable {
     var status: Int
     var headers: [String: String]
@@ -30,7 +30,7 @@ final class SocketsClient {
   private var buffer: [UInt8] = []
   private var isOpen = true
 
-  /// Connects to the port. A `receiveBuffer` is set before connecting and keeps the window small.
+  /// Connects to the port. `receiveBuffer` is set before connecting, and so limits the TCP window.
   init(port: UInt16, ipv6: Bool = false, receiveBuffer: Int32? = nil) throws {
     descriptor = socket(
       ipv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -71,7 +71,7 @@ final class SocketsClient {
     }
   }
 
-  /// Sets how long a read waits before it fails.
+  /// Sets the time after which a read fails.
   func patience(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -102,7 +102,7 @@ final class SocketsClient {
     return try response()
   }
 
-  /// Requests a WebSocket with the sample key of RFC 6455 section 1.3.
+  /// Requests a WebSocket with the sample key of RFC 6455 section 1.3, and reads the response.
   func upgrade(_ target: String = "/stream", _ headers: String = "") throws -> Response {
     try send(Self.upgradeRequest(target, headers))
     return try response()
@@ -113,7 +113,7 @@ final class SocketsClient {
       + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\(headers)\r\n"
   }
 
-  /// Returns a client's frame with the mask 1, 2, 3, 4.
+  /// Returns a client frame that is masked with the bytes 1, 2, 3, 4.
   static func frame(_ opcode: UInt8, _ payload: [UInt8]) -> [UInt8] {
     var frame = [0x80 | opcode]
     switch payload.count {
@@ -135,7 +135,8 @@ final class SocketsClient {
 
   // MARK: In
 
-  /// Reads some bytes. Returns false at the end of the stream; throws on an error or a time-out.
+  /// Reads available bytes. Returns false at the end of the stream, and throws on an error or a
+  /// time-out.
   @discardableResult
   private func fill() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -206,7 +207,7 @@ final class SocketsClient {
     }
   }
 
-  /// Reads to the end of the stream and returns the number of bytes. Throws on a time-out.
+  /// Reads to the end of the stream, and returns the number of bytes. Throws on a time-out.
   func readToEnd() throws -> Int {
     var count = buffer.count
     buffer = []

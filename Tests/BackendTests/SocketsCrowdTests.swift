@@ -177,7 +177,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  /// Returns the number of sockets of this process on the port. Other tests open sockets too.
+  /// Returns the number of this process's sockets on the port. Other tests have open sockets, too.
   private func descriptors(of port: UInt16) -> Int {
     (0..<4096).count { descriptor in
       var address = sockaddr_in()

@@ -3,13 +3,13 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-/// A handler that responds through a closure and forwards its events to the test.
+/// A handler that responds through a closure, and forwards its events to the test.
 struct SocketsHandler: SocketHandler {
   typealias Answer = @Sendable (SocketEvent, SocketHub) -> Void
 
   let answer: Answer
   let continuation: AsyncStream<SocketEvent>.Continuation
-  /// The requests and upgrades received so far.
+  /// The requests and upgrades that were received.
   var pending: [RequestID] = []
   var open: [ConnectionID] = []
 
@@ -27,7 +27,7 @@ struct SocketsHandler: SocketHandler {
     continuation.yield(event)
   }
 
-  /// Echoes requests and texts, refuses upgrades of `/no`, and leaves `/later` unanswered.
+  /// Echoes requests and texts, refuses upgrades of `/no`, and does not answer `/later`.
   static let echo: Answer = { event, hub in
     switch event {
     case .request(_, let head, _) where head.path == "/later": break
@@ -53,7 +53,7 @@ struct SocketsRig {
   let port: UInt16
   let events: AsyncStream<SocketEvent>
 
-  /// Runs `body` against a new server, then stops the server.
+  /// Runs `body` against a new server, and then stops the server.
   static func run(
     _ configure: (inout SocketServerConfiguration) -> Void = { _ in },
     answer: @escaping SocketsHandler.Answer = SocketsHandler.echo,
@@ -80,7 +80,7 @@ struct SocketsRig {
     try SocketsClient(port: port, receiveBuffer: receiveBuffer)
   }
 
-  /// Waits for the first event that `pick` accepts, and returns the picked value.
+  /// Waits for the first event for which `pick` returns a value, and returns that value.
   @discardableResult
   func next<Found>(_ pick: (SocketEvent) -> Found?) async throws -> Found {
     for await event in events {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets stream an answer` {
-  /// Begins a response to each request. The test writes the rest.
+  /// Begins a response to each request. The test sends the rest of the response.
   private static let begin: SocketsHandler.Answer = { event, hub in
     guard case .request(let id, _, _) = event else { return }
     hub.begin(id, status: 200, headers: [("Content-Type", "text/event-stream")])

@@ -20,7 +20,7 @@ struct `Sockets speak TLS` {
     }
   }
 
-  /// Runs Python code that can use `c` (a TLS context), `connect(session)`, `get(s, path)` and
+  /// Runs Python code. It can use `c` (a TLS context), `connect(session)`, `get(s, path)` and
   /// `port`.
   private static func python(
     _ rig: SocketsRig, _ certificate: String, _ lines: String

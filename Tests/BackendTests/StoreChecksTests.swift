@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Tests of the store checks behind `/healthz`.
+/// Tests of the store checks whose results `/healthz` reports.
 struct StoreChecksTests {
   private var checks = StoreChecks(of: 2)
   private let full = StoreFailure.full(detail: "disk")

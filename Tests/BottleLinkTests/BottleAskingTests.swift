@@ -209,7 +209,7 @@ import Testing
   }
 
   @Test func `a bottle that reports pending drinks is not called already synced`() throws {
-    // Its drinks arrive, but it still reports some: it counts deleted records.
+    // The drinks arrive, but the bottle still reports some, because it counts deleted records.
     var harness = try Self.ready(unsynced: 2)
     harness.chunk(0, of: 1, [Harness.record(1)])
     harness.committed([])
@@ -237,7 +237,7 @@ import Testing
   @Test func `a refresh whose START is not answered fails, and does not report that nothing came`()
     throws
   {
-    // The write of the time is not answered, and START waits behind it.
+    // The write of the time is not answered, and START waits for it.
     var harness = try Harness.ready(unsynced: 2)
     harness.give(.refresh(1))
     let failed = BottleUpdate.notice(.syncFailed(.write(.timeout(.response))))
@@ -270,7 +270,7 @@ import Testing
     harness.give(.refresh(1))
     harness.chunk(0, of: 1, [Harness.record(1), Harness.record(2)])
     harness.committed([Harness.drink(1), Harness.drink(2)])
-    // The bottle has received it and reports so.
+    // The bottle has received the acknowledgement, as its next state shows.
     harness.give(.unwritten(harness.write, .reset))
     harness.say(.state(Harness.state(0)))
     #expect(harness.pass(.seconds(1)).shown == [.refreshed(1, .synced(2))])

@@ -10,7 +10,7 @@ import Testing
     BottleSync.request(count: count, longestValue: longest).bytes
   }
 
-  /// Returns a harness whose connection is kept by a hold, so that only drinks matter.
+  /// Returns a harness whose connection is kept open by a hold, so that only drinks cause requests.
   private static func held(unsynced: UInt16) throws -> Harness {
     var harness = try Harness.ready(unsynced: unsynced)
     harness.written()
@@ -19,8 +19,8 @@ import Testing
     return harness
   }
 
-  /// Returns the requests for drinks by the second of their sending; pings of the hold are
-  /// answered.
+  /// Returns the requests for drinks by the second in which they are sent. The pings of the hold
+  /// are answered.
   private static func asked(_ harness: inout Harness, within seconds: Int) -> [Int: [[UInt8]]] {
     var found: [Int: [[UInt8]]] = [:]
     let begin = harness.now
@@ -69,7 +69,7 @@ import Testing
     #expect(harness.say(.state(Harness.state(2, level: 490))).writes == [], "it was asked twice")
     #expect(harness.say(.state(Harness.state(3))).writes == [Self.start(3)])
     harness.written()
-    #expect(harness.pass(.seconds(5)).notices == [], "the count of silences began anew")
+    #expect(harness.pass(.seconds(5)).notices == [], "the count of silences started over")
   }
 
   @Test func `a complete synchronization resets the count of silences`() throws {
@@ -103,7 +103,7 @@ import Testing
     harness.written()
     harness.chunk(0, of: 1, [Harness.record(1)])
     harness.give(.uncommitted(harness.commit, .full(detail: "full")))
-    #expect(Self.asked(&harness, within: 2) == [1: [Self.start(1)]], "all waits begin anew")
+    #expect(Self.asked(&harness, within: 2) == [1: [Self.start(1)]], "all waits start over")
   }
 
   @Test func `a success resets the count of failures`() throws {

@@ -8,11 +8,11 @@ import VirtualBottle
 
 @testable import BottleLink
 
-/// A phone and a bottle with a radio and a store between them, in virtual time.
+/// A phone with a store, a bottle, and the radio between them, in virtual time.
 ///
-/// The phone's system behaves as iOS does. A burst sees an advertisement within a second, and the
-/// queued connect notices one after `passive`. In the background, the app's timers run for 10 s
-/// after each event of the radio and then stop until the next event.
+/// The phone's system behaves as iOS does. A burst finds an advertisement within a second, and the
+/// queued connect finds one after `passive`. In the background, the app's timers run for 10 s after
+/// each event of the radio and then stop until the next event.
 struct BottleHarness {
   static let id = PeripheralID(UUID128(high: 7, low: 7))
   static let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
@@ -38,17 +38,17 @@ struct BottleHarness {
   var grant = Duration.seconds(10)
   var runsUntil = Instant.zero
   var longestValue = 244
-  /// The duration of a notification. The reply to a write takes 30 ms.
+  /// The time that a notification takes. The reply to a write takes 30 ms.
   var notifying = Duration.milliseconds(40)
-  /// The failure with which the store refuses commits of records; nil if it stores them.
+  /// The failure with which the store refuses commits of records; `nil` if it stores them.
   var storeFailure: StoreFailure?
-  /// The numbers of the notifications to drop, from 1.
+  /// The numbers of the notifications to drop, counted from 1.
   var dropped: Set<Int> = []
   var repeated: Set<Int> = []
-  /// The number of bytes that a notification carries; nil for all of them.
+  /// The maximum number of bytes that a notification carries; `nil` for no limit.
   var cutsAt: Int?
   var notified = 0
-  /// The number of clock writes that are still to be lost in transit.
+  /// The number of future clock writes that are lost in transit.
   var failingTimes = 0
 
   var updates: [BottleUpdate] = []
@@ -70,7 +70,8 @@ struct BottleHarness {
     bottle = VirtualBottle(profile, at: .zero)
   }
 
-  /// Returns a phone in the foreground with a known bottle and a started link; the bottle sleeps.
+  /// Returns a phone in the foreground with a known bottle and a started link. The bottle is
+  /// asleep.
   static func wanted(
     _ profile: TimerProfile = .plan035, policy: LinkPolicy = .bottleLink
   ) -> BottleHarness {
@@ -115,8 +116,8 @@ struct BottleHarness {
     give(.central(.adapter(adapter)))
   }
 
-  /// Ends the app. `keeping` leaves its pending connects with the system, as iOS does unless the
-  /// user ended the app.
+  /// Ends the app. If `keeping` is true, the system keeps the pending connects, as iOS does unless
+  /// the user ended the app.
   mutating func kill(keeping: Bool) {
     isRunning = false
     isScanning = false
@@ -130,7 +131,7 @@ struct BottleHarness {
 
   mutating func touch(_ input: BottleInput) { radio(bottle.handle(.world(input), at: now)) }
 
-  /// Restarts the bottle, as after its battery was taken out and put back.
+  /// Restarts the bottle, as if its battery had been taken out and put back.
   mutating func restart() { radio(bottle.handle(.restarted, at: now)) }
 
   /// Deletes a record, as another phone would.
@@ -175,8 +176,8 @@ struct BottleHarness {
   /// Lets time pass.
   mutating func pass(_ seconds: Double) { pass(until: now.advanced(by: .milliseconds(seconds))) }
 
-  /// Lets time pass until `holds` returns true. Returns how long that took in seconds, or nil if it
-  /// took longer than `limit`.
+  /// Lets time pass until `holds` returns true. Returns how long that took in seconds, or `nil` if
+  /// it took longer than `limit`.
   mutating func wait(
     _ limit: Double, until holds: (BottleHarness) -> Bool
   ) -> Double? {
@@ -325,7 +326,7 @@ struct BottleHarness {
     later(.milliseconds(20), .bottle(.disconnected))
   }
 
-  /// Ends the connection from the phone.
+  /// Ends the connection on the phone's side.
   private mutating func unlink() {
     guard isLinked else { return }
     isLinked = false
@@ -348,7 +349,7 @@ struct BottleHarness {
     guard let first = awake.first else { return }
     let isEager = awake.contains { !$0.isQueued }
     if !isEager, !isScanning {
-      // Only the system's passive scan remains, which takes its time once both are present.
+      // Only the system's passive scan is left. It takes the time `passive` once both are in range.
       guard passiveIsDue(first.attempt) else { return }
     }
     radio(bottle.handle(.connected(longestValue: longestValue), at: now))

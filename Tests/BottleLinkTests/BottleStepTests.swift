@@ -192,8 +192,8 @@ import Testing
     #expect(harness.give(.link(.device(.again))).contains(.scan))
     var idle = Harness()
     idle.give(.central(.adapter(.on)))
-    #expect(idle.give(.link(.device(.again))).contains(.scan), "it is a start as well")
-    #expect(harness.give(.link(.device(.reachability(.unreachable)))) == [], "it is no network")
+    #expect(idle.give(.link(.device(.again))).contains(.scan), "it also starts the link")
+    #expect(harness.give(.link(.device(.reachability(.unreachable)))) == [], "it needs no network")
   }
 
   @Test func `a stop ends everything in progress, in order`() throws {

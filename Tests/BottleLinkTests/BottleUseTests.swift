@@ -128,7 +128,7 @@ import Testing
     #expect(
       harness.say(.malformed(detail: "state: 2 bytes")).notices
         == [.malformed(detail: "state: 2 bytes")])
-    #expect(harness.say(.brokenChunk(detail: "cut")) == [], "no synchronisation runs")
+    #expect(harness.say(.brokenChunk(detail: "cut")) == [], "no synchronization is running")
   }
 
   @Test func `decodes the values of each characteristic`() {
@@ -201,7 +201,7 @@ import Testing
     var harness = try Harness.ready(unsynced: 1)
     harness.chunk(0, of: 1, [Harness.record(1)])
     harness.committed([Harness.drink(1)])
-    #expect(harness.say(.state(Harness.state(2))).writes == [], "one runs")
+    #expect(harness.say(.state(Harness.state(2))).writes == [], "a synchronization is running")
     #expect(harness.written().writes == [Self.start(2)])
     harness.chunk(0, of: 1, [Harness.record(2)])
     harness.committed([Harness.drink(2)])
@@ -213,7 +213,7 @@ import Testing
     harness.chunk(0, of: 1, [Harness.record(1)])
     harness.committed([Harness.drink(1)])
     #expect(harness.give(.written(WriteID(99))) == [])
-    #expect(harness.give(.written(WriteID(1))) == [], "of the time")
+    #expect(harness.give(.written(WriteID(1))) == [], "the write of the time")
     #expect(harness.model.sync.isRunning)
   }
 

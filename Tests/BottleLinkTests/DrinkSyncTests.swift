@@ -9,7 +9,7 @@ import VirtualBottle
 
 /// Tests that each drink reaches the store once, and that none is lost.
 @Suite struct DrinkSyncTests {
-  /// Returns a harness with a bottle that has drinks and comes near, and a phone in the foreground.
+  /// Returns a harness with a phone in the foreground and a bottle that has drinks and comes near.
   private static func meeting(
     _ drinks: Int, _ profile: TimerProfile = .plan035,
     prepare: (inout BottleHarness) -> Void = { _ in }
@@ -228,7 +228,7 @@ import VirtualBottle
   }
 
   @Test func `requests a truncated chunk again, with a smaller size`() {
-    // The radio reports 244 bytes and carries 120.
+    // The radio reports a limit of 244 bytes but carries only 120.
     var harness = Self.meeting(30) { $0.cutsAt = 120 }
     harness.give(.hold(true))
     harness.pass(60)
@@ -260,9 +260,9 @@ import VirtualBottle
   @Test func `each chunk in each state`() {
     let until = Instant.second(9)
     var sync = DrinkSync()
-    #expect(sync.take(Self.chunk(0, 2), until: until) == .ignore, "nothing was asked for")
+    #expect(sync.take(Self.chunk(0, 2), until: until) == .ignore, "nothing was requested")
     sync.begin(until: until)
-    #expect(sync.take(Self.chunk(1, 2), until: until) == .ignore, "of an older one")
+    #expect(sync.take(Self.chunk(1, 2), until: until) == .ignore, "part of an older one")
     #expect(sync.state == .requested(until: until, found: 1))
     #expect(sync.take(Self.chunk(2, 4), until: .second(20)) == .ignore)
     #expect(sync.state == .requested(until: until, found: 1), "the first one, and its time")
@@ -296,7 +296,7 @@ import VirtualBottle
     sync.state = .receiving(DrinkSync.Receiving(next: 2, total: 2, until: .zero))
     var check = InvariantCheck(.thorough)
     sync.check(&check)
-    #expect(check.broken == ["drink sync: it waits only for a chunk that there is"])
+    #expect(check.broken == ["drink sync: it waits only for a chunk that exists"])
     var counted = DrinkSync()
     counted.added = -1
     var second = InvariantCheck(.thorough)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import BottleLink
 
-/// A harness that drives a phone's model step by step. The test plays the radio and the store, so
-/// that it can compare the effects of each step as a whole.
+/// A harness that drives a phone's model step by step. The test takes the place of the radio and
+/// the store, and so can compare all effects of each step.
 struct Harness {
   static let bottle = KnownBottle(PeripheralID(UUID128(high: 7, low: 7)), name: "Bottle")
   static let start = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
@@ -37,7 +37,7 @@ struct Harness {
     return harness
   }
 
-  /// Returns a connected phone whose bottle's services are not discovered.
+  /// Returns a connected phone that has not discovered the bottle's services.
   static func opened(_ change: (inout BottleSettings) -> Void = { _ in }) throws -> Harness {
     var harness = looking(change)
     harness.give(.central(.found(bottle.id, name: "Bottle")))
@@ -47,7 +47,8 @@ struct Harness {
     return harness
   }
 
-  /// Returns a connected phone that discovered the services, set the clock and stored the bottle.
+  /// Returns a connected phone that has discovered the services, set the clock and stored the
+  /// bottle.
   static func ready(
     unsynced: UInt16 = 0, _ change: (inout BottleSettings) -> Void = { _ in }
   ) throws -> Harness {
@@ -78,7 +79,7 @@ struct Harness {
     give(.heard(attempt, news, at: wall))
   }
 
-  /// Reports the last write as done.
+  /// Reports that the last write has completed.
   @discardableResult
   mutating func written() -> [BottleModel.Effect] { give(.written(write)) }
 
@@ -94,7 +95,7 @@ struct Harness {
     say(.chunk(BottleChunk(index: index, total: total, records: records)))
   }
 
-  /// Lets time pass and runs all timers. The phone's clock advances with it.
+  /// Lets time pass and runs all timers. The phone's clock advances by the same time.
   @discardableResult
   mutating func pass(_ time: Duration) -> [BottleModel.Effect] {
     let end = now.advanced(by: time)

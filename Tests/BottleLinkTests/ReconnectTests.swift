@@ -7,7 +7,7 @@ import VirtualBottle
 
 @testable import BottleLink
 
-/// Tests of the scans for a bottle, and of the tasks outstanding with the system.
+/// Tests of the scans for a bottle, and of the tasks that are outstanding in the system.
 @Suite struct ReconnectTests {
   private static func arms(_ harness: BottleHarness) -> Int {
     harness.log.count { if case .connect(_, _, true, _) = $0.effect { true } else { false } }
@@ -86,8 +86,10 @@ import VirtualBottle
     #expect(Self.arms(harness) == 1)
   }
 
-  /// Returns how long after the end of its first connection the phone connects again to a bottle
-  /// that is carried about, and so is awake all the time.
+  /// Returns the time from the end of the first connection to the next one, or `nil` if there is
+  /// none.
+  ///
+  /// The bottle is carried about and so is always awake.
   private static func pause(_ harness: inout BottleHarness, _ limit: Int) -> Double? {
     var ended: Double?
     for step in 0..<limit * 20 {
@@ -99,7 +101,7 @@ import VirtualBottle
     return nil
   }
 
-  /// The system notices the bottle 0.1 s after it begins to look.
+  /// The system finds the bottle 0.1 s after it begins to look for it.
   @Test(arguments: [false, true])
   func `leaves a bottle that stays awake alone for 30 s after an idle connection`(
     isInBackground: Bool
@@ -155,7 +157,7 @@ import VirtualBottle
     harness.give(.hold(true))
     harness.give(.hold(true))
     harness.give(.hold(false))
-    // Plan 034 sleeps after 180 s without motion, whatever the phone writes.
+    // With plan 034 the bottle sleeps after 180 s without motion, even if the phone writes.
     harness.pass(150)
     #expect(harness.status.phase == .connected)
     let pings = harness.log.count {
@@ -272,7 +274,7 @@ import VirtualBottle
     var harness = BottleHarness.connected()
     let attempt = harness.model.link.currentAttempt
     #expect(attempt != nil)
-    // The system keeps the connection while the app does not run.
+    // The system keeps the connection while the app is not running.
     harness.kill(keeping: true)
     harness.launch(restoring: [RestoredPeripheral(BottleHarness.id, isConnected: true)])
     harness.pass(1)

@@ -7,7 +7,7 @@ import VirtualBottle
 @testable import BottleLink
 @testable import LinkCore
 
-/// Tests of refreshes with their results, and of commands.
+/// Tests of refreshes, their results, and commands.
 @Suite struct BottleRequestTests {
   private static func result(
     _ harness: inout BottleHarness, within seconds: Double = 16
@@ -183,7 +183,7 @@ import VirtualBottle
   }
 }
 
-/// Tests that each invariant of a bottle's link can fail.
+/// Tests that each invariant check of a bottle's link detects a broken state.
 @Suite struct BottleInvariantTests {
   struct Planted: Sendable {
     let name: String

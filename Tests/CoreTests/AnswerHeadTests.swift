@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The origin of a response and the target of its redirect.
+/// Tests of the origin of a response and the target of its redirect.
 @Suite struct AnswerHeadTests {
   private static func head(
     _ status: Int, _ type: String? = nil, _ location: String? = nil
@@ -27,7 +27,7 @@ import Testing
     for url in ["http://server.example/healthz", "ws://SERVER.example:8787/session?a=b"] {
       #expect(head.isLoginPage(from: url) == isPortal, "\(url)")
     }
-    // Over TLS the certificate identifies the server, and localhost is reached without a network.
+    // Over TLS, the certificate identifies the server. Localhost is reached without a network.
     for url in [
       "https://server.example/", "WSS://server.example/", "ws://localhost:1/", "http://127.0.0.2/",
       "ws://[::1]/", "no URL",

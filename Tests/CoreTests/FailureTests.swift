@@ -1,7 +1,8 @@
 import LinkCore
 import Testing
 
-/// The class and the texts of each failure, and whether it means that no server was reached.
+/// Tests of the class and the texts of each failure, and of whether it means that no server was
+/// reached.
 @Suite struct FailureTests {
   private static let closes: [(UInt16, FailureClass)] = [
     (999, .closedOther), (1000, .closedNormally), (1001, .closedRestart), (1002, .protocolError),

@@ -9,9 +9,9 @@ import Testing
   import Darwin
 #endif
 
-/// Comparisons of identifiers, addresses, and times with Foundation and the C library.
+/// Tests that compare identifiers, addresses and times with Foundation and the C library.
 @Suite struct IndependentReaderTests {
-  /// Returns `text` with one character inserted, removed, or replaced, or unchanged.
+  /// Returns `text` with at most one character inserted, removed or replaced.
   private func changed(_ text: String, _ signs: String, _ generator: inout RandomSource) -> String {
     var all = Array(text)
     let index = Int.random(in: 0...all.count, using: &generator)
@@ -50,7 +50,8 @@ import Testing
     "0:0:0:0:0:ffff:127.0.0.1",
   ]
 
-  /// Returns the bytes of an address as the C library reads it: 4 for an IPv4-mapped IPv6 address.
+  /// Returns the bytes of an address as the C library parses it. An IPv4-mapped IPv6 address has 4
+  /// bytes.
   private func bytes(_ text: String) -> [UInt8]? {
     var four = [UInt8](repeating: 0, count: 4)
     if unsafe inet_pton(AF_INET, text, &four) == 1 { return four }
@@ -74,7 +75,7 @@ import Testing
     var generator = RandomSource(seed: 52)
     let formatter = ISO8601DateFormatter()
     for _ in 0..<1_000 {
-      // From 1678 to 2261.
+      // The years 1678 to 2261.
       let second = Int64.random(in: -9_214_560_000..<9_214_646_400, using: &generator)
       let date = Date(timeIntervalSince1970: Double(second))
       let time = Timestamp(nanoseconds: second * 1_000_000_000)
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  /// Compares with the first outputs of the SplitMix64 authors' C program for the seed 1234567.
+  /// Compares with the first outputs of the C program by SplitMix64's authors for the seed 1234567.
   @Test func `the random source implements SplitMix64`() {
     var generator = RandomSource(seed: 1_234_567)
     #expect(
@@ -117,7 +118,7 @@ import Testing
   }
 }
 
-/// The encoding of single values in journals.
+/// Tests of the encoding of single values in journals.
 @Suite struct CodedValueTests {
   private func check<Value: Codable & Equatable>(
     _ value: Value, _ text: String, refuses others: [String]

@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// Network addresses and address blocks.
+/// Tests of network addresses and address blocks.
 struct NetworkAddressTests {
   @Test(arguments: [
     ("127.0.0.1", "7f000001"), ("255.255.255.255", "ffffffff"), ("::ffff:10.0.0.1", "0a000001"),

@@ -4,7 +4,7 @@ import Testing
 @Suite struct RFC3339Tests {
   private static let seed: Int64 = 1_767_454_200
 
-  /// Texts with their seconds and nanoseconds since 1970.
+  /// Texts, each with its seconds and nanoseconds since 1970-01-01.
   private static let readable: [(String, Int64, Int64)] = [
     ("1970-01-01T00:00:00Z", 0, 0),
     ("2026-01-03T15:30:00Z", seed, 0),
@@ -65,8 +65,8 @@ import Testing
     RFC3339.parseISO8601(ArraySlice(text.utf8))
   }
 
-  /// The texts above and other spellings. All of the latter but the last are 15:30 UTC, as written
-  /// by PostgreSQL, Python, Java, Go, Perl, and people.
+  /// The texts above and other spellings. All other spellings except the last mean 15:30 UTC, as
+  /// written by PostgreSQL, Python, Java, Go, Perl and people.
   private static let spellings: [(String, Int64, Int64)] =
     readable + [
       ("2026-01-03 15:30:00+00", seed, 0), ("2026-01-03 15:30:00.5+00", seed, 500_000_000),

@@ -14,7 +14,7 @@ import Testing
     #expect(length.nanoseconds == expected)
   }
 
-  /// Uses the seconds of 1678-01-01 and of 2262-01-01 that `date -u +%s` of GNU coreutils prints.
+  /// Uses the seconds of 1678-01-01 and 2262-01-01 from `date -u +%s` of GNU coreutils.
   @Test(
     arguments: [
       (0, 0, "1970-01-01T00:00:00Z"), (1, 5, "1970-01-01T00:00:01.000000005Z"),

@@ -20,7 +20,7 @@ import Testing
     #expect(address.url == whole)
   }
 
-  /// RFC 3492 section 7.1 (L) and the examples of RFC 5891 and of ICANN's test domains.
+  /// Uses RFC 3492 section 7.1 (L) and the examples of RFC 5891 and of ICANN's test domains.
   @Test(arguments: [
     ("wss://b\u{FC}cher.example/", "xn--bcher-kva.example"),
     (

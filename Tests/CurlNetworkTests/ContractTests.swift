@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlNetwork
 
-/// Tests of the ports' contracts over real sockets.
+/// Tests that run the contract suites of the ports over real sockets.
 @Suite(.timeLimit(.minutes(10)))
 struct ContractTests {
   let closed: Listener
@@ -28,7 +28,7 @@ struct ContractTests {
   @Test func `satisfies the contract of an HTTP client`() async throws {
     let requests = Mailbox<FarRequest>()
     let server = try FarRequest.server(requests)
-    // Each request without an answer blocks a thread until it is dropped.
+    // Each unanswered request blocks a thread until the request is dropped.
     let asked = Mutex<[FarRequest]>([])
     defer { asked.withLock(\.self).forEach { $0.drop() } }
     try await httpClientContract(

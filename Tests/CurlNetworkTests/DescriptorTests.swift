@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Returns the number of this process's descriptors that are connected to the port. Descriptors
-  /// of other tests do not count.
+  /// of other tests are not counted.
   private static func descriptors(to port: UInt16) -> Int {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.compactMap { Int32($0) }.count { file in

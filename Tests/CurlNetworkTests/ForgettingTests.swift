@@ -7,7 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct ForgettingTests {
-  /// Returns a server that answers with the connection's number and counts ended connections.
+  /// Returns a server that answers with the connection's number and counts the connections that
+  /// have ended.
   private static func server(_ opened: Counter, _ ended: Counter) throws -> TestServer {
     try TestServer { peer in
       opened.add()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlNetwork
 
-/// Tests with peers whose compressed messages inflate to many bytes.
+/// Tests with peers whose compressed messages inflate to a large size.
 @Suite(.timeLimit(.minutes(10)))
 struct InflationTests {
   @Test func `messages inflated from one read are delivered in bounded batches, in order`()
@@ -34,7 +34,8 @@ struct InflationTests {
       most = max(most, counts.reduce(0, +))
     }
     #expect(seen == sizes)
-    // The limit, the inflated size of one more piece, and a message that began before that piece.
+    // The bound is the limit, plus the inflated size of one more piece, plus a message that began
+    // before that piece.
     #expect(most < SocketConnection.mostInflated + 1_032 * 1_024 + 10_240)
     await handle.close(code: 1000, reason: "")
   }

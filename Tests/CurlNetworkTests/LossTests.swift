@@ -37,8 +37,8 @@ struct LossTests {
     #expect(await socket.next() == nil)
   }
 
-  /// Responses to an upgrade that open no WebSocket, and the detail reported for a server on this
-  /// machine, which is reached without a network.
+  /// Responses to an upgrade that do not open a WebSocket, and the detail reported for a server on
+  /// this machine, which is reached without a network.
   private static let pages: [(Int, [(String, String)], String, String)] = [
     (308, [("Location", "/ws/?token=abc#d")], "", "points to /ws/"),
     (
@@ -213,7 +213,7 @@ struct LossTests {
     let server = try TestServer { peer in
       peer.upgrade()
       peer.send("x")
-      // The client's answer shows that it has read the message before the connection ends.
+      // The client's reply shows that it has read the message before the connection ends.
       _ = peer.event()
       isReset ? peer.reset() : peer.end()
     }

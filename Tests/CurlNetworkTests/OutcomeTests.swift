@@ -58,7 +58,7 @@ import Testing
       ("error:0A000410:SSL routines::sslv3 alert handshake failure", .handshake),
     ] as [(String, LinkFailure.TLSReason)])
   func `each failed handshake maps to its TLS reason`(text: String, reason: LinkFailure.TLSReason) {
-    // ENETUNREACH is left over from an IPv6 address that lost the race.
+    // `ENETUNREACH` is left over from a slower attempt with an IPv6 address.
     #expect(
       Self.outcome(CURLE_SSL_CONNECT_ERROR, ENETUNREACH, text: text) == .tls(reason, detail: text))
   }
@@ -114,7 +114,7 @@ import Testing
   @Test func `a header field that libcurl rejects is a protocol error`() {
     let failure = LinkFailure.protocolError(detail: "A field of the answer's head is too long.")
     #expect(Self.outcome(CURLE_OUT_OF_MEMORY, phase: .response) == failure)
-    // CURLE_TOO_LARGE of libcurl 8.6.
+    // This is `CURLE_TOO_LARGE` of libcurl 8.6.
     #expect(Self.outcome(CURLcode(rawValue: 100)) == failure)
   }
 

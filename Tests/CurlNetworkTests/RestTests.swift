@@ -206,7 +206,7 @@ struct RestTests {
     for await _ in begins { break }
     task.cancel()
     #expect(await task.value == .local(detail: "The request was cancelled."))
-    // The server saw its connection close.
+    // This waits until the server has observed the end of its connection.
     for await _ in ends { break }
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct RetryAfterTests {
-  /// 2015-10-21 07:28:00 UTC, which is close to the dates below.
+  /// 2015-10-21 07:28:00 UTC, which is close to the dates in the test cases.
   static let now = 1_445_412_480
 
   @Test(

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-/// Tests of sockets of one network, which share libcurl's handles.
+/// Tests of sockets of the same network, which share libcurl's handles.
 @Suite(.timeLimit(.minutes(10)))
 struct SharingTests {
   @Test(arguments: [31, 32, 33, 70])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct SocketTests {
-  /// Returns a server that echoes texts until the client closes.
+  /// Returns a server that echoes text messages until the client closes the socket.
   static func echo(deflate: Bool = false) throws -> TestServer {
     try TestServer { peer in
       peer.upgrade(deflate: deflate)
@@ -121,7 +121,7 @@ struct SocketTests {
   @Test func `closing does not wait longer than a second for a silent peer`() async throws {
     let server = try TestServer { peer in
       peer.upgrade()
-      // The peer never reads, so it never answers the close.
+      // The peer never reads, so it never answers the close frame.
       peer.park()
     }
     defer { server.release() }
@@ -131,7 +131,7 @@ struct SocketTests {
       await socket.handle.close(code: 1000, reason: "")
     }
     #expect(taken >= .seconds(1))
-    // The bound is far above a second, to allow for a busy machine.
+    // The bound is far above one second, since the machine may be busy.
     #expect(taken < .seconds(40))
   }
 
@@ -221,7 +221,7 @@ struct SocketTests {
       written = count
       break
     }
-    // Only the kernel's buffers and one read of the client hold bytes in between.
+    // Only the kernel's buffers and one read of the client can hold bytes in transit.
     #expect(written < 64_000_000)
     #expect(counter.value == 0)
     await gate.open()
@@ -272,7 +272,7 @@ struct SocketTests {
     }
     let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))
     let socket = await Opened(network, .to(server.socketURL))
-    // If a write encounters the reset first, the read finds only the end of the stream.
+    // If a write encounters the reset first, the read only sees the end of the stream.
     let failure = try #require(await socket.failure())
     #expect([.reset, .ended].contains(failure))
   }

@@ -20,7 +20,8 @@ struct TLSTests {
       let socket = await Opened(network, .to(server.socketURL))
       #expect(
         await socket.nextAfterOpening() == .text(Array("TLSv\(version) \(session) http/1.1".utf8)))
-      // More bytes than OpenSSL returns at once. None may remain in the library's buffer.
+      // The message has more bytes than OpenSSL returns at once. None may remain in OpenSSL's
+      // buffer.
       #expect(await socket.next() == .binary([UInt8](repeating: 0x78, count: 200_000)))
       await socket.handle.close(code: 1000, reason: "")
     }
@@ -79,7 +80,7 @@ struct TLSTests {
       count += 1
     }
     _ = try await network.send(.to(server.url))
-    // The empty message fits once the queue has drained.
+    // An empty message fits once the queue has drained.
     while await socket.handle.send(text: []) != .queued { await Task.yield() }
     #expect(await socket.next() == .text(Array("\(count)".utf8)))
   }
@@ -89,8 +90,8 @@ struct TLSTests {
     let socket = await Opened(try await Self.trusting(), .to(server.socketURL + "/reset"))
     _ = await socket.nextAfterOpening()
     while await socket.handle.send(text: [0x61]) == .queued {}
-    // The failure depends on whether a write or a read encounters the reset first. Both are
-    // retried.
+    // The failure depends on whether a write or a read encounters the reset first. Both failures
+    // are retried.
     let failure = await socket.failure()
     #expect(failure == .reset || failure == .ended)
   }
@@ -132,7 +133,7 @@ struct TLSTests {
     #expect(await socket.failure() == (isReset ? .reset : .ended))
   }
 
-  /// A retry cannot fix a missing authority file.
+  /// A missing authority file must not lead to retries, since they cannot fix it.
   @Test func `a missing authority file is a TLS failure`() async throws {
     let network = try CurlNetwork(CurlConfiguration(authorities: "/nowhere/ca.pem"))
     let server = try await TLSServer(.good)

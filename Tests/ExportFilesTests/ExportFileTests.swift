@@ -3,7 +3,8 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Tests of plain files and zip archives as phones create them, and of damaged ones.
+/// Tests of plain files and zip archives in the form in which phones create them, and of damaged
+/// files.
 @Suite struct ExportFileTests {
   private static let export = Array(
     "<?xml version=\"1.0\"?>\n<HealthData locale=\"de\">\n</HealthData>\n".utf8)
@@ -29,7 +30,7 @@ import Testing
     ])
     try scratch.write(zip.bytes, to: "export.zip")
     let file = try ExportFile(path: scratch("export.zip"))
-    // In the locale C, a name that is not ASCII cannot be decoded.
+    // In the C locale, a name with non-ASCII characters cannot be decoded.
     #expect((file.entry ?? "apple_health_export/\(name)") == "apple_health_export/\(name)")
     #expect(file.size == Self.export.count)
     #expect(try read(file, by: 1_000) == Self.export)
@@ -101,7 +102,7 @@ import Testing
   {
     let scratch = try Scratch()
     var bytes = Zip([("export.xml", Array("elsewhere.xml".utf8))]).bytes
-    // Sets Unix as the system, and S_IFLNK with 0777 in the external attributes (APPNOTE 4.4.2,
+    // Sets the system to Unix, and the external attributes to S_IFLNK with 0777 (APPNOTE 4.4.2,
     // 4.4.15).
     let directory = try #require(bytes.firstRange(of: [0x50, 0x4B, 1, 2])).lowerBound
     bytes[directory + 5] = 3
@@ -138,7 +139,7 @@ import Testing
     #expect(error?.description.contains("a pipe that no program writes to") == true)
     async let fed: String = Shell.run(
       ["dd", "of=\(scratch("fed"))"], input: String(decoding: Self.export, as: UTF8.self))
-    // The patience covers a writer that begins late.
+    // The time limit allows for a writer that begins late.
     let file = try ExportFile(path: scratch("fed"), patience: .seconds(100))
     #expect(!file.canRepeat)
     #expect(try read(file, by: 7) == Self.export)

@@ -3,7 +3,8 @@ import LinkCore
 import Testing
 import VirtualBottle
 
-/// The records of a bottle, the values that a phone writes, and the synchronization of records.
+/// Tests of the records of a bottle, the values that a phone writes, and the synchronization of
+/// records.
 @Suite struct BottleRecordTests {
   typealias Harness = BottleTests.Harness
 
@@ -37,7 +38,7 @@ import VirtualBottle
     #expect(blank.amount == 0)
   }
 
-  // The level and the day.
+  // MARK: The level and the day
 
   @Test func `a level change of 10 ml since the last notification is reported`() {
     var harness = Self.connected()
@@ -103,7 +104,7 @@ import VirtualBottle
     #expect(harness.bottle.dailyTotal == 60_040)
   }
 
-  // Commands.
+  // MARK: Commands
 
   @Test func `each command has its effect and notification`() {
     var harness = Self.connected()
@@ -195,7 +196,7 @@ import VirtualBottle
     #expect(harness.bottle.configuration == (isTaken ? new : before))
   }
 
-  // The ring.
+  // MARK: The ring
 
   @Test func `a record is pending unless it was synchronized or deleted`() {
     let records = (UInt8(0)..<8).map {
@@ -242,9 +243,9 @@ import VirtualBottle
     #expect((0..<3).map { harness.bottle.ring[$0].flags } == [1, 4, 1])
   }
 
-  // Synchronization.
+  // MARK: Synchronization
 
-  /// Returns the record identifiers of the most recently sent chunk.
+  /// Returns the identifiers of the records in the most recently sent chunk.
   private static func sent(_ harness: Harness) -> [UInt32] {
     let (sync, ring) = (harness.bottle.sync, harness.bottle.ring)
     return (0..<sync.recordCount(in: ring)).map { sync.record($0, in: ring).id }

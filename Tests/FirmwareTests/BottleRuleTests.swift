@@ -4,7 +4,7 @@ import LinkWire
 import Testing
 import VirtualBottle
 
-/// The rules of a bottle at their bounds.
+/// Tests of a bottle's rules at their limits.
 @Suite struct BottleRuleTests {
   typealias Harness = BottleTests.Harness
 
@@ -38,7 +38,7 @@ import VirtualBottle
     #expect(harness.first(.stopAdvertising) == 0.004)
   }
 
-  // Waking, advertising, sleeping.
+  // MARK: Waking, advertising, sleeping
 
   @Test func `moving an awake bottle restarts its timer and does not count as a wake`() {
     var harness = Harness(.plan034)

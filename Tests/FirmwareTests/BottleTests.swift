@@ -4,13 +4,13 @@ import LinkWire
 import Testing
 import VirtualBottle
 
-/// The bottle's rules, in virtual time.
+/// Tests of a bottle's rules, in virtual time.
 @Suite struct BottleTests {
-  /// A test harness: a bottle, and its clock in milliseconds.
+  /// A test harness that consists of a bottle and its clock in milliseconds.
   struct Harness {
     var bottle: Bottle<ArrayStorage>
     var now: UInt32
-    /// The effects of the bottle, with their times in seconds since the start.
+    /// The bottle's effects, with their times in seconds since the start.
     var log: [(seconds: Double, effects: BottleEffects)] = []
     let start: UInt32
 
@@ -41,7 +41,7 @@ import VirtualBottle
       return effects
     }
 
-    /// Returns the time of the first such effect, in seconds since the start.
+    /// Returns the time of the first occurrence of an effect, in seconds since the start.
     func first(_ effect: BottleEffects) -> Double? {
       log.first { $0.effects.contains(effect) }?.seconds
     }
@@ -223,7 +223,8 @@ import VirtualBottle
     #expect(harness.bottle.clock.isValid)
   }
 
-  /// Returns the record identifiers of each chunk of a synchronization, acknowledged one by one.
+  /// Returns the record identifiers of each chunk of a synchronization. Each chunk is acknowledged
+  /// before the next.
   private static func chunks(_ harness: inout Harness, size: UInt16) -> [[UInt32]] {
     var found: [[UInt32]] = []
     var effects = harness.give(.sync(count: harness.bottle.unsynced, chunkSize: size))
@@ -327,7 +328,8 @@ import VirtualBottle
   }
 
   @Test func `a bottle's state takes at most 200 bytes, and a record 16`() {
-    // The size excludes the flash with the records. The embedded build checks the program's size.
+    // The size does not include the flash memory with the records. The embedded build checks the
+    // size of the program.
     #expect(MemoryLayout<Bottle<ArrayStorage>>.size <= 200)
     #expect(MemoryLayout<DrinkRecord>.size == 16)
   }

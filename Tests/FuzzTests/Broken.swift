@@ -1,4 +1,4 @@
-/// An error for a promise that an input broke.
+/// An error that names the promise that an input broke.
 struct Broken: Error, Equatable, CustomStringConvertible {
   var promise: String
 
@@ -9,15 +9,15 @@ struct Broken: Error, Equatable, CustomStringConvertible {
   var description: String { "broken: \(promise)" }
 }
 
-/// Checks that a promise is kept.
+/// Throws an error if a promise is not kept.
 func hold(_ isTrue: Bool, _ promise: @autoclosure () -> String) throws(Broken) {
   guard isTrue else { throw Broken(promise()) }
 }
 
 /// Checks that a decoder's result does not depend on how its input is split.
 ///
-/// Compares the results of `read` for the input as a whole, octet by octet, and in pieces of
-/// varying length.
+/// The function compares the results of `read` for the whole input, single octets, and pieces of
+/// varying lengths.
 func sameHoweverCut<Value: Equatable>(
   _ bytes: [UInt8], _ read: ([[UInt8]]) -> Value
 ) throws(Broken) -> Value {
@@ -28,11 +28,11 @@ func sameHoweverCut<Value: Equatable>(
 }
 
 enum Cut {
-  /// Returns pieces of 1 to 16 octets. A hash of the input determines the lengths, so that each
-  /// input is reproducible.
+  /// Returns the input in pieces of 1 to 16 octets. A hash of the input determines the lengths, so
+  /// that failures are reproducible.
   static func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
-    // FNV-1a.
+    // The hash is FNV-1a.
     var hash: UInt32 = 0x811C_9DC5
     for byte in bytes { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
     var start = 0
@@ -46,7 +46,7 @@ enum Cut {
   }
 }
 
-/// A reader that takes choices from the front of an input. The rest is the data.
+/// A reader that takes choices from the start of an input. The remaining bytes are the data.
 struct Choices {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -56,7 +56,7 @@ struct Choices {
 
   var isEmpty: Bool { rest.isEmpty }
 
-  /// Returns the next octet, or 0 after the end.
+  /// Returns the next octet, or 0 at the end.
   mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
   /// Returns up to `count` octets.
@@ -68,6 +68,6 @@ struct Choices {
   /// Returns the next eight octets as a big-endian number.
   mutating func word() -> UInt64 { take(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// Returns octets preceded by a length of one octet, as text. Invalid UTF-8 is replaced.
+  /// Returns a text that is preceded by its length in one octet. Invalid UTF-8 is replaced.
   mutating func text() -> String { String(decoding: take(Int(byte())), as: UTF8.self) }
 }

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// The seeds of the fuzzer and its earlier findings, which must all keep their promises.
+/// Tests that the fuzzer's seeds and its earlier findings keep all promises.
 @Suite struct CorpusTests {
   private static let corpus = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "Corpus")
@@ -21,13 +21,13 @@ import Testing
     for input in inputs {
       let bytes = try [UInt8](Data(contentsOf: input))
       #expect(throws: Never.self, "\(input.lastPathComponent)") { try target.check(bytes) }
-      // Checks prefixes of the input, which the corpus rarely contains.
+      // Prefixes of the input are checked because the corpus rarely contains any.
       for count in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 16)) {
         #expect(throws: Never.self, "\(input.lastPathComponent), first \(count) octets") {
           try target.check(Array(bytes[..<count]))
         }
       }
-      // Damages each input in a few places.
+      // Each input is also damaged in a few places.
       var generator = RandomSource(seed: 90)
       for _ in 0..<30 {
         let damaged = generator.damaged(bytes)

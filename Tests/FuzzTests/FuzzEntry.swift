@@ -1,8 +1,9 @@
 #if os(Linux)
-  // The entry point of libFuzzer, which scripts/fuzz links. The ordinary suite does not call it.
+  // This is the entry point of libFuzzer, which scripts/fuzz links. The ordinary tests do not call
+  // it.
   import Glibc
 
-  /// The target, chosen once by the environment.
+  /// The target that an environment variable selects.
   private let target: FuzzTarget = {
     let name = unsafe getenv("FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
     guard let target = FuzzTarget(rawValue: name) else {
@@ -13,7 +14,7 @@
     return target
   }()
 
-  /// Checks one input against the chosen target. libFuzzer reports an abort as a finding.
+  /// Checks one input against the selected target. libFuzzer reports an abort as a finding.
   @_cdecl("LLVMFuzzerTestOneInput")
   public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

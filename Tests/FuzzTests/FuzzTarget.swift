@@ -1,4 +1,4 @@
-/// A family of decoders, with the promises that hold for any input.
+/// A family of decoders whose promises hold for any input.
 ///
 /// `make fuzz` searches for inputs that break a promise. `CorpusTests` checks that earlier findings
 /// stay fixed.

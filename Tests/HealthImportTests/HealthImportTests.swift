@@ -8,7 +8,7 @@ import LinkWire
 import Synchronization
 import Testing
 
-/// Imports from a file into a store, with the interruptions and failures that can occur.
+/// Tests of imports from a file into a store, including interruptions and failures.
 @Suite struct HealthImportTests {
   /// Returns a generated export with more than a thousand samples.
   private static func export(days: Int = 5) -> [UInt8] {
@@ -141,7 +141,7 @@ import Testing
       try await HealthImport.run(scratch("utf16.xml"), into: store)
     }
     let unreadable = HealthImport.Failure.file(
-      "it cannot be read: No such file or directory", remedy: "check the path and who may read it")
+      "it cannot be read: No such file or directory", remedy: "check the path and its permissions")
     await #expect(throws: unreadable) {
       try await HealthImport.run(scratch("none"), into: store)
     }

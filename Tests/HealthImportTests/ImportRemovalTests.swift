@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-/// Exports that lack samples of an earlier export.
+/// Tests of importing an export that lacks samples of an earlier export.
 @Suite struct ImportRemovalTests {
   private typealias Export = SmallExport
   private static let (steps, heart) = (Export.steps, Export.heart)
@@ -19,7 +19,8 @@ import Testing
   {
     let scratch = try Scratch()
     try scratch.write(Export.xml(Self.full), to: "old.xml")
-    // Lacks the first, the last and one other sample, and the other type; contains a new sample.
+    // The newer export lacks the first step sample, the last one, another one, and all heart rates.
+    // It contains one new sample.
     let newer = [1, 3, 4, 9].map { (Self.steps, $0, "1") }
     try scratch.write(Export.xml(newer, day: 3), to: "new.xml")
     for store in try await Export.stores(scratch) {
@@ -33,11 +34,11 @@ import Testing
       #expect(report.types == [heart, steps])
       #expect(try await Export.starts(store, Self.steps) == [1, 3, 4, 9])
       #expect(try await Export.starts(store, Self.heart) == [])
-      // A second import of the same export changes nothing, and its spans are recognized.
+      // Importing the same export again changes nothing, and whole spans are recognized.
       let again = try await HealthImport.run(scratch("new.xml"), into: store)
       #expect(again.removal == .done)
       #expect(again.types.map(\.removed) == [0])
-      // The older export does not bring back a type that the newer one lacks.
+      // The older export does not restore a type that the newer export lacks.
       let older = try await HealthImport.run(scratch("old.xml"), into: store)
       #expect(older.types.map(\.outdated) == [1, 3])
       #expect(try await Export.starts(store, Self.heart) == [])
@@ -56,7 +57,7 @@ import Testing
       #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
       let replaced = try await HealthImport.run(scratch("old.xml"), into: store, replaces: true)
       #expect(replaced.removal == .done)
-      // The heart rate is removed, and all steps but two.
+      // The only heart rate sample is removed, and all step samples except two.
       #expect(replaced.types.map(\.removed) == [1, 4])
       #expect(try await Export.starts(store, Self.steps) == [0, 5])
       await store.close()
@@ -81,7 +82,7 @@ import Testing
     #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
   }
 
-  /// Kinds of damage to the record of minute 2, with whether its type can still be read.
+  /// The kinds of damage to the record of minute 2, and whether its type can still be read.
   private static let damages: [(String, Bool, @Sendable (String) -> String)] = [
     ("the end of the tag is missing", false, { $0.replacingOccurrences(of: "/>", with: "") }),
     ("the beginning of the tag is missing", false, { String($0.dropFirst()) }),
@@ -123,7 +124,7 @@ import Testing
     let scratch = try Scratch()
     let all = (0..<6).map { (Self.steps, $0, "\($0)") } + [(Self.heart, 3, "60")]
     try scratch.write(Export.xml(all), to: "old.xml")
-    // The heart rate was deleted on the phone, and the steps of one minute are damaged in the file.
+    // The heart rate was deleted on the phone. One line with steps is damaged in the file.
     var lines = String(decoding: Export.xml(Array(all.dropLast()), day: 3), as: UTF8.self)
       .split(separator: "\n").map(String.init)
     let line = try #require(lines.firstIndex { $0.contains("00:02:00") })
@@ -137,8 +138,8 @@ import Testing
       #expect(report.counts.unread == (hasType ? [Self.steps] : nil), "\(name)")
       #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5], "\(name)")
       #expect(try await Export.starts(store, Self.heart) == (hasType ? [] : [3]), "\(name)")
-      // The unreadable types of the damaged export do not make samples of an older one outdated
-      // either.
+      // If a type of the damaged export is unreadable, samples of an older export do not become
+      // outdated either.
       let older = try await HealthImport.run(scratch("old.xml"), into: store)
       #expect(older.types.map(\.outdated) == [hasType ? 1 : 0, 0], "\(name)")
       await store.close()

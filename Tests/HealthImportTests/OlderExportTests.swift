@@ -6,7 +6,7 @@ import LinkHealth
 import LinkRuntime
 import Testing
 
-/// Exports that are older than the samples of a store.
+/// Tests of importing an export that is older than the samples of a store.
 @Suite struct OlderExportTests {
   private typealias Export = SmallExport
 
@@ -38,7 +38,7 @@ import Testing
         #expect(again.types == [counts(kept: 3, repeated: 1, outdated: 4, stored: 4)])
         #expect(try await Export.starts(store, Export.steps) == [1, 3, 4, 9])
       }
-      // Samples before the first or after the last sample of the newer export are no exception.
+      // This includes samples before the first and after the last sample of the newer export.
       try scratch.write(Self.steps([0, 2, 10], day: 2), to: "other.xml")
       let other = try await HealthImport.run(scratch("other.xml"), into: store)
       #expect(other.types == [counts(outdated: 3, stored: 4)])

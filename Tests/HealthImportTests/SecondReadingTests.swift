@@ -7,7 +7,7 @@ import LinkRuntime
 import Synchronization
 import Testing
 
-/// The second reading of an import, which finds the stored samples that the export lacks.
+/// Tests of the second reading of a file, which finds the stored samples that the export lacks.
 @Suite struct SecondReadingTests {
   private typealias Export = SmallExport
 
@@ -15,15 +15,15 @@ import Testing
     Export.xml(minutes.map { (Export.steps, $0, "1") }, day: day)
   }
 
-  /// An action that runs once the first reading has ended.
+  /// An action that runs once the first reading of the file has ended.
   private final class Between: Sendable {
     private let notes = Mutex(0)
     private let act: @Sendable () -> Void
 
     init(_ act: @escaping @Sendable () -> Void) { self.act = act }
 
-    /// Counts a progress note. The first one follows the only piece of the file, the second one its
-    /// end.
+    /// Counts a progress note. The first note follows the only piece of the file, and the second
+    /// note follows the end of the file.
     func note() {
       if notes.withLock({
         $0 += 1; return $0 == 2
@@ -45,7 +45,7 @@ import Testing
         scratch("new.xml"), into: store, note: { _ in between.note() })
       #expect(report.removal == .unrepeatable)
       #expect(try await Export.starts(store, Export.steps) == [0, 1, 2, 3, 4, 5])
-      // No sample of the other file counts as stored.
+      // No sample of the new file is considered stored.
       let added = try await HealthImport.run(scratch("new.xml"), into: store)
       #expect(added.types.map(\.added) == [4])
       await store.close()
@@ -92,7 +92,7 @@ import Testing
       #expect(report.removal == .incomplete)
       #expect(report.types.map(\.removed) == [0])
       #expect(try await Export.starts(store, Export.steps) == [0, 1, 2, 3, 4, 5])
-      // The interrupted second reading does not count in the next import.
+      // The interrupted second reading does not affect the next import.
       let again = try await HealthImport.run(scratch("new.xml"), into: store)
       #expect(again.types.map(\.removed) == [1])
       await store.close()
@@ -105,7 +105,7 @@ import Testing
     let scratch = try Scratch()
     let old = (0..<65_540).map { (Export.heart, $0, "60") }
     var new = old
-    // One sample is gone; another one is repeated at the end of the file.
+    // One sample is missing. Another one is repeated at the end of the file.
     new.remove(at: 65_000)
     new.append(old[100])
     try scratch.write(Export.xml(seconds: old, day: 2), to: "old.xml")

@@ -5,19 +5,19 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// Exports of a few records, and the samples that a store has of them.
+/// Functions that create exports of a few records, and read the samples of stores.
 enum SmallExport {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
 
-  /// Returns an export of records: (type, minute of the day, value).
+  /// Returns an export of records, each given as its type, minute of the day, and value.
   static func xml(
     _ records: [(String, Int, String)], day: Int? = 2, isWhole: Bool = true
   ) -> [UInt8] {
     xml(seconds: records.map { ($0, $1 * 60, $2) }, day: day, isWhole: isWhole)
   }
 
-  /// Returns an export of records: (type, second of the day, value).
+  /// Returns an export of records, each given as its type, second of the day, and value.
   static func xml(
     seconds records: [(String, Int, String)], day: Int? = 2, isWhole: Bool = true
   ) -> [UInt8] {
@@ -43,7 +43,7 @@ enum SmallExport {
     }
   }
 
-  /// Returns a store in memory and one in SQLite.
+  /// Returns an in-memory store and a SQLite store.
   static func stores(_ scratch: Scratch) async throws -> [any HealthStore] {
     [MemoryHealthStore(), try await Platform.healthStore(in: scratch("data"))]
   }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The implementations of a sync's ports, tested with the contract suites of the test kit.
+/// Tests of the implementations of a sync's ports, with the contract suites of the test kit.
 @Suite(.timeLimit(.minutes(10))) struct SyncPortTests {
   private static let steps = "HKQuantityTypeIdentifierStepCount"
 
@@ -57,7 +57,7 @@ import Testing
     #expect(page.added.count == 2)
   }
 
-  /// Adds samples to the store of a directory, each in a change of its own, and reads the changes
+  /// Adds each sample to the store of a directory in a separate change, and returns the changes
   /// after an anchor.
   private static func read(
     _ directory: String, adding samples: [HealthSample], after anchor: HealthAnchor? = nil
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// A source that leaves the last sample out of each page with more than one.
+  /// A source that omits the last sample of each page with more than one sample.
   private struct Forgetful: HealthSource {
     let source = FakeHealthSource()
 

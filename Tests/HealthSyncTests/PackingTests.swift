@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The packing of samples into batches.
+/// Tests of the packing of samples into batches.
 @Suite struct PackingTests {
   private static let packing = SyncPacking(deviceID: "PHONE")
   private static let steps = SyncHarness.steps

@@ -6,7 +6,8 @@ import Testing
 
 @testable import HealthSync
 
-/// Observers, the pages that are read and stored, and the return of granted background time.
+/// Tests of observers, of pages that are read and stored, and of the return of granted background
+/// time.
 @Suite struct ReadingTests {
   private static let steps = SyncHarness.steps
   private static let heart = SyncHarness.heart

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The steps of a resumable upload, and the reaction to each answer.
+/// Tests of the steps of a resumable upload, and of the reaction to each answer.
 @Suite struct ResumableUploadTests {
   private static let url = "https://a.example/up?id=1"
   private static let size = 600_000
@@ -24,7 +24,7 @@ import Testing
       isSuccess: isSuccess)
   }
 
-  /// Returns an upload whose next piece is the last one, of 100,000 bytes.
+  /// Returns an upload whose next piece is the last one and has 100,000 bytes.
   private static func last(_ dialect: UploadDialect) -> ResumableUpload {
     var upload = begun(dialect, url: url)
     _ = upload.take(reply(204, dialect, offset: 500_000))

@@ -6,12 +6,12 @@ import Testing
 
 @testable import HealthSync
 
-/// The order in which batches are sent, and the reactions to answers.
+/// Tests of the order in which batches are sent, and of the reactions to answers.
 @Suite struct SendingTests {
   private static let steps = SyncHarness.steps
   private static let heart = SyncHarness.heart
 
-  /// Returns a sync that restored some batches at its start.
+  /// Returns a sync that has restored the given batches.
   private static func started(_ batches: [QueuedBatch]) -> SyncHarness {
     var harness = SyncHarness()
     harness.give(SyncHarness.waiting(batches))
@@ -266,7 +266,7 @@ import Testing
       PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
     }
     harness.give(.split("f1", drafts))
-    // The batches of the page come after it, at two and three times the distance.
+    // The other batches of the page follow at two and three times the distance.
     let first = drafts[0].queued(Self.steps, at: QueuedBatch.distance)
     let second = drafts[1].queued(Self.steps, at: QueuedBatch.distance * 3 / 2)
     #expect(harness.steps.last == [.remove(file: "f1"), .add(first), .add(second)])

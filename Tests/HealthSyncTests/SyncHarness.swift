@@ -6,27 +6,28 @@ import Testing
 
 @testable import HealthSync
 
-/// A test harness for a sync: its model, its clock and its effects.
+/// A test harness with a sync model, its clock and a log of its effects.
 struct SyncHarness {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
 
   var model: SyncModel
   var now = Instant.second(1_000)
-  /// The effects so far, oldest first.
+  /// The model's effects, oldest first.
   var log: [SyncModel.Effect] = []
   private var files = 0
   /// The identity that the server reports; `nil` if it does not answer.
   var identity: SyncIdentity? = SyncIdentity(owner)
 
-  /// The owner of a queue's progress by default.
+  /// The default owner of a queue's progress.
   static let owner = SyncOwner(server: "https://server.example", user: "ann", epoch: "e1")
 
   init(_ settings: SyncSettings = SyncSettings(policy: plain), seed: UInt64 = 7) {
     model = SyncModel(settings, seed: seed)
   }
 
-  /// A policy without random delays: 1 s and 2 s at first, 4 s and 8 s once a batch was accepted.
+  /// A policy without random delays. Its waits are 1 s and 2 s at first, and 4 s and 8 s once a
+  /// batch has been accepted.
   static let plain: LinkPolicy = {
     do {
       return try LinkPolicy.healthSync.setting([
@@ -38,7 +39,7 @@ struct SyncHarness {
     }
   }()
 
-  /// Returns a sync of some types with an empty log, whose observers have not fired.
+  /// Returns a sync of the given types with an empty log. Its observers have not fired.
   static func asked(
     _ types: [String] = [steps], _ settings: SyncSettings = SyncSettings(policy: plain)
   ) -> SyncHarness {
@@ -66,7 +67,7 @@ struct SyncHarness {
     return harness
   }
 
-  /// Returns the input that restores stored batches, none of them handed over yet.
+  /// Returns an input that restores stored batches. None of them has been handed over for upload.
   static func waiting(_ batches: [QueuedBatch]) -> SyncModel.Input {
     .restored(
       StoredSyncQueue(asked: [], types: [], batches: batches, stamp: time(0)), running: [],
@@ -83,7 +84,7 @@ struct SyncHarness {
     Timestamp(nanoseconds: second * 1_000_000_000)
   }
 
-  /// Gives the model an input and returns its effects.
+  /// Passes an input to the model and returns its effects.
   @discardableResult
   mutating func give(_ input: SyncModel.Input) -> [SyncModel.Effect] {
     let effects = introduced(model.handle(Self.owned(input), at: now))
@@ -92,7 +93,7 @@ struct SyncHarness {
     return effects
   }
 
-  /// Returns the input, with the default owner if it restores a queue without one.
+  /// Returns the input. If it restores a queue without an owner, the default owner is added.
   private static func owned(_ input: SyncModel.Input) -> SyncModel.Input {
     guard case .restored(var queue, let running, let missing) = input, queue.owner == nil else {
       return input
@@ -101,7 +102,8 @@ struct SyncHarness {
     return .restored(queue, running: running, missing: missing)
   }
 
-  /// Identifies the server if the effects request it, and returns the effects without the request.
+  /// Identifies the server if the effects request it. Returns the other effects and the effects of
+  /// the answer.
   private mutating func introduced(_ effects: [SyncModel.Effect]) -> [SyncModel.Effect] {
     guard let identity, effects.contains(.identify) else { return effects }
     return effects.filter { $0 != .identify } + model.handle(.identified(identity), at: now)
@@ -166,7 +168,7 @@ struct SyncHarness {
     }
   }
 
-  /// Returns the states that were reported of a file, in order.
+  /// Returns the states that were reported for a file, in order.
   func states(of file: String) -> [SyncBatchReport.State] {
     log.compactMap { effect in
       guard case .update(.batch(let report)) = effect, report.file == file else { return nil }
@@ -186,7 +188,7 @@ struct SyncHarness {
     give(.fired(types, WakeID(wake), budget: budget))
   }
 
-  /// Answers the last requested read with a number of batches.
+  /// Answers the last requested read with the given number of batches.
   @discardableResult
   mutating func page(
     _ batches: Int, anchor: UInt8, made: Int64 = 1
@@ -201,7 +203,7 @@ struct SyncHarness {
         id, FetchedPage(drafts: drafts, anchor: HealthAnchor([anchor]), made: Self.time(made))))
   }
 
-  /// Answers with one page, and then with an empty one.
+  /// Answers one read with a page of batches, and the next read with an empty page.
   mutating func read(_ batches: Int, anchor: UInt8) throws {
     try page(batches, anchor: anchor)
     finishCommits()

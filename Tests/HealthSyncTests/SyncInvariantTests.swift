@@ -6,10 +6,10 @@ import Testing
 
 @testable import HealthSync
 
-/// The invariant checks of a sync and its parts, which must find broken states and allow valid
+/// Tests that the invariant checks of a sync and its parts detect broken states and accept valid
 /// ones.
 @Suite struct SyncInvariantTests {
-  /// A sync with an accepted batch, a batch that is being sent, and a waiting one.
+  /// A sync with an accepted batch, a batch that is being sent, and a waiting batch.
   private static var sending: SyncModel {
     var harness = SyncHarness()
     harness.give(
@@ -21,7 +21,7 @@ import Testing
     return harness.model
   }
 
-  /// Replaces the queue of steps by one with another run or changed batches.
+  /// Replaces the queue of steps with a queue that has another run or changed batches.
   private static func replace(
     _ model: inout SyncModel, run: TypeQueue.Run = .idle,
     _ change: (inout [TypeQueue.Batch]) -> Void = { _ in }
@@ -51,7 +51,7 @@ import Testing
       { $0.wakes.add(WakeID(1), needs: ["unknown": 0], until: .zero) }
     ),
     (
-      "sync: time is kept only for runs that come",
+      "sync: a grant is held only for runs to come",
       { $0.wakes.add(WakeID(1), needs: [:], until: .zero) }
     ),
     (

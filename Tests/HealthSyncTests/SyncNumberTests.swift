@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The numbers of a sync, and the device conditions under which it works.
+/// Tests of the constants of a sync, and of the device conditions under which it works.
 @Suite struct SyncNumberTests {
   @Test func `retry delays grow up to one minute`() {
     let waits = (0...9).map { SyncSettings.pause(after: $0) }

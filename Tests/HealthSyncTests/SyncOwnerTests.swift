@@ -6,7 +6,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The owner of a sync's progress.
+/// Tests of the owner of a sync's progress.
 ///
 /// Nothing is sent before the server has reported the owner, and all samples are read again if the
 /// owner changes.
@@ -31,7 +31,7 @@ import Testing
 
   /// Returns a sync with a restored queue and a server that reports an identity.
   ///
-  /// With `nil` the server does not answer.
+  /// The server does not answer if the identity is `nil`.
   private static func started(
     _ reported: SyncIdentity?, batches: [QueuedBatch] = []
   ) -> SyncHarness {

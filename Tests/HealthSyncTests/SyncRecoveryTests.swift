@@ -6,7 +6,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The recovery of a sync after failures of the network, the server and the store.
+/// Tests of the recovery of a sync after failures of the network, the server and the store.
 @Suite struct SyncRecoveryTests {
   private static let cell = SyncModel.Input.device(
     .reachability(.reachable(path: PathID("cell0"))))

@@ -6,11 +6,11 @@ import Testing
 
 @testable import HealthSync
 
-/// The state of a sync whose sources are not being read.
+/// Tests of the state of a sync whose sources are not being read.
 @Suite struct SyncStateTests {
-  /// Returns a sync that reads no further because it has 64 batches.
+  /// Returns a sync that has stopped reading because it has 64 batches.
   ///
-  /// All batches but the last `waiting` are quarantined.
+  /// All batches except the last `waiting` ones are quarantined.
   private static func full(waiting: Int) -> SyncHarness {
     let batches = (1...64).map { number in
       var batch = SyncHarness.batch("b\(number)", SyncHarness.steps, UInt64(number))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HealthSync
 
-/// All effects of each input of a sync.
+/// Tests of all effects of each input of a sync.
 @Suite struct SyncStepTests {
   private static let steps = SyncHarness.steps
   private static let heart = SyncHarness.heart
@@ -143,7 +143,7 @@ import Testing
           notBefore: SyncHarness.time(10)),
         Self.report(batch, .sending), Self.upload("f"),
       ])
-    #expect(harness.give(.committed(commit)) == [], "told twice")
+    #expect(harness.give(.committed(commit)) == [], "reported twice")
     let end = FetchedPage(drafts: [], anchor: HealthAnchor([1]), made: SyncHarness.time(11))
     #expect(harness.give(.fetched(next, end)) == [.giveBack(WakeID(1), .done)])
     #expect(harness.give(.fetched(next, page)) == [.delete(["f"])], "late")
@@ -196,7 +196,7 @@ import Testing
       let effects = harness.give(.notFetched(id, .locked(detail: "locked")))
       #expect(
         Self.notices(effects) == [.source(type: Self.steps, .locked(detail: "locked"))])
-      #expect(harness.give(.notFetched(id, .locked(detail: "locked"))) == [], "told twice")
+      #expect(harness.give(.notFetched(id, .locked(detail: "locked"))) == [], "reported twice")
       harness.pass(.seconds(wait) - .milliseconds(1))
       #expect(harness.fetches.count == count)
       harness.pass(.milliseconds(1))
@@ -208,7 +208,7 @@ import Testing
     harness.give(.notFetched(try #require(harness.fetches.last), .locked(detail: "locked")))
     let count = harness.fetches.count
     harness.pass(.seconds(1))
-    #expect(harness.fetches.count == count + 1, "the waits begin anew after a success")
+    #expect(harness.fetches.count == count + 1, "the waits start over after a success")
   }
 
   @Test func `payloads that cannot be written are reported as a store failure`() throws {
@@ -246,7 +246,7 @@ import Testing
       let id = try #require(harness.model.commits.underWay.keys.first)
       let effects = harness.give(.notCommitted(id, .full(detail: "full")))
       #expect(effects == [.update(.notice(.store(.full(detail: "full"))))])
-      #expect(harness.give(.notCommitted(id, .full(detail: "full"))) == [], "told twice")
+      #expect(harness.give(.notCommitted(id, .full(detail: "full"))) == [], "reported twice")
       #expect(harness.model.state == .working)
       #expect(harness.model.canWork)
       #expect(harness.pass(.seconds(wait) - .milliseconds(1)) == [])
@@ -358,7 +358,7 @@ import Testing
     harness.finishCommits()
     #expect(
       harness.give(.refreshed(.refused)) == [.update(.notice(.notRefreshed(.refused)))])
-    #expect(harness.give(.refreshed(.refused)) == [], "told twice")
+    #expect(harness.give(.refreshed(.refused)) == [], "reported twice")
   }
 
   @Test func `late answers of uploads change nothing`() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The work that a sync completes after it was stopped.
+/// Tests of the work that a sync completes after it has been stopped.
 @Suite struct SyncStopTests {
   @Test func `batches accepted before a stop are stored before the sync ends`() {
     var harness = SyncHarness()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HealthSync
 
-/// The times of a sync's retries, and the state that it reports meanwhile.
+/// Tests of the times of a sync's retries, and of the state that it reports between them.
 @Suite struct SyncTryTests {
-  /// Returns a sync of some batches whose windows allow one retry in a minute.
+  /// Returns a sync with the given batches. Its policy allows one retry per minute.
   private static func narrow(_ batches: [QueuedBatch]) throws -> SyncHarness {
     let policy = try SyncHarness.plain.setting([("retry.windows", "1/1m")])
     var harness = SyncHarness(SyncSettings(policy: policy))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The requests of one try to upload a payload, and the reaction to each answer.
+/// Tests of the requests of one try to upload a payload, and of the reaction to each answer.
 @Suite struct UploadTryTests {
   private static let endpoint = "https://a.example/api/sync"
   private static let url = "https://a.example/up?id=1"
@@ -13,15 +13,15 @@ import Testing
   private static let packed = [UInt8](repeating: 8, count: 40)
   private static let offered = UploadSupport(resumption: .offered(UploadOffer(.current)))
 
-  /// A try, with the support that the server has reported.
+  /// A try, and the upload support that the server has reported.
   private struct Harness {
     var upload: UploadTry
     var support: UploadSupport
 
     /// Creates a try.
     ///
-    /// - Parameter resumesFrom: The size from which an upload is resumable. By default 1,000 bytes,
-    ///   so that the payload goes in one request.
+    /// - Parameter resumesFrom: The minimum size of a resumable upload. With the default of 1,000
+    ///   bytes, the payload is sent in one request.
     init(
       resumesFrom: Int = 1_000, _ support: UploadSupport = UploadSupport(),
       ticket: UploadTicket? = nil
@@ -45,7 +45,7 @@ import Testing
       upload.take(input, &support)
     }
 
-    /// The method of the present request and the number of its bytes, with `+` if it uses gzip.
+    /// The method of the current request and its number of bytes, followed by `+` if it uses gzip.
     var request: String? {
       guard case .send(let request) = upload.step else { return nil }
       let isGzip = request.fields.contains(UploadField("Content-Encoding", "gzip"))
@@ -159,7 +159,7 @@ import Testing
     harness.answer(204, ["upload-offset": "30", "upload-complete": "?0"])
     #expect(harness.request == "PATCH 10")
     #expect(harness.answer(415, ["upload-complete": "?1"]) == .forget)
-    #expect(harness.request == "POST 0", "its ticket was of the compressed payload")
+    #expect(harness.request == "POST 0", "the ticket was for the compressed payload")
     #expect(harness.support.takesGzip == false)
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The required members of questions and replies, and their upper bounds.
+/// Tests of the required members of questions and replies, and of their upper bounds.
 @Suite struct HealthBoundsTests {
   private static let span = #""start_time":"2026-01-03","end_time":"2026-01-04""#
   private static let query = ask(.steps, "2026-01-03", "2026-01-04")
@@ -13,7 +13,7 @@ import Testing
     Array(#"{"success":true,"value_type":"STEPS",\#(span),\#(members)}"#.utf8)
   }
 
-  /// Returns a summary question with unknown metrics and with metrics rejected before.
+  /// Returns a summary question with unknown metrics and with metrics that were already rejected.
   private static func summary(unknown: Int, rejected: Int) -> [UInt8] {
     func list(_ element: String, _ count: Int) -> String {
       Array(repeating: element, count: count).joined(separator: ",")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// A reader whose first page came from a store without changes.
+/// Tests of a reader whose first page came from a store without changes.
 @Suite struct HealthChangeCursorEdgeTests {
   private static let early = HealthSample(
     type: "a", value: .quantity(1), start: Timestamp(nanoseconds: 3),
@@ -11,7 +11,8 @@ import Testing
   private static let added = KeyedHealthSample(key: early.key, sample: early)
   private static let deleted = HealthSampleKey(high: 1, low: 2)
 
-  /// Returns a page of a store whose first change deletes a sample and whose second adds another.
+  /// Returns a page of a store whose first change deletes a sample and whose second change adds
+  /// one.
   private static func page(after anchor: HealthAnchor?, newest: Int64) -> HealthChangePage {
     let query = HealthChangeQuery(
       type: "a", after: anchor, from: Timestamp(nanoseconds: 5), limit: 9)

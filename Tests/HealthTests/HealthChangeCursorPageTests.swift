@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Pages of changes: their limit, and the position at which the next page begins.
+/// Tests of the limit of a page of changes, and of the position at which the next page begins.
 @Suite struct HealthChangeCursorPageTests {
   /// The changes to samples of one type, with their numbers.
   private struct Changes {
@@ -47,7 +47,7 @@ import Testing
       }
     }
 
-    /// Returns all pages before the first one without a change.
+    /// Returns all pages before the first page without a change.
     func pages(after anchor: HealthAnchor, limit: Int) -> [HealthChangePage] {
       var pages: [HealthChangePage] = []
       var anchor = anchor
@@ -104,7 +104,8 @@ import Testing
     #expect(page.added == earlier.added.map { $0.sample })
   }
 
-  /// The bytes of an anchor of store 7 up to its stage, for a reader that has received nothing yet.
+  /// The bytes before the stage in an anchor of store 7, for a reader that has received nothing
+  /// yet.
   private static let head: [UInt8] =
     [1, 0, 0, 0, 0, 0, 0, 0, 7] + [UInt8](repeating: 0xFF, count: 8)
 

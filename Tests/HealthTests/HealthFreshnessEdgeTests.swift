@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Replies that contain only some of the members describing their freshness.
+/// Tests of replies that contain only some of the members that describe their freshness.
 @Suite struct HealthFreshnessEdgeTests {
   @Test(arguments: [
     #""time_zone":"Europe/Berlin""#, #""answered_at":"2026-01-05T12:00:00Z""#,

@@ -3,7 +3,7 @@ import LinkHealth
 import LinkJSON
 import Testing
 
-/// Payloads of questions: their members, and malformed bytes after the required ones.
+/// Tests of the members of a question's payload, and of malformed payloads.
 @Suite struct HealthQueryTests {
   private static let time = "\"start_time\":\"2026-01-01\",\"end_time\":\"2026-01-02\""
   private static let data = "{\"value_type\":\"\(HealthValueType.allCases[0].rawValue)\",\(time)}"

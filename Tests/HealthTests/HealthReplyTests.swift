@@ -103,7 +103,7 @@ import Testing
         + #""total_steps":null,"session_count":1}"#)
     #expect(text(.number(6_000)) == "6000")
     #expect(text(.number(-0.5)) == "-0.5")
-    // 2^53 - 1 is the largest integer up to which every integer has a `Double` of its own.
+    // Every integer up to 2^53 - 1 has its own `Double`.
     #expect(text(.number(0x1p53 - 1)) == "9007199254740991")
     #expect(text(.number(1e300)) == "1e+300")
   }

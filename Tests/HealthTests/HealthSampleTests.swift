@@ -3,7 +3,8 @@ import Testing
 
 @testable import LinkHealth
 
-/// Samples in batches and in queries, and the anchors of a walk through their changes.
+/// Tests of samples in batches and queries, and of the anchors that mark a position in their
+/// changes.
 @Suite struct HealthSampleTests {
   private static func moment(_ nanoseconds: Int64) -> Timestamp {
     Timestamp(nanoseconds: nanoseconds)

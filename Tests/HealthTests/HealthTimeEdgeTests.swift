@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The faults of texts that are not times, and times at the ends of the calendar.
+/// Tests of the faults of invalid times, and of times at the ends of the supported range.
 @Suite struct HealthTimeEdgeTests {
   @Test func `February 29 exists only in leap years`() {
     let years = ["1900", "2000", "2023", "2024"]

@@ -3,7 +3,7 @@ import LinkHealth
 import Testing
 
 @Suite struct HealthTimeTests {
-  /// 2026-01-03T15:30:00 as local time.
+  /// The local time 2026-01-03T15:30:00 in nanoseconds.
   private static let noon: Int64 = 1_767_454_200_000_000_000
 
   private static func local(_ shift: Int64 = 0) -> HealthTime {

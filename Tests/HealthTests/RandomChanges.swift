@@ -7,7 +7,7 @@ struct RandomChanges: RandomInput {
   private struct Entry {
     var type: String
     var sample: KeyedHealthSample
-    /// The numbers of the changes that added and deleted the sample.
+    /// The numbers of the changes that added the sample and deleted it.
     var added: Int64
     var deleted: Int64?
   }

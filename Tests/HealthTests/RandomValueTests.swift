@@ -55,7 +55,7 @@ import Testing
     var (known, seen): (Set<HealthSampleKey>, Set<HealthSampleKey>) = ([], [])
     var anchor: HealthAnchor?
     for round in 0..<30 {
-      // The last rounds make no changes.
+      // In the last rounds the store does not change.
       if round < 20 { random.change() }
       let limit = round < 20 ? random.number(1...5) : 100
       let page = random.page(after: anchor, limit: limit)

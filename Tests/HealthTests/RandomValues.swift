@@ -2,7 +2,7 @@ import LinkCore
 
 @testable import LinkHealth
 
-/// A generator of questions, replies and samples, for round trips through their codecs.
+/// A generator of questions, replies and samples for round-trip tests of their codecs.
 struct RandomValues: RandomInput {
   var generator: RandomSource
 
@@ -130,7 +130,7 @@ struct RandomValues: RandomInput {
 
   mutating func samples() -> [HealthSample] { (0..<number(0...9)).map { _ in sample() } }
 
-  /// Draws coverage intervals for the types of the samples; some contain the start of a sample.
+  /// Draws coverage intervals for the types of the samples. Some contain the start of a sample.
   mutating func intervals(_ samples: [HealthSample]) -> [CoverageInterval] {
     guard !samples.isEmpty else { return [] }
     return (0..<number(0...3)).map { _ in

@@ -4,7 +4,7 @@ import LinkCore
 
 /// A sample reply with points of every kind, and the times of its question.
 enum ReplySample {
-  /// The local time 2026-01-03T15:30:00; `utc` and `zoned` are that time in UTC.
+  /// The local time 2026-01-03T15:30:00. `utc` and `zoned` denote 15:30:00 in UTC.
   static let local = HealthTime.local(CivilTime(nanoseconds: time.nanoseconds))
   static let utc = HealthTime.instant(time, minutesEast: nil)
   static let zoned = HealthTime.instant(time, minutesEast: -210)

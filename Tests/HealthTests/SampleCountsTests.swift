@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The time a complete import covers, and the stored samples that it does not contain.
+/// Tests of the time that a complete import covers, and of stored samples that it does not contain.
 @Suite struct SampleCountsTests {
   private static let bucket: Int64 = 1 << 50
 
@@ -16,7 +16,7 @@ import Testing
 
   private static func sampleCounts(_ samples: [HealthSample]) -> SampleCounts {
     var sampleCounts = SampleCounts()
-    // Batches of 3, in which a name has a different number each time.
+    // In batches of 3, a name has a different number in each batch.
     for start in stride(from: 0, to: samples.count, by: 3) {
       sampleCounts.add(HealthBatch(samples[start..<min(start + 3, samples.count)]))
     }
@@ -62,7 +62,7 @@ import Testing
     #expect(sampleCounts.isAll("a", stored: stored))
     #expect(!sampleCounts.isAll("a", stored: nil))
     #expect(!sampleCounts.isAll("c", stored: stored))
-    // The same number of samples, but one of them differs.
+    // The number of samples is the same, but one of them differs.
     #expect(!sampleCounts.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
   }
 
@@ -84,7 +84,7 @@ import Testing
     let stored = (0...2).map { Self.count([Self.sample("a", $0 * Self.bucket + 5)]) }
     let all = Self.interval("a", 5, 2 * Self.bucket + 5)
     #expect(sampleCounts.suspects(all, stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
-    // One has two samples, one has a different sample, and one has none of the imported samples.
+    // The first bucket has two samples, the second has a different sample, and the third has none.
     let two = Self.count([Self.sample("a", 5), Self.sample("a", 6)])
     let other = Self.count([Self.sample("a", Self.bucket + 6)])
     #expect(
@@ -134,7 +134,7 @@ import Testing
     #expect(sampleCounts.repeated("a") == 3)
   }
 
-  /// Returns a row with the given key; its type is the name at the given index.
+  /// Returns a row with the given key. Its type is the name at the given index.
   private static func row(_ type: UInt16, key: UInt64, at start: Int64) -> HealthRow {
     let start = Timestamp(nanoseconds: start)
     return HealthRow(
@@ -146,7 +146,7 @@ import Testing
     var sampleCounts = SampleCounts()
     func add(_ rows: [HealthRow]) { sampleCounts.add(HealthBatch(names: names, rows: rows)) }
     let numbers: Range<UInt64> = 0..<65_536
-    // Neither a type with too many samples nor a repeated sample uses up the room of other types.
+    // A type with too many samples and a repeated sample leave the room of other types unchanged.
     let many: Range<UInt64> = 0..<65_538
     add(many.map { Self.row(17, key: $0, at: Int64($0)) })
     add([Self.row(17, key: 65_537, at: 65_537)])
@@ -157,10 +157,10 @@ import Testing
     }
     add([Self.row(0, key: 5, at: 5)])
     #expect(sampleCounts.repeated("t0") == 3)
-    // One more sample, which finds no room, and the last one that did.
+    // Adds a sample for which there is no room, and repeats the last one for which there was room.
     add([Self.row(15, key: 70_000, at: 70_000), Self.row(15, key: 65_535, at: 65_535)])
     #expect(sampleCounts.repeated("t15") == 1)
-    // Two samples with the same start, then both again, immediately and later.
+    // Adds two samples with the same start, repeats both at once, and repeats the first one later.
     let later: [(key: UInt64, start: Int64)] = [(1, 1), (2, 1), (1, 1), (2, 1), (3, 2), (1, 1)]
     add(later.map { Self.row(16, key: $0.key, at: $0.start) })
     #expect(sampleCounts.repeated("t16") == 2)
@@ -225,7 +225,7 @@ import Testing
     let whole = fingerprint([batch(rows, digests)])
     let halves = [batch(Array(rows[..<2]), [digests[0]]), batch(Array(rows[2...]), [digests[1]])]
     #expect(fingerprint(halves) == whole)
-    // The same digests, but of fewer samples.
+    // The digests are the same, but they are of fewer samples.
     #expect(fingerprint([batch(Array(rows[..<2]), digests)]) != whole)
   }
 

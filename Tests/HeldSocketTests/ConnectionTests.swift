@@ -176,7 +176,7 @@ struct ConnectionTests {
     #expect(harness.opens.count == 1)
     harness.give(.lost(harness.attempt, .refused))
     let retryAt = try #require(harness.model.link.status.retryAt)
-    // The wait is 1 s, a quarter either way; the ninth wait would be 30 s.
+    // The wait is 1 s, plus or minus a quarter. The ninth wait would be 30 s.
     #expect((0.75...1.25).contains(harness.now.duration(to: retryAt) / .seconds(1)))
   }
 

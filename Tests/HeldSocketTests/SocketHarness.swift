@@ -24,7 +24,7 @@ struct SocketHarness {
     return harness
   }
 
-  /// The current attempt, or 0.
+  /// The current attempt, or attempt 0 if there is none.
   var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }
 
   /// Passes an input to the model and returns its effects.
@@ -83,7 +83,7 @@ struct SocketHarness {
 }
 
 extension SocketSettings {
-  /// The settings of the preset, for a protocol without needs of its own.
+  /// The settings of the preset, for a protocol without special requirements.
   static let plain = SocketSettings(policy: .socket)
 
   /// The settings for a protocol whose greeting is confirmed.

@@ -4,7 +4,7 @@ import Testing
 @testable import HeldSocket
 @testable import LinkCore
 
-/// Tests that the checks of a held socket and of each of its parts can fail.
+/// Tests that the invariant checks of a held socket and of its parts detect broken states.
 @Suite struct SocketInvariantTests {
   /// A connected model with one message in flight.
   private static var sending: SocketModel {

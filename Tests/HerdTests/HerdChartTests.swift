@@ -13,7 +13,7 @@ import Testing
     #expect(svg.contains("role=\"img\" aria-labelledby=\"title desc\""))
     #expect(svg.contains("<title id=\"title\">message-stream: 200 clients after an outage of 90s"))
     for result in results {
-      // The name is in the description and in the legend.
+      // The name occurs in the description and in the legend.
       #expect(svg.matches(of: result.name) >= 2, "\(result.name)")
     }
     // Each fleet has two curves in each of two panels, and one mark in the legend.

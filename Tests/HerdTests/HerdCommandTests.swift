@@ -37,7 +37,7 @@ import Testing
     let line = try #require(printed.output.first)
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-    // Admitting 61 clients within a minute takes a capacity of two per second.
+    // Admitting 61 clients within a minute requires a capacity of two per second.
     let plan = HerdPlan(
       clients: 61, outage: Outage(.crash, for: .seconds(10)),
       door: Door(capacity: 2, whenFull: .wait), seed: 7)
@@ -100,7 +100,7 @@ import Testing
   @Test(arguments: [
     (["--policy", "bottle-link"], "bottle-link waits for its operating system"),
     (["--policy", "nope"], "no policy is named nope"),
-    (["--set", "retry.sprad=1s"], "retry.sprad is no key of a policy"),
+    (["--set", "retry.sprad=1s"], "retry.sprad is not a policy key"),
   ])
   func `refuses policies that it cannot play`(arguments: [String], cause: String) async throws {
     let run = try await herd(

@@ -19,7 +19,8 @@ import Testing
   @Test func `spreads a fleet that the server closed over the policy's five seconds of jitter`() {
     let result = messageStream.play(plan(.close))
     // Jitter of 5 s puts 1/5 of the clients, 200 of 1000, into each second. The distribution is
-    // binomial with a deviation of sqrt(1000 · 0.2 · 0.8) = 12.6. Five deviations above 200 is 263.
+    // binomial with a standard deviation of sqrt(1000 · 0.2 · 0.8) = 12.6. The limit of 263 is five
+    // standard deviations above 200.
     #expect((200...263).contains(result.peak(of: \.tries).count))
     // The longest wait is just under 5 s. The close takes half a round trip and the attempt one and
     // a half, so at most 5 + 2 · 0.12 = 5.24 s pass.
@@ -30,7 +31,8 @@ import Testing
   @Test(arguments: Naive.allCases)
   func `shows that naive clients return all at once`(naive: Naive) {
     let result = Herd.naive(naive).play(plan(.close))
-    // Their waits are equal, so they differ only in their round trips of 20 ms to 120 ms.
+    // All clients wait for the same time, so their returns differ only by round trips of 20 ms to
+    // 120 ms.
     #expect(share(result) > 0.9)
     #expect(result.away == 0)
   }
@@ -39,8 +41,8 @@ import Testing
     let bare = try LinkPolicy.session.setting([
       ("retry.reconnect", "1s*2 max 30s +-0.0 min 1s x20"), ("retry.serverJitter", "1ms"),
     ])
-    // The outage of 30 s ends before attempt 6 (1 + 2 + 4 + 8 + 16 = 31 s), in which all clients
-    // reach the server.
+    // The outage of 30 s ends before attempt 6 (1 + 2 + 4 + 8 + 16 = 31 s). In that attempt, all
+    // clients reach the server.
     let together = Herd.policy(bare).play(plan(.crash, for: .seconds(30)))
     let apart = Herd.policy(.session).play(plan(.crash, for: .seconds(30)))
     #expect(together.peak(of: \.tries, from: 30).count > 900)
@@ -66,12 +68,13 @@ import Testing
     for herd in [Herd.policy(.session), .naive(.fixed)] {
       let result = herd.play(plan(.crash, for: .seconds(5), clients: 500, door))
       let total = result.total
-      // The queue is served every 20 ms, so a second contains 50 turns, or 51 with both ends.
+      // The queue is served every 20 ms, so a second contains 50 turns, or 51 including both ends.
       #expect(result.peak(of: \.accepted).count <= (rule == .refuse ? 50 : 51), "\(herd.name)")
       #expect(result.away == 0, "\(herd.name)")
       #expect(total.accepted == total.backs + total.wasted, "\(herd.name)")
       #expect((total.refused > 0) == (rule == .refuse), "\(herd.name)")
-      // Admitting 500 clients at 50 per second takes ten seconds for any client.
+      // At 50 clients per second, admitting 500 clients takes ten seconds, no matter when they
+      // retry.
       #expect(result.time(untilBack: 1).map { $0 > .seconds(9) } == true, "\(herd.name)")
     }
   }
@@ -88,8 +91,8 @@ import Testing
 
   @Test func `makes no attempts until the outage can be detected`() {
     let result = messageStream.play(plan(.unreachable, for: .seconds(20)))
-    // The last ping arrived at most 54 s before the outage, and the silence limit is 90 s. So the
-    // first link is closed 36 s after the outage began.
+    // The last ping arrived at most 54 s before the outage, and the silence limit is 90 s. The
+    // first link is therefore closed 36 s after the outage begins, at the earliest.
     #expect(result.seconds.prefix(36).allSatisfy { $0.tries == 0 })
     #expect(result.total.tries == 1000)
   }

@@ -2,12 +2,12 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Commands whose terminal is closed while they run.
+/// Tests of commands whose terminal is closed while they run.
 @Suite(.timeLimit(.minutes(10))) struct ClosedTerminalTests {
-  /// A Python script that runs a command in a terminal and closes the terminal when the output
-  /// contains a text.
+  /// A Python script that runs a command in a terminal, and closes the terminal once the output
+  /// contains a given text.
   ///
-  /// It prints whether the command exited by itself.
+  /// The script prints whether the command exited by itself.
   private static let script = #"""
     import os, pty, sys
     text, words = sys.argv[1].encode(), sys.argv[2:]
@@ -48,7 +48,7 @@ import Testing
     let id = try String(contentsOfFile: scratch("pid"), encoding: .utf8)
       .trimmingCharacters(in: .whitespacesAndNewlines)
     let number = try #require(Int32(id))
-    // A backend that handles the hang-up reloads its files and keeps running.
+    // On a hang-up, the backend reloads its files and keeps running.
     #expect(kill(number, 0) == 0)
     #expect(kill(number, SIGKILL) == 0)
   }

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The error messages for input that a command cannot use.
+/// Tests of the error messages for input that a command cannot use.
 @Suite(.timeLimit(.minutes(10))) struct CommandInputTests {
   @Test func `an error about a URL from the environment names the variable`() async throws {
     let outcome = try await CommandProcess.run(

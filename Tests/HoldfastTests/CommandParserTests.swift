@@ -39,7 +39,7 @@ private enum Toy {
 
   struct NothingToRun: Error {}
 
-  /// Returns the error message for an invalid command line, or nil if the line is valid.
+  /// Returns the error message for an invalid command line, or `nil` if the line is valid.
   static func complaint(_ line: String) -> String? {
     do {
       _ = try parse(line)

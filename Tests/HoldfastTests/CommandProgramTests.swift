@@ -5,7 +5,7 @@ import HoldfastTestKit
 import LinkWire
 import Testing
 
-/// What the program prints about itself: its version, manual pages, completions and variables.
+/// Tests of the program's version, manual pages, completions and environment variables.
 @Suite(.timeLimit(.minutes(10))) struct CommandProgramTests {
   @Test func `the version is also a command`() async throws {
     let option = try await CommandProcess.run("--version")
@@ -13,7 +13,7 @@ import Testing
     let version = option.output.first?.split(separator: " ").last.map(String.init)
     let json = try await CommandProcess.run("version", "--json")
     #expect(try [String: Any].reading(json.output.first)["version"] as? String == version)
-    // The version that a backend reports to assistants.
+    // Backends report the same version to assistants.
     #expect(MCPResult.serverVersion == version)
   }
 
@@ -72,14 +72,14 @@ import Testing
     let server = try await rig.serve()
     let synced = try await CommandProcess.run(
       rig.arguments(server.url, ["--once"]), environment: clock)
-    // A server may refuse a timestamp that is far ahead of its own clock.
+    // The server may refuse a timestamp that is far ahead of its own clock.
     #expect([0, 1].contains(synced.status), "\(synced.errors)")
     server.process.signal(SIGTERM)
     _ = await server.process.exit()
   }
 
-  /// The path of libfaketime, whose constructor sets environment variables; nil if it is not
-  /// installed.
+  /// The path of libfaketime, or `nil` if it is not installed. The library's constructor sets
+  /// environment variables.
   private static let faketime = ["x86_64", "aarch64"]
     .map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
     .first { FileManager.default.fileExists(atPath: $0) }
@@ -93,7 +93,8 @@ import Testing
         contentsOfFile: directory + "/holdfast-stream.1", encoding: .utf8)
       #expect(page.hasPrefix(".TH HOLDFAST\\-STREAM 1 "))
       #expect(page.contains("\n\\fB\\-\\-consumer NAME\\fR\n"))
-      // The help's text below the options, and quotation marks that a shell accepts when pasted.
+      // The page contains the part of the help that follows the options. Quotation marks can be
+      // pasted into a shell.
       #expect(page.contains("\n.PP\nSTART is "))
       let socket = try String(
         contentsOfFile: directory + "/holdfast-socket.1", encoding: .utf8)
@@ -175,7 +176,7 @@ import Testing
   func `zsh completes commands, options and values`(
     arguments: [String], wanted: [String]
   ) async throws {
-    // The completion system needs a terminal; this script replaces its builtins.
+    // Completion needs a terminal. The script replaces its builtins so that it works without one.
     let script = """
       "$0" completions zsh > "$HOME/_holdfast"
       exec zsh -f -c '
@@ -195,9 +196,9 @@ import Testing
     #expect(Set(found) == Set(wanted))
   }
 
-  /// Runs a bash script with the program as `$0` and an empty home directory.
+  /// Runs a bash script with the program's path as `$0` and an empty home directory.
   ///
-  /// - Returns: The lines of its output that are not empty.
+  /// - Returns: The nonempty lines of the output.
   private func completions(_ script: String, _ arguments: [String]) async throws -> [String] {
     try await CommandProcess.scratch { directory in
       let outcome = await CommandProcess.outcome(
@@ -209,7 +210,7 @@ import Testing
     }
   }
 
-  /// Returns the path of a program on this machine, or nil if it is not installed.
+  /// Returns the path of a program on this machine, or `nil` if it is not installed.
   private static func program(_ name: String) -> String? {
     ["/usr/bin/", "/bin/", "/usr/local/bin/"].map { $0 + name }
       .first { FileManager.default.isExecutableFile(atPath: $0) }

@@ -63,7 +63,7 @@ import Testing
     ),
     (
       ["policy", "show", "session", "--set", "retry.frist=1s"],
-      "holdfast policy show: retry.frist is no key of a policy; see `holdfast policy show session`"
+      "holdfast policy show: retry.frist is not a policy key; see `holdfast policy show session`"
     ),
   ])
   func `ends with 2 after wrong usage`(arguments: [String], line: String) async throws {

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-/// A running backend on a port that the kernel picked.
+/// A running backend whose port was chosen by the kernel.
 private struct Served {
   let process: LabProcess
   let url: String
@@ -70,7 +70,7 @@ private struct Served {
         epochs += await CommandProcess.outcome(of: shell).output
       }
       #expect(epochs.count == 6)
-      // The epochs of messages, and of synced samples.
+      // For each run, the epoch of the messages precedes the epoch of the synced samples.
       for log in [0, 1] {
         #expect(epochs[log] != epochs[2 + log])
         #expect(epochs[2 + log] == epochs[4 + log])
@@ -116,12 +116,12 @@ private struct Served {
   @Test func `ends immediately after a second signal`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory)
-      // The process is stopped first, so that it receives both signals however busy the machine is.
+      // Stop the process first, so that it receives both signals together even on a busy machine.
       for signal in [SIGSTOP, SIGINT, SIGTERM, SIGCONT] { served.process.signal(signal) }
       #expect(await served.process.exit() == 1)
       var log: [String] = []
       while case let line = await served.log.next(), !line.isEmpty { log.append(line) }
-      // The last message may precede log lines of the drain that the signal interrupts.
+      // Log lines of the interrupted drain may follow the message.
       #expect(
         log.contains("holdfast serve: ended immediately by a second signal, without draining"))
     }

@@ -5,7 +5,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-/// The warnings that commands print before they fail, or when there is nothing to show.
+/// Tests of the warnings that commands print before they fail, or when there is nothing to show.
 @Suite(.timeLimit(.minutes(10))) struct CommandWarningsTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
@@ -57,8 +57,8 @@ import Testing
       try FileManager.default.setAttributes(
         [.posixPermissions: mode], ofItemAtPath: directory)
       let refusal =
-        "others than its owner can put files into the data directory \(directory); run chmod 700 "
-        + "\(directory), or use another --data"
+        "users other than its owner can put files into the data directory \(directory); "
+        + "run chmod 700 \(directory), or use another --data"
       let list = try await CommandProcess.run("outbox", "list", "--data", directory)
       #expect(list.status == (isOpen ? 1 : 0))
       #expect(list.errors.contains("holdfast outbox list: \(refusal)") == isOpen)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The signals that wake the consumers of a stream.
+/// Tests of the signals that wake the consumers of a stream.
 struct ConsumerSignalTests {
   @Test func `a released consumer is no longer signaled`() {
     let signals = ChangeSignals()

@@ -5,8 +5,8 @@ import Testing
 @testable import HoldfastDemo
 
 @Suite struct DemoCheckerTests {
-  /// A checker's input without faults: five messages, stored in order, two of them of the same
-  /// instant.
+  /// The input of a checker that finds no fault: five messages, stored in order. Two pairs of
+  /// messages have the same time stamp.
   ///
   /// The first run showed three of the messages, and the second run all five.
   private var fair: MessageChecker {
@@ -31,7 +31,7 @@ import Testing
     MessageChecker.Shown(id: entry.key.id, text: entry.text, via: via)
   }
 
-  /// Returns a run that shows messages by number, each with its delivery path.
+  /// Returns a run that shows the messages with these numbers, each over its delivery path.
   private static func run(_ steps: [(UInt64, String)]) -> [MessageChecker.Shown] {
     steps.map { shown(entry($0.0), via: $0.1) }
   }

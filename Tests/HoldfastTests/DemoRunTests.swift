@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastDemo
 
-/// The whole product on real sockets: a backend, a network, a phone and an assistant.
+/// Tests of the demo, which runs a backend, a network, a phone and an assistant on real sockets.
 @Suite(.timeLimit(.minutes(10))) struct DemoRunTests {
   @Test func `ends with a clean ledger and leaves nothing behind`() async throws {
     try await CommandProcess.scratch { directory in
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// Checks the counts of the chapters other than messages and questions.
+  /// Checks the counts of all chapters except those of messages and questions.
   private static func checkChapters(_ ledger: [String: Any], _ narration: String) throws {
     let feed = try #require(ledger["feed"] as? [String: Int])
     #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(narration)")

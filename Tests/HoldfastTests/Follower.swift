@@ -4,14 +4,14 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// A reader that follows a stream to its end. A test can wait for what it has read.
+/// An actor that reads a stream to its end, and lets a test wait for updates.
 actor Follower {
   private(set) var updates: [StreamUpdate] = []
   private(set) var hasEnded = false
   private var waiting:
     [(condition: @Sendable (Follower.Seen) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
 
-  /// The updates that were read, sorted by kind.
+  /// The updates that were read, grouped by kind.
   struct Seen: Sendable {
     var messages: [(message: Message, via: Via)] = []
     var statuses: [StreamStatus] = []
@@ -39,7 +39,8 @@ actor Follower {
     if condition(seen) { return }
     await withTaskCancellationHandler {
       await withCheckedContinuation {
-        // If the task was canceled earlier, the handler below found no waiter to resume.
+        // If the task is canceled, the handler below may have run before this continuation was
+        // stored.
         if Task.isCancelled { $0.resume() } else { waiting.append((condition, $0)) }
       }
     } onCancel: {

@@ -9,7 +9,7 @@ import LinkWire
 import Synchronization
 import Testing
 
-/// Idle connections whose network path is gone, as a socket that is closed with 1001 indicates.
+/// Tests that closing a socket with 1001, a sign that its path is gone, discards idle connections.
 @Suite(.timeLimit(.minutes(10))) struct ForgottenConnectionsTests {
   private let network = CountingNetwork()
 
@@ -22,7 +22,7 @@ import Testing
     relay.start()
     let socket = await network.fake.sockets.next()
     await socket?.accept()
-    #expect(network.forgotten == 1)  // the first report of reachability
+    #expect(network.forgotten == 1)  // The first report of reachability.
     relay.turn(.background)
     #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
     await relay.close()
@@ -53,7 +53,7 @@ import Testing
   }
 }
 
-/// A fake network that counts how often its idle connections are forgotten.
+/// A fake network that counts the requests to discard its idle connections.
 private final class CountingNetwork: SocketDialer, HTTPClient {
   let fake = FakeNetwork(clock: BootClock())
   private let count = Mutex(0)

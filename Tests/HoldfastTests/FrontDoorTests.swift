@@ -8,7 +8,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// A stream whose app, network and token source misbehave.
+/// Tests of a stream whose app, network or token source misbehaves.
 @Suite(.timeLimit(.minutes(10))) struct FrontDoorTests {
   private let network = FakeNetwork(clock: BootClock())
 
@@ -63,8 +63,8 @@ import Testing
       guard request.method == "GET" else { return .failure(.reset) }
       return .success(Self.page(for: request))
     })
-    // The token is renewed after half of its lifetime. A token that has expired before it is read
-    // is not renewed, so 40 s leave time for a busy machine.
+    // The token is renewed after half of its lifetime, but not if it expires before it is read. A
+    // lifetime of 40 s leaves enough time on a busy machine.
     let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 40
     let claims = Data(#"{"exp":\#(ends)}"#.utf8).base64EncodedString().filter { $0 != "=" }
     let tokens = CountedTokens(text: "e30.\(claims).c2ln")
@@ -80,7 +80,7 @@ import Testing
     stream.send("nor this")
     await follower.wait { $0.outbox.contains { $0.text == "nor this" } }
     #expect(await follower.seen.outbox.allSatisfy { !$0.isFailed })
-    // Every socket is refused, because a renewal in progress does not notice the first refusal.
+    // Refuse every socket, because a renewal that is in progress ignores the first refusal.
     network.serve(sockets: { await $0.reject(status: 401) })
     await socket?.fail(.reset)
     await follower.wait { $0.statuses.last?.reason == .signIn }
@@ -233,7 +233,7 @@ import Testing
     await socket?.accept()
     await follower.wait(\.isLive)
     stream.send("hello")
-    // The send fails, and the stream reports the failed attempt.
+    // Wait until a send has failed and the stream reports the failed attempt.
     await follower.wait {
       $0.outbox.contains { if case .queued(let tries) = $0.state { tries > 0 } else { false } }
     }
@@ -282,16 +282,15 @@ import Testing
         StreamBackendHarness.quick + Self.patient + changes))
   }
 
-  /// Long time-outs, because the test is the server: it sends no pings and may be slow.
+  /// Long time-outs, because the test acts as the server: it sends no pings and may be slow.
   private static let patient: [(key: String, value: String)] = [
     ("liveness.silence", "10m"), ("establish.timeout", "10m"), ("establish.openTimeout", "10m"),
   ]
 }
 
-/// A token source whose first two calls wait until the test answers them, even if they are
-/// canceled.
+/// A token source whose first two calls wait for answers from the test, even if they are canceled.
 ///
-/// Later calls, which occur only on a busy machine, return the second answer at once.
+/// Later calls occur only on a busy machine. They return the second answer immediately.
 private actor LedTokens: TokenSource {
   nonisolated let asked = Mailbox<Void>()
   nonisolated let answers = [Mailbox<String>(), Mailbox<String>()]

@@ -5,7 +5,7 @@ import Testing
 #if canImport(Glibc)
   import Glibc
 
-  /// A phone whose disk fills up.
+  /// Tests of a phone whose disk fills up.
   @Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
     @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
     func `is named by a stream that does not finish in time`() async throws {

@@ -6,9 +6,9 @@ import Testing
   import Glibc
 #endif
 
-/// A server that returns pages of messages and answers every post with one status.
+/// A server that returns pages of messages, and answers every post with the same status.
 ///
-/// With status 0 it never answers a post.
+/// If the status is 0, the server never answers a post.
 private struct FullServer {
   let process: LabProcess
   let url: String
@@ -47,7 +47,7 @@ private struct FullServer {
     url = "http://127.0.0.1:\(await lines.next())"
   }
 
-  /// Returns when the next post has arrived.
+  /// Waits for the next post to arrive.
   func posted() async { _ = await lines.next() }
 
   func end() async {
@@ -56,7 +56,7 @@ private struct FullServer {
   }
 }
 
-/// A server that is reachable but cannot store messages.
+/// Tests of a server that is reachable but cannot store messages.
 @Suite(.timeLimit(.minutes(10))) struct FullServerTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 

@@ -3,10 +3,12 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// The real client in a phone's network namespace, and the real backend behind two uplinks.
+/// The real client in the network namespace of a phone, and the real backend behind two uplinks.
 actor HandoverRig {
-  /// Settings with shorter waits than the real ones, which are 90 s of silence, 2 s of settling,
-  /// and retries after 0 to 16 s.
+  /// The settings with which the policy waits for shorter times.
+  ///
+  /// By default, the silence time-out is 90 s, the debounce 2 s, and retries follow after 0 to 16
+  /// s.
   static let settings = [
     "liveness.silence=3s", "gate.debounce=500ms", "retry.first=200ms,400ms,800ms,1600ms",
     "retry.reconnect=0s,200ms,400ms,800ms,1600ms", "retry.windows=100/1m",
@@ -14,7 +16,7 @@ actor HandoverRig {
     "standby.interval=1s", "standby.probe=2s", "establish.timeout=2s", "establish.prepare=3s",
   ]
 
-  /// Returns the policy that results from the settings.
+  /// Returns the message stream policy with these settings.
   static func policy() throws -> LinkPolicy {
     try LinkPolicy.messageStream.setting(
       settings.map {
@@ -72,7 +74,7 @@ actor HandoverRig {
     }
   }
 
-  /// Returns when the phone is connected to the shop.
+  /// Waits until the phone is connected to the shop.
   func begins() async {
     await until { self.statuses.last?.status == "CONNECTED" }
   }
@@ -94,15 +96,15 @@ actor HandoverRig {
       in: .net, "python3", "-c", script, input: bodies.joined(separator: "\n"))
   }
 
-  /// The texts in the order of the screen: live messages that arrived during a fetch follow the
-  /// fetched ones.
+  /// The texts in the order in which a screen shows them. Live messages that arrived during a fetch
+  /// follow the fetched messages.
   var shown: [String] {
     received.sorted { $0.createdAt.dropLast() < $1.createdAt.dropLast() }.map(\.text)
   }
 
-  /// Waits until the phone has shown all messages and is live again.
+  /// Waits until the phone has received all messages and is connected again.
   ///
-  /// It then checks that each message was shown once and in order.
+  /// The method then checks that each message was received once, and that `shown` is in order.
   func becomesWhole() async {
     let all = (1...sent).map(String.init)
     await until {
@@ -116,9 +118,9 @@ actor HandoverRig {
     await withCheckedContinuation { waiting.append((condition, $0)) }
   }
 
-  /// Causes a fault, posts messages, ends the fault if it has an end, and checks the times.
+  /// Causes a fault, posts messages, ends the fault if `end` is given, and checks the times.
   ///
-  /// Each measurement starts before the tools run that cause or end the fault.
+  /// Each measurement includes the time that the tools take to cause or end the fault.
   func meets(
     _ trouble: HandoverTrouble, _ begin: @Sendable () async throws -> Void,
     until end: (@Sendable () async throws -> Void)? = nil
@@ -127,7 +129,7 @@ actor HandoverRig {
     let known = statuses.count
     var start = ContinuousClock.now
     try await begin()
-    // The phone notices these two faults only by silence, so messages must be lost in it.
+    // The phone detects these two faults only by silence, so some messages must be lost.
     if trouble == .natForgotten || trouble == .blackHole { try await post(3) }
     await until { self.statuses.dropFirst(known).contains { $0.status != "CONNECTED" } }
     let noticed = ContinuousClock.now - start
@@ -142,7 +144,7 @@ actor HandoverRig {
       "\(trouble.rawValue): noticed after \(noticed) (at most \(bounds.noticed)),",
       "whole after \(whole) (at most \(bounds.whole))")
     #expect(noticed <= bounds.noticed, "\(trouble.rawValue) was noticed late")
-    #expect(whole <= bounds.whole, "\(trouble.rawValue) was healed late")
+    #expect(whole <= bounds.whole, "\(trouble.rawValue) took too long to recover from")
   }
 
   func end() async {

@@ -2,7 +2,8 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The real client on a phone with two uplinks. After each fault the timeline is complete in time.
+/// Tests that the real client, on a phone with two uplinks, completes its timeline in time after
+/// each fault.
 @Suite(
   .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))

@@ -3,9 +3,9 @@ import HoldfastTestKit
 import LinkWire
 import Testing
 
-/// The command `holdfast health`, as people and scripts use it.
+/// Tests of the output and the exit statuses of `holdfast health`.
 @Suite(.timeLimit(.minutes(10))) struct HealthCommandTests {
-  /// Writes an export of the smallest size that the generator makes, which covers a year.
+  /// Writes the smallest export that the generator can create, which covers a year.
   private func generate(_ path: String, until day: String = "2026-01-01") async throws {
     let done = try await CommandProcess.run(
       "health", "generate", "--seed", "5", "--size", "1MB", "--until", day, path)

@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  /// Fills a store with two messages, a gap between them, and a message that could not be sent.
+  /// Fills a store with two messages, a gap between them, and an outgoing message that failed.
   private static func fill(_ directory: String) async throws {
     let shop = try #require(ShopID("bakery"))
     let messages = [(1, "one"), (2, "two")].map { number, text in

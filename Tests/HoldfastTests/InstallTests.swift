@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The targets `make install` and `make uninstall`, with the programs built for the tests.
+/// Tests of `make install` and `make uninstall`, with the programs built for the tests.
 @Suite(.timeLimit(.minutes(10))) struct InstallTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path

@@ -7,10 +7,10 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// The first line of a journal, which later versions of the software must still read.
+/// Tests that the first line of a journal keeps a format that later versions can read.
 struct JournalHeaderTests {
   private let scratch: Scratch
-  /// A header as the first implementation of format version 1 wrote it, with an abridged policy.
+  /// A header written by the first implementation of format version 1, with an abridged policy.
   private let stream =
     #"{"extra":{"shop":"s1"},"journal":1,"machine":"message-stream","part":1,"#
     + #""policy":{"gate.debounce":"3s","preset":"message-stream"},"seed":7,"startedAt":5}"#
@@ -66,8 +66,8 @@ struct JournalHeaderTests {
 
   private let start = Timestamp(nanoseconds: 5)
 
-  /// Checks that the line is read as the header, and that the first implementation can read the
-  /// header that is written.
+  /// Checks that the line is decoded as `header`, and that the first implementation can decode the
+  /// header that is written now.
   private func checkFormat<M: Journaled>(_ header: JournalHeader<M>, _ line: String) async throws {
     try scratch.write((line + "\n").utf8, to: "old")
     #expect(try JournalReader<M>(path: scratch("old")).header == header)
@@ -81,7 +81,7 @@ struct JournalHeaderTests {
   }
 }
 
-/// A header as the first implementation decoded it.
+/// A header with the fields that the first implementation decoded.
 private struct FirstHeader: Decodable, Equatable {
   var journal: Int
   var part: Int

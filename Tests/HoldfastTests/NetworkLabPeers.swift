@@ -1,6 +1,6 @@
 import HoldfastTestKit
 
-/// An echo server and a client inside a lab, controlled by lines of text.
+/// An echo server and a client in a lab, controlled through lines of text.
 struct LabPeers {
   private static let server = """
     import errno, socket, sys, threading
@@ -63,9 +63,9 @@ struct LabPeers {
     port = await serverLines.next().split(separator: " ").last.map(String.init) ?? "0"
   }
 
-  /// The seconds to wait for a reply that should arrive.
+  /// The number of seconds to wait for a reply that should arrive.
   private static let patience = 120.0
-  /// The seconds to wait for a reply that should not arrive.
+  /// The number of seconds to wait for a reply that should not arrive.
   static let silence = 0.5
 
   /// Opens a new connection, and returns `open`, `stall` or the name of an `errno`.
@@ -73,15 +73,15 @@ struct LabPeers {
     await ask("connect \(port) \(patience)")
   }
 
-  /// Sends a word, and returns the reply: the same word, `stall`, `end` or the name of an `errno`.
+  /// Sends a word. Returns the reply: the same word, `stall`, `end` or the name of an `errno`.
   func say(_ text: String, patience: Double = patience) async -> String {
     await ask("say \(text) \(patience)")
   }
 
-  /// Waits for data without sending any, and returns what the client receives.
+  /// Waits for data without sending any, and returns the data that the client receives.
   func receive() async -> String { await ask("hear it \(Self.patience)") }
 
-  /// Makes the server send data to the client unprompted.
+  /// Makes the server send data to the client without a request.
   func push() { server.send("push") }
 
   /// Returns the server's next report: `from ADDRESS`, `end` or `lost ERRNO`.
@@ -93,7 +93,7 @@ struct LabPeers {
   }
 }
 
-/// A reader of lines, one at a time.
+/// An actor that reads lines, one at a time.
 actor LineReader {
   private var iterator: AsyncStream<String>.Iterator
 

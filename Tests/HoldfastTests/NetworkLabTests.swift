@@ -3,7 +3,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The faults of the lab, observed by plain sockets inside it.
+/// Tests of the lab's faults, observed through plain sockets in the lab.
 @Suite(
   .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
@@ -41,7 +41,7 @@ struct NetworkLabTests {
       try await lab.linkUp(.wifi)
       #expect(await new.connect() == "open")
       #expect(await new.serverSays() == "from 10.9.1.2")
-      // Retransmission delivers what was sent while the link was down.
+      // A retransmission delivers the data that was sent while the link was down.
       #expect(await old.receive() == "lost")
     }
   }

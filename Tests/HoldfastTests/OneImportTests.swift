@@ -2,9 +2,9 @@ import Holdfast
 import LinkHealth
 import Testing
 
-/// The code of an app with no imports other than these.
+/// Tests with the code of an app that needs only the imports of this file.
 ///
-/// Half of each test is that this code compiles.
+/// Each test also checks that this code compiles.
 @Suite struct OneImportTests {
   @Test func `a stream, its policy, its updates and its store`() async throws {
     let store: any TimelineStore = Platform.memoryStore()

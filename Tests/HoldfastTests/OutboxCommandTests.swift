@@ -10,10 +10,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct OutboxCommandTests {
   private static let keys = (1...4).map { UUID128(high: 1, low: $0).description }
 
-  /// Runs `body` with a store of four messages.
+  /// Runs `body` with a store of four outgoing messages.
   ///
-  /// Three messages are for the bakery; the second and the third of them failed. One message, which
-  /// failed, is for the cellar.
+  /// Three messages are for the bakery, and the second and third of them failed. The fourth message
+  /// is for the cellar and failed, too.
   private func run(_ body: (String) async throws -> Void) async throws {
     try await CommandProcess.scratch { directory in
       let store = try await Platform.store(in: directory)
@@ -37,7 +37,7 @@ import Testing
   /// Returns the output of `outbox list`, with each key replaced by its number.
   private func list(_ directory: String, _ more: [String] = []) async throws -> [String] {
     let outcome = try await CommandProcess.run(["outbox", "list", "--data", directory] + more)
-    // If there is nothing to show, the command says so on standard error.
+    // If there is nothing to show, the command prints a note on standard error.
     #expect(outcome.status == 0 && outcome.errors.isEmpty == !outcome.output.isEmpty)
     return outcome.output.map { line in
       Self.keys.enumerated().reduce(line) { $0.replacing($1.element, with: "\($1.offset + 1)") }

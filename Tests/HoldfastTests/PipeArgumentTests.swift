@@ -2,9 +2,9 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// A pipe in place of a file that a command reads.
+/// Tests of commands that are given a pipe in place of a file.
 @Suite(.timeLimit(.minutes(10))) struct PipeArgumentTests {
-  private static let twice = "is no regular file, and is opened more than once"
+  private static let twice = "is not a regular file, but is opened more than once"
   private static let unwritten = "is a pipe that no program writes to"
 
   struct Case: Sendable {

@@ -7,7 +7,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The real programs: a phone, a push hook, and the pull that the hook starts.
+/// Tests of the real programs: a phone, a push hook, and the pull that the hook starts.
 @Suite(.timeLimit(.minutes(10))) struct `The command pulls` {
   @Test func `a push makes a phone in the background pull and answer`() async throws {
     let scratch = try Scratch()
@@ -39,7 +39,8 @@ import Testing
     #expect(object.succeeded)
     phone.signal(SIGTERM)
     #expect(await phone.exit() == 0)
-    // With --wake the pairing outlives the program: a pull still works, and finds nothing to do.
+    // With `--wake`, the pairing outlives the program. A later pull still works, but finds no
+    // questions.
     #expect(try await CommandProcess.run(common + ["--pull"]).status == 0)
     await backend.kill()
   }
@@ -62,7 +63,7 @@ import Testing
       Issue.record("not paired")
       return await backend.kill()
     }
-    // The phone prints the pair that follows the login after it has stored the token.
+    // After the login, the phone stores the token and then prints the next pair.
     _ = try await event("pair", of: phone.lines)
     for signal in [SIGTERM, SIGKILL] {
       phone.signal(signal)
@@ -109,7 +110,7 @@ import Testing
     await backend.kill()
   }
 
-  /// Lists the only assistant of a phone, and ends its access.
+  /// Lists the only assistant of a phone, and then ends the assistant's access.
   private func seeAndEnd(_ common: [String]) async throws {
     let list = try await CommandProcess.run(["relay", "assistants"] + common)
     #expect(list.status == 0 && list.output.count == 1)
@@ -139,8 +140,8 @@ import Testing
 
   /// Creates a push hook that runs a pull for the phone, and returns its path.
   ///
-  /// The hook reads the URL of the backend from the file `url`, and writes the output of the pull
-  /// to a pipe for the test.
+  /// The hook reads the URL of the backend from the file `url`. It writes the output of the pull to
+  /// a pipe that the test reads.
   private func hook(_ scratch: Scratch) async throws -> String {
     try await Shell.run(
       ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("ring")],
@@ -154,7 +155,7 @@ import Testing
     return scratch("ring")
   }
 
-  /// Logs an assistant in with the pair that a phone shows, and returns its grant.
+  /// Logs in an assistant with the pair that a phone shows, and returns the assistant's grant.
   private func logIn(with phone: LabProcess, at backend: Backend) async throws -> RelayGrant? {
     let pair = try await event("pair", of: phone.lines)
     let word = try #require(pair["word"] as? String)

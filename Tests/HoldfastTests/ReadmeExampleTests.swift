@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTestKit
 import Testing
 
-/// Runs the example of the README, which shows the lines between the two marks word for word.
+/// Runs the example of the README. The README contains the lines between the two marks verbatim.
 private func hold(_ url: String, _ show: (String) async -> Void) async throws {
   // README >
   var options = SocketOptions()
@@ -17,7 +17,7 @@ private func hold(_ url: String, _ show: (String) async -> Void) async throws {
   // README <
 }
 
-/// Runs the example of docs/apps.md, which shows the lines between the two marks word for word.
+/// Runs the example of docs/apps.md. The page contains the lines between the two marks verbatim.
 private func follow(
   _ shop: ShopID, on server: String, tokens: any TokenSource, storedIn directory: String,
   _ show: ([Message], Via) async -> Bool
@@ -37,7 +37,7 @@ private func follow(
   // docs/apps.md <
 }
 
-/// The examples of the README and of the page about apps, which must compile and work as described.
+/// Tests that the examples of the README and of docs/apps.md compile and work as described.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeExampleTests {
   @Test func `the example of the README reconnects, and ends if a retry cannot help`()
     async throws

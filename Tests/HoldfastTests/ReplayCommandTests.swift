@@ -87,7 +87,7 @@ import Testing
         outcome
           == .failure(
             1,
-            "holdfast replay: \(path):4: the line cannot be read: it is no JSON. "
+            "holdfast replay: \(path):4: the line cannot be read: it is not JSON. "
               + "The file was changed or damaged: keep only the lines before this one."))
     }
   }

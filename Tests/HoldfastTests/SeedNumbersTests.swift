@@ -4,7 +4,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// Numbers from the requirements of the message stream that only the whole program shows.
+/// Tests of numbers in the message stream's requirements that only the whole program shows.
 @Suite(.timeLimit(.minutes(10))) struct SeedNumbersTests {
   @Test func `a development token lives for an hour unless told otherwise`() async throws {
     try await CommandProcess.scratch { directory in

@@ -2,7 +2,8 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The options `--log-format` and `--log-level` of `serve`, and notes that only terminals show.
+/// Tests of `serve` with `--log-format` and `--log-level`, and of a note printed only on a
+/// terminal.
 @Suite(.timeLimit(.minutes(10))) struct ServeLogTests {
   private static func log(_ arguments: [String]) async throws -> [String] {
     let scratch = try Scratch()

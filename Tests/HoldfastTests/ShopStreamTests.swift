@@ -7,7 +7,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// The whole client against the whole backend, over real sockets and a real store.
+/// Tests of the whole client with the whole backend, over real sockets and with a real store.
 @Suite(.timeLimit(.minutes(10))) struct ShopStreamTests {
   @Test func `shows the history first, then live messages, each message once`() async throws {
     let harness = try await StreamBackendHarness.make()
@@ -18,7 +18,7 @@ import Testing
     await follower.wait { $0.texts.count >= 3 }
     let seen = await follower.seen
     #expect(seen.texts == ["one", "two", "three"])
-    // A machine that stalls for long loses the link. The message then arrives by a catch-up.
+    // If the machine stalls for long, the link is lost, and a catch-up fetches the message.
     let isLost = seen.statuses.contains { $0.state == .reconnecting }
     #expect(seen.messages.map(\.via) == [.history, .history, isLost ? .catchUp : .live])
     #expect(seen.statuses.map(\.state).first == .connecting)
@@ -86,8 +86,8 @@ import Testing
     try await harness.proxy.set(.pass)
     try await harness.post(Array(texts.dropFirst(550)))
     await follower.wait { $0.texts.count >= 1100 }
-    // Live messages that arrive while the gap is filled are shown at once, although they belong
-    // after it.
+    // Live messages that arrive while a gap is filled are shown immediately, although they belong
+    // after the gap.
     let seen = await follower.seen.messages.map(\.message).sorted { $0.key < $1.key }
     #expect(seen.map(\.text) == texts)
     await stream.close()
@@ -157,7 +157,7 @@ import Testing
     try await harness.post((1...130).map { "missed \($0)" })
     try await harness.proxy.set(.pass)
     await follower.wait { $0.texts.count >= 180 }
-    // A plain server sends its pages newest first, so only the complete timeline is in order.
+    // A plain server sends its pages newest first, so only the sorted timeline is in order.
     let shown = await follower.seen.messages.map(\.message).sorted { $0.key < $1.key }
     #expect(shown.map(\.text) == (71...120).map { "old \($0)" } + (1...130).map { "missed \($0)" })
     await stream.close()
@@ -232,7 +232,8 @@ import Testing
       await stream.close()
     }
     let (stream, follower) = try await harness.follow()
-    // Each message is shown once and leaves the outbox, whichever of the three streams sent it.
+    // Each message is shown once and leaves the outbox, no matter which of the three streams sent
+    // it.
     await follower.wait { seen in
       seen.texts == ["one", "two"] && seen.outbox.allSatisfy { seen.sent.contains($0.id) }
     }

@@ -8,7 +8,7 @@ import MessageStream
 import Synchronization
 import Testing
 
-/// An app that does not read its updates.
+/// Tests of an app that does not read its updates.
 @Suite(.timeLimit(.minutes(10)))
 struct SlowReaderTests {
   private let clock = TestClock()
@@ -34,7 +34,7 @@ struct SlowReaderTests {
     for _ in 1...3 {
       clock.advance(by: .seconds(60))
       await socket.ping()
-      // The ping counts as traffic, so the time-out for silence is 90 s from now.
+      // The ping counts as traffic, so the silence time-out is 90 s from now.
       let silence = clock.now.advanced(by: .seconds(90))
       await until { await stream.snapshot.link.deadline == silence }
       #expect(await stream.snapshot.link.status.phase == .connected)
@@ -82,7 +82,7 @@ struct SlowReaderTests {
   }
 }
 
-/// A flag that any task can set, once.
+/// A flag that any task can set.
 private final class Flag: Sendable {
   private let state = Mutex(false)
 

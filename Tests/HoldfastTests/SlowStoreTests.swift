@@ -8,7 +8,7 @@ import MessageStream
 import Synchronization
 import Testing
 
-/// A stream with a slow store.
+/// Tests of a stream with a slow store.
 @Suite(.timeLimit(.minutes(10)))
 struct SlowStoreTests {
   private let clock = TestClock()
@@ -77,7 +77,7 @@ struct SlowStoreTests {
     body: Array(#"{"status":200,"data":{"messages":[]},"message":""}"#.utf8))
 }
 
-/// A store that holds commits on request.
+/// A store that delays commits on request.
 private actor HeldStore: ForwardingTimelineStore {
   let store: any TimelineStore = MemoryTimelineStore()
   private var isHeld = false

@@ -45,7 +45,7 @@ struct StoreBackpressureTests {
     await clock.someoneWaits(for: .second(2))
     clock.advance(to: .second(2))
     await passed
-    // The backpressure stays open until the next commit.
+    // Backpressure does not apply until the next commit.
     await backpressure.pass(5000)
     backpressure.open()
     backpressure.close()

@@ -8,7 +8,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// A real backend, a real client, and a proxy between them that misbehaves on request.
+/// A real backend, a real client, and a proxy between them that causes faults on request.
 struct StreamBackendHarness {
   let backend: Backend
   let proxy: FaultProxy
@@ -21,7 +21,7 @@ struct StreamBackendHarness {
   let lifecycle = FakeLifecycle()
   private let direct: String
 
-  /// Shorter waits in place of the real ones, at most a tenth of them.
+  /// Settings that shorten the waits to a tenth or less.
   static let quick: [(key: String, value: String)] = [
     ("retry.first", "100ms,200ms,400ms"), ("retry.reconnect", "0s,100ms,200ms,400ms,800ms"),
     ("retry.windows", "100/1m"), ("retry.serverJitter", "200ms"), ("liveness.silence", "2s"),
@@ -73,7 +73,7 @@ struct StreamBackendHarness {
       policy: try LinkPolicy.messageStream.setting(Self.quick + changes))
   }
 
-  /// Opens the shop through the proxy, and starts reading it.
+  /// Opens the shop through the proxy, and starts to read its stream.
   func follow(_ changes: [(key: String, value: String)] = []) async throws -> (ShopStream, Follower)
   {
     let stream = try await streams.open(try configuration(changes))
@@ -82,7 +82,7 @@ struct StreamBackendHarness {
     return (stream, follower)
   }
 
-  /// Posts a message as another user, without the proxy.
+  /// Posts a message as another user, bypassing the proxy.
   func post(_ text: String) async throws {
     let token = try await backend.issueToken(
       user: "writer", name: "Writer", shops: [shop], ttl: .seconds(3600))
@@ -105,15 +105,15 @@ struct StreamBackendHarness {
   }
 }
 
-/// A token source that requests every token from the backend itself.
+/// A token source that obtains every token directly from the backend.
 ///
-/// Only the first token may be short-lived.
+/// Only the first token can have a short lifetime.
 actor TestTokens: TokenSource {
   private let backend: Backend
   private let shop: ShopID
   private let ttl: Duration
   private(set) var given = 0
-  /// The requests for tokens, with one entry for each.
+  /// The calls of `token()`, with one element for each call.
   nonisolated let asked = Mailbox<Void>()
 
   init(_ backend: Backend, shop: ShopID, ttl: Duration) {
@@ -126,8 +126,7 @@ actor TestTokens: TokenSource {
     given += 1
     asked.put(())
     do {
-      // Two tokens of the same second would have the same text. A counter in the name keeps them
-      // apart.
+      // Two tokens issued in the same second would be equal, so the name contains a counter.
       return try await backend.issueToken(
         user: "phone", name: "Phone \(given)", shops: [shop],
         ttl: given == 1 ? ttl : .seconds(3600))

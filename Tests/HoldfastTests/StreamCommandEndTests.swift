@@ -7,7 +7,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The exit statuses of `stream` and `send`.
+/// Tests of the exit statuses of `stream` and `send`.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandEndTests {
   @Test(arguments: ["stream", "send"])
   func `a rejected token means that the user must sign in`(command: String) async throws {
@@ -243,8 +243,8 @@ import Testing
           "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
           "--json", "--token-file", pipe,
         ]))
-      // The pipe opens for writing when the command reads it, which is before the command handles
-      // signals.
+      // The pipe can be opened for writing once the command reads it. At that time, the command
+      // does not handle signals yet.
       let writer = try #require(FileHandle(forWritingAtPath: pipe))
       for signal in [SIGHUP, SIGUSR1, SIGUSR2] { stream.process.signal(signal) }
       try writer.write(contentsOf: Data("any.good.token".utf8))
@@ -255,7 +255,7 @@ import Testing
   }
 }
 
-/// A log from which only the newest message can be read.
+/// A log that reports a newest position, but cannot return any page.
 private struct UnreadablePages: MessageLog {
   func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
     entries.map { _ in .failure(.other(detail: "appends fail")) }

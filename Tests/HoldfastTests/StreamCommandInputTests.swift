@@ -2,19 +2,20 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The standard input of `stream`.
+/// Tests of the standard input of `stream`.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandInputTests {
-  /// The number of messages that may wait to be sent.
+  /// The maximum number of messages that wait to be sent.
   private static let limit = 1_000
 
   @Test func `reads only as many lines as can wait`() async throws {
     try await CommandProcess.scratch { directory in
       let stream = CommandEvents(try piped("yes", Self.arguments(directory)))
-      // Failed attempts report the first messages again, with a higher number of tries.
+      // After each failed attempt, the first messages are reported again with a higher number of
+      // tries.
       for _ in 1...Self.limit {
         #expect(await stream.line(with: #""event":"outbox""#, #""tries":0"#) != "")
       }
-      // If one more line were taken, its message would be refused.
+      // If the command had read another line, its message would have been refused.
       let (rest, _) = await stream.end()
       #expect(rest.filter { $0.contains(#""state":"failed""#) } == [])
       let history = try await CommandProcess.run(
@@ -136,7 +137,7 @@ import Testing
     ]
   }
 
-  /// Starts `holdfast` with the output of a command as its input.
+  /// Starts `holdfast` with its input piped from another command.
   ///
   /// A signal to the returned process reaches `holdfast` itself.
   private func piped(

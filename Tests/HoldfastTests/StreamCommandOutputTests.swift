@@ -4,7 +4,7 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// The output of `stream`, and its behavior when nobody reads the output.
+/// Tests of the output of `stream`, including output that nobody reads.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandOutputTests {
   @Test(arguments: [false, true])
   func `ends soon although nobody reads the output`(isAll: Bool) async throws {
@@ -22,7 +22,8 @@ import Testing
     }
   }
 
-  /// A Python script that runs a command with a full pipe as its output, and ends it on request.
+  /// A Python script that runs a command with a full pipe as its output, and stops the command on
+  /// request.
   private static let blocked = """
     import fcntl, os, subprocess, sys
     reader, writer = os.pipe()

@@ -8,14 +8,14 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// A backend in this process, and directories for the commands that run against it.
+/// A backend in this process, and a directory for the commands that run against it.
 struct CommandShop {
   static let name = "bakery"
 
   let backend: Backend
   let url: String
   let shop: ShopID
-  /// The directory below which a command writes all its files.
+  /// The directory that contains all files that a command writes.
   let directory: String
   let log: LineReader
   private let network: any SocketDialer & HTTPClient
@@ -50,7 +50,7 @@ struct CommandShop {
 
   /// Returns a user's token.
   ///
-  /// A negative `ttl` makes a token that has expired.
+  /// If `ttl` is negative, the token has already expired.
   func token(
     _ user: String = "ann", shops: [String] = [name], ttl: Duration = .seconds(3_600)
   ) async throws -> String {
@@ -78,7 +78,7 @@ struct CommandShop {
     for text in texts { try await post(text) }
   }
 
-  /// Kills the server without a drain.
+  /// Kills the server without draining it.
   func kill() async { await backend.kill() }
 
   /// Returns the arguments of a command for this shop.
@@ -129,7 +129,8 @@ final class CommandEvents: Sendable {
   /// Returns the next line, or an empty string if the output has ended.
   func next() async -> String { await output.next() }
 
-  /// Returns the next line with all these texts, or an empty string if the output ends first.
+  /// Returns the next line that contains all of `texts`, or an empty string if the output ends
+  /// first.
   func line(with texts: String...) async -> String {
     while case let line = await output.next(), !line.isEmpty {
       if texts.allSatisfy(line.contains) { return line }
@@ -137,7 +138,7 @@ final class CommandEvents: Sendable {
     return ""
   }
 
-  /// Waits until the command is connected.
+  /// Waits until the command reports that it is connected.
   func live() async {
     #expect(await line(with: #""status":"CONNECTED""#) != "")
   }
@@ -149,16 +150,17 @@ final class CommandEvents: Sendable {
     return (lines, await process.exit())
   }
 
-  /// Ends the command with SIGTERM, and returns the remaining lines and the exit status.
+  /// Ends the command with SIGTERM. Returns the remaining lines and the exit status.
   func end() async -> (lines: [String], status: Int32) {
     process.signal(SIGTERM)
     return await rest()
   }
 }
 
-/// Returns a line in which a word replaces everything that differs between runs.
+/// Returns a line in which placeholders replace the times, which differ between runs.
 func normal(_ line: String) -> String {
-  // The time of an event always has three decimals. A server's time may have three by chance.
+  // The time of an event always has three decimals. A time from the server may have three by
+  // chance.
   line.replacing(/"at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/, with: #""at":"MS""#)
     .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z/, with: "TIME")
     .replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, with: "LOCAL")

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Tokens, which only the server may see.
+/// Tests that a command reveals its token only to the server.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandSecretTests {
   @Test(arguments: ["header", "query"])
   func `a token leaves no trace`(way: String) async throws {
@@ -54,8 +54,8 @@ import Testing
       let send = try CommandProcess.start(
         ["send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "hello", "--timeout", "60s"]
           + given)
-      // The command prints nothing until its time-out, so its arguments are read until the token is
-      // hidden.
+      // The command prints nothing before its time-out, so the test reads its arguments until the
+      // token is hidden.
       let hidden = String(repeating: "x", count: token.utf8.count)
       var line: [String] = []
       while !line.contains(where: { $0.hasSuffix(hidden) }) {
@@ -78,7 +78,8 @@ import Testing
     ]
   }
 
-  /// Returns the texts that contain a token's signature, which nothing else contains.
+  /// Returns the texts that contain the signature of a token. The signature occurs only in the
+  /// token.
   private func traces(of tokens: [String], in texts: [String]) -> [String] {
     let signatures = tokens.compactMap { $0.split(separator: ".").last }
     return texts.filter { text in signatures.contains { text.contains($0) } }

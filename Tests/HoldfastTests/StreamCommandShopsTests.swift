@@ -4,7 +4,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-/// Several shops in one process, and several processes on one directory.
+/// Tests of several shops in one process, and of several processes on one directory.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandShopsTests {
   private static let names = ["bakery", "cellar"]
 

@@ -34,7 +34,7 @@ import Testing
       lines.append(await stream.next())
       try await shop.post("while")
       lines.append(await stream.next())
-      // Either the store or the socket may be first.
+      // The stored message and the connection may be reported in either order.
       #expect(
         Set(lines[1...2].map(normal)) == [Self.message("before", via: "history"), Self.connected])
       #expect(
@@ -117,8 +117,8 @@ import Testing
       #expect(await next.line(with: "message", "line 20") != "")
       #expect(await next.end().status == 0)
       let shown = try await CommandProcess.run("history", "--data", shop.directory, "--json")
-      // An answer that arrives after the end leaves its entry in the outbox. The entry's key
-      // prevents a second message.
+      // If a response arrives after the command has ended, the message remains in the outbox. Its
+      // idempotency key prevents a duplicate.
       let texts = try shown.output.map { try [String: Any].reading($0) }
         .filter { $0["event"] as? String == "message" }.map { $0["text"] as? String ?? "" }
       #expect(texts == (1...20).map { "line \($0)" })
@@ -210,7 +210,7 @@ import Testing
       let pipe = try LabProcess(
         ["bash", "-c", "\(line) | head -n 1; echo ${PIPESTATUS[0]}"],
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
-      // The command cannot write messages that are posted after `head` has ended. A few may be
+      // The command cannot write messages that are posted after `head` has exited. A few may be
       // posted earlier.
       let posting = Task {
         while !Task.isCancelled { _ = try? await shop.post("still there?") }
@@ -228,7 +228,7 @@ import Testing
       let proxy = try FaultProxy(upstream: shop.port)
       let stream = try await shop.stream(through: proxy.port)
       await stream.live()
-      // The server does not answer the close frame, which the command waits for.
+      // The command waits for a response to its close frame, which the server does not send.
       try await proxy.set(.blackhole())
       stream.process.signal(SIGINT)
       stream.process.signal(SIGTERM)
@@ -257,7 +257,7 @@ import Testing
     }
   }
 
-  /// A Python script that types at a terminal and makes one typing error.
+  /// A Python script that types into a terminal, and makes one typing error.
   private static let terminal = #"""
     import os, pty, select, sys, termios
     child, terminal = pty.fork()

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Tokens from commands and pipes, which may hang, fail or print too much.
+/// Tests of tokens from commands and pipes that hang, fail or print too much.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandTokenTests {
   @Test func `a hanging command is killed with its children, and run again`() async throws {
     try await CommandShop.run { shop in
@@ -55,8 +55,8 @@ import Testing
     return line.wholeMatch(of: pattern) != nil
   }
 
-  /// Returns when no process has this number. A process that has ended but was not reaped counts as
-  /// none.
+  /// Waits until no process has this number. A process that has ended but was not reaped does not
+  /// count.
   private func hasEnded(_ number: Int32) async {
     while let stat = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8),
       let state = stat.split(separator: ")").last?.split(separator: " ").first, state != "Z"

@@ -2,9 +2,9 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The options `--consumer`, `--from` and `--confirm` of `stream`, and the command `consumer`.
+/// Tests of the options `--consumer`, `--from` and `--confirm` of `stream`, and of `consumer`.
 @Suite(.timeLimit(.minutes(10))) struct StreamConsumerTests {
-  /// A delivery in the output of the command.
+  /// A delivery that the command printed.
   private struct Seen: Equatable {
     var number: Int
     var text: String
@@ -73,7 +73,7 @@ import Testing
           guard !line.isEmpty else { break }
           found += try Self.seen([line])
         }
-        // The first run confirmed nothing.
+        // Before the first confirmation, deliveries start at 1.
         #expect(found == Self.wanted(max(1, confirmed - step + 1)...20))
         if confirmed > 0 { stream.process.send("\(confirmed)") }
         if confirmed > 0 { try await Self.acknowledged(confirmed, in: shop) }
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  /// Waits until another process finds an acknowledgement in the store.
+  /// Waits until `consumer list` shows that a delivery is confirmed.
   private static func acknowledged(_ number: Int, in shop: CommandShop) async throws {
     while true {
       let list = try await CommandProcess.run(
@@ -105,7 +105,7 @@ import Testing
         numbers += try Self.seen([await stream.line(with: #""delivery""#)]).map(\.number)
       }
       #expect(numbers == Array(1...768))
-      // 232 more deliveries would fit, but not the next batch of up to 256.
+      // There is room for 232 more deliveries, but the next batch may contain 256.
       stream.process.send("23")
       try await Self.acknowledged(23, in: shop)
       stream.process.send("24")
@@ -157,7 +157,7 @@ import Testing
           environment: ["HOLDFAST_TOKEN": try await shop.token()])
         notes.append(outcome.output.contains { $0.contains(#""kind":"older-messages""#) })
       }
-      // At first 50 of 300 messages are stored, then more, and in the end all of them.
+      // At first 50 of the 300 messages are stored, later more, and in the end all of them.
       #expect(notes == [true, true, false, true, true, true, false, false, false])
     }
   }

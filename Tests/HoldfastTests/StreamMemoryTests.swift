@@ -7,12 +7,12 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// The messages that a stream loads from its store into memory.
+/// Tests of the number of messages that a stream loads from its store into memory.
 @Suite(.timeLimit(.minutes(10))) struct StreamMemoryTests {
   private let clock = TestClock()
 
-  /// A message with a text of 9,900 bytes and the author "you" takes 9,900 + 3 + 256 bytes, so that
-  /// 2,000,000 bytes hold 196 of them.
+  /// A message with a text of 9,900 bytes and the author "you" takes 9,900 + 3 + 256 bytes, so 196
+  /// such messages fit into 2,000,000 bytes.
   @Test(arguments: [(300, 9_900, 196), (300, 10, 300), (1_200, 10, 1_000)])
   func `a stream loads no more of its store than memory holds`(
     count: Int, length: Int, retained: Int

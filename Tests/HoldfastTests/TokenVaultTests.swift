@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The token events that a feature's vault sends to its link.
+/// Tests of the token events that a feature's vault sends to its link.
 @Suite(.timeLimit(.minutes(10))) struct TokenVaultTests {
   private let events = Mailbox<HeldLink.CredentialsEvent>()
 

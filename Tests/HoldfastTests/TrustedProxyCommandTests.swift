@@ -2,11 +2,11 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The option `--trusted-proxy` of `serve`, which distinguishes the clients behind a proxy.
+/// Tests of `serve --trusted-proxy`, which distinguishes the clients behind a proxy.
 @Suite(.timeLimit(.minutes(10))) struct TrustedProxyCommandTests {
-  /// A Python script that logs in with wrong pairs and prints the statuses.
+  /// A Python script that attempts to log in with wrong pairs, and prints the statuses.
   ///
-  /// It logs in six times as one client and once as another.
+  /// The script makes six attempts as one client and one as another.
   private static let script = """
     import sys, urllib.request, urllib.error
     for client in ["192.0.2.1"] * 6 + ["192.0.2.2"]:

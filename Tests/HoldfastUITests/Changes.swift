@@ -6,7 +6,7 @@ import LinkRuntime
 import Observation
 import Testing
 
-/// Waits until a change of the model makes a condition true.
+/// Waits until a change of the model makes the condition true.
 @MainActor func change<Model>(of model: Model, until isReached: (Model) -> Bool) async {
   while !isReached(model) {
     await withCheckedContinuation { continuation in
@@ -20,7 +20,7 @@ import Testing
   }
 }
 
-/// Returns the links of an app whose server is a fake.
+/// Returns the links of an app with a fake network.
 @MainActor func links(
   in scratch: Scratch, _ network: FakeNetwork, clock: any LinkClock
 ) throws -> HoldfastLinks {

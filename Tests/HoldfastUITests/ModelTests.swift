@@ -9,7 +9,7 @@ import Testing
 
 @testable import HoldfastUI
 
-/// The models of all features except shops, as the screens of an app use them.
+/// Tests of the models of all features except shops, through the API that screens use.
 @Suite(.timeLimit(.minutes(10))) @MainActor struct ModelTests {
   private let clock = TestClock()
 
@@ -48,7 +48,7 @@ import Testing
     await first.close()
     let second = try await links.conversation(other)
     #expect(second.id == other)
-    // Closing a closed model again does not release the open one.
+    // Closing a closed model again does not close the open model.
     await first.close()
     #expect(try await links.conversation(other) === second)
     await second.close()
@@ -145,7 +145,7 @@ import Testing
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
     network.serve(requests: { _ in .success(HTTPAnswer(status: 200, headers: [:], body: [])) })
-    // The sync collects callouts for 50 ms, so it needs a real clock.
+    // The sync collects the source's notifications for 50 ms, so it needs a real clock.
     let links = try links(in: scratch, network, clock: BootClock())
     let steps = "HKQuantityTypeIdentifierStepCount"
     let sync = try await links.healthSync(OneSample(), types: [steps])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HoldfastUI
 
-/// The models of shops, as the screens of an app use them.
+/// Tests of the models of shops, through the API that screens use.
 @Suite(.timeLimit(.minutes(10))) @MainActor struct ShopMessagesTests {
   private func links(
     in scratch: Scratch, _ time: any BackgroundTime = UnlimitedTime(),
@@ -45,7 +45,7 @@ import Testing
     #expect(locked?.isLocked == true)
     await other.close()
     try await links.resume()
-    // The first read of the store may have failed in the meantime. It is then repeated after 1 s.
+    // The first read of the store may have failed by now. In that case it is repeated after 1 s.
     await change(of: shop) { $0.connection.phase == .connecting || $0.notice != nil }
     clock.advance(by: .seconds(1))
     shop.send("Two rye loaves, please")

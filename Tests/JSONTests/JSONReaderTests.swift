@@ -113,8 +113,8 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
       var reader = JSONReader(Array(text: "\(number)"))
       #expect(try reader.int() == number)
     }
-    // By RFC 8259 section 6, a number is the same in every spelling. The limits are 2^63 - 1 and
-    // -2^63.
+    // According to RFC 8259 section 6, a number has the same value in every spelling. The limits
+    // are 2^63 - 1 and -2^63.
     let spellings: [(String, Int64)] = [
       ("1.0", 1), ("1e3", 1_000), ("5000.0", 5_000), ("5e3", 5_000), ("5E+3", 5_000),
       ("0.005e6", 5_000), ("500000e-2", 5_000), ("-0.0", 0), ("0e999999999999999999999", 0),
@@ -208,7 +208,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
       good += 1
       #expect(String(validating: damaged, as: UTF8.self) != nil)
     }
-    // Some texts must stay valid, or the test checks nothing.
+    // Some texts must stay valid, since the test checks nothing otherwise.
     #expect((100..<19_000).contains(good))
   }
 }

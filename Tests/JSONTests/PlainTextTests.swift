@@ -2,9 +2,10 @@ import LinkCore
 import LinkJSON
 import Testing
 
-/// Strings that are read eight bytes at a time, with the same result as byte by byte.
+/// Tests that reading a string eight bytes at a time has the same result as reading it byte by
+/// byte.
 @Suite struct PlainTextTests {
-  /// Characters in the middle of letters, with their encodings.
+  /// The characters to place between letters, with their JSON encodings.
   private static let odd: [(String, String)] = [
     ("\"", #"\""#), ("\\", #"\\"#), ("\u{0}", #"\u0000"#), ("\u{1F}", #"\u001f"#),
     ("\n", #"\n"#), (" ", " "), ("!", "!"), ("#", "#"), ("[", "["), ("]", "]"),
@@ -22,7 +23,7 @@ import Testing
           writer.string(before + character + after)
           let text = "\"\(before)\(written)\(after)\""
           #expect(writer.bytes == Array(text.utf8))
-          // The reader stops at the end of the string, with and without more bytes after it.
+          // The reader stops at the end of the string, whether or not more bytes follow.
           for rest in ["", "     \n "] {
             var reader = JSONReader(Array((text + rest).utf8))
             #expect(try reader.string() == before + character + after)

@@ -1,7 +1,7 @@
 import LinkJSON
 import Testing
 
-/// Texts that are safe to show in a terminal.
+/// Tests of making texts safe to display in a terminal.
 @Suite struct TerminalBytesTests {
   @Test(arguments: [
     ("", ""), ("plain \u{7E}", "plain \u{7E}"), ("a\u{7F}b", "a\\u007fb"),

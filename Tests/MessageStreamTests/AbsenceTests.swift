@@ -5,11 +5,13 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the newest page of a server without positions, fetched after a long absence.
+/// Tests of the newest page of a server without positions, fetched after a long absence of the
+/// phone.
 struct AbsenceTests {
   private static let stored = Harness.message(1000, isPlain: true)
 
-  /// Returns a harness with one stored message, opened a day after its timeline was last whole.
+  /// Returns a harness with one stored message. It is opened one day after its timeline was last
+  /// complete.
   private static func back() -> Harness {
     let cursor = Cursor(
       time: stored.createdAt, wholeAt: Harness.wall.advanced(by: .seconds(-86_400)))

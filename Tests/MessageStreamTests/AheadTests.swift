@@ -5,9 +5,9 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of messages that arrive over a socket before the ones that precede them.
+/// Tests of messages that arrive over a socket before messages that precede them.
 struct AheadTests {
-  /// Returns a harness that received a message out of turn and failed to fetch those before it.
+  /// Returns a harness that received a message ahead of others and failed to fetch the others.
   private static func ahead() throws -> Harness {
     var harness = Harness.connected(at: 5)
     harness.receive(Harness.message(9))

@@ -5,10 +5,11 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the backlog: the missed messages that a new socket delivers first, after the position
-/// named in the upgrade.
+/// Tests of the backlog: the missed messages that a new socket delivers first, starting after the
+/// position in the upgrade.
 struct BacklogTests {
-  /// Returns a harness that stored everything up to `offset`, lost its socket and reconnected.
+  /// Returns a harness that had stored all messages up to `offset`, lost its socket and
+  /// reconnected.
   private static func lost(at offset: UInt64, head: UInt64, accepts: Bool = true) -> Harness {
     var harness = stored(at: offset)
     harness.reconnect(head: head, accepts: accepts)
@@ -276,7 +277,7 @@ struct BacklogTests {
     #expect(harness.fetches.isEmpty)
   }
 
-  // A launch.
+  // MARK: Launches
 
   @Test func `a launch with a stored position connects at once`() {
     let harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))

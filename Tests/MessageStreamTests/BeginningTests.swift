@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the beginning of history, of whole timelines, and of the end of fetching.
+/// Tests of the beginning of the history, of complete timelines, and of the end of fetching.
 struct BeginningTests {
   @Test(arguments: [(4, 1), (3, 0)])
   func `a message older than all stored ones leaves a gap, unless memory may lack some`(
@@ -61,7 +61,8 @@ struct BeginningTests {
     #expect(harness.histories == (count == 0 ? [.history(hasMore: false)] : []))
   }
 
-  /// The server's clock went back before its second message, so the oldest by stamp is the third.
+  /// The server's clock was set back before its second message, so the oldest message by time stamp
+  /// is the third.
   @Test(arguments: [
     ([UInt64(1), 2, 3, 4], nil), ([2, 3, 4], Harness.at(2)), ([1, 3, 4], Harness.at(3)),
   ])

@@ -5,10 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of pages since a time, on a plain server, that reach below all stored messages.
+/// Tests of plain servers whose pages since a time reach below all stored messages.
 struct BottomTests {
-  /// The number of a message stamped more than the overlap before the time up to which the timeline
-  /// is whole.
+  /// The number of a message whose time stamp is too old: it precedes the time up to which the
+  /// timeline is complete by more than the overlap.
   private static let late: UInt64 = 100_100
 
   private static func key(_ number: UInt64) -> TimelineKey {
@@ -17,8 +17,8 @@ struct BottomTests {
 
   private static let bottomGap = Gap(after: nil, before: key(304))
 
-  /// Returns a harness that stored the newest page, which has a successor, and then requested the
-  /// page since its time.
+  /// Returns a harness that stored the newest page, which is not the last, and then requested the
+  /// page since that page's time.
   private static func fetching(
     _ screen: [UInt64] = [310, 305, 304], hasNext: Bool = true,
     change: (inout StreamSettings) -> Void = { _ in }
@@ -31,8 +31,8 @@ struct BottomTests {
     return harness
   }
 
-  /// Returns a harness whose page since that time goes below the stored messages but leaves out one
-  /// that was stamped late.
+  /// Returns a harness whose page since that time reaches below the stored messages but omits a
+  /// message with a late time stamp.
   private static func beyond(change: (inout StreamSettings) -> Void = { _ in }) -> Harness {
     var harness = fetching(change: change)
     harness.answer(Harness.plainPage([310, 305, 304, 303, 301], hasNext: false))

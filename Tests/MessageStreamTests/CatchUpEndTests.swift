@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the range that the pages of a catch-up cover, and of its end.
+/// Tests of the range that the pages of a catch-up cover, and of the end of the catch-up.
 struct CatchUpEndTests {
   @Test(arguments: [0, 1])
   func `reports each entry that cannot be read`(count: Int) {

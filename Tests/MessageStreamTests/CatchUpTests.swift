@@ -5,9 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of making the timeline whole after an absence.
+/// Tests of completing the timeline after an absence.
 struct CatchUpTests {
-  /// Returns a phone that was connected and then in the background while `count` messages arrived.
+  /// Returns a phone that was connected and then stayed in the background while `count` messages
+  /// arrived.
   private func missed(
     _ kind: Shop.Kind, _ count: Int, change: (inout StreamSettings) -> Void = { _ in }
   ) -> StreamHarness {
@@ -31,7 +32,7 @@ struct CatchUpTests {
 
   private static let answers = [
     Harness.page(6...7, head: 9, hasNext: true), Harness.page(6...9, head: 9),
-    // An empty page that claims to have a successor.
+    // This page is empty but claims that another page follows.
     Harness.page([], head: 9, hasNext: true),
   ]
 

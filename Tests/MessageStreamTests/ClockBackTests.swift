@@ -5,10 +5,11 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of a plain server whose clock goes back, so that its new messages are not found by time.
+/// Tests of a plain server whose clock is set back, so that a search by time does not find its new
+/// messages.
 struct ClockBackTests {
-  /// Returns a phone in the background, while the server's clock is one hour back and `count`
-  /// messages arrive.
+  /// Returns a phone that is in the background while the server's clock is one hour slow and
+  /// `count` messages arrive.
   private func away(_ count: Int, sortsByStamp: Bool, stored: Int = 30) -> StreamHarness {
     var world = StreamHarness.connected(.plain, messages: stored)
     world.shop.sortsByStamp = sortsByStamp
@@ -147,7 +148,7 @@ struct ClockBackTests {
     throws
   {
     let stored = Harness.message(1000, isPlain: true)
-    // A second message with the same stamp.
+    // This is a second message with the same time stamp.
     let back = Harness.message(101_000, isPlain: true)
     let new = Harness.message(2000, isPlain: true)
     var harness = Harness.plain()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests that each message is shown once, in order, and within the memory limits.
+/// Tests that each message is shown once, in order, and that memory limits are respected.
 struct DedupeTests {
   @Test(arguments: Shop.Kind.allCases)
   func `a message that comes over the socket and by REST is shown once`(kind: Shop.Kind) {
@@ -70,7 +70,8 @@ struct DedupeTests {
     world.pass(.seconds(5))
     let timeline = world.model.timeline
     #expect(timeline.bytes <= 2_000_000)
-    // At most 2,000,000 / (9,890 + 5 + 256 and the author), but not fewer than necessary.
+    // At most 2,000,000 / (9,890 + 5 + 256 and the author) messages fit, and no more are removed
+    // than necessary.
     #expect((190...197).contains(timeline.messages.count), "\(timeline.messages.count)")
     #expect(!timeline.contains(first.id))
     #expect(world.disk.messages.count == 1311)
@@ -86,7 +87,7 @@ struct DedupeTests {
     return check.broken
   }
 
-  /// Each message takes 100 + 3 + 256 bytes.
+  /// Uses messages that take 100 + 3 + 256 bytes each.
   @Test(arguments: [(10, 10), (11, 10), (20, 10)])
   func `memory holds at most its limit of bytes`(count: UInt64, stored: Int) {
     var timeline = ShopTimeline(limit: 1000, bytes: 3_590)
@@ -152,7 +153,8 @@ struct DedupeTests {
     return message
   }
 
-  /// The first message is on its way to the store; the second waits behind it.
+  /// The edits of two messages. The first message is being stored, and the second one waits for
+  /// that.
   private static let edits: [(UInt64, [[String]])] = [
     (6, [["m6"], ["m7", "edited 6"]]), (7, [["m6"], ["edited 7"]]),
   ]
@@ -165,7 +167,7 @@ struct DedupeTests {
     for message in [Harness.message(6), Harness.message(7), Self.edited(number)] {
       harness.receive(message)
     }
-    // An older text and a repeated one change nothing.
+    // An older text and a repeated text have no effect.
     for message in [Harness.message(number), Self.edited(number)] { harness.receive(message) }
     harness.storesPromptly = true
     harness.storeLast()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of recognizing a sent message on a plain server.
+/// Tests that a sent message is recognized on a plain server.
 struct EchoTests {
   private static let lost = LinkFailure.timeout(.response)
 
@@ -46,7 +46,7 @@ struct EchoTests {
     let own = Harness.message(9, text: "ok", user: "me", isPlain: true)
     harness.give(.posted(entry.id, own))
     #expect(harness.model.recovery.cursor.time == before)
-    // Nothing shows yet that all earlier messages have arrived.
+    // It is not yet known whether all earlier messages have arrived.
     #expect(harness.model.recovery.unplaced == [own.id])
     harness.receive(own)
     #expect(harness.model.recovery.cursor.time == own.createdAt)

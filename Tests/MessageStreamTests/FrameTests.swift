@@ -112,8 +112,8 @@ struct FrameTests {
     try Self.expectLife { .link(.oversized($0, bytes: 10_241), at: Harness.wall) }
   }
 
-  /// Checks that the socket stays open for 90 s after an input that arrives a minute after it
-  /// opened.
+  /// Checks that the socket stays open for 90 s after an input that arrives one minute after the
+  /// socket opened.
   private static func expectLife(_ input: (AttemptID) -> StreamModel.Input) throws {
     var model = Harness.connected(at: 5).model
     let attempt = try #require(model.link.currentAttempt)
@@ -126,7 +126,8 @@ struct FrameTests {
     #expect(model.link.currentAttempt != attempt)
   }
 
-  /// A limit, the number of malformed frames, and whether they end the connection.
+  /// The arguments are a limit, the number of malformed frames, and whether they end the
+  /// connection.
   @Test(arguments: [(0, 1, true), (1, 1, true), (5, 4, false), (5, 5, true)])
   func `ends the connection when malformed frames reach the limit`(
     limit: Int, count: Int, isOver: Bool

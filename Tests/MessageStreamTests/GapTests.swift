@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of gaps in a timeline, and of the pages that fill them.
 struct GapTests {
-  /// Returns a harness whose store has messages and a gap before the last of them, and whose reader
+  /// Returns a harness whose store has messages and a gap before the last of them. Its reader
   /// requests older messages.
   private static func filling(
     _ gap: Gap, in messages: [Message], page: Int = 50
@@ -27,7 +27,7 @@ struct GapTests {
   }
 
   @Test func `a gap is filled when pages reach the position before it, whatever their stamps`() {
-    // The server's clock went back before message 40, which arrived alone.
+    // The server's clock was set back before message 40, which arrived without its neighbors.
     var early = Harness.message(40)
     early.createdAt = Harness.wall.advanced(by: .seconds(5))
     let gap = Gap(after: Harness.message(10).key, before: Harness.message(60).key)
@@ -87,8 +87,8 @@ struct GapTests {
     #expect(harness.updates.filter { $0 == .gap(gap) } == [.gap(gap)])
   }
 
-  /// Returns a harness connected to a plain server, whose first page was refused and is fetched
-  /// again.
+  /// Returns a harness that is connected to a plain server. Its first page was refused and is being
+  /// fetched again.
   private static func listening() throws -> Harness {
     var harness = Harness()
     let failed = try #require(harness.fetches.last?.id)
@@ -163,7 +163,7 @@ struct GapTests {
     #expect(harness.fetches.last?.query == .before(position(2), limit: 50))
   }
 
-  /// Returns a message whose position does not match its place by stamp.
+  /// Returns a message whose position does not match its order by time stamp.
   private static func message(_ number: UInt64, at offset: UInt64, seconds: Int64) -> Message {
     var message = Harness.message(number)
     message.position = Harness.at(offset)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the pages that deliver messages older than the screen, and of their end.
+/// Tests of the pages with messages older than the screen, and of the end of these pages.
 struct HistoryTests {
   /// Returns a harness that shows messages 151 to 200 without positions, has the given counts, and
   /// requests older messages.
@@ -99,7 +99,7 @@ struct HistoryTests {
     #expect(harness.model.hasOlder == hasOlder)
   }
 
-  /// Returns a harness that shows messages with positions from 101 and requests older ones.
+  /// Returns a harness that shows messages with positions from 101 on and requests older messages.
   private static func readingOlder() -> Harness {
     var harness = Harness()
     harness.connect(Harness.page(101...150, head: 150, hasNext: true), head: Harness.at(150))

@@ -5,7 +5,8 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the fetches at a launch, at a return and when a screen closes.
+/// Tests of the fetches when the app is launched, when it returns to the foreground and when a
+/// screen closes.
 struct LaunchTests {
   private static let cursor = Cursor(position: Harness.at(5), wholeAt: Harness.wall)
   private static var later: Timestamp { Harness.wall.advanced(by: .seconds(600)) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of background, foreground, and changes of the network.
+/// Tests of the background, the foreground and changes of the network.
 struct LifecycleTests {
   @Test(arguments: Shop.Kind.allCases)
   func `background closes the socket at once and leaves no deadline`(kind: Shop.Kind) {

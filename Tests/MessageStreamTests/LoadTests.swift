@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the first load, and of scrolling back.
+/// Tests of the first load and of scrolling back.
 struct LoadTests {
   @Test(arguments: Shop.Kind.allCases)
   func `loads the newest 50 before it opens the socket`(kind: Shop.Kind) {

@@ -5,10 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of a log that was rolled back within its epoch, which counts as a new log: the newest page
-/// is fetched, and a gap stands above the stored messages.
+/// Tests of a log that was rolled back within its epoch. It counts as a new log: the newest page is
+/// fetched, and a gap is placed above the stored messages.
 struct NewLogTests {
-  /// Returns the cursor of a log that was replaced.
+  /// Returns the cursor of a timeline whose log was replaced.
   private static func unknown(wholeUntil newest: UInt64?) -> Cursor {
     Cursor(
       position: Harness.at(0), time: newest.map { Harness.message($0).createdAt },
@@ -17,8 +17,8 @@ struct NewLogTests {
 
   private static let newest = PageQuery.page(number: 1, limit: 100)
 
-  /// Returns a harness that stored messages 101 to 208 and lost its socket before the log is rolled
-  /// back.
+  /// Returns a harness that stored messages 101 to 208 and lost its socket. The log has not been
+  /// rolled back yet.
   private static func filledUp() -> Harness {
     var harness = Harness.connected(at: 100)
     for number in UInt64(101)...208 { harness.receive(Harness.message(number)) }
@@ -28,7 +28,7 @@ struct NewLogTests {
     return harness
   }
 
-  /// Has a post accepted at the position of another message.
+  /// Reports that a post was accepted at the position of another message.
   private static func post(_ harness: inout Harness) throws {
     let entry = try #require(harness.model.outbox.entries.first)
     harness.give(.posted(entry.id, Harness.other(207, "mine")))
@@ -41,7 +41,7 @@ struct NewLogTests {
     #expect(harness.fetches.last?.query == newest)
   }
 
-  // What reveals a new log.
+  // MARK: Detection of a new log
 
   @Test func `a log that ends before the cursor is a new one`() {
     var harness = Harness.connected(at: 150, head: 100)
@@ -153,7 +153,7 @@ struct NewLogTests {
     #expect(recovery.isBeyond(head) == isBefore)
   }
 
-  // What follows a new log.
+  // MARK: Consequences of a new log
 
   @Test func `the newest page replaces a fetch in flight`() throws {
     var harness = Self.filledUp()
@@ -246,7 +246,7 @@ struct NewLogTests {
     #expect(harness.model.recovery.cursor.position == Harness.at(head))
   }
 
-  // Extreme offsets, and gaps.
+  // MARK: Extreme offsets and gaps
 
   @Test(arguments: [UInt64.max - 1, .max])
   func `nothing follows the largest offset`(offset: UInt64) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the data that an outbox stores about its entries besides their attempts.
+/// Tests of the data that an outbox stores about its entries, in addition to their attempts.
 struct OutboxPartTests {
   @Test func `the newest stamp known at the first attempt bounds a message, whatever comes later`()
   {

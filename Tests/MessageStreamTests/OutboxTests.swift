@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of sending over REST: no message is lost or sent twice.
+/// Tests of sending over REST. No message may be lost or sent twice.
 struct OutboxTests {
   private static func entryStates(_ world: StreamHarness) -> [OutboxEntry.State] {
     world.model.outbox.entries.map(\.state)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests that the user's own messages on a plain server are recognized after a kill, whatever the
-/// phone's clock shows.
+/// Tests that the user's own messages on a plain server are recognized after the process was
+/// killed, whatever the phone's clock shows.
 struct OwnMessageTests {
   private static let lost = LinkFailure.timeout(.response)
 

@@ -5,11 +5,13 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of a catch-up without positions, which leads down from the newest page.
+/// Tests of a catch-up without positions. It starts at the newest page and continues to older
+/// pages.
 struct PlainWalkTests {
   private static func plain(_ number: UInt64) -> Message { Harness.message(number, isPlain: true) }
 
-  /// Returns a harness that received these messages and fetches those it may have missed.
+  /// Returns a harness that received these messages and then fetches messages that it may have
+  /// missed.
   private static func fetching(after numbers: [UInt64]) -> Harness {
     var harness = Harness.plain()
     for number in numbers { harness.receive(plain(number)) }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of a stream with real-time messaging switched off, which polls.
+/// Tests of a stream that polls because real-time messaging is switched off.
 struct PollingTests {
   private static let cursor = Cursor(position: Harness.at(5), wholeAt: Harness.wall)
 
-  /// Returns a harness that polls and is whole.
+  /// Returns a harness that polls and whose timeline is complete.
   private static func polling() -> Harness {
     var harness = Harness(cursor: cursor)
     harness.give(.realtime(false))
@@ -55,7 +55,7 @@ struct PollingTests {
     #expect(!harness.model.isWhole)
   }
 
-  /// Returns a harness that fetches a refused page again with new credentials.
+  /// Returns a harness that fetches a refused page again with renewed credentials.
   private static func renewed() throws -> Harness {
     var harness = polling()
     harness.give(.refresh)

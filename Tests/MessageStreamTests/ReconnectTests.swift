@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the loss of a socket, its restoration, and polling in the meantime.
+/// Tests of the loss of a socket, of the next connection, and of polling in the meantime.
 struct ReconnectTests {
   private static func http(_ status: Int) -> LinkFailure {
     .http(status: status, retryAfter: nil, detail: "")
@@ -33,7 +33,8 @@ struct ReconnectTests {
     world.shop.upgradeStatus = Self.http(404)
     world.cut()
     world.drive { $0.status.state == .failed }
-    // The second poll falls anywhere in an interval, so that the polls of a fleet are spread.
+    // The second poll is at a random time within an interval, so that the polls of many clients are
+    // spread.
     world.pass(.seconds(45))
     world.log = Log()
     world.pass(.seconds(600))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the range up to which a timeline is whole, by positions and stamps.
+/// Tests of the range in which a timeline is complete, by positions and time stamps.
 struct RecoveryTests {
   private static func recovery(at position: Position?, time: Timestamp? = nil) -> Recovery {
     var recovery = Recovery()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the number of requests of a stream, compared with a client that only polls.
+/// Tests of the number of requests that a stream sends, compared with a client that only polls.
 struct RequestCountTests {
-  /// Returns the number of requests and upgrades in an hour in which one message arrives each
+  /// Returns the number of requests and upgrades within an hour in which one message arrives every
   /// minute.
   private func requests(_ kind: Shop.Kind, prepare: (inout StreamHarness) -> Void) -> Int {
     var world = StreamHarness.connected(kind)

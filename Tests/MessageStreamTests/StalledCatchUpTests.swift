@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of responses that do not deliver the messages of the server.
+/// Tests of responses that do not contain the server's messages.
 struct StalledCatchUpTests {
   @Test func `skips pages that cannot be read, entry by entry`() {
     var harness = Harness.connected(at: 3, head: 205)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests that a failing store loses nothing, and that nothing is acknowledged before it is stored.
+/// Tests that a failing store loses no messages, and that no message is acknowledged before it is
+/// stored.
 struct StoreTests {
   @Test(
     arguments: Shop.Kind.allCases,

@@ -6,10 +6,10 @@ import Testing
 @testable import LinkCore
 @testable import MessageStream
 
-/// Tests that the checks of a stream and of each of its parts can fail, and accept every legal
-/// state.
+/// Tests that each check of a stream and of its parts can fail, and that the checks accept every
+/// legal state.
 @Suite struct StreamInvariantTests {
-  /// A connected model, whole up to offset 10, that shows two messages.
+  /// A connected model that shows two messages. Its timeline is complete up to offset 10.
   private static var whole: StreamModel {
     var model = Harness.connected(at: 10).model
     model.timeline.insert(Harness.message(1))
@@ -33,7 +33,7 @@ import Testing
       "stream: a reader waits only for something under way", { $0.history.isWanted = true }
     ),
     (
-      "stream: the store is told no cursor beyond the known one",
+      "stream: the store gets no cursor beyond the known one",
       { $0.commits.waiting.change.cursor = Cursor(position: Harness.at(11)) }
     ),
     (
@@ -45,7 +45,7 @@ import Testing
       "recovery: what it remembers beyond the cursor is bounded",
       { $0.recovery.ahead = Set(11...10_011) }
     ),
-    ("history: a count is too high or right", { $0.history.excess = -1 }),
+    ("history: a count is never too low", { $0.history.excess = -1 }),
     ("timeline: messages are in order", { $0.timeline.messages.reverse() }),
     (
       "timeline batch: it knows the ids of its messages",
@@ -96,7 +96,7 @@ import Testing
     #expect(unnoticed(plants, in: StreamModel(settings: StreamHarness.settings, seed: 1)) == [])
   }
 
-  /// Gives the cursor 12 to the store and puts a message and a cursor behind it.
+  /// Passes the cursor at offset 12 to the store, and queues a message and a cursor behind it.
   private static func wait(
     behind next: Cursor?, _ message: Message, via: Via = .live, _ model: inout StreamModel
   ) {
@@ -108,12 +108,12 @@ import Testing
   }
 
   private static let allowed: [@Sendable (inout StreamModel) -> Void] = [
-    // A message of a log that was rolled back.
+    // This is a message of a log that was rolled back.
     { model in
       wait(behind: Cursor(position: Harness.at(5)), Harness.message(8), &model)
       model.commits.waiting.isOfNewLog = true
     },
-    // A message of a page, one of another log, and an edit of a shown message.
+    // These are a message of a page, a message of another log, and an edit of a shown message.
     { wait(behind: nil, Harness.message(8), via: .catchUp, &$0) },
     { model in
       var other = Harness.message(8)
@@ -126,9 +126,9 @@ import Testing
       model.timeline.insert(Harness.message(8))
       wait(behind: nil, edit, &model)
     },
-    // A position of another log.
+    // This is a position of another log.
     { $0.commits.waiting.change.cursor = Cursor(position: Position(epoch: "f", offset: 20)) },
-    // A reader that waits for a change on its way to the store.
+    // Here a reader waits for a change that is being stored.
     { model in
       model.history.isWanted = true
       model.commits.waiting.feedsHistory = true

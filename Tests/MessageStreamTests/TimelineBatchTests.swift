@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the bounds of a batch, and of the lookup of messages that wait for the store.
+/// Tests of the size limits of a batch, and of the lookup of messages that wait to be stored.
 struct TimelineBatchTests {
   @Test func `a batch is full with 2,000 messages`() {
     var batch = TimelineBatch()
@@ -15,7 +15,7 @@ struct TimelineBatchTests {
     #expect(batch.isFull)
   }
 
-  /// Each message takes 9,741 + 3 + 256 bytes.
+  /// Uses messages that take 9,741 + 3 + 256 bytes each.
   @Test func `a batch is full with 1 MB, and the next one is empty once it is handed over`() {
     var commits = TimelineCommits()
     let text = String(repeating: "x", count: 9_741)

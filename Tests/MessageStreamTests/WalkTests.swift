@@ -5,13 +5,14 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the conclusions from pages found by counting, on a server without positions.
+/// Tests of the conclusions drawn from pages that are found by counting, on a server without
+/// positions.
 struct WalkTests {
   private static func key(_ number: UInt64) -> TimelineKey {
     Harness.message(number, isPlain: true).key
   }
 
-  /// Returns a fetch of messages older than message 50, at its first page.
+  /// Returns a fetch of the messages older than message 50. It is at its first page.
   private static func fetch(page number: Int = 5, tie: History.Tie = .loose) -> History.Fetch {
     var fetch = History.Fetch(query: .page(number: number, limit: 3), below: key(50))
     fetch.pages = 1
@@ -141,7 +142,7 @@ struct WalkTests {
   }
 
   @Test func `the gap is met by a whole page of messages up to it, in any order`() {
-    // The upper edge of the gap was edited and has the stamp of an older message.
+    // The upper edge of the gap was edited. It has the time stamp of an older message.
     var edge = Harness.message(50, isPlain: true)
     edge.createdAt = Harness.message(28).createdAt
     let messages = [Harness.message(30, isPlain: true), edge, Harness.message(29, isPlain: true)]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the condition under which a stream reports a whole timeline.
+/// Tests of the conditions under which a stream reports that its timeline is complete.
 struct WholeTests {
   @Test func `a stream is whole when its store has everything received`() {
     var harness = Harness.connected(at: 5)

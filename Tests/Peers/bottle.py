@@ -1,4 +1,4 @@
-"""A bottle for `holdfast bottle watch` that sleeps, leaves, dies and forgets, and kills the phone.
+"""A bottle for `holdfast bottle watch` that sleeps, leaves, crashes, loses data, and kills the phone.
 
 docs/bottle.md specifies the frames of the radio on a Unix socket and the characteristics' values.
 """
@@ -40,7 +40,7 @@ class Record:
                            int(self.amount >= 100), 2 * is_first)
 
     def shown(self):
-        """Returns the drink as the phone shows it, without its level."""
+        """Returns the drink in the form in which the phone shows it, without the level."""
         return self.id, self.amount, self.time if self.time >= CLOCK_WAS_SET else None
 
 
@@ -112,7 +112,7 @@ class Phone:
             check("content of a disconnect", b"", content)
             return self.unlink(tells=False)
         if not self.is_linked:
-            return None  # the request crossed the end of the link
+            return None  # the request was sent before the end of the link arrived
         check_that("length of a request", len(content) >= 18, "18 at least", len(content))
         number, uuid, value = content[:2], content[2:18], content[18:]
         check_that("number of a request", number not in self.numbers, "free", number.hex())
@@ -353,7 +353,7 @@ class Bottle:
             self.server = await asyncio.start_unix_server(serve, self.path)
 
     def go(self):
-        """Goes out of range."""
+        """Moves the bottle out of range."""
         if self.server:
             self.server.close()
             self.server = None
@@ -383,7 +383,7 @@ class Bottle:
 
 
 class App:
-    """A `holdfast bottle watch` process, which is killed and restarted."""
+    """A `holdfast bottle watch` process that is killed and restarted."""
 
     def __init__(self, peer, bottle):
         self.peer, self.bottle, self.runs, self.killed = peer, bottle, 0, set()
@@ -397,7 +397,7 @@ class App:
                                          "--json", *WAITS, stdout=out)
 
     async def started(self):
-        """Waits for the first output; before it, a signal ends the process like any other."""
+        """Waits for the first output. An earlier signal would end the process without being handled."""
         while self.child.poll() is None and not os.path.getsize(self.peer.path(f"out-{self.runs}")):
             await asyncio.sleep(0.01)
 

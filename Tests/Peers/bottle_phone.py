@@ -1,4 +1,4 @@
-"""A phone for `holdfast bottle virtual` that is cut off, leaves, repeats and sends nonsense.
+"""A phone for `holdfast bottle virtual` that is cut off, leaves, repeats and sends invalid data.
 
 docs/bottle.md specifies the frames of the radio on a Unix socket and the characteristics' values.
 """
@@ -16,7 +16,7 @@ SERVICE = bytes.fromhex("6F75616B766174652D00"[:16] + "2D00000000000000")[::-1]
 BATTERY = bytes.fromhex("00002A1900001000800000805F9B34FB")[::-1]
 STATE, CONFIG, SYNC, DRINKS, COMMAND, SETTINGS, ACTIVITY, CALIBRATION = range(1, 9)
 START, ACK = 1, 2
-LIMIT = 5  # seconds for any answer on this machine
+LIMIT = 5  # the maximum number of seconds for an answer on this machine
 UNITS = [23, 24, 36, 37, 50, 51, 65, 100, 185, 247, 288, 289, 400, 515]  # maximum packet sizes
 
 
@@ -52,7 +52,7 @@ class Record:
 
 
 class Bottle:
-    """A `holdfast bottle virtual` process, killed and restarted, and the expected records."""
+    """A `holdfast bottle virtual` process that is killed and restarted, and its expected records."""
 
     def __init__(self, peer):
         self.peer, self.chance, self.path = peer, peer.chance, peer.path("radio")
@@ -114,13 +114,13 @@ class Bottle:
             self.waiting.append(record)
 
     def forget(self, records):
-        """Removes records from those that wait."""
+        """Removes records from the waiting records."""
         self.done += records
         self.waiting = [record for record in self.waiting if record not in records]
         self.pending = []
 
     def resolve(self, number):
-        """Updates the waiting records: their number shows whether the last write arrived."""
+        """Updates the waiting records. Their number shows whether the last write arrived."""
         rest = [record for record in self.waiting if record not in self.pending]
         check_that("records that wait", number in (len(self.waiting), len(rest)),
                    f"{len(self.waiting)}, or {len(rest)} if the last write arrived", number)
@@ -309,7 +309,7 @@ class Phone:
         await self.look()
 
     def chunk(self):
-        """Returns the notified chunk, or None; a chunk with a count of 0 is ignored."""
+        """Returns the notified chunk or None. A chunk with a count of 0 is ignored."""
         values = [value for uuid, value in self.inbox if uuid == characteristic(DRINKS) and value[2:4] != b"\0\0"]
         self.inbox = []
         check_that("chunks at once", len(values) <= 1, "one", [value.hex() for value in values])
@@ -359,7 +359,7 @@ class Phone:
         await self.bottle.pour()  # actions run in order, so the earlier one is complete
         self.bottle.pending = records
         self.send(21, b"\0\0" + characteristic(SYNC) + bytes([0, 0, 0, 0, ACK, 0, 0, 0]))
-        await self.look()  # its reply is the next one
+        await self.look()  # the next reply is to this request
         self.bottle.pending = []
         check("a chunk after an acknowledgement that was lost", None, self.chunk())
         self.bottle.say("hear")
@@ -418,7 +418,7 @@ class Phone:
                        (steps[-1][0] == 0) == (value[0] == 33), "12 bytes, no failure, idle at the end", steps[-1].hex())
 
     async def configure(self):
-        """Writes configurations within the bounds and beyond them."""
+        """Writes configurations within and beyond the limits."""
         old = await self.done("read of the configuration", 20, characteristic(CONFIG))
         check("length of the configuration", 12, len(old))
         scale = self.bottle.chance.choice([100, 800, 99.5, 800.5, float("nan"), 412.5])
@@ -437,7 +437,7 @@ class Phone:
                (COMMAND, struct.pack("<BI", 18, 0xFFFFFFFF)), (SYNC, b""), (SYNC, ack[:7]), (SYNC, ack + b"\0"),
                (SYNC, bytes([0, 0, 0, 0, 3, 0, 0, 0])), (SYNC, ack), (SYNC, ack), (SETTINGS, b""), (CONFIG, b"\1\2"),
                (STATE, bytes(14)), (DRINKS, bytes(6)), (99, b"\1")]
-        self.send(chance.choice([1, 2, 3, 4, 5]), bytes(40))  # a bottle's kinds are ignored
+        self.send(chance.choice([1, 2, 3, 4, 5]), bytes(40))  # frame kinds that only a bottle sends are ignored
         for number, value in chance.sample(bad, 4):
             if value == ack and self.is_syncing:
                 continue

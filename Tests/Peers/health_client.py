@@ -38,7 +38,7 @@ class Response(http.client.HTTPResponse):
 
 
 class Client:
-    """One user's requests, and the model of the user's data on the backend."""
+    """The requests of one user, and a model of the user's data on the backend."""
 
     def __init__(self, peer, backend, user, secret):
         self.peer, self.backend, self.user, self.secret = peer, backend, user, secret
@@ -94,7 +94,7 @@ class Client:
         return len(self.samples) - 1
 
     def batch(self):
-        """Returns (stamp, kind, deleted uuids, [(sample, uuid)]); often names known samples."""
+        """Returns (stamp, kind, deleted uuids, [(sample, uuid)]). Often contains known samples."""
         kind = self.chance.choice([STEPS, STEPS, RATE, WORKOUT])
         known = [n for n, (k, _, _) in enumerate(self.samples) if k == kind]
         added, deleted = [], []
@@ -189,7 +189,7 @@ class Client:
         self.history.append(batch)
 
     def upload(self, way, body, batch, expected, is_exact):
-        """Sends a batch in pieces, some of which are cut off, across kills of the backend."""
+        """Sends a batch in pieces. Some pieces are cut off, and the backend may be killed in between."""
         common = {"Tus-Resumable": "1.0.0"} if way == "tus" else {
             "Upload-Draft-Interop-Version": "8" if way == "draft" else "3"}
 
@@ -267,7 +267,7 @@ class Client:
               {d["date"]: (d["min"], d["max"]) for d in daily if d.get("max") is not None})
         found = []
         for workout in self.get("/api/health/workouts" + span)["workouts"]:
-            # A time without an offset is in the user's zone, and in a repeated hour the first one.
+            # A time without an offset is in the user's zone. In a repeated hour, it is the earlier time.
             begin = datetime.datetime.fromisoformat(workout["start"])
             found.append((begin if begin.tzinfo else begin.replace(tzinfo=zone)).astimezone(
                 datetime.timezone.utc))
@@ -328,7 +328,7 @@ class Client:
         check("GET /api/sync without a secret", (200, {"status": "ok", "endpoint": "sync"}), (
             status, json.loads(body)))
         check("user of GET /api/sync", self.user, self.get("/api/sync").get("user"))
-        # Numbers are equal if their values are, however they are written.
+        # Numbers are equal if their values are equal, whatever their spelling.
         for text, expected in (("72", 1), ("72.0", 0), ("7.2e1", 0)):
             body = batch(value="NUMBER", sourceName=self.user).replace(b'"NUMBER"', text.encode())
             answer = json.loads(self.ask("POST", "/api/sync", body)[2])

@@ -37,7 +37,7 @@ def wire(moment):
 
 
 class Sample:
-    """A sample, in the form of an export and of the wire."""
+    """A sample in the forms of an export and of the wire."""
 
     def __init__(self, chance, kind, begin):
         self.kind, self.begin, self.end = kind, begin, begin + chance.randint(1, 50)
@@ -77,7 +77,7 @@ class Export:
         self.samples, self.expected, self.number = [], {}, 0
         self.slots = set()
         for kind in [*QUANTITIES, SLEEP, WORKOUT]:
-            # The first and the last sample stay, so that each export covers the time between them.
+            # The first and the last sample are kept, so that each export covers the time between them.
             for moment in (self.now - 100 * DAY, self.now - 60):
                 self.samples.append(Sample(self.chance, kind, moment))
             for _ in range(self.chance.choice([3, 40, 1500])):
@@ -90,7 +90,7 @@ class Export:
     def add(self, kind, days, is_later=False):
         slot = self.chance.randrange(60, days * DAY // 60)
         begin = self.now - slot * 60
-        # No samples near the boundary of 30 days.
+        # There are no samples near the limit of 30 days.
         if (kind, slot) in self.slots or 29 * DAY < self.now - begin < 31 * DAY:
             return
         self.slots.add((kind, slot))
@@ -100,7 +100,7 @@ class Export:
             self.expected[sample.key()] = sample
 
     def change(self):
-        """Deletes and adds samples at any time; new samples are sent whatever their date."""
+        """Deletes and adds samples of any time. New samples are sent whatever their date."""
         for kind in [*QUANTITIES, SLEEP, WORKOUT]:
             mine = [s for s in self.samples if s.kind == kind and s.begin not in (
                 self.now - 100 * DAY, self.now - 60)]
@@ -123,7 +123,7 @@ class Export:
 
 
 class Store:
-    """The data that the server stores, and the faults of the phone that it found."""
+    """The data that the server stores, and the faults of the phone that it has detected."""
 
     def __init__(self, peer):
         self.peer, self.chance, self.lock = peer, peer.chance, threading.Lock()
@@ -146,7 +146,7 @@ class Store:
             self.broken = Broken(what, expected, actual)
 
     def take(self, batch):
-        """Stores a batch once; the newest batch that names a UUID wins."""
+        """Stores a batch once. The newest batch that contains a UUID wins."""
         stamp, kind = batch["timestamp"], batch["dataType"]
         if stamp < self.newest.get(kind, ""):
             self.find(f"stamp of a batch of {kind}", f"{self.newest[kind]} or later", stamp)
@@ -286,7 +286,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.reply(401, {"error": "Unauthorized"}))
         if not self.is_let_in():
             return self.reply(401, {"error": "Unauthorized"})
-        # A request in transit when the answer came, or one of another run, is not bound by it.
+        # The answer does not apply to a request of another run or one that was already in transit.
         begin, wait, run = store.closed
         since = arrival - begin
         if 0.4 < since < wait - 0.05 and run == store.run:

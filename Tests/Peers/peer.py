@@ -1,4 +1,4 @@
-"""The parts that all peers share: options, child processes, checks and the outcome's line."""
+"""Code shared by all peers: options, child processes, checks and the line with the outcome."""
 import argparse
 import ctypes
 import json
@@ -52,7 +52,7 @@ def check_that(what, holds, expected, actual):
 
 
 def end_with_parent():
-    """Asks the kernel to kill this child when its parent ends; runs before the child's program."""
+    """Makes the kernel kill this child when its parent ends. Runs before the child's program."""
     LIBC.prctl(KILLED_WITH_PARENT, signal.SIGKILL)
 
 
@@ -82,7 +82,7 @@ class Peer:
         self.counts[name] = self.counts.get(name, 0) + number
 
     def draws(self, fault, likelihood):
-        """Returns whether a fault occurs now. A fault that was left out never occurs."""
+        """Returns whether a fault occurs now. An excluded fault never occurs."""
         return self.chance.random() < likelihood and fault not in self.without
 
     def is_over(self):
@@ -144,7 +144,7 @@ class Backend:
 
 
 def main(title, play):
-    """Plays a peer, and prints one line. Exits with 1 if a promise is broken."""
+    """Runs a peer and prints one line. Exits with 1 if a promise is broken."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("program", help="the built holdfast")
     parser.add_argument("--seed", type=int, default=1, help="draws the faults (1)")

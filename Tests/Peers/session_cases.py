@@ -1,6 +1,6 @@
-"""Scripts of a plain session server for `holdfast session`: known answers that are repeated.
+"""Scripts for a plain session server that repeats known answers to `holdfast session`.
 
-A plain server's answers do not name their prompts. Each case plays an order of frames that the
+The answers of a plain server do not name their prompts. Each case sends frames in an order that the
 original system's contract allows. Each prompt must arrive once and show its own answer. If its end
 cannot be proven ("A server without keys" in docs/session.md), it is unsure and the status is 1.
 """

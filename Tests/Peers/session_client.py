@@ -1,7 +1,7 @@
 """A session client against `holdfast serve`: 0.4 and 0.5, with and without keys and challenges.
 
 Three clients share conversations, cut their connections, withhold acknowledgements and repeat
-prompts while the backend is killed and restarted. docs/session.md has the promises that they check.
+prompts while the backend is killed and restarted. They check the promises in docs/session.md.
 """
 import asyncio
 import datetime
@@ -49,7 +49,7 @@ def proof(key, hello, session, version, is_bound, stamp=None):
 
 
 def milliseconds(stamp):
-    """Returns the whole milliseconds since 1970, rounded down."""
+    """Returns the milliseconds since 1970-01-01, rounded down."""
     moment = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00"))
     return (moment - EPOCH) // datetime.timedelta(milliseconds=1)
 
@@ -116,7 +116,7 @@ class Client:
         return json.loads(await asyncio.wait_for(self.socket.recv(), timeout))
 
     async def live(self):
-        """Plays one connection: replays, histories, prompts and faults."""
+        """Runs one connection: replays, histories, prompts and faults."""
         world, chance = self.world, self.chance
         awaited = await self.enter()
         replayed = set()
@@ -182,7 +182,7 @@ class Client:
         if answered and chance.random() < 0.2:
             prompt = chance.choice(answered)
             world.peer.count("repeats")
-            await self.send(prompt)  # the same key must get the same answer; take() compares
+            await self.send(prompt)  # the same key must get the same answer, which take() checks
             return
         if sum(p.answer is None for p in self.prompts) > (20 if self.is_keyed else 0):
             return
@@ -228,7 +228,7 @@ class Client:
             self.pongs += 1
         elif kind == "ack":
             if self.is_keyed and "idempotency_key" not in frame:
-                self.kb = self.asked  # earlier frames had the old limit
+                self.kb = self.asked  # earlier frames were sent under the old limit
             for prompt in self.prompts:
                 if prompt.key == frame.get("idempotency_key"):
                     prompt.is_acked = True
@@ -386,7 +386,7 @@ class World:
         self.broken = None
 
     def mine(self, client):
-        """Returns the client's own conversation, and the one that two clients with keys share."""
+        """Returns the client's own conversation and the one shared by two clients with keys."""
         return [self.conversations[client.number]] + (
             [self.conversations[3]] if client.is_keyed else [])
 

@@ -1,7 +1,7 @@
 """A plain session server for `holdfast session`: 0.4 and 0.5, without idempotency keys.
 
 It delays, repeats and reorders frames as far as the original system's contract allows, answers
-acknowledgements with errors as the original does, loses its memory, dies and restarts. A prompt
+acknowledgements with errors as the original does, loses its memory, crashes and restarts. A prompt
 whose end cannot be proven may be unsure, and then the exit status is 1.
 """
 import asyncio
@@ -30,7 +30,7 @@ def answer_to(text):
 
 
 class Conversation:
-    """A history of prompts and answers, whose offsets a compaction changes."""
+    """A history of prompts and answers. A compaction changes its offsets."""
 
     def __init__(self, name, chance):
         self.name, self.chance, self.entries, self.generation = name, chance, [], 0
@@ -329,7 +329,7 @@ class Server:
             link.socket.transport.abort()
 
     async def die(self):
-        """Dies and restarts. Histories are on disk, and running prompts run again."""
+        """Crashes and restarts. Histories are on disk, and running prompts run again."""
         self.peer.count("deaths")
         self.listener.close()
         self.cut()
@@ -369,7 +369,7 @@ class Phone:
         self.unsure, self.ended, self.heard = [], {}, 0
 
     async def run(self, count, kill_after):
-        """Runs the client with new prompts; returns its exit status, or None if it was killed."""
+        """Runs the client with new prompts. Returns its exit status, or None if it was killed."""
         self.runs += 1
         self.ended, self.heard = {}, time.monotonic()
         prompts = [f"prompt {len(self.written) + n} of seed {self.peer.seed} " + self.chance.choice(
@@ -411,13 +411,13 @@ class Phone:
                 await ended
             await reader
         if child.returncode == -signal.SIGKILL:
-            self.lost.update(prompts)  # the pipe may not have been read
+            self.lost.update(prompts)  # the client may not have read the pipe
             return None
         self.judge_end(child.returncode)
         return child.returncode
 
     def judge_end(self, code):
-        """Checks that with status 0 each prompt was answered, in this run or an earlier one."""
+        """Checks that each prompt was answered, in this run or an earlier one, if the status is 0."""
         failed = {text[:60]: state for text, state in self.ended.items() if state not in ENDS}
         check("prompts that failed although the server refuses none", {}, failed)
         if code == 0:
@@ -483,7 +483,7 @@ def judge(server, phone):
             1, prompt.receipts + 1), f"1 to {prompt.receipts}", texts.count(answer_to(text)))
     phone.peer.count("prompts", len(server.prompts))
     judge_unsure(server, phone.unsure)
-    # A response is acknowledged once its prompt is known, which a death can prevent.
+    # A response is acknowledged once its prompt is known. A crash can prevent this.
     excused = {name for text in unsure & server.prompts.keys()
                for name in server.prompts[text].responses}
     check("responses that were not acknowledged", set(), server.due - server.acked - excused)

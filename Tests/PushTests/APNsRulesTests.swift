@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushAPNs
 
-/// Keys that OpenSSL creates for these tests. They give access to nothing.
+/// Keys that OpenSSL creates for these tests. They give access to no service.
 enum SampleKey {
   static func make(_ arguments: String, _ scratch: Scratch, to name: String) async throws -> String
   {
@@ -129,7 +129,7 @@ enum SampleKey {
     let first = patience.failed(sent: .zero, at: .second(1), retryAfter: nil)
     let second = patience.failed(sent: .second(0.5), at: .second(1), retryAfter: nil)
     #expect(first == second)
-    // A push that was sent before the failure shows nothing about the time after it.
+    // A push that was sent before the failure has no bearing on the time after the failure.
     patience.succeeded(sent: .second(0.9))
     #expect(patience.wait(at: .second(1)) == first)
     let next = patience.failed(sent: .second(10), at: .second(10), retryAfter: nil)
@@ -162,7 +162,7 @@ enum SampleKey {
     #expect(holds.wait("0", at: .zero) == nil)
     #expect(holds.wait("1", at: .zero) == .seconds(101))
     #expect(holds.wait("\(Holds.limit)", at: .zero) != nil)
-    // Devices whose time is over are released first.
+    // Devices whose hold has expired are released first.
     holds.hold("new", until: .second(5_000), at: .second(500))
     #expect(holds.wait("401", at: .second(500)) == .seconds(1))
   }

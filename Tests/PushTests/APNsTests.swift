@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushAPNs
 
-/// The sender over HTTP/2 and TLS, against a server that is built from third-party libraries.
+/// Tests of the sender over HTTP/2 and TLS, with a server that is built from third-party libraries.
 @Suite(
   .timeLimit(.minutes(10)),
   .enabled(if: APNsStandIn.isThere, "python3-h2 and python3-cryptography are not installed"))
@@ -20,7 +20,7 @@ struct `APNs over HTTP/2` {
     let sender = try service.sender(clock: TestClock(wall: wall))
     #expect(await sender.send(.apns("00ff")) == .delivered)
     var seen = try await service.next()
-    // The headers in which libcurl describes itself differ between its versions.
+    // The headers that identify libcurl differ between its versions.
     for name in ["accept", "accept-encoding", "user-agent"] { seen.headers[name] = nil }
     #expect(
       seen
@@ -109,7 +109,7 @@ struct `APNs over HTTP/2` {
     #expect(try await service.next().connection == 1)
     clock.advance(by: .seconds(2))
     var outcome = await sender.send(.apns())
-    // Making the new connection may itself take over two seconds on a busy machine.
+    // On a busy machine, making the new connection can take more than two seconds.
     while case .failed = outcome {
       clock.advance(by: .seconds(600))
       outcome = await sender.send(.apns())

@@ -7,10 +7,10 @@ import Testing
 @testable import PushHook
 
 @Suite(.timeLimit(.minutes(10))) struct `A hook` {
-  /// Writes a shell script with these lines in a directory of its own, and returns its path.
+  /// Writes a shell script with these lines in a separate directory, and returns its path.
   private func program(_ lines: String, _ scratch: Scratch) async throws -> String {
-    // Another process writes the file. A file that is open for writing in this process, or in a
-    // child that another test is just starting, could not be run (ETXTBSY).
+    // The file is written by another process. A file cannot be run (ETXTBSY) while it is open for
+    // writing in this process, or in a child that another test is just starting.
     try await Shell.run(
       ["sh", "-c", "umask 077; cat > \"$0\" && chmod 700 \"$0\"", scratch("hook")],
       input: "#!/bin/sh\n\(lines)\n")
@@ -51,7 +51,7 @@ import Testing
     #expect(try scratch.text(of: "words") == "0\n")
     let names = try scratch.text(of: "names").split(separator: "\n")
     #expect(Set(names).isSubset(of: ["HOME", "LANG", "PATH", "TZ"]))
-    // The three standard streams, and the directory that is listed.
+    // The descriptors are the three standard streams and the listed directory.
     #expect(try scratch.text(of: "open") == "4\n")
   }
 
@@ -65,7 +65,7 @@ import Testing
   @Test func `a hook is killed with its children after its time limit`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", scratch("ready"), scratch("never")])
-    // The script and its child wait for a writer that never comes. The child keeps the pipe open
+    // The script and its child wait for a writer that never comes. The child keeps open the pipe
     // that reports their end.
     let path = try await program(
       "cd '\(scratch.path)'; (echo up > ready; read x < never) & read x < never", scratch)
@@ -75,9 +75,9 @@ import Testing
     try await Shell.run(["cat", scratch("ready")])
     await clock.someoneWaits(for: .second(10))
     clock.advance(by: .seconds(10))
-    #expect(await outcome == .failed(cause: "the hook took over 10s"))
+    #expect(await outcome == .failed(cause: "the hook took longer than 10s"))
     let pattern = "^/bin/sh \(path)"
-    // Killed processes disappear once the system has scheduled them again.
+    // Killed processes only disappear once the system has scheduled them again.
     while (try? await Shell.run(["pgrep", "-f", pattern])) != nil {}
   }
 
@@ -112,7 +112,7 @@ import Testing
     let hook = HookSender(program: path, timeLimit: .seconds(120))
     await withTaskGroup(of: PushOutcome.self) { group in
       for _ in 0..<HookSender.limit { group.addTask { await hook.send(.hook()) } }
-      // Each hook reports that it runs.
+      // Each hook reports that it is running.
       _ = try? await Shell.run([
         "sh", "-c",
         "cd '\(scratch.path)'; exec 3<>ready; for i in 1 2 3 4 5 6 7 8; do read x <&3; done",

@@ -2,7 +2,7 @@ import LinkCore
 import Testing
 
 extension RandomInputs {
-  /// Runs each seed, and expects that every property holds and that exactly these cases occurred.
+  /// Runs each seed. Expects that every property holds and that exactly these cases occur.
   ///
   /// - Parameters:
   ///   - inputs: The names of the input cases, separated by white space.
@@ -20,8 +20,8 @@ extension RandomInputs {
     text.split(whereSeparator: \.isWhitespace).map { String($0) }.sorted()
   }
 
-  /// Runs seeds with an injected fault, and expects that in one of them `property` is the first to
-  /// break.
+  /// Runs seeds with an injected fault. Expects that `property` is the first to break for one of
+  /// them.
   static func expectFound(
     _ property: String, acts: Int = 150, sourceLocation: SourceLocation = #_sourceLocation,
     _ fault: @escaping Fault<Generator.Subject>

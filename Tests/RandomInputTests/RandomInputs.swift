@@ -1,52 +1,54 @@
 import LinkCore
 
-/// A generator of random inputs for one machine, with the promises of that machine.
+/// A generator of random inputs for one machine, and the promises of that machine.
 ///
 /// The driver calls `begin` once and `act` repeatedly. Both pass inputs to `give`, which checks the
-/// machine after each one. A generator reads `run.machine` and its own notes of effects, so that
-/// most inputs are plausible and reach deep states.
+/// machine after each one. A generator uses `run.machine` and its own notes about effects, so that
+/// most inputs are plausible and lead to states that are hard to reach.
 protocol InputGenerator: RandomValues, SendableMetatype {
   associatedtype Subject: Machine
 
-  /// The machine, its clock, and the first failure.
+  /// The machine, its clock, and the first failure of the run.
   var run: RandomRun<Subject> { get set }
 
-  /// Creates the machine for a seed without giving an input.
+  /// Creates the machine for a seed without passing any input.
   init(seed: UInt64)
 
-  /// Gives the first inputs of a run.
+  /// Passes the first inputs of a run.
   mutating func begin()
-  /// Lets time pass, and gives one input or a few related ones.
+  /// Lets time pass, and passes one input or a few related inputs.
   mutating func act()
-  /// Records the facts about a step that later inputs and properties need.
+  /// Records facts about a step for later inputs and properties.
   mutating func note(_ step: MachineStep<Subject>)
   /// Discards the notes about the previous process.
   mutating func noteRestart()
-  /// Answers the requests that a machine made when a deadline passed, while time continues.
+  /// Answers requests that the machine made when a deadline passed, while more time passes.
   mutating func answerWhileWaiting()
 
-  /// Returns the identifier of an effect's request, or `nil` if several effects may share one.
+  /// Returns the identifier of the request in an effect, or `nil` if several effects may have the
+  /// same one.
   static func request(in effect: Subject.Effect) -> String?
-  /// The properties that hold after each step. They are checked before `note` receives the step.
+  /// The properties that must hold after each step. They are checked before `note` receives the
+  /// step.
   static var properties: [MachineProperty<Self>] { get }
 }
 
 /// The result of one call to a machine.
 struct MachineStep<Subject: Machine> {
   let before: Subject
-  /// The input, or `nil` if the call was `tick`.
+  /// The input, or `nil` if `tick` was called.
   let input: Subject.Input?
   let effects: [Subject.Effect]
   let after: Subject
   let now: Instant
 }
 
-/// A promise of a machine about each step, as a name and a condition.
+/// A promise that a machine keeps in each step. It has a name and a condition.
 struct MachineProperty<Generator: InputGenerator>: Sendable {
   typealias Condition = @Sendable (Generator, MachineStep<Generator.Subject>) -> Bool
 
   let name: String
-  /// Returns whether the property holds for a step. The generator has noted only earlier steps.
+  /// Returns whether the property holds for a step. The generator's notes only cover earlier steps.
   let holds: Condition
 
   init(_ name: String, _ holds: @escaping Condition) {
@@ -55,13 +57,13 @@ struct MachineProperty<Generator: InputGenerator>: Sendable {
   }
 }
 
-/// An injected fault, which changes a machine or its effects after a call.
+/// An injected fault. It changes a machine or its effects after a call.
 typealias Fault<Subject: Machine> =
   @Sendable (_ machine: inout Subject, Subject.Input?, _ effects: inout [Subject.Effect]) -> Void
 
-/// A run of one machine with random inputs.
+/// A run of one machine that receives random inputs.
 struct RandomRun<Subject: Machine> {
-  /// An input and its time. Without an input, `tick` was called.
+  /// An input and its time. If there is no input, `tick` was called.
   struct Given {
     let at: Instant
     var input: Subject.Input?
@@ -89,12 +91,12 @@ struct RandomRun<Subject: Machine> {
 }
 
 extension RandomRun {
-  /// Records a broken property, unless another one broke earlier.
+  /// Records a broken property, unless another property broke earlier.
   mutating func fail(_ property: String) {
     if broken == nil { broken = property }
   }
 
-  /// Continues with a fresh machine, as after a restart of the process.
+  /// Continues with a new machine, as after a restart of the process.
   mutating func restart(_ fresh: Subject) {
     given.append(Given(at: now, fresh: fresh))
     machine = fresh
@@ -113,7 +115,7 @@ extension RandomRun {
       before: before, input: input, effects: effects, after: machine, now: now)
   }
 
-  /// Checks the promises of every machine, whatever its task.
+  /// Checks the promises that every machine must keep.
   mutating func check(
     _ step: MachineStep<Subject>, _ request: (Subject.Effect) -> String?
   ) {
@@ -121,11 +123,11 @@ extension RandomRun {
     for id in step.effects.compactMap(request) where !requests.insert(id).inserted {
       fail("asks only once for \(id)")
     }
-    // A call of a copy costs as much as the step itself, so not every step is checked.
+    // A call of a copy takes as long as the step itself, so not every step is checked.
     if step.input == nil || given.count % 4 == 1 { checkTime(step) }
   }
 
-  /// Checks that deadlines advance, and that an early or repeated call of `tick` changes nothing.
+  /// Checks that deadlines advance, and that an early or repeated call of `tick` has no effect.
   private mutating func checkTime(_ step: MachineStep<Subject>) {
     var copy = machine
     if step.input == nil {
@@ -145,20 +147,20 @@ extension RandomRun {
   }
 }
 
-/// Returns whether two values differ. Values of types that are not equatable count as equal.
+/// Returns whether two values differ. Values whose types are not equatable are treated as equal.
 private func differ(_ left: some Sendable, _ right: some Sendable) -> Bool {
   func differs<Value: Equatable>(_ left: Value) -> Bool { left != right as? Value }
   guard let left = left as? any Equatable else { return false }
   return differs(left)
 }
 
-/// Returns the name of the enumeration case of a value.
+/// Returns the name of a value's enumeration case.
 private func caseName(of value: some Sendable) -> String {
   Mirror(reflecting: value).children.first?.label ?? "\(value)"
 }
 
 extension InputGenerator {
-  /// The device's wall clock at the start of a run, in nanoseconds since 1970.
+  /// The device's wall clock at the start of a run, in nanoseconds since 1970-01-01.
   static var wallAtZero: Int64 { 1_768_000_000_000_000_000 }
 
   var wall: Timestamp { Timestamp(nanoseconds: Self.wallAtZero + now.nanoseconds) }
@@ -168,7 +170,7 @@ extension InputGenerator {
   }
   var machine: Subject { run.machine }
   var now: Instant { run.now }
-  /// Whether a property broke, so that further inputs are useless.
+  /// Whether a property has broken, so that more inputs are pointless.
   var isOver: Bool { run.broken != nil }
 
   mutating func begin() {}
@@ -178,7 +180,7 @@ extension InputGenerator {
   static func request(in effect: Subject.Effect) -> String? { nil }
   static var properties: [MachineProperty<Self>] { [] }
 
-  /// Gives the machine an input, or calls `tick` without one, and checks the step.
+  /// Passes an input to the machine, or calls `tick` if there is no input, and checks the step.
   mutating func give(_ input: Subject.Input?) {
     guard !isOver else { return }
     let step = run.step(input)
@@ -187,7 +189,7 @@ extension InputGenerator {
     note(step)
   }
 
-  /// Ends the machine's process and begins another one with a fresh machine.
+  /// Ends the machine's process and starts another process with a new machine.
   mutating func restart(_ fresh: Subject) {
     guard !isOver else { return }
     run.restart(fresh)
@@ -195,22 +197,22 @@ extension InputGenerator {
   }
 }
 
-// Time.
+// MARK: Time
 extension InputGenerator {
-  /// The machine's deadline, or `nil` if there is none or it is the end of time.
+  /// The machine's deadline, or `nil` if the machine has none or the deadline is never reached.
   var due: Instant? { machine.deadline.flatMap { $0.nanoseconds == .max ? nil : $0 } }
 
-  /// Advances the clock to a moment without calling the machine.
+  /// Advances the clock to an instant without calling the machine.
   mutating func skip(to moment: Instant) { run.now = max(now, moment) }
 
-  /// Waits until the deadline, or a few nanoseconds more or less, and calls the machine.
+  /// Advances the clock to the deadline, plus or minus a few nanoseconds, and calls the machine.
   mutating func awaitDue(butBy nanoseconds: Int64 = 0) {
     guard let due else { return }
     skip(to: due.advanced(by: .nanoseconds(nanoseconds)))
     give(nil)
   }
 
-  /// Lets time pass, and calls the machine at its deadlines, up to a limit of calls.
+  /// Lets time pass, and calls the machine at its deadlines. The number of calls is limited.
   mutating func elapse(_ time: Duration, atMost calls: Int = 12) {
     let end = now.advanced(by: time)
     var left = calls
@@ -223,10 +225,10 @@ extension InputGenerator {
     skip(to: end)
   }
 
-  /// Lets time pass in one of many ways: not at all, or until, just before, just after, or beyond
-  /// the deadline.
+  /// Lets time pass in one of several ways: not at all, or until, just before, just after, or
+  /// beyond the deadline.
   ///
-  /// - Parameter waits: Waits that are significant for the machine.
+  /// - Parameter waits: Durations that are significant for the machine.
   mutating func passTime(_ waits: [Duration]) {
     switch number(0...19) {
     case 0...8: return
@@ -240,7 +242,7 @@ extension InputGenerator {
   }
 }
 
-/// A driver that gives random inputs to machines of many seeds.
+/// A driver that runs a machine with random inputs for each of many seeds.
 struct RandomInputs<Generator: InputGenerator> {
   let seeds: Range<UInt64>
   /// The number of calls of `act` in a run.
@@ -254,7 +256,7 @@ struct RandomInputs<Generator: InputGenerator> {
     var effects: Set<String> = []
   }
 
-  /// Runs each seed until one fails.
+  /// Runs the seeds in order until one fails.
   func run() -> Outcome {
     var outcome = Outcome()
     for seed in seeds {
@@ -268,7 +270,7 @@ struct RandomInputs<Generator: InputGenerator> {
     return outcome
   }
 
-  /// Returns the generator for a seed after its run.
+  /// Returns the generator of a seed after its run.
   func play(_ seed: UInt64) -> Generator {
     var generator = Generator(seed: seed)
     generator.run.fault = fault
@@ -292,8 +294,7 @@ struct RandomInputs<Generator: InputGenerator> {
     input.map { String("\($0)".prefix(500)) } ?? "a while"
   }
 
-  /// Returns the inputs without those that a failure does not need, by removing ever shorter
-  /// pieces.
+  /// Returns only the inputs that a failure needs. The method removes ever shorter pieces.
   private func fewest(
     _ given: [RandomRun<Generator.Subject>.Given], breaking property: String, seed: UInt64
   ) -> [RandomRun<Generator.Subject>.Given] {
@@ -311,7 +312,7 @@ struct RandomInputs<Generator: InputGenerator> {
     return remaining
   }
 
-  /// Replays recorded inputs and returns the first property that does not hold.
+  /// Replays recorded inputs. Returns the first property that does not hold.
   private func replay(
     _ given: [RandomRun<Generator.Subject>.Given], seed: UInt64
   ) -> String? {

@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// A machine that fires some time after it was armed, and may have a flaw.
+/// A machine that fires some time after it was armed. It may have a flaw.
 private struct Alarm: Machine, Equatable {
   enum Flaw: Sendable { case none, stuck, early, growing, broken, repeated }
   enum Input: Sendable, Equatable, Codable { case arm(Int), disarm }

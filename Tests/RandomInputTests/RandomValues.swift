@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A value that makes its choices with a seeded generator, so that a seed determines a run.
+/// A type that makes its choices with a seeded generator, so that a seed determines a run.
 protocol RandomValues {
   var generator: RandomSource { get set }
 }
@@ -19,6 +19,6 @@ extension RandomValues {
   /// Returns true with a probability of one in `times`.
   mutating func oneIn(_ times: UInt64) -> Bool { generator.next() % times == 0 }
 
-  /// Returns the value or `nil`, with equal probability.
+  /// Returns the value or `nil` with equal probability.
   mutating func maybe<Value>(_ value: Value) -> Value? { oneIn(2) ? value : nil }
 }

@@ -10,7 +10,8 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// A complete phone and a complete backend, connected through a fault-injecting proxy.
+/// Tests of a complete phone and a complete backend that are connected through a fault-injecting
+/// proxy.
 @Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
   @Test func `an assistant pairs, asks, and need not pair again after the link was cut`()
     async throws
@@ -34,7 +35,7 @@ import Testing
     try await harness.rig.addSteps(5_000)
     harness.rig.relay.start()
     let token = try await harness.login()
-    // The answer needs several parts, and the network transmits almost none of them.
+    // The answer needs several parts, almost none of which arrive.
     try await harness.proxy.set(.blackhole())
     let asked = Task { try await harness.ask(token) }
     try await harness.proxy.set(.cut)

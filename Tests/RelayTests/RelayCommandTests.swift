@@ -4,7 +4,7 @@ import LinkWire
 import ServerSockets
 import Testing
 
-/// The built program `holdfast relay`, connected to a scripted backend.
+/// Tests of the built program `holdfast relay`, which connects to a scripted backend.
 @Suite(.timeLimit(.minutes(10))) struct RelayCommandTests {
   @Test func `JSON output reports the states, the pairing, each question and the end`() async throws
   {
@@ -34,7 +34,7 @@ import Testing
   @Test func `without a desktop the notification is printed as an event`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")
-    // The notification and the pair come from two tasks, so either line may come first.
+    // The notification and the pairing code come from two tasks, so either line may come first.
     let shown = await run.lines(with: [#""event":"notification""#, #""event":"pair""#])
     #expect(shown[0].contains(#""title":"Health data for your assistant""#))
     run.process.signal(SIGINT)
@@ -142,10 +142,10 @@ import Testing
   }
 }
 
-/// A running `holdfast relay`.
+/// A running process of `holdfast relay`.
 private struct RelayRun {
   let process: LabProcess
-  /// The lines that were skipped.
+  /// The lines that `line(with:)` and `lines(with:)` skipped.
   let seen = Mailbox<String>()
   private let lines = Mailbox<String>()
   private let scratch: Scratch
@@ -165,7 +165,7 @@ private struct RelayRun {
     }
   }
 
-  /// Returns the next line that contains a text; empty if the program ended first.
+  /// Returns the next line that contains a text, or an empty string if the program ends first.
   func line(with text: String) async -> String {
     while let line = await lines.next() {
       if line.contains(text) { return line }
@@ -174,8 +174,8 @@ private struct RelayRun {
     return ""
   }
 
-  /// Returns the next line with each of the texts, in the order of `texts`; they may arrive in any
-  /// order.
+  /// Returns the next line that contains each text, in the order of `texts`. The lines may arrive
+  /// in any order.
   func lines(with texts: [String]) async -> [String] {
     var found = texts.map { _ in "" }
     while found.contains(""), let line = await lines.next() {

@@ -8,7 +8,7 @@ import LinkWire
 import Synchronization
 import Testing
 
-/// The lines between the two marks appear in docs/apps.md, word for word.
+/// Runs the example. The lines between the two marks appear verbatim in docs/apps.md.
 private func answer(
   on server: String, from directory: String, _ show: (RelayUpdate) async -> Bool
 ) async throws {
@@ -28,7 +28,7 @@ private func answer(
   // docs/apps.md <
 }
 
-/// The relay example of docs/apps.md, which is compiled and run.
+/// Tests that compile and run the relay example of docs/apps.md.
 @Suite(.timeLimit(.minutes(10))) struct RelayExampleTests {
   @Test func `the relay example of the documentation pairs and answers`() async throws {
     let scratch = try Scratch()

@@ -6,27 +6,27 @@ import LinkWire
 import ServerSockets
 import Synchronization
 
-/// A scripted backend for one phone, over real sockets.
+/// A scripted backend for one phone that uses real sockets.
 final class RelayPeer: Sendable {
-  /// The reaction to the next phone that connects.
+  /// The way in which the backend reacts to the next phone that connects.
   enum Welcome: Sendable {
-    /// An accepted connection, on which this is the first message.
+    /// The connection is accepted, and this is the first message on it.
     case say(BackendMessage)
-    /// An accepted connection without a first message.
+    /// The connection is accepted, but no message is sent.
     case silence
-    /// A refused upgrade.
+    /// The upgrade is refused.
     case refuse(status: Int)
   }
 
-  /// An action of a phone.
+  /// A phone's action that the backend observes.
   enum Event: Sendable, Equatable {
-    /// An upgrade request, with two of its headers.
+    /// The phone requested an upgrade with these values of two headers.
     case came(device: String?, resume: String?)
     case said(PhoneMessage)
     case left(SocketEnding)
   }
 
-  /// The actions of phones, in order.
+  /// The actions of all phones, in order.
   let events = Mailbox<Event>()
   let port: UInt16
   private let server: SocketServer<Handler>
@@ -46,13 +46,13 @@ final class RelayPeer: Sendable {
     try await server.start(on: bound)
   }
 
-  /// Sets the reaction to the next phones.
+  /// Sets the way in which the backend reacts to later phones.
   func meet(_ next: Welcome) { welcome.next.withLock { $0 = next } }
 
   /// Sends a message to the connected phone.
   func say(_ message: BackendMessage) { say(message.bytes) }
 
-  /// Sends any text to the connected phone.
+  /// Sends arbitrary text to the connected phone.
   func say(_ text: [UInt8]) {
     server.inject { handler, hub in
       if let phone = handler.phone { hub.send(text: text, to: phone) }
@@ -75,7 +75,7 @@ final class RelayPeer: Sendable {
 
   func stop() async { await server.stop() }
 
-  /// Returns the first result of `pick` for the next events, and skips events without one.
+  /// Returns the first result of `pick` for the next events. Events without a result are skipped.
   func next<Found: Sendable>(_ pick: (Event) -> Found?) async throws -> Found {
     while let event = await events.next() {
       if let found = pick(event) { return found }
@@ -93,7 +93,7 @@ final class RelayPeer: Sendable {
     try await next { if case .said(let message) = $0 { message } else { nil } }
   }
 
-  /// Returns how the phone's connection ended.
+  /// Returns the way in which the phone's connection ended.
   func left() async throws -> SocketEnding {
     try await next { if case .left(let ending) = $0 { ending } else { nil } }
   }

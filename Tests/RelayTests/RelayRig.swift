@@ -8,7 +8,7 @@ import LinkRuntime
 import LinkWire
 import Synchronization
 
-/// A relay on real sockets, with its environment and its updates.
+/// A relay that uses real sockets, with its environment and its updates.
 struct RelayRig {
   let relay: Relay
   let store: MemoryHealthStore
@@ -17,7 +17,7 @@ struct RelayRig {
   let reachability = FakeReachability()
   /// The relay's updates, in order.
   let updates = Mailbox<RelayUpdate>()
-  /// The answers that the relay passed to `watch`.
+  /// The answers that the relay passed to the `watch` function.
   let watched = Mailbox<HealthObject>()
 
   /// The shortest delays that the policy allows, so that a test takes less than a minute.
@@ -48,7 +48,7 @@ struct RelayRig {
     }
   }
 
-  /// Waits for a state and skips all other updates.
+  /// Waits for a state. All other updates are skipped.
   @discardableResult
   func state(_ state: RelayStatus.State) async throws -> RelayStatus {
     try await next {
@@ -81,7 +81,7 @@ struct RelayRig {
   }
 }
 
-/// A notifier that records the notifications it is given.
+/// A notifier that records every notification it receives.
 final class RecordedNotifier: Notifier {
   let shown = Mailbox<HostNotification?>()
 

@@ -9,7 +9,7 @@ import LinkWire
 import ServerSockets
 import Testing
 
-/// A complete relay over real sockets, connected to a scripted backend.
+/// Tests of a complete relay that uses real sockets and connects to a scripted backend.
 @Suite(.timeLimit(.minutes(10))) struct RelaySocketTests {
   @Test func `a server down at the start causes two retries and one error, and a restart works`()
     async throws
@@ -52,7 +52,7 @@ import Testing
     #expect(try await rig.state(.idle).reason == .ended(.idle))
     #expect(try await peer.left() == .peerClosed(code: 1000, reason: ""))
     await rig.relay.close()
-    // Notifications that were replaced quickly may have been left out.
+    // Notifications that were replaced soon afterwards may have been skipped.
     let shown = rig.notifier.shown.takeAll()
     #expect(shown.first != .some(nil))
     #expect(shown.last == .some(nil))
@@ -67,7 +67,7 @@ import Testing
     rig.lifecycle.send(.background)
     #expect(try await rig.state(.idle).reason == .ended(.background))
     #expect(try await peer.left() == .peerClosed(code: 1001, reason: ""))
-    // This is a command, so it is handled before the start.
+    // `turn` is a command, so it is handled before the start.
     rig.relay.turn(.foreground)
     rig.relay.start()
     try await rig.state(.starting)
@@ -103,7 +103,7 @@ import Testing
     let first = try await rig.receipt()
     #expect(first.outcome == .answered(points: 3, isTruncated: false))
     _ = try await rig.receipt()
-    // The value of the one source, and the merged value.
+    // The two points are the value of the only source and the merged value.
     #expect(try await rig.receipt().outcome == .answered(points: 2, isTruncated: false))
     #expect(rig.watched.takeAll().count == 3)
     await rig.relay.close()

@@ -86,7 +86,7 @@ import Testing
     #expect(throws: refused) { try wakes.schedule(WakeTask("one-more")) }
     #expect(
       refused.description
-        == "the task one-more was not scheduled, since too many wait; cancel one of them")
+        == "the task one-more was not scheduled, because too many tasks wait; cancel one of them")
   }
 
   @Test func `a memory store satisfies the contract of a suspendable store`() async throws {

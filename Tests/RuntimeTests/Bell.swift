@@ -2,12 +2,12 @@ import HoldfastTestKit
 import LinkCore
 import LinkDriver
 
-/// A small machine for tests, which repeats numbers and rings at its deadline.
+/// A small machine for tests. It repeats numbers, and rings at its deadline.
 struct Bell: Machine {
   enum Input: Sendable, Equatable, Codable {
     case say(Int)
     case ring(at: Instant)
-    /// Makes the deadline stay in place once it has passed, which a correct machine never does.
+    /// Makes the deadline remain unchanged after it has passed. A correct machine never does this.
     case jam
     /// Breaks the machine's invariant.
     case crack
@@ -72,7 +72,7 @@ struct Work<M: Journaled> {
     }
   }
 
-  /// Runs the driver while `body` runs, then cancels the driver and waits for its end.
+  /// Runs the driver while `body` runs. Then cancels the driver and waits until it has ended.
   func run(_ body: () async throws -> Void) async throws {
     let running = Task { [driver] in await driver.run() }
     do {

@@ -59,7 +59,7 @@ struct DriverTests {
       await isJammed
       #expect(await work.driver.snapshot.isJammed)
     }
-    await work.driver.waitUntil { _ in false }  // the driver has ended
+    await work.driver.waitUntil { _ in false }  // This waits until the driver has ended.
   }
 
   @Test
@@ -126,7 +126,8 @@ struct DriverTests {
       #expect(await work.effects.next() == .rang(.second(9)))
       await work.driver.post(.say(1))
       #expect(await work.effects.next() == .said(1))
-      // An input may have changed what the tick does, so the driver ticks again after it.
+      // An input may have changed the effect of the tick, so the driver ticks again after the
+      // input.
       #expect(await work.effects.next() == .rang(.second(9)))
     }
     #expect(work.effects.takeAll().isEmpty)
@@ -138,7 +139,8 @@ struct DriverTests {
     let gate = Mailbox<Void>()
     let work = Work(Bell(), clock: clock) { _ in
       inside.put(())
-      // This task is not cancelled with the driver, so the effect continues until the gate opens.
+      // This task is not cancelled together with the driver, so the effect continues until the gate
+      // opens.
       await Task { _ = await gate.next() }.value
     }
     #expect(work.driver.tryPost(.say(1)))
@@ -200,7 +202,7 @@ struct DriverTests {
   }
 }
 
-/// A clock that shows one instant after another, then stays at the last.
+/// A clock that returns one instant after another, and then repeats the last one.
 private final class JumpingClock: LinkClock {
   private let instants: Mutex<[Instant]>
 

@@ -7,7 +7,7 @@ import HoldfastTestKit
 
 @testable import HoldfastSocket
 
-/// Tests of work that runs outside the driver of a machine.
+/// Tests of effects that run as tasks outside the driver of a machine.
 @Suite(.timeLimit(.minutes(10)))
 struct JobsTests {
   private let sink = InputSink<Bell>()
@@ -73,7 +73,7 @@ struct JobsTests {
     }
   }
 
-  /// Yields until a condition holds.
+  /// Yields until a condition is true.
   private func until(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
   }

@@ -148,7 +148,8 @@ struct FakeNetworkTests {
   }
 }
 
-/// A fake network with one address that refuses connections. It can break the contract on request.
+/// A fake network in which connections to one address are refused. It can be made to break the
+/// contract.
 private struct Refusing: SocketDialer, HTTPClient {
   static let url = "ws://nobody"
   let network: FakeNetwork

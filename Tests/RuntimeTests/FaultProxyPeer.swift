@@ -6,14 +6,14 @@ import Foundation
   import Darwin
 #endif
 
-/// A plain blocking TCP socket whose calls wait on threads of their own.
+/// A blocking TCP socket. Its blocking calls run on separate threads.
 struct Peer: Sendable {
-  /// The result of a wait for bytes.
+  /// The result of waiting for bytes.
   enum Received: Equatable {
     case bytes(String)
     case end
     case reset
-    /// No bytes within the socket's time-out.
+    /// No bytes arrived within the socket's time-out.
     case silence
   }
 
@@ -38,7 +38,7 @@ struct Peer: Sendable {
     return peer
   }
 
-  /// Connects to `port` of 127.0.0.1, and fails after `patience` milliseconds.
+  /// Connects to `port` of 127.0.0.1. Fails if this takes longer than `patience` milliseconds.
   static func connect(to port: UInt16, patience: Int = 120_000) async -> Connected {
     await waiting {
       let peer = Peer(socket: stream())
@@ -54,7 +54,7 @@ struct Peer: Sendable {
   func accept() async -> Peer {
     await Self.waiting { [socket] in
       let peer = Peer(socket: Self.accept(socket))
-      // A child process of another test would otherwise keep the connection open.
+      // Otherwise a child process of another test would keep the connection open.
       _ = fcntl(peer.socket, F_SETFD, FD_CLOEXEC)
       return peer
     }
@@ -93,10 +93,10 @@ struct Peer: Sendable {
 
   func finish() { _ = shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Closes the socket and frees its descriptor. Must be called only once.
+  /// Closes the socket and releases its descriptor. This method must be called only once.
   func close() {
-    // A child that another test starts may briefly hold a copy of the descriptor. `close` alone
-    // would then take effect late.
+    // A child that another test starts may briefly have a copy of the descriptor. Without
+    // `shutdown`, closing could then take effect late.
     _ = shutdown(socket, Int32(SHUT_RDWR))
     Self.close(socket)
   }
@@ -115,7 +115,7 @@ struct Peer: Sendable {
   }
 }
 
-// The system calls under their own names, separate from the methods above.
+// These functions call the system functions that have the same names as methods of `Peer`.
 extension Peer {
   #if canImport(Glibc)
     private static func stream() -> Int32 {

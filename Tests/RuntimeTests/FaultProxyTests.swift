@@ -3,9 +3,9 @@ import HoldfastTestKit
 import Synchronization
 import Testing
 
-/// Tests of each fault from both ends of real sockets.
+/// Tests of each fault, observed from both ends of real sockets.
 @Suite(.timeLimit(.minutes(10))) struct FaultProxyTests {
-  /// The number of milliseconds without bytes that counts as silence.
+  /// The number of milliseconds after which missing bytes count as silence.
   private static let silence = 200
 
   /// A server behind a proxy, and its peers. All sockets are closed when `with` returns.
@@ -187,7 +187,7 @@ import Testing
       try await World.with { world in
         let (client, server) = try await world.connect()
         try await world.proxy.set(.blackhole(Blackhole(connects: .hang)))
-        // A connect that times out fails with EINPROGRESS.
+        // A connection attempt that times out fails with `EINPROGRESS`.
         #expect(await world.error(patience: Self.silence) == EINPROGRESS)
         try await world.proxy.set(.pass)
         let again = try await world.connect()
@@ -221,7 +221,7 @@ import Testing
       let start = ContinuousClock.now
       await server.send(String(repeating: "x", count: 600))
       #expect(await client.receive(600) == .bytes(String(repeating: "x", count: 600)))
-      // Six slices of 100 bytes, 50 ms apart: five waits.
+      // Six slices of 100 bytes are sent 50 ms apart, which causes five waits.
       #expect(ContinuousClock.now - start >= .milliseconds(250))
     }
   }

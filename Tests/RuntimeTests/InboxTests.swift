@@ -154,7 +154,7 @@ struct InboxTests {
     #expect(inbox.counters.longest <= 3)
   }
 
-  /// Waits until the full inbox has delayed `count` inputs.
+  /// Waits until `count` inputs have been delayed because the inbox was full.
   private func delayed(_ count: UInt64, in inbox: Inbox<Int>) async {
     while inbox.counters.delayed < count { await Task.yield() }
   }

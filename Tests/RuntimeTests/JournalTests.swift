@@ -223,7 +223,7 @@ struct JournalTests {
   }
 
   @Test(arguments: [
-    ("nonsense", "it is no JSON"), ("{}", "at is missing"), ("[]", "the line is of another type"),
+    ("nonsense", "it is not JSON"), ("{}", "at is missing"), ("[]", "the line is of another type"),
     (#"{"at":"x"}"#, "at is of another type"), (#"{"at":null}"#, "at is null"),
     (#"{"at":0,"in":{"say":{"_0":true}}}"#, "in.say._0 is of another type"),
     (#"{"at":0,"in":{"shout":{}}}"#, "in is of another type"),

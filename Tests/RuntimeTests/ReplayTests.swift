@@ -50,7 +50,7 @@ struct ReplayTests {
   @Test
   func `replays across the two parts of a run`() async throws {
     try await recordBell(steps: 0, limit: 1 << 20)
-    // Room for seven of the ten steps, each of which takes 62 bytes.
+    // There is room for seven of the ten steps. Each step takes 62 bytes.
     try await recordBell(steps: 10, limit: scratch.bytes(of: "j").count + 440)
     let result = try Replay<Bell>.run(journal: scratch("j"))
     #expect((result.steps, result.diverged) == (10, 0))
@@ -96,7 +96,7 @@ struct ReplayTests {
     await journal.close()
   }
 
-  /// Drives a link through a few lost attempts. Returns its final state and the number of steps.
+  /// Runs a link through a few lost attempts. Returns its final state and the number of steps.
   private func recordLink(
     headerOf policy: LinkPolicy = .messageStream
   ) async throws -> (HeldLink, UInt64) {

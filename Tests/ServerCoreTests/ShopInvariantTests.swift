@@ -18,7 +18,7 @@ import Testing
   }
 
   private static let plants: [PlantedFault<ShopServer>] = [
-    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
+    ("server frame: no effect is pending between two inputs", { $0.frame.emit(.finished) }),
     (
       "shop: connections and requests are bounded",
       { server in

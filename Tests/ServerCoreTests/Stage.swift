@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Fixtures for these tests: shops, users, tokens and a readable time.
+/// Fixtures for these tests: shops, users, tokens and a fixed time.
 enum Stage {
   static let shop = id("bakery")
   static let other = id("cellar")
@@ -43,7 +43,7 @@ enum Stage {
 }
 
 extension ServerRules {
-  /// The metrics of this service alone.
+  /// The metrics page of this service alone.
   var metricsText: String {
     var page = MetricsPage()
     report(to: &page)
@@ -61,7 +61,7 @@ extension ShopServer.Effect {
   }
 }
 
-/// A store operation without an answer.
+/// A store operation that has not been answered.
 enum StoreAsk {
   case append(ShopServer.Append)
   case page(ShopID, PageQuery)
@@ -106,7 +106,7 @@ struct Served {
     return effects
   }
 
-  /// Sends a request. Its id is the next number, starting at 1.
+  /// Sends a request. The ids of requests count up from 1.
   mutating func ask(
     _ call: Call, as credential: Credential = Stage.token()
   ) -> [ShopServer.Effect] {
@@ -121,7 +121,7 @@ struct Served {
     take(.upgrade(ConnectionID(connection), shop, after: after, credential, wall: wall))
   }
 
-  /// Opens a socket in a room. If the head of the room is unknown, it becomes `head`.
+  /// Opens a socket in a room. If the server reads the head of the room, the store reports `head`.
   @discardableResult
   mutating func open(
     _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop,

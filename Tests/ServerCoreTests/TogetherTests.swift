@@ -3,7 +3,8 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Tests that posts of one shop that arrive during a store write are stored together afterwards.
+/// Tests that posts of a shop that arrive during a store write are stored together after that
+/// write.
 struct TogetherTests {
   @Test func `passes to the store all posts that arrived meanwhile, in order of arrival`() throws {
     var served = Served.opened()

@@ -42,7 +42,7 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", forwarded: [#"for="6.6.6.6, for=192.0.2.1"#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6", for="192.0.2.1"#]), "10.0.0.1"),
     (Case("::1", forwarded: ["for=192.0.2.1"]), "192.0.2.1"),
-    // If the two fields differ, a proxy passed one of them on unread, and neither counts.
+    // If the two fields differ, a proxy has forwarded one of them unread, so both are ignored.
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=6.6.6.6"]), "10.0.0.1"),
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=192.0.2.1"]), "192.0.2.1"),
   ])

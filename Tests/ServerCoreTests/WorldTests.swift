@@ -42,8 +42,9 @@ struct WorldTests {
   }
 }
 
-/// A world of random posts, upgrades, lost sockets and slow store answers, which records the
-/// messages sent to every socket.
+/// A world of random posts, upgrades, lost sockets and slow store answers.
+///
+/// It records the messages that are sent to every socket.
 private struct World {
   struct Entry: Codable {
     var input: ShopServer.Input
@@ -59,9 +60,9 @@ private struct World {
     var isOpen = true
   }
 
-  /// A store operation without an answer.
+  /// A store operation that has not been answered.
   enum Ask {
-    /// An append that has been stored or has failed, and whose answer is not delivered yet.
+    /// An append that has been stored or has failed, but whose answer has not been delivered.
     case append(ShopID, ShopServer.StoreAnswer)
     /// A page query that was sent when `known` messages were durable.
     case page(ShopID, PageQuery, known: Int)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Session
 
-/// Tests that match answers and refusals to prompts, and check the remaining state of the prompts.
+/// Tests of how answers and refusals are matched to prompts, and of the resulting prompt states.
 @Suite struct AnswerTests {
-  /// Returns the conversations of the messages shown.
+  /// Returns the conversations of the messages that are shown.
   private static func conversations(_ harness: SessionHarness) -> [String] {
     harness.updates.compactMap { update in
       if case .message(let entry, _, _) = update { entry.conversation } else { nil }
@@ -77,7 +77,7 @@ import Testing
     let long = String(repeating: "x", count: 30 * 16_384)
     harness.prompt("a")
     harness.prompt(long, in: "d")
-    // After 10 s the long prompt is sent; after 30 s the short one is due for a retry.
+    // After 10 s the long prompt is sent. After 30 s the short one is due for a retry.
     harness.pass(.seconds(35))
     #expect(harness.prompts.map(\.text) == ["a", long])
     #expect(harness.model.connection?.sent == [harness.key(long)])

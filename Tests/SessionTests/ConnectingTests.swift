@@ -136,7 +136,7 @@ import Testing
     harness.pass(.seconds(600))
     #expect(harness.model.isConnected)
     harness.answersPings = false
-    // At most 30 s pass until the next ping, then 5, 10 and 15 s.
+    // The next ping follows within 30 s, and three time-outs of 5, 10 and 15 s follow it.
     harness.pass(.seconds(29))
     #expect(harness.model.isConnected)
     harness.pass(.seconds(31))
@@ -147,7 +147,8 @@ import Testing
     var harness = SessionHarness.connected()
     harness.answersPings = false
     harness.prompt(String(repeating: "x", count: 20 * 16_384))
-    // The upload takes 20 s; at most 30 s pass until the next ping, then 5, 10 and 15 s.
+    // The upload takes 20 s. The next ping follows within 30 s, and three time-outs of 5, 10 and 15
+    // s follow it.
     harness.pass(.seconds(49))
     #expect(harness.model.isConnected)
     harness.pass(.seconds(31))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of the counts of days without a connection.
+/// Tests of the daily counts on days without a connection.
 @Suite struct DayTests {
   @Test func `stores attempts without a connection by day when the series ends`() {
     var harness = SessionHarness.opening()

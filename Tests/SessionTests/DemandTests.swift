@@ -29,7 +29,8 @@ import Testing
   @Test func `sends no ping without a connection, and keeps no ping timer of an older one`() {
     var harness = SessionHarness.connected()
     harness.pass(.seconds(29))
-    // The ping of this connection would be due after one second; the next attempt awaits hello.
+    // The ping of this connection would be due after one second, but the next attempt waits for
+    // hello.
     harness.lose()
     #expect(!harness.sent.contains(.ping))
     harness.connect()
@@ -38,7 +39,7 @@ import Testing
     harness.pass(.milliseconds(1))
     #expect(harness.sent.count { $0 == .ping } == 1)
     harness.pass(.seconds(30))
-    #expect(harness.sent.count { $0 == .ping } == 2, "one timer")
+    #expect(harness.sent.count { $0 == .ping } == 2, "only one timer runs")
   }
 
   @Test(arguments: [

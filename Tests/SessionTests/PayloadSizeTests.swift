@@ -27,7 +27,7 @@ import Testing
     #expect(size.kilobytes == 250)
   }
 
-  /// Losses separated by nine successes; ten in a row would let the size grow.
+  /// Nine successes separate the losses. Ten successes in a row would let the size grow.
   @Test(arguments: [(8, 150), (9, 200)])
   func `three failures count among the last 20 outcomes`(successes: Int, kilobytes: Int) {
     var size = PayloadSize()

@@ -8,7 +8,7 @@ import Testing
 /// Tests of long responses in pieces, of conversations of other clients, and of the contents of
 /// `connect`.
 @Suite struct PiecesTests {
-  /// Returns the texts shown for a truncated response that follows these pieces of it.
+  /// Returns the texts that are shown for a truncated response after the given pieces of it.
   private static func shown(_ pieces: [(Int, String)], of count: Int?) -> [String] {
     var harness = SessionHarness.prompted([.idempotency, .parts])
     let key = harness.key("a").description

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Session
 
-/// Tests of answers of a server without keys, on one connection and over several.
+/// Tests of answers of a server without keys, on one connection and across several connections.
 @Suite struct PlainAnswerTests {
   private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
   private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)
 
-  /// Returns a harness connected to a plain server that accepted the first prompt.
+  /// Returns a harness connected to a plain server that has accepted the first prompt.
   private static func asking(_ texts: String...) -> SessionHarness {
     var harness = SessionHarness.connected([])
     for text in texts { harness.prompt(text) }
@@ -93,7 +93,7 @@ import Testing
     #expect(harness.states.last == "b answered")
   }
 
-  // MARK: The end is stored before the next prompt goes
+  // MARK: The end is stored before the next prompt is sent
 
   @Test func `sends the next prompt when the end of the last one is stored`() {
     var harness = Self.asking("a", "b")
@@ -132,7 +132,7 @@ import Testing
     harness.connect([])
     harness.say(.window([Self.asked, Self.said], next: 2))
     #expect(harness.messages.count == 1)
-    // The same text once more is a new message.
+    // A later message with the same text is new.
     harness.say(.window([.one("u3", .assistant, "A", at: 2)], next: 3))
     #expect(harness.messages.count == 2)
   }

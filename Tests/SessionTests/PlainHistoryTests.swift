@@ -5,13 +5,13 @@ import Testing
 
 @testable import Session
 
-/// Tests of the conclusions about prompts from the history of a server without keys.
+/// Tests of what the history of a server without keys shows about prompts.
 @Suite struct PlainHistoryTests {
   private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
   private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)
 
-  /// Returns a harness whose prompt "a" was lost before a plain server accepted it, on the next
-  /// connection.
+  /// Returns a reconnected harness that lost its connection before a plain server accepted prompt
+  /// "a".
   private static func unsure() -> SessionHarness {
     var harness = SessionHarness.prompted([])
     harness.lose()
@@ -27,7 +27,7 @@ import Testing
     return harness
   }
 
-  // MARK: A message in between is no answer
+  // MARK: An intermediate message is not an answer
 
   @Test func `after a loss an assistant's text does not end a prompt, but the response does`() {
     var harness = SessionHarness.lostByPlainServer()
@@ -84,7 +84,7 @@ import Testing
     #expect(harness.states.last == "b accepted")
   }
 
-  // MARK: Whose row it is
+  // MARK: The client that sent a message
 
   @Test func `another client's text does not show that an unsent prompt arrived`() {
     var harness = Self.waiting()
@@ -115,7 +115,7 @@ import Testing
       harness.relaunch()
     }
     harness.connect([])
-    // Message by message, as a server with little room in a window sends them.
+    // The messages arrive one by one, as from a server with little room in a window.
     harness.say(.window([Self.asked], next: 1, isComplete: false))
     #expect(harness.prompts.count == 2)
     harness.say(.window([Self.said], next: 2))
@@ -194,7 +194,7 @@ import Testing
     #expect(harness.messages.map { $0.prefix(2) } == ["m1", "u1"])
   }
 
-  // MARK: What is repeated
+  // MARK: Repeated messages
 
   @Test func `a replay of a known message is no sign of the next prompt`() {
     var harness = SessionHarness.acceptedByPlainServer()
@@ -257,7 +257,7 @@ import Testing
     #expect(harness.messages == before)
   }
 
-  // MARK: Holes
+  // MARK: Missing messages
 
   @Test func `own messages beyond a hole are not taken for another client's`() {
     var harness = Self.unsure()
@@ -281,7 +281,7 @@ import Testing
     let subscriptions = harness.subscriptions
     harness.pass(.seconds(60))
     #expect(harness.subscriptions == subscriptions)
-    // The prompt may lie in the hole.
+    // The prompt may be among the missing messages.
     #expect(harness.prompts.count == 1)
   }
 

@@ -11,8 +11,8 @@ import Testing
     if case .probe = effect { true } else { false }
   }
 
-  /// Returns a session whose first attempt was ended by a captive portal, and which received the
-  /// result of the check.
+  /// Returns a session whose first attempt was ended by a captive portal, which a check has
+  /// detected.
   private static func held(by failure: LinkFailure = .timeout(.connect)) -> SessionHarness {
     var harness = SessionHarness.opening()
     harness.give(.link(.lost(harness.attempt, failure), at: harness.wall))

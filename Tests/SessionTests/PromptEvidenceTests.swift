@@ -11,7 +11,7 @@ import Testing
   private static let other = SessionEntry.one("u1", .user, "other", at: 0)
 
   /// Returns a harness whose prompt "a" was accepted while another client's prompt was in flight,
-  /// or after that one had ended.
+  /// or after that prompt had ended.
   private static func shared(otherHasEnded: Bool = false) -> SessionHarness {
     var harness = SessionHarness.talking([])
     harness.say(.window([.one("u0", .user, "first", at: 0)], next: 1))
@@ -146,7 +146,7 @@ import Testing
       .response(SessionResponse(id: nil, conversation: nil, result: .failure(error: "no"))))
     #expect(harness.states.suffix(2) == ["a failed", "b sent"])
     harness.ack(nil)
-    // The same failure again does not show which prompt failed.
+    // A repeated failure does not show which prompt failed.
     harness.say(
       .response(SessionResponse(id: nil, conversation: nil, result: .failure(error: "no"))))
     harness.pass(.seconds(30))
@@ -161,7 +161,7 @@ import Testing
 
   // MARK: Acks and refusals
 
-  /// How a server responds to the maximum message size.
+  /// The response of a server to the maximum message size.
   enum Size: CaseIterable {
     case unknown, silent, late
   }
@@ -214,7 +214,7 @@ import Testing
     var harness = SessionHarness.acceptedByPlainServer()
     harness.respond("m1", to: nil, "A")
     harness.prompt("b")
-    // The error may answer the acknowledgement of the response.
+    // The error may be a reply to the acknowledgement of the response.
     harness.say(.error(SessionError(message: "Error processing message")))
     #expect(harness.states.last == "b sent")
     harness.pass(.seconds(30))

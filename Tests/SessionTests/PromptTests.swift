@@ -67,7 +67,7 @@ import Testing
     var harness = SessionHarness.opened()
     harness.say(.hello(SessionHello(message: "")))
     harness.say(.connected(SessionConnected(message: "", session: "", version: .newest)))
-    // The maximum message size was sent.
+    // The maximum message size has been sent.
     harness.prompt("a")
     #expect(harness.states == ["a queued"])
     harness.ack(nil)
@@ -140,7 +140,7 @@ import Testing
     let answer = SessionEntry.one("u2", .assistant, "A", at: 1)
     harness.say(.window([.one("u1", .user, "a", at: 0), answer], next: 2))
     #expect(harness.messages == ["u2 live"])
-    // The same text of another client is new.
+    // The same text from another client is a new message.
     harness.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
     #expect(harness.messages == ["u2 live", "u3 live"])
   }
@@ -176,7 +176,7 @@ import Testing
       if case .commit(_, let change) = effect { change } else { nil }
     }
     #expect(commits.map { $0.prompts.map(\.isAccepted) } == (isPlain ? [[true]] : []))
-    // The next change stores it in any case.
+    // The next change stores the acceptance in either case.
     harness.prompt("c")
     #expect(
       harness.store.open(as: SessionHarness.client).prompts.map(\.isAccepted) == [true, false])
@@ -234,7 +234,7 @@ import Testing
     let key = harness.key("a")
     for count in 1...21 {
       harness.refuse(key, "rate_limited")
-      // The longest wait is 37.5 s; an attempt without an answer would be retried 30 s later.
+      // The longest wait is 37.5 s. An attempt without an answer would be retried after 30 s.
       for _ in 1...38 where harness.prompts.count == count { harness.pass(.seconds(1)) }
     }
     #expect(harness.prompts.count == 21)

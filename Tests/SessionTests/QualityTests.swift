@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the connection quality that the user sees.
 @Suite struct QualityTests {
-  /// With the allowance for variation (RFC 6298) the first round trip counts three times; the
+  /// The first round trip counts three times because of the allowance for variation (RFC 6298). The
   /// bounds are 600 ms and 2 s.
   @Test(arguments: [
     (1, LinkQuality.good), (200, .good), (201, .degraded), (666, .degraded), (667, .poor),

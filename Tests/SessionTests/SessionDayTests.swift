@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of the counts of connections by day, before they are stored.
+/// Tests of the daily connection counts before they are stored.
 @Suite struct SessionDayTests {
   private static let day = Duration.seconds(86_400)
 
@@ -41,7 +41,7 @@ import Testing
     #expect(days.map(\.longestRoundTrip) == [.milliseconds(70)])
   }
 
-  /// A day is over one nanosecond after its end, before 1970 as well.
+  /// A day begins exactly at midnight UTC, also before 1970.
   @Test(arguments: [
     (Int64(0), 0), (-1, -1), (86_399_999_999_999, 0), (86_400_000_000_000, 1),
     (-86_400_000_000_000, -1), (-86_400_000_000_001, -2),

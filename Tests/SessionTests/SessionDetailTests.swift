@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of the reports and the stored data of a session besides its prompts.
+/// Tests of the reports and the stored data of a session, except for its prompts.
 @Suite struct SessionDetailTests {
   @Test func `each prompt becomes stale after its own 60 s`() {
     var harness = SessionHarness()
@@ -144,8 +144,8 @@ import Testing
     #expect(harness.states.count { $0 == "a queued" } == 3)
   }
 
-  /// Returns a window of a server with sequence numbers that has two messages, at 1 and 2, and
-  /// states this range.
+  /// Returns a window of a server with sequence numbers. It has two messages, at 1 and 2, and
+  /// states the given range.
   private static func window(first: UInt64?, last: UInt64?, next: UInt64) -> SessionServerMessage {
     .history(
       SessionHistory(

@@ -28,7 +28,7 @@ struct SessionHarness {
     model = SessionModel(SessionSettings(policy: policy), seed: seed)
   }
 
-  /// Returns a harness whose store was read and whose model is connecting.
+  /// Returns a harness whose store has been read and whose model is connecting.
   static func opening(_ policy: LinkPolicy = .session) -> SessionHarness {
     var harness = SessionHarness(policy)
     harness.restore()
@@ -47,7 +47,7 @@ struct SessionHarness {
     return harness
   }
 
-  /// Returns a harness with an open socket, on which nothing was sent yet.
+  /// Returns a harness with an open socket on which nothing has been sent.
   static func opened() -> SessionHarness {
     var harness = opening()
     harness.give(.opened(harness.attempt))
@@ -68,7 +68,8 @@ struct SessionHarness {
     return harness
   }
 
-  /// Returns the harness of `acceptedByPlainServer()` after a loss, on its next connection.
+  /// Returns the harness of `acceptedByPlainServer()` after it has lost its connection and
+  /// reconnected.
   static func lostByPlainServer() -> SessionHarness {
     var harness = acceptedByPlainServer()
     harness.lose()
@@ -137,7 +138,7 @@ struct SessionHarness {
     return Array(log[before...])
   }
 
-  /// Starts another process with the same store.
+  /// Simulates the start of another process with the same store.
   mutating func relaunch() {
     model = SessionModel(SessionSettings(policy: .session), seed: 8)
     restore()
@@ -162,7 +163,7 @@ struct SessionHarness {
         SessionConnected(
           message: "", session: Self.client.description, version: version, features: features,
           isRecovered: isRecovered)))
-    // The ack of a plain server does not name the message it answers.
+    // The ack of a plain server does not name the message that it answers.
     if features.isEmpty, model.connection?.awaited == [.size] { ack(nil) }
   }
 
@@ -205,7 +206,7 @@ struct SessionHarness {
     log.compactMap { if case .send(_, let message) = $0 { message } else { nil } }
   }
 
-  /// The prompts that the model sent.
+  /// The prompts that the model has sent.
   var prompts: [SessionPrompt] {
     sent.compactMap { if case .prompt(let prompt) = $0 { prompt } else { nil } }
   }

@@ -6,8 +6,8 @@ import Testing
 @testable import LinkCore
 @testable import Session
 
-/// Tests that the checks of a session and of each of its parts can fail, and accept every legal
-/// state.
+/// Tests that the invariant checks of a session and of its parts detect broken states and accept
+/// legal ones.
 @Suite struct SessionInvariantTests {
   private static let nobody = UUID128(high: 9, low: 9)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// Tests that state every constant of a session, so that none changes by accident.
+/// Tests that pin every constant of a session, so that a change is deliberate.
 @Suite struct SessionNumberTests {
   @Test func `the times of a session`() {
     let times = [

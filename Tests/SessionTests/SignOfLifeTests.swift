@@ -6,13 +6,15 @@ import Testing
 
 /// Tests of the inputs that count as a sign of life of a connection, and of those that do not.
 @Suite struct SignOfLifeTests {
-  /// Returns a session on a link without pings, which ends 90 s after the last sign of life.
+  /// Returns a session on a link without pings. The connection ends 90 s after the last sign of
+  /// life.
   private static func silent() throws -> SessionHarness {
     let policy = try LinkPolicy.session.setting([("liveness.ping", "off")])
     return SessionHarness.connected(policy: policy)
   }
 
-  /// Returns how long a second 20-second prompt may delay pings after a first one without an ack.
+  /// Returns how long a second prompt with an upload of 20 s may delay pings if the first has no
+  /// ack.
   private static func deafness(after sign: (inout SessionHarness) -> Void) -> Duration? {
     var harness = SessionHarness.connected()
     harness.answersPings = false

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of the order of sending, and of pauses between attempts.
+/// Tests of the order in which messages are sent, and of the pauses between attempts.
 @Suite struct UrgencyTests {
   @Test func `sends acknowledgements before a prompt of the same moment`() throws {
     var harness = SessionHarness.connected()
@@ -70,7 +70,7 @@ import Testing
       waits.append(start.duration(to: harness.now))
     }
     #expect(failedAt.last.map { Instant.zero.duration(to: $0) < .seconds(600) } == true)
-    // The window allows 10 attempts a minute; nothing else delays the attempt after the 41st.
+    // The window allows 10 attempts per minute. Nothing else delays the attempt after the 41st.
     #expect(waits[40] < .seconds(60))
     #expect(waits[41] >= .seconds(60))
   }

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import LinkSimulator
 
-/// A plan of held sockets that lasts so many years that its run does not end within a test.
+/// A plan of held sockets that lasts many years, so that its run does not end during a test.
 enum EndlessPlan {
   static func with<R>(_ body: (_ file: String) async throws -> R) async throws -> R {
     try await CommandProcess.scratch { directory in

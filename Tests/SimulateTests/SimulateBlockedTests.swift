@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import Testing
 
-/// Tests of how commands end when nothing reads their output.
+/// Tests of the end of commands whose output is not read.
 @Suite(.timeLimit(.minutes(10))) struct SimulateBlockedTests {
   @Test func `a signal ends a trace that nothing reads, and the reason is reported`() async throws {
     let arguments = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
@@ -12,8 +12,8 @@ import Testing
     #expect(outcome.errors == [])
   }
 
-  /// A program that runs a command with its output in a small pipe, and ends it after its first
-  /// byte.
+  /// A Python program that runs a command with its output in a small pipe, and ends the command
+  /// after its first byte.
   private static let unread = """
     import fcntl, os, subprocess, sys
     reader, writer = os.pipe()
@@ -52,8 +52,8 @@ import Testing
     }
   }
 
-  /// A program that runs a command with standard error on a stopped terminal (Ctrl-S), and ends it
-  /// after its first line or waits for it to end.
+  /// A Python program that runs a command whose standard error is a stopped terminal (Ctrl-S). The
+  /// program ends the command after its first line, or waits for it to end.
   private static let stopped = """
     import pty, subprocess, sys, termios
     terminal = pty.openpty()[1]

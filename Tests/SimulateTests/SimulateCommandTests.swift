@@ -133,7 +133,8 @@ import Testing
   @Test func `a signal ends the command with the results so far`() async throws {
     var outcome: CommandProcess.Outcome
     var wait = 0
-    // A signal that arrives before the command handles signals ends it like any process.
+    // If the signal arrives before the command has installed its handler, it ends the command as it
+    // would end any process.
     repeat {
       let process = try SimulatorProcess.start([
         "simulate", "message-stream", "--seeds", "1..100000000", "--json",
@@ -171,7 +172,8 @@ import Testing
     try await EndlessPlan.with { file in
       var outcome: CommandProcess.Outcome
       var wait = 0
-      // A signal that arrives before the command handles signals ends it like any process.
+      // If the signal arrives before the command has installed its handler, it ends the command as
+      // it would end any process.
       repeat {
         let process = try SimulatorProcess.start(["simulate", "held-socket", "--plan", file])
         wait += 1000
@@ -216,7 +218,7 @@ import Testing
     (["--break", "noOverlp"], #"--break cannot be "noOverlp"; did you mean noOverlap?"#),
     (
       ["--set", "liveness.silense=1s"],
-      "liveness.silense is no key of a policy; see `holdfast policy show message-stream`"
+      "liveness.silense is not a policy key; see `holdfast policy show message-stream`"
     ),
   ])
   func `reports wrong usage with exit status 2`(arguments: [String], line: String) async throws {
@@ -238,7 +240,7 @@ import Testing
     }
   }
 
-  /// Returns the options in a help text whose default is a single word, each with that word.
+  /// Returns the options in a help text whose default is a single word, together with that word.
   private static func defaults(in help: [String]) -> [[String]] {
     var options: [[String]] = []
     for line in help {

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Tests of commands that end before everything was played, and of their output.
+/// Tests of commands that are ended before all seeds have run, and of their output.
 @Suite(.timeLimit(.minutes(10))) struct SimulateEndingTests {
   @Test func `a signal ends all worlds`() async throws {
     let process = try SimulatorProcess.start([
@@ -37,7 +37,8 @@ import Testing
     try await EndlessPlan.with { file in
       var outcome: CommandProcess.Outcome
       var wait = 0
-      // Signals that arrive before the command handles them and plays end it without any output.
+      // If the signal arrives before the command has installed its handler and started the run, it
+      // ends the command without any output.
       repeat {
         let process = try SimulatorProcess.start([
           "simulate", "held-socket", "--plan", file, "--json",
@@ -68,7 +69,7 @@ import Testing
     }
   }
 
-  /// Returns the number of runs, and whether the command was stopped, as its output reports them.
+  /// Returns the number of runs and whether the command was stopped, according to its output.
   private func summaries(_ outcome: CommandProcess.Outcome) throws -> [String] {
     try outcome.output.map {
       let event = try [String: Any].reading($0)
@@ -91,7 +92,7 @@ import Testing
   @Test func `findings before the run to shrink are reported and counted`() async throws {
     try await CommandProcess.scratch { directory in
       let call = ["simulate", "bottle", "--break", "confusesRecords"]
-      // The first of these seeds fails in a different way than this defect should.
+      // The first of these seeds fails in a different way than the defect is supposed to cause.
       let shrunk = try await SimulatorProcess.run(
         call + ["--seeds", "7..100", "--shrink", "--corpus", directory + "/plan.json", "--json"])
       let sum = try #require(shrunk.output.first { $0.contains(#""event":"summary""#) })

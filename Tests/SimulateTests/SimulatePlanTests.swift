@@ -4,7 +4,7 @@ import LinkCore
 import LinkSimulator
 import Testing
 
-/// Tests of plans in files, and of combinations of options.
+/// Tests of plans in files and of combinations of options.
 @Suite(.timeLimit(.minutes(10))) struct SimulatePlanTests {
   private func play(
     _ text: String, _ arguments: [String] = []
@@ -35,7 +35,7 @@ import Testing
     (plan(#","expected":["lost","lst"]"#), "expected[1]: lst is not one of lost, duplicated, "),
     (
       plan(#","policy":{"preset":"message-stream","liveness.silense":"1s"}"#),
-      "policy: liveness.silense is no key of a policy"
+      "policy: liveness.silense is not a policy key"
     ),
     (plan(seed: "\"x\""), "plan.seed is not a number"),
     (plan(actions: "{}"), "plan.actions is not a list"),

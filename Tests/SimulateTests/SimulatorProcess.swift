@@ -1,6 +1,6 @@
 import HoldfastTestKit
 
-/// Runs the built `holdfast-sim` as a child process.
+/// Functions that run the built `holdfast-sim` as a child process.
 enum SimulatorProcess {
   private static let program = "holdfast-sim"
 

@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "it is no JSON: the text ends too early at byte 0"), ("{}", "name is missing"),
+    ("", "it is not JSON: the text ends too early at byte 0"), ("{}", "name is missing"),
     ("[]", "the file is not an object"), (#"{"name":1}"#, "name is not a text"),
     (#"{"name":null}"#, "name is null"),
   ])

@@ -7,8 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct BottleIdleTests {
   private typealias Planned = TimedEvent<BottleFeature.EventKind>
 
-  /// Returns a plan in which a bottle is carried for 300 s, so that it is awake while the phone has
-  /// nothing to do.
+  /// Returns a plan in which a bottle is carried for 300 s. It is therefore awake while the phone
+  /// needs no data from it.
   private static func plan(held: (at: Int64, for: Int64)? = nil) -> BottleFeature.Plan {
     var events = [Planned(at: .seconds(100), PlannedEvent(.carries, for: .seconds(300)))]
     if let held {
@@ -17,7 +17,7 @@ import Testing
     return BottleFeature.Plan(seed: 1, events: events, length: .seconds(600))
   }
 
-  /// Plays a plan, and returns the findings and the times at which the phone was connected.
+  /// Runs a plan. Returns the findings and the times during which the phone was connected.
   private static func play(
     _ plan: BottleFeature.Plan, _ defect: BottleFeature.Defect? = nil
   ) -> (findings: [Finding], connected: [ClosedRange<Double>]) {
@@ -38,7 +38,8 @@ import Testing
     #expect(run.findings == [])
     let first = try #require(run.connected.first)
     #expect((60...61).contains(first.upperBound - first.lowerBound), "\(first)")
-    // The bottle stays awake. The system scans again after 30 s and finds it within 5 to 15 s.
+    // The bottle stays awake. The system scans again after 30 s and finds the bottle within 5 to 15
+    // s.
     let pause = try #require(run.connected.dropFirst().first).lowerBound - first.upperBound
     #expect((35...47).contains(pause), "\(pause)")
   }

@@ -15,11 +15,11 @@ import Testing
     }
   }
 
-  /// Seeds that once failed.
+  /// Seeds that failed in the past.
   ///
-  /// Causes: a full bottle whose number stays the same; a request that keeps scanning after a loss;
-  /// a bottle that marks drinks that it did not send; a loss at the instant of suspension; a crash
-  /// of an evicted app; a discovery that is reported again with its old state.
+  /// The causes were: a full bottle whose number stays the same; a request that keeps scanning
+  /// after a loss; a bottle that marks drinks it did not send; a loss at the instant of suspension;
+  /// a crash of an evicted app; a discovery that is reported again with its old state.
   @Test(
     arguments: [
       1_022, 1_070, 1_408, 1_937, 2_026, 2_378, 2_456, 3_091, 3_906, 3_954, 3_964, 5_014, 5_022,
@@ -65,7 +65,7 @@ import Testing
   }
 }
 
-/// Tests of the checkers of a bottle's link on a journal.
+/// Tests that apply the checkers of a bottle's link to a journal.
 struct BottleJournalTests {
   @Test func `a correct run satisfies the checkers`() {
     #expect(Self.findings() == [])
@@ -103,7 +103,7 @@ struct BottleJournalTests {
     #expect(Set(found.map(\.kind)) == [.duplicated])
   }
 
-  /// Returns the findings in the journal of a short run whose effects `change` has altered.
+  /// Returns the findings in the journal of a short run whose effects were altered by `change`.
   private static func findings(
     change: @escaping (BottleModel.Effect) -> [BottleModel.Effect] = { [$0] }
   ) -> [Finding] {
@@ -124,7 +124,7 @@ struct BottleJournalTests {
   }
 }
 
-/// A short run of a bottle's link whose journal the checkers examine.
+/// A short run of a bottle's link. The checkers examine its journal.
 private struct BottleTape {
   static let bottle = PeripheralID(UUID128(high: 1, low: 2))
   static let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
@@ -160,7 +160,7 @@ private struct BottleTape {
   }
 }
 
-/// Tests of an ordinary day and its cost.
+/// Tests of an ordinary day of a bottle and of its cost.
 struct BottleDayTests {
   @Test func `the same seed produces the same day`() {
     #expect(BottleDay.played(35, seed: 1) == BottleDay.played(35, seed: 1))
@@ -176,7 +176,7 @@ struct BottleDayTests {
   }
 }
 
-/// Tests of the time until a bottle is reconnected, as the benchmark measures it.
+/// Tests of the time that a bottle takes to reconnect, as measured by the benchmark.
 struct BottleReconnectTests {
   private static func played(
     _ situation: BottleReconnect.Situation, _ policy: LinkPolicy = .bottleLink

@@ -2,7 +2,7 @@ import LinkCore
 import LinkSimulator
 import MessageStream
 
-/// A client for tests that wraps a stream's model and changes a part of its behavior.
+/// A client for tests that wraps the model of a stream and changes a part of its behavior.
 protocol WrappingClient: StreamClient {
   var model: StreamModel { get }
 }
@@ -15,7 +15,7 @@ extension WrappingClient {
   var deadline: Instant? { model.deadline }
 }
 
-/// A client for tests that returns no effects, whatever happens.
+/// A client for tests that never returns an effect.
 protocol IdleClient: StreamClient {
   init()
 }

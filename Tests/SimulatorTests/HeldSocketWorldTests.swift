@@ -64,7 +64,7 @@ import Testing
   }
 }
 
-/// Tests of the checkers of a held socket on a journal.
+/// Tests that apply the checkers of a held socket to a journal.
 struct HeldRecordTests {
   @Test(arguments: SocketSettings.Outbox.allCases)
   func `a correct run satisfies the checkers`(outbox: SocketSettings.Outbox) {
@@ -153,9 +153,9 @@ struct HeldRecordTests {
         == [Finding(.stuck, at: .second(2), "is wanted, and nothing is outstanding")])
   }
 
-  /// Returns the findings in the journal of a short run whose effects `change` has altered.
+  /// Returns the findings in the journal of a short run whose effects were altered by `change`.
   ///
-  /// The messages are empty, as in any journal.
+  /// The messages are empty, as in every journal.
   private static func findings(
     _ outbox: SocketSettings.Outbox = .waiting, awaitsConfirmation: Bool = true,
     change: (SocketModel.Effect) -> [SocketModel.Effect] = { [$0] }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import LinkSimulator
 
-/// Tests of the kernel that all features share.
+/// Tests of the simulation kernel that all features share.
 struct KernelTests {
   @Test func `no change becomes durable while no process runs`() {
     var kills = 0
     for seed in UInt64(1)...10 {
       var plan = Plan.drawn(.cafe, seed: seed)
-      // Writes take seconds, so that kills occur during writes.
+      // Writes take several seconds, so that processes are killed during writes.
       plan.events += (1...20).flatMap { minute in
         [
           Planned(at: .seconds(60 * minute), Action(.storeSlow, for: .seconds(59))),
@@ -113,7 +113,7 @@ private struct Cracked: WrappingClient {
   }
 }
 
-/// A world with an idle phone and a server, one of which never moves its deadline.
+/// A world with an idle phone and an idle server, one of which never advances its deadline.
 private struct SpinningWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 

@@ -1,7 +1,7 @@
 import LinkSimulator
 import MessageStream
 
-// Short names for the world of message streams, which most of these tests use.
+// These are short names for the world of message streams, which most of these tests use.
 typealias Plan = WorldPlan<StreamFeature>
 typealias Action = PlannedEvent<StreamEventKind>
 typealias Planned = TimedEvent<StreamEventKind>
@@ -13,7 +13,7 @@ typealias Counts = RunCounts<StreamCounter>
 typealias Summary = RunSummary<StreamFeature>
 typealias Case = CorpusCase<StreamFeature>
 
-/// Plays a plan with a client, and runs all checkers.
+/// Runs a plan with a client and all checkers.
 func play<Client: StreamClient>(
   _ plan: Plan, _ setup: Setup = Setup(), as client: Client.Type,
   watch: RunWatch<StreamFeature>? = nil

@@ -31,7 +31,7 @@ import Testing
     var log = ShopLog(kind)
     let shop = try #require(ShopID("shop"))
     for number in 1...count {
-      // Every third message has an earlier time stamp than its predecessor.
+      // Every third message has an earlier time stamp than the message before it.
       let time = number % 3 == 0 ? number * 10 - 15 : number * 10
       let message = Message(
         id: UUID128(high: 0, low: UInt64(number)), shop: shop, user: "u", username: "U",

@@ -3,7 +3,7 @@ import LinkCore
 import LinkSimulator
 import Testing
 
-/// Tests of the hosts and times that a plan may name.
+/// Tests of the hosts and times that a plan may contain.
 struct PlanProblemTests {
   @Test func `drawn plans can be read back in all worlds`() throws {
     for world in Worlds.all { try readDrawn(world) }

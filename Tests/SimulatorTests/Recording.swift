@@ -3,7 +3,7 @@ import LinkSimulator
 import LinkWire
 import MessageStream
 
-/// A run, with all observations in order.
+/// A recorded run with all its observations in order.
 struct Recording {
   var outcome: Outcome
   var observations: [(at: Instant, what: StreamObservation)] = []
@@ -16,14 +16,14 @@ struct Recording {
     self.observations = observations
   }
 
-  /// The inputs that the client received, with their times.
+  /// The inputs that the client received, with the time of each.
   var inputs: [(at: Instant, input: StreamModel.Input)] {
     observations.compactMap {
       if case .received(_, let input, _, _) = $0.what { ($0.at, input) } else { nil }
     }
   }
 
-  /// The effects that the client returned, with their times.
+  /// The effects that the client returned, with the time of each.
   var effects: [(at: Instant, effect: StreamModel.Effect)] {
     observations.flatMap { entry -> [(at: Instant, effect: StreamModel.Effect)] in
       switch entry.what {
@@ -48,7 +48,7 @@ struct Recording {
 }
 
 extension Plan {
-  /// Returns a plan of ten minutes under good network conditions, by default on a server with
+  /// Returns a plan of ten minutes under good network conditions. By default, the server has
   /// positions.
   static func short(
     seed: UInt64 = 1, server: ServerKind = .positions, _ events: [(Int, Action)],

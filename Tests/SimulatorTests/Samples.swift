@@ -11,7 +11,7 @@ extension Facts {
     return id
   }()
 
-  /// The state of a user who views a shop over an open connection.
+  /// The state of a user who is viewing a shop over an open connection.
   static var connected: Facts {
     let settings = StreamSettings(shop: shop, policy: .messageStream, user: "me")
     var state = StreamState(
@@ -30,9 +30,9 @@ extension Facts {
 extension Message {
   static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
-  /// Returns the message whose text is `m` and its number.
+  /// Returns a message whose text is `m` followed by its number.
   ///
-  /// Consecutive messages are one second apart. The offset of a message is its number.
+  /// Consecutive messages are one second apart. The number of a message is its offset.
   static func number(_ number: Int, text: String? = nil) -> Message {
     Message(
       id: UUID128(high: 7, low: UInt64(number)), shop: Facts.shop, user: "you", username: nil,

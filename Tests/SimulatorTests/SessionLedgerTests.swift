@@ -6,11 +6,11 @@ import Testing
 
 @testable import LinkSimulator
 
-/// Tests of the ledger of a session server, for the findings that no deliberate defect causes.
+/// Tests of the ledger of a session server for findings that no deliberate defect causes.
 @Suite struct SessionLedgerTests {
   typealias Change = @Sendable (SessionServer.Effect) -> [SessionServer.Effect]
 
-  /// The faults of a server, each with the finding that it causes.
+  /// The faults of a server, with the finding that each fault causes.
   private static let faults: [(name: String, kind: Finding.Kind, change: Change)] = [
     ("two heartbeats", .untimely, said { if case .heartbeat = $0 { [$0, $0] } else { [$0] } }),
     ("no ping", .untimely, { if case .ping = $0 { [] } else { [$0] } }),
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// Returns a message with its history changed if it holds several entries.
+  /// Returns a message whose history is changed if it has several entries.
   private static func changed(
     _ message: SessionServerMessage, _ change: (inout SessionHistory) -> Void
   ) -> [SessionServerMessage] {
@@ -114,7 +114,7 @@ import Testing
   }
 }
 
-/// A scripted exchange between one client and a server, recorded by the ledger.
+/// A scripted exchange between one client and a server. The ledger records the exchange.
 private struct LedgerScript {
   struct Found: Equatable {
     var kind: Finding.Kind
@@ -140,7 +140,7 @@ private struct LedgerScript {
     self.change = change
   }
 
-  /// Plays the script with altered effects, and returns the findings.
+  /// Runs the script with altered effects. Returns the findings.
   static func findings(_ change: @escaping SessionLedgerTests.Change) -> [Found] {
     var script = LedgerScript(change)
     script.play()
@@ -169,7 +169,7 @@ private struct LedgerScript {
     for message in messages { say(.messageAck(message)) }
     pass(.seconds(100))
     give(.received(Self.line))
-    // A second client that sends nothing.
+    // This is a second client, which sends nothing.
     give(.opened(ConnectionID(2), .init(address: "a", challenge: "d"), wall: clock))
     pass(.seconds(31))
     give(.gone(ConnectionID(2), wall: clock))
@@ -193,7 +193,7 @@ private struct LedgerScript {
     give(.ended(SessionPromptID(id), result, wall: clock))
   }
 
-  /// Advances the time. The server receives data from the client every 20 s.
+  /// Advances the clock. The server receives data from the client every 20 s.
   private mutating func pass(_ time: Duration) {
     let end = now.advanced(by: time)
     var lastReceived = now

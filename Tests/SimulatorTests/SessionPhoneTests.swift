@@ -6,11 +6,11 @@ import Testing
 
 @testable import LinkSimulator
 
-/// Tests of the checkers of a session's phone, for the findings that no deliberate defect causes.
+/// Tests of the checkers of a session's phone for findings that no deliberate defect causes.
 @Suite struct SessionPhoneTests {
   typealias Change = @Sendable (SessionModel.Effect) -> [SessionModel.Effect]
 
-  /// The faults of a phone, each with the finding that it causes.
+  /// The faults of a phone, with the finding that each fault causes.
   private static let faults: [(name: String, kind: Finding.Kind, change: Change)] = [
     ("no prompts of before", .untrue, shown { if case .pending = $0 { [] } else { [$0] } }),
     ("no failure", .untrue, shown { if case .notice(.store) = $0 { [] } else { [$0] } }),
@@ -76,7 +76,7 @@ import Testing
   }
 }
 
-/// A session with one prompt, one answer, one store failure and one loss, examined by its checkers.
+/// A session with one prompt, one answer, one store failure and one loss. Its checkers examine it.
 private struct PhoneScript {
   private static let conversation = SessionsFeature.shared
   private static let wall = Timestamp(nanoseconds: 1_000_000_000_000)
@@ -94,17 +94,19 @@ private struct PhoneScript {
 
   private init(_ change: @escaping SessionPhoneTests.Change) { self.change = change }
 
-  /// Plays the script with altered effects, and returns the findings.
+  /// Runs the script with altered effects. Returns the findings.
   static func findings(_ change: @escaping SessionPhoneTests.Change) -> [Finding] {
     var script = PhoneScript(change)
     script.play()
-    // The script has no server, so checkers that compare with one report missing messages.
+    // The script has no server, so checkers that compare the phone with a server report missing
+    // messages.
     return script.checkers.findings.filter {
       $0.kind != .unannounced && !$0.detail.hasSuffix("is answered and never ran")
     }
   }
 
-  /// Stores the state of an earlier run: a prompt without an answer, and a message not yet shown.
+  /// Stores the state of an earlier run: a prompt without an answer, and a message that has not
+  /// been shown.
   private mutating func prepare() {
     _ = disk.open(as: Self.client)
     var change = ClientSessionChange()

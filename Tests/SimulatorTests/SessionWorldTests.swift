@@ -60,7 +60,7 @@ import Testing
   }
 }
 
-/// Tests of the checkers of a session on a journal.
+/// Tests that apply the checkers of a session to a journal.
 struct SessionRecordTests {
   @Test func `a correct run satisfies the checkers`() {
     #expect(Self.findings() == [])
@@ -121,9 +121,9 @@ struct SessionRecordTests {
     #expect(tape.recorded.findings == [])
   }
 
-  /// Returns the findings in the journal of a short run whose effects `change` has altered.
+  /// Returns the findings in the journal of a short run whose effects were altered by `change`.
   ///
-  /// The texts are empty, as in any journal.
+  /// The texts are empty, as in every journal.
   private static func findings(
     change: @escaping (SessionModel.Effect) -> [SessionModel.Effect] = { [$0] }
   ) -> [Finding] {
@@ -140,7 +140,7 @@ struct SessionRecordTests {
   }
 }
 
-/// A short run of a session whose journal the checkers examine.
+/// A short run of a session. The checkers examine its journal.
 private struct Tape {
   static let client = UUID128(high: 1, low: 2)
   static let conversation = "00000000-0000-4000-8000-000000000001"
@@ -182,7 +182,7 @@ private struct Tape {
     recorded.see(nil, at: due, effects: effects.flatMap(change), then: model)
   }
 
-  /// Plays a connection on which one prompt is answered.
+  /// Runs a connection on which one prompt is answered.
   mutating func talk(from second: Double) {
     guard let attempt = model.currentAttempt else { return }
     give(.opened(attempt), at: second)

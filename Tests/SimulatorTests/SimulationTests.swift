@@ -27,7 +27,7 @@ private struct Deaf: WrappingClient {
 
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
   @Test func `a custom model is played in the world and checked`() async throws {
-    // Without positions, only a later message would reveal the missing one.
+    // Without positions, only a later message would reveal that a message is missing.
     let simulation = Simulation<StreamFeature>(servers: [.plain], preset: .lift)
     let failure = try #require(
       await simulation.with(Deaf.self).firstFailure(seeds: 1...50) { $0.kinds.contains(.lost) })
@@ -110,7 +110,7 @@ private struct Spinner: IdleClient {
       _ = await simulation.run(seeds: 7...1000)
     }
     let errors = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    // As many seeds spin as there are threads. Any of them may be found first.
+    // The number of seeds that spin equals the number of threads. Any of them may be found first.
     let found = errors.firstMatch(of: /^seed \d+: tooLong\(0\.3 seconds\)\n/)
     #expect(found != nil)
   }

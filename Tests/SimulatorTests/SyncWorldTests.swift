@@ -16,11 +16,12 @@ import Testing
     }
   }
 
-  /// Seeds that once failed.
+  /// Seeds that failed in the past.
   ///
-  /// Causes: halves queued behind a page that was being stored; a secret read again for each old
-  /// upload; an answer to a single record that is too large, after a reset; a clock that is ahead;
-  /// uploads in a hundred pieces when calm begins; successes that carry no offset.
+  /// The causes were: halves queued behind a page that was being stored; a secret that was read
+  /// again for each old upload; an answer, after a reset, to a single record that is too large; a
+  /// clock that is ahead; uploads in a hundred pieces when the calm phase begins; successes that
+  /// carry no offset.
   @Test(
     arguments: [
       632, 712, 1_106, 1_794, 1_816, 2_350, 2_444, 5_474, 5_522, 7_376, 9_384,
@@ -29,7 +30,7 @@ import Testing
     #expect(SyncFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
-  /// Defects that show in one of hundreds of runs, and that have tests with their own plans below.
+  /// Defects that only one in hundreds of runs reveals. They have tests with specific plans below.
   private static let rare: Set<SyncFeature.Defect> = [
     .appendsBehind, .believesNumbers, .believesStatus,
   ]
@@ -92,11 +93,11 @@ import Testing
       continued += 1
     }
     #expect(outcome.findings == [])
-    // The system's uploader supports only the draft.
+    // The system's uploader only supports the draft.
     #expect(continued > 0 || (dialect == 1 && system == 1))
   }
 
-  /// Returns a plan in which the backend repeatedly dies during a write or has a full disk.
+  /// Returns a plan in which the backend repeatedly crashes during a write or has a full disk.
   private static func torn(_ seed: UInt64) -> SyncFeature.Plan {
     var plan = SyncFeature.Plan(seed: seed, events: [], length: .seconds(400))
     (plan.numbers.resumesFrom, plan.numbers.piece) = (300, 700)
@@ -158,7 +159,8 @@ import Testing
     #expect(SyncFeature.play(plan).findings == [])
   }
 
-  /// A plan whose first part is in the server's backup and whose second part is not.
+  /// A plan in which the server's backup contains the changes of the first part but not those of
+  /// the second part.
   private static var putBack: SyncFeature.Plan {
     var plan = SyncFeature.Plan(seed: 1, events: [], length: .seconds(200))
     plan.events = [
@@ -236,7 +238,7 @@ import Testing
   }
 }
 
-/// Tests of the checkers of health sync on a journal.
+/// Tests that apply the checkers of health sync to a journal.
 struct SyncRecordTests {
   @Test func `a correct run of a sync satisfies the checkers`() {
     #expect(Self.kinds { [$0] } == [])
@@ -273,7 +275,8 @@ struct SyncRecordTests {
     #expect(found == [.hasty])
   }
 
-  /// Types are read concurrently, so a page with a later time stamp may arrive first.
+  /// Types are read concurrently, so a page with a later time stamp may arrive before one with an
+  /// earlier time stamp.
   @Test func `pages of different types may arrive out of order`() {
     #expect(Self.kinds(made: ["a": [5, 6, 9], "b": [1, 7], "c": [0]]) { [$0] } == [])
   }
@@ -283,7 +286,8 @@ struct SyncRecordTests {
     #expect(Self.kinds(made: ["a": [5], "b": [1, 7, 6]]) { [$0] } == [.reordered])
   }
 
-  /// Returns the kinds of findings in the journal of a short run with effects altered by `change`.
+  /// Returns the kinds of findings in the journal of a short run whose effects were altered by
+  /// `change`.
   ///
   /// - Parameter made: The time stamps of the pages of each type, in seconds.
   private static func kinds(
@@ -296,7 +300,7 @@ struct SyncRecordTests {
   }
 }
 
-/// A short run of health sync whose journal the checkers examine.
+/// A short run of health sync. The checkers examine its journal.
 private struct SyncTape {
   static let type = "HKQuantityTypeIdentifierStepCount"
   static let wall = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
@@ -328,7 +332,7 @@ private struct SyncTape {
 
   private mutating func tick(at due: Instant) { note(nil, model.tick(at: due), at: due) }
 
-  /// Records a step, and answers each effect immediately.
+  /// Records a step and answers each of its effects immediately.
   private mutating func note(
     _ input: SyncModel.Input?, _ effects: [SyncModel.Effect], at now: Instant
   ) {
@@ -349,7 +353,7 @@ private struct SyncTape {
     }
   }
 
-  /// Returns the next page of a type. The anchor is the number of pages already read.
+  /// Returns the next page of a type. The anchor is the number of pages that have been read.
   private func page(_ type: String, from start: HealthPageStart) -> FetchedPage {
     var taken: UInt8 = 0
     if case .after(let anchor) = start { taken = anchor.bytes.first ?? 0 }

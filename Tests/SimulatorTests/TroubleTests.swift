@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Tests that each fault has its documented effect, and that a correct client recovers from it.
+/// Tests that each fault has its documented effect and that a correct client recovers from it.
 @Suite struct TroubleTests {
   private func clean(_ recording: Recording) {
     #expect(recording.outcome.findings.isEmpty)
@@ -18,7 +18,7 @@ import Testing
     #expect(recording.frames(of: 1).allSatisfy { $0.at <= .second(100) })
     let closes = recording.effects.filter { $0.effect == .close(AttemptID(1), code: 1001) }
     #expect(closes.count == 1)
-    // The last byte arrived with the server's ping at 54 s, or with the upgrade.
+    // The last byte arrived with the server's ping at 54 s or with the upgrade.
     #expect(closes.allSatisfy { $0.at > .second(140) && $0.at <= .second(190) })
   }
 
@@ -77,8 +77,8 @@ import Testing
         seed: seed, [(20, Action(.kill, for: .seconds(2))), (20, Action(.send))])
       let recording = Recording(plan)
       clean(recording)
-      // A write takes 2 ms. A change that becomes durable later than the step that requested it was
-      // written by the disk, not by the end of the process. A kill in that instant falls between.
+      // A write takes 2 ms. If a change becomes durable later than the step that requested it, the
+      // disk wrote it, not the end of the process. A kill in the same instant falls in between.
       var sentAt: Instant?
       var unconfirmed: Instant?
       for (at, observation) in recording.observations {
@@ -92,7 +92,7 @@ import Testing
           continue
         }
       }
-      // A durable message is sent once. A message that was not durable is never sent.
+      // A durable message is sent at most once. A message that was not durable is never sent.
       #expect(recording.texts.count { $0 == "own 1" } <= 1)
     }
     #expect(between > 5)
@@ -259,7 +259,7 @@ import Testing
 }
 
 extension Recording {
-  /// Returns the inputs from an attempt's socket, except a close that the phone initiated.
+  /// Returns the inputs from an attempt's socket, except for a close by the phone.
   func frames(of number: UInt64) -> [(at: Instant, input: StreamModel.Input)] {
     inputs.filter { _, input in
       if case .lost(_, .closed)? = input.event { false } else { input.belongs(to: number) }

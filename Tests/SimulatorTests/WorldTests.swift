@@ -45,7 +45,7 @@ import Testing
     #expect(digests.count == 100)
   }
 
-  /// A difference of one number in one planned event, or of one millisecond, changes the digest.
+  /// Changing one number or one millisecond of a planned event changes the digest.
   @Test func `slightly different runs have different digests`() {
     let base = Plan.short([(100, Action(.unreachable, for: .seconds(5))), (120, Action(.send))])
     var changes: [Plan] = [base]
@@ -67,7 +67,7 @@ import Testing
   @Test(arguments: UInt64(1)...30)
   func `a socket delivers exactly the messages after its position`(_ seed: UInt64) {
     var plan = Plan.drawn(.swarm, seed: seed, server: .positions)
-    // Servers that lie deliberately prove nothing.
+    // Servers that deliberately send false data prove nothing, so such events are removed.
     let lies: [StreamEventKind] = [.edit, .falseHead, .shortBacklog]
     plan.events.removeAll { planned in lies.contains { planned.event.eventKind == .own($0) } }
     let recording = Recording(plan)

@@ -11,7 +11,7 @@ enum Sample {
     createdAt: time)
 
   private static func shopID(_ text: String) -> ShopID {
-    // The literal has only allowed characters.
+    // The literal contains only permitted characters.
     ShopID(text) ?? { preconditionFailure("no shop id: \(text)") }()
   }
 }

@@ -4,7 +4,8 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-/// Tests of the values that each store holds, with the contract suites that databases pass, too.
+/// Tests of the values in which stores hold their data, using the contract suites that databases
+/// also pass.
 @Suite struct StoreValueTests {
   @Test func `the timeline store in memory keeps its contract`() async throws {
     try await timelineStoreContract { MemoryTimelineStore() }

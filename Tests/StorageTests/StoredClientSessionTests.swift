@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests of the data that a session's client stores, change by change.
+/// Tests of the data that a session's client stores, with changes applied one at a time.
 @Suite struct StoredClientSessionTests {
   private static let id = UUID128(high: 1, low: 2)
   private static let prompt = StoredPrompt(
@@ -11,7 +11,7 @@ import Testing
   private static let own = SessionEntry(
     id: id.description, role: .user, text: "hi", conversation: "c", timestamp: Sample.time)
 
-  /// Returns a store after these changes, applied in order to an empty one.
+  /// Returns a store to which these changes were applied in order.
   private static func stored(_ changes: ((inout ClientSessionChange) -> Void)...)
     -> StoredClientSession
   {

@@ -3,7 +3,7 @@ import LinkHealth
 import LinkStorage
 import Testing
 
-/// Tests of a person's health samples as a value, change by change.
+/// Tests of a person's health samples as a value, with changes applied one at a time.
 @Suite struct StoredHealthSamplesTests {
   private static func sample(
     _ type: String, _ start: Int64, to end: Int64? = nil
@@ -17,7 +17,7 @@ import Testing
     HealthBatch([sample(type, start)])
   }
 
-  /// Returns a change that removes all samples that begin in an interval.
+  /// Returns a change that removes all samples that start in an interval.
   private static func removal(_ type: String, _ from: Int64, _ to: Int64) -> ImportReconciliation {
     let (first, last) = (Timestamp(nanoseconds: from), Timestamp(nanoseconds: to))
     return ImportReconciliation(intervals: [CoverageInterval(type: type, from: first, to: last)])

@@ -2,7 +2,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests of the data that a session server stores, change by change.
+/// Tests of the data that a session server stores, with changes applied one at a time.
 @Suite struct StoredSessionsTests {
   private static func entry(_ position: UInt64?) -> SessionEntry {
     SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", position: position)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Tests that files that cannot be used are reported and left unchanged.
+/// Tests that unusable files are reported and left unchanged.
 @Suite struct DamageTests {
   @Test func `a file that is not a database is reported as corrupt and left unchanged`()
     async throws
@@ -43,7 +43,7 @@ import Testing
       #expect(kind == .corrupt, "\(length)")
       #expect(try scratch.bytes(of: "timeline.sqlite") == Array(whole[..<length]), "\(length)")
     }
-    // The same after a killed process. The lock file of older versions is empty.
+    // The result is the same after a process was killed. The lock file of older versions is empty.
     try scratch.write([], to: "timeline.sqlite")
     try scratch.write([], to: "timeline.lock")
     try scratch.write(log, to: "timeline.sqlite-wal")
@@ -67,7 +67,8 @@ import Testing
     let scratch = try Scratch()
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
     try FileManager.default.removeItem(atPath: "\(scratch.path)/timeline.sqlite")
-    // As left by a process that ended after it claimed the file and before it created the tables.
+    // The file is in the state that remains if a process ends after claiming it and before creating
+    // the tables.
     _ = try StoreFile(directory: scratch.path, name: "timeline").claim(for: .write)
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
     #expect(try await store.shops() == [])
@@ -128,7 +129,7 @@ import Testing
   func `a row with invalid values is reported as corrupt`(_ assignment: String) throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
-    // The same columns without types, as a damaged file could hold them.
+    // The tables have the same columns without types, as in a damaged file.
     let loose = Schema(
       applicationID: 1,
       tables: """
@@ -238,7 +239,8 @@ import Testing
   }
 
   @Test func `a directory that cannot be created is refused with the actual cause`() async throws {
-    // A directory cannot be created in sysfs: it is not permitted, or the file system is read-only.
+    // Creating a directory in sysfs fails, because it is not permitted or the file system is
+    // read-only.
     do throws(StoreFailure) {
       let store = try await SQLiteHealthStore.open(in: "/sys/holdfast/phone")
       await store.close()

@@ -64,7 +64,7 @@ import Testing
     #expect(try await log.head(of: shop).offset == 20)
   }
 
-  /// Writes forever. The test below runs it in a separate process.
+  /// Writes until it is killed. The next test runs it in a separate process.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["HOLDFAST_CRASH_DIR"] != nil))
   func `writes until it is killed`() async throws {
     let path = try #require(ProcessInfo.processInfo.environment["HOLDFAST_CRASH_DIR"])
@@ -99,7 +99,7 @@ import Testing
     #expect(head.offset >= count && head.offset <= count + 1)
   }
 
-  /// Starts the writer, kills it (signal 9) once it has reported `wanted`, and returns its last
+  /// Starts the writer and kills it (signal 9) once it has reported `wanted`. Returns its last
   /// report.
   private func killWriter(in path: String, after wanted: UInt64) async throws -> UInt64 {
     let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -115,7 +115,7 @@ import Testing
     return last
   }
 
-  /// Returns the arguments with which this binary runs Swift Testing again.
+  /// Returns the arguments that make this binary run Swift Testing again.
   private func testArguments() -> [String] {
     let own = CommandLine.arguments.dropFirst()
     guard let bundle = own.firstIndex(of: "--test-bundle-path"), bundle + 1 < own.endIndex else {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Tests of behavior that only the SQLite store has: whole spans, files and damage.
+/// Tests of features that only the SQLite store has: complete spans, files and damage.
 @Suite struct HealthStoreTests {
   /// Returns the batches of a generated export.
   private static func batches(days: Int = 12) throws -> [HealthBatch] {
@@ -45,7 +45,7 @@ import Testing
     let spans = batches.flatMap(\.spans).count
     #expect(spans > 5)
     #expect(try count(database, "spans") == Int64(spans))
-    // If the rows were examined, they would be missing and would be added again.
+    // If the rows were examined, they would be found missing and would be added again.
     try database.execute("DROP TRIGGER forgotten; DELETE FROM samples")
     for batch in batches {
       #expect(try tables.add(batch) == HealthAddition(known: batch.rows.count))
@@ -110,7 +110,7 @@ import Testing
     for batch in try Self.batches() { samples += try await store.add(batch).added }
     await store.close()
     let size = try scratch.bytes(of: "health.sqlite").count
-    // 58 bytes on the machine where this test was written.
+    // The size is 58 bytes on the machine on which this test was written.
     #expect(size / samples < 80, "\(size) for \(samples)")
   }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Tests with full disks, other processes, permissions, and a large timeline.
+/// Tests with full disks, other processes, file permissions and a large timeline.
 @Suite struct LimitsTests {
   @Test(arguments: [
     (13, 0, FailureKind.full), (778, ENOSPC, .full), (778, EDQUOT, .full), (778, EFBIG, .full),
@@ -84,7 +84,7 @@ import Testing
     #expect(try await again.head(of: shop).offset == stored)
   }
 
-  /// A write-ahead log that is not copied into its file in time fills the disk, and can then no
+  /// If the write-ahead log is not copied into its file in time, it fills the disk. It can then no
   /// longer be copied.
   @Test(
     .enabled(if: geteuid() == 0, "needs root to mount a small disk"),
@@ -98,7 +98,7 @@ import Testing
       try Test.cancel("mounting is not allowed here")
     }
     defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
-    // A file of another program, which is removed again below.
+    // This file belongs to another program. It is removed again below.
     try scratch.write([UInt8](repeating: 1, count: 200_000), to: "ballast")
     let log = try await SQLiteMessageLog.open(in: scratch.path)
     let first = try await fill(log, of: shop, behind: 0)
@@ -229,7 +229,7 @@ import Testing
     let snapshot = try await store.load(shop, limit: 1_000)
     #expect(snapshot.messages.map(\.id.low) == Array(99_000..<100_000))
     #expect(snapshot.hasOlder)
-    // Takes the best of 20 runs, since a busy machine delays some of them.
+    // The best of 20 runs counts, since some runs are delayed on a busy machine.
     var best = Duration.seconds(60)
     for _ in 0..<20 {
       let duration = try await ContinuousClock().measure {
@@ -237,7 +237,7 @@ import Testing
       }
       best = min(best, duration)
     }
-    // 3 ms without optimization on the machine where this test was written.
+    // The time is 3 ms, without optimization, on the machine on which this test was written.
     #expect(best < .milliseconds(250))
   }
 }

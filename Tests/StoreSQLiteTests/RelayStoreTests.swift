@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Tests of what the relay store's file adds to the contract: durability, privacy and deletion.
+/// Tests of the durability, privacy and deletion that the relay store's file adds to the contract.
 @Suite struct RelayStoreTests {
   private let secret = "a-word-that-must-go-away-0123456789"
 
@@ -57,8 +57,8 @@ import Testing
     #expect(try !holds(secret, in: scratch.path))
   }
 
-  /// A login removes old tokens and stores new ones. The commit fits on the disk, but copying the
-  /// log into the file does not.
+  /// Tests a login that removes old tokens and stores new ones. Its commit fits on the disk, but
+  /// copying the log into the file does not.
   @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
   func `a login is not refused after its token became durable, even on a full disk`() async throws {
     let scratch = try Scratch()

@@ -14,7 +14,7 @@ enum Sample {
   }
 }
 
-/// The kind of a failure, without the text for people.
+/// The kind of a failure, without the human-readable text.
 enum FailureKind: Equatable {
   case full, locked, corrupt, denied, other
   case fromTheFuture(Int, Int)
@@ -32,7 +32,7 @@ enum FailureKind: Equatable {
   }
 }
 
-/// Runs `body`, which must fail, and returns the kind of its failure.
+/// Runs `body`, which must fail. Returns the kind of the failure.
 func failure<Value>(
   _ body: () async throws -> Value, at location: SourceLocation = #_sourceLocation
 ) async throws -> FailureKind {
@@ -43,7 +43,7 @@ func failure<Value>(
 }
 
 extension Scratch {
-  /// Fills the disk with a file `filler` until `left` bytes are free.
+  /// Creates the file `filler`, which fills the disk until only `left` bytes are free.
   func fillDisk(leaving left: Int) throws {
     var disk = statvfs()
     #expect(unsafe statvfs(path, &disk) == 0)

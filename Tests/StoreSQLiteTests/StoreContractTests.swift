@@ -162,7 +162,7 @@ private struct ForgetfulStore: ForwardingTimelineStore {
   }
 }
 
-/// A log that skips an offset at each append.
+/// A log that skips an offset whenever it appends a message.
 private struct HoleyLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
 
@@ -186,7 +186,7 @@ private struct BackwardLog: ForwardingLog {
   }
 }
 
-/// A log that pages by creation time, so that a clock that went back puts the newest message last.
+/// A log that pages by creation time. If the clock was set back, its newest message may come last.
 private struct TimelyLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
 
@@ -202,7 +202,7 @@ private struct TimelyLog: ForwardingLog {
   }
 }
 
-/// A store that keeps accesses that have ended.
+/// A store that does not remove accesses that have ended.
 private struct HoardingStore: RelayStore {
   let store = MemoryRelayStore()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Tests of stores that release their locks while the app is suspended.
+/// Tests of stores that release their locks when the app is suspended.
 @Suite struct SuspendTests {
   @Test func `another store can open a suspended store's file and keeps it`() async throws {
     let scratch = try Scratch()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Tests of ids, which are collected in the table `new_ids` and then moved to `ids`.
+/// Tests of message ids, which are collected in the table `new_ids` and later moved to `ids`.
 @Suite struct TimelineTablesTests {
   private struct Ids: Equatable {
     var new: UInt64
@@ -24,7 +24,7 @@ import Testing
     let shop = try Sample.shop()
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
     let all = (1...count).map { Sample.message($0, in: shop) }
-    // Two commits, of which the second must include the count of the first.
+    // There are two commits, and the second commit must include the count of the first.
     _ = try await store.commit(TimelineChange(messages: Array(all.prefix(5_000))), to: shop)
     _ = try await store.commit(TimelineChange(messages: Array(all.dropFirst(5_000))), to: shop)
     let again = try await store.commit(TimelineChange(messages: all), to: shop)

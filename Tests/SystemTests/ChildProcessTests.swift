@@ -7,7 +7,7 @@ import Testing
   @Test func `each waiter is notified of the end once`()
     async throws
   {
-    // The open writing end of the pipe keeps the program waiting.
+    // The program keeps running while the writing end of the pipe is open.
     let input = try ChildProcesses.Pipe()
     defer { for end in [input.reading, input.writing] { close(end) } }
     var launch = ChildLaunch("/bin/cat", ["cat"])

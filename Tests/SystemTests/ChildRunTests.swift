@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Tests of programs that read an input and whose output is read while they run.
+/// Tests of child programs that read an input, and whose output is read while they run.
 @Suite(.timeLimit(.minutes(10))) struct ChildRunTests {
   /// The output, errors and ending of a program.
   private struct Result: Equatable, Sendable {
@@ -12,7 +12,7 @@ import Testing
     var ending: ChildProcess.Ending
   }
 
-  /// A collector of the output and the ending of a run.
+  /// A recorder of the output and the ending of a run.
   private final class Recorder: Sendable {
     let pieces: AsyncStream<[UInt8]>
     let ends: AsyncStream<(ChildProcess.Ending, [UInt8])>

@@ -7,7 +7,7 @@ import NotificationsDBus
 import Synchronization
 import Testing
 
-/// Tests with a private bus daemon and a fake desktop that records its calls.
+/// Tests of notifications with a private bus daemon and a fake desktop that records its calls.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct DesktopNotifierTests {
   @Test func `a notification is shown, changed and taken away`() async throws {
@@ -60,11 +60,11 @@ private final class FakeDesktop: Sendable {
     case close(UInt32)
   }
 
-  /// The calls received.
+  /// The calls that the desktop received.
   let calls = Mailbox<Call>()
   private let isOver = Flag()
 
-  /// Starts the desktop and returns once it can receive calls.
+  /// Starts the desktop, and returns once it can receive calls.
   init(address: String) throws {
     let ready = DispatchSemaphore(value: 0)
     let began = Box()

@@ -6,7 +6,7 @@ import Testing
 @testable import LifecycleSystem
 @testable import NetworkCost
 
-/// Tests with a private bus daemon and services whose properties change.
+/// Tests of device states with a private bus daemon and services whose properties change.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct DevicePropertiesTests {
   private static let way = Reachability.reachable(path: PathID("fake"))

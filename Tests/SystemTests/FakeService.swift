@@ -2,7 +2,7 @@ import CSystemd
 import Foundation
 import Synchronization
 
-/// A service on a bus, with properties that a test sets. A thread serves it until `end()`.
+/// A fake service on a bus. A test sets its properties, and a thread serves it until `end()`.
 final class FakeService: Sendable {
   /// The value of a property.
   enum Value: Sendable {
@@ -19,7 +19,7 @@ final class FakeService: Sendable {
 
   private let state: Mutex<State>
 
-  /// Starts the service and returns once it owns its name.
+  /// Starts the service, and returns once it owns its name.
   init(address: String, name: String, at path: String, _ values: [String: Value]) async throws {
     state = Mutex(State(values: values))
     let (started, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
@@ -35,7 +35,7 @@ final class FakeService: Sendable {
     for try await _ in started {}
   }
 
-  /// Sets a property and makes the service emit `PropertiesChanged`.
+  /// Sets a property, and makes the service emit `PropertiesChanged`.
   func set(_ name: String, _ value: Value) {
     state.withLock { state in
       state.values[name] = value
@@ -85,7 +85,7 @@ final class FakeService: Sendable {
     while !service.isEnded {
       while unsafe sd_bus_process(bus, nil) > 0 {}
       if service.takeChange() { try sendChange() }
-      // Waits at most 20 ms, because `set` does not wake this thread.
+      // Wait at most 20 ms, because `set` does not wake this thread.
       try Self.check(unsafe sd_bus_wait(bus, 20_000))
     }
   }
@@ -99,7 +99,7 @@ final class FakeService: Sendable {
     try Self.check(unsafe sd_bus_send(bus, signal, nil))
   }
 
-  /// Answers `Get` and ignores all other calls.
+  /// Answers calls of `Get`, and ignores all other calls.
   private func answer(_ call: OpaquePointer?) -> Int32 {
     guard
       unsafe sd_bus_message_is_method_call(call, "org.freedesktop.DBus.Properties", "Get") > 0

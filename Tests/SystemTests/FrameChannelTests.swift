@@ -23,7 +23,7 @@ struct FrameChannelTests {
 
   @Test func `frames sent before the other end closed are delivered before the end`() async throws {
     let (near, far) = try Self.pair()
-    // More bytes than one read takes.
+    // The frames have more bytes than one read returns.
     let frames = (0..<20).map { RadioFrame.reply($0, [UInt8](repeating: UInt8($0), count: 400)) }
     for frame in frames { try #require(LocalSocket.write(frame.bytes, to: far)) }
     close(far)
@@ -63,7 +63,7 @@ struct FrameChannelTests {
       }
       ends.withLock { $0 = channel }
     }
-    // The descriptor is closed once the queue has cancelled the source.
+    // The descriptor is closed once the queue has canceled the source.
     var byte: UInt8 = 0
     #expect(unsafe read(far, &byte, 1) == 0, "nothing was sent")
     #expect(taken.withLock(\.count) == 3, "the frames of one read are delivered")

@@ -12,7 +12,7 @@ import Testing
 
   @Test func `a signal does not end the wait for the kernel's answer`() async throws {
     var action = sigaction()
-    // Without SA_RESTART the system call ends with EINTR.
+    // Without `SA_RESTART`, the system call ends with `EINTR`.
     unsafe action.__sigaction_handler.sa_handler = { _ in
       InterruptedReadTests.handled.add(1, ordering: .relaxed)
     }
@@ -22,7 +22,7 @@ import Testing
       of: (thread: pthread_t, task: String, file: Int32).self)
     let (answers, answered) = AsyncStream.makeStream(of: Result<Int, NetlinkFailure>.self)
     Thread.detachNewThread {
-      // Threads of the pool block signals, and the threads that they start inherit the mask.
+      // The threads of the pool block signals, and a new thread inherits their mask.
       var none = sigset_t()
       _ = unsafe sigemptyset(&none)
       _ = unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -47,13 +47,13 @@ import Testing
     #expect(try result.get() > 16)
   }
 
-  /// Returns whether a thread sleeps in the kernel, by the state letter after its name.
+  /// Returns whether the kernel reports a thread as sleeping.
   private static func sleeps(_ task: String) -> Bool {
     let stat = try? String(contentsOfFile: "/proc/\(task)/stat", encoding: .utf8)
     return stat?.split(separator: ")").last?.hasPrefix(" S") ?? false
   }
 
-  /// Requests all links, so that the waiting thread receives an answer.
+  /// Requests the list of links, so that the waiting thread receives an answer.
   private static func ask(on file: Int32) {
     var header = nlmsghdr()
     header.nlmsg_len = 20

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReachabilityNetlink
 
-/// A phone and a radio tower, each a network namespace that `deinit` removes.
+/// The network namespaces of a phone and a radio tower, which `deinit` removes.
 final class Lab: Sendable {
   let phone: String
   let tower: String
@@ -30,7 +30,7 @@ final class Lab: Sendable {
   }
 
   deinit {
-    // Waits for the commands, so that no namespace remains when the process ends.
+    // Wait for the commands, so that no namespace remains when the process ends.
     _ = try? Self.wait(for: "netns del \(phone)")
     _ = try? Self.wait(for: "netns del \(tower)")
   }
@@ -82,7 +82,7 @@ final class Lab: Sendable {
     try await run("-n \(phone) \(arguments)")
   }
 
-  /// Runs many `ip` commands in the phone's namespace as one batch, on the calling thread.
+  /// Runs `ip` commands in the phone's namespace as one batch, on the calling thread.
   func batch(_ commands: [String]) throws {
     let file = FileManager.default.temporaryDirectory.appending(path: phone)
     try commands.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LifecycleSystem
 
-/// Tests with a private bus daemon and a fake logind that announces sleep.
+/// Tests of sleep events with a private bus daemon and a fake logind.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct LogindLifecycleTests {
   @Test func `sleep and wake-up are reported as events`() async throws {
@@ -38,7 +38,7 @@ struct LogindLifecycleTests {
     let bus = try await PrivateBus()
     var (changes, said) = await listen(on: bus)
     let note = await said.stream.first { _ in true }
-    #expect(note == "No logind on the bus: sleep is not seen until one starts.")
+    #expect(note == "logind is not on the bus; sleep is not detected until it starts.")
     let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
     try logind.prepareForSleep(true)
     #expect(await changes.next() == .willSleep)
@@ -62,7 +62,7 @@ struct LogindLifecycleTests {
     #expect(await changes.next() == nil)
   }
 
-  /// Starts a monitor and returns once it can no longer miss a signal.
+  /// Starts a monitor, and returns once it cannot miss a signal.
   private func listen(
     on bus: PrivateBus
   ) async -> (AsyncStream<LifecycleEvent>.Iterator, Notes) {
@@ -75,7 +75,7 @@ struct LogindLifecycleTests {
   }
 }
 
-/// The notes that a monitor writes for people.
+/// The human-readable notes of a monitor.
 private struct Notes: Sendable {
   let stream: AsyncStream<String>
   private let continuation: AsyncStream<String>.Continuation
@@ -87,7 +87,7 @@ private struct Notes: Sendable {
   func finish() { continuation.finish() }
 }
 
-/// A bus client that owns a name and emits logind's signal.
+/// A bus client that owns a name and emits the sleep signal of logind.
 @safe private final class FakeLogind {
   private var bus: OpaquePointer?
 

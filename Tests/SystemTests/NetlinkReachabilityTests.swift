@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReachabilityNetlink
 
-/// Tests with the real kernel, in network namespaces of their own.
+/// Tests of reachability with the real kernel. Each lab has its own network namespaces.
 @Suite(.enabled(if: Lab.works, "needs root and `ip netns`"), .timeLimit(.minutes(10)))
 struct NetlinkReachabilityTests {
   static let wifi = NetworkPictureTests.wifi
@@ -143,7 +143,7 @@ struct NetlinkReachabilityTests {
     let outcome = await lab.onThread {
       let news = try NetlinkSocket(groups: UInt32(RTMGRP_IPV4_ROUTE))
       try lab.batch(Self.storm)
-      // The second-to-last column counts the messages that a socket dropped (man proc(5)).
+      // The second-to-last column is the number of messages that the socket dropped (proc(5)).
       let sockets = try String(contentsOfFile: "/proc/thread-self/net/netlink", encoding: .utf8)
       let lost = sockets.split(separator: "\n").contains { line in
         let columns = line.split(separator: " ")

@@ -13,7 +13,7 @@ import Testing
     var change: @Sendable (inout NetworkPicture) -> Void = { _ in }
   }
 
-  /// Returns a picture with Wi-Fi and a mobile network, both up. Wi-Fi is preferred.
+  /// Returns a picture in which Wi-Fi and a mobile network are up, and Wi-Fi is preferred.
   static func phone() -> NetworkPicture {
     NetworkPicture(
       links: [

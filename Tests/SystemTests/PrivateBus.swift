@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// A `dbus-daemon` on its own socket, which ends when this object is released.
+/// A `dbus-daemon` on its own socket. It ends when this object is released.
 final class PrivateBus: Sendable {
   static let works = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
 
@@ -28,14 +28,14 @@ final class PrivateBus: Sendable {
       "dbus-daemon", "--config-file=\(scratch("bus.conf"))", "--nofork", "--nopidfile",
       "--print-address=1",
     ])
-    // The daemon prints its address once it listens.
+    // The daemon prints its address once it accepts connections.
     var lines = daemon.lines.makeAsyncIterator()
     address = try #require(await lines.next())
   }
 
   /// Kills the daemon with SIGKILL.
   ///
-  /// A child of a dispatch thread inherits its signal mask, which blocks SIGTERM.
+  /// SIGTERM has no effect, because the daemon inherits the signal mask of a dispatch thread.
   func end() async {
     daemon.signal(SIGKILL)
     _ = await daemon.exit()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LifecycleSystem
 
-/// Tests of signals, which run one at a time because signals belong to the whole process.
+/// Tests of signals. They run serially, because a signal affects the whole process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SignalLifecycleTests {
   @Test func `satisfies the contract of a lifecycle monitor and maps each signal to its event`()
     async throws

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RadioSocket
 
-/// Tests of a central over a Unix socket, with a peripheral at the other end.
+/// Tests of a central on a Unix socket, with a peripheral at the other end.
 @Suite(.timeLimit(.minutes(10)))
 struct SocketCentralTests {
   @Test func `a central on a socket satisfies the contract`() async throws {
@@ -39,7 +39,7 @@ struct SocketCentralTests {
     let start = ContinuousClock.now
     central.connect(far.id, attempt: AttemptID(1), isQueued: true, after: .milliseconds(1_500))
     while let event = await events.next(), event != .connected(AttemptID(1)) {}
-    #expect(start.duration(to: .now) >= .milliseconds(1_500), "two advertisements came before")
+    #expect(start.duration(to: .now) >= .milliseconds(1_500), "earlier advertisements are ignored")
     await central.close()
     far.close()
   }
@@ -107,7 +107,7 @@ extension SocketCentralTests {
       await Task.yield()
     }
     #expect(asked == RadioFrame.connect.bytes)
-    // 22 is not a frame type.
+    // The number 22 is not a frame type.
     let link = RadioFrame.connected(longestValue: 100).bytes + [22, 0, 0]
     _ = LocalSocket.write(link, to: descriptor)
     #expect(await events.next() == .adapter(.on))
@@ -173,7 +173,7 @@ struct SocketPeripheralTests {
     radio.peripheral.advertise(true)
     radio.send(.subscribe(1, Self.state))
     #expect(await radio.frames(1, withAdvertisements: true) == [.reply(1, [])])
-    // The peripheral does not advertise to another phone either, and that phone cannot connect.
+    // The peripheral does not advertise to another phone either, and refuses its connection.
     let other = try RadioPhone(radio.path)
     other.send(.connect)
     #expect(await other.frames(1, withAdvertisements: true) == [.disconnected])
@@ -207,7 +207,7 @@ private struct RadioUnderTest {
     await phone.frames(count, withAdvertisements: isAll)
   }
 
-  /// Advertises and waits until the phone has connected.
+  /// Advertises, and waits until the phone is connected.
   func link() async {
     peripheral.advertise(true)
     send(.connect)
@@ -239,7 +239,7 @@ private final class RadioPhone: Sendable {
 
   func send(_ frame: RadioFrame) { queue.async { [channel] in channel.send(frame) } }
 
-  /// Returns the next frames. Advertisements, which arrive every second, are skipped by default.
+  /// Returns the next frames. By default, skips advertisements, which arrive every second.
   func frames(_ count: Int, withAdvertisements isAll: Bool = false) async -> [RadioFrame] {
     var frames: [RadioFrame] = []
     while frames.count < count, let frame = await came.next() {
@@ -252,7 +252,7 @@ private final class RadioPhone: Sendable {
   func end() { queue.async { [channel] in channel.end() } }
 }
 
-/// A fault of a peripheral, which the contract must detect.
+/// A fault of a peripheral that the contract suite must detect.
 enum FarFault: CaseIterable, Sendable {
   case otherValue, takesEverything, otherName
 }
@@ -265,7 +265,7 @@ final class SocketFar: FarPeripheral {
   let name: String
   private let fault: FarFault?
   private let events: Mailbox<FarPeripheralEvent>
-  /// Whether this end closes the connection, in which case no event reports the disconnection.
+  /// Whether this end is closing the connection. In that case, no event reports the disconnection.
   private let isEnding: Ending
   private let peripheral: SocketPeripheral
 
@@ -274,7 +274,7 @@ final class SocketFar: FarPeripheral {
 
     func begin() { isOn.withLock { $0 = true } }
 
-    /// Resets the flag and returns whether it was set.
+    /// Resets the flag, and returns whether it was set.
     func finish() -> Bool {
       isOn.withLock { isOn in
         defer { isOn = false }

@@ -1,7 +1,7 @@
 import LinkWire
 import Testing
 
-/// Tests for the description of each `MessageError`, and for changing its texts.
+/// Tests of the description of each `MessageError`, and of changing its texts.
 @Suite struct MessageErrorTests {
   private static let errors: [(MessageError, String, MessageError)] = [
     (.malformed(detail: "d"), "d", .malformed(detail: "dx")),

@@ -1,7 +1,7 @@
 import LinkWire
 import Testing
 
-/// Tests for the list of the assistants that are paired with a phone.
+/// Tests of the list of the assistants that are paired with a phone.
 @Suite struct PairedAssistantsTests {
   @Test(arguments: [(1_000, true), (1_001, false)])
   func `up to 1,000 assistants are read`(count: Int, isRead: Bool) {

@@ -73,7 +73,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     let id = #""request_id":"0b7e-1""#
     #expect(fails(#"{"type":"health_data_request",\#(id),"payload":\#(payload)}"#) == error)
     #expect(fails(#"{"payload":\#(payload),\#(id),"type":"health_data_request"}"#) == error)
-    // The refusal is then an answer that the backend can pass to the caller.
+    // The refusal is an answer that the backend can then pass to the caller.
     #expect(
       PhoneMessage.refusing(error) == .healthData(RelaySample.id, .failure(error.description)))
   }

@@ -5,7 +5,7 @@ import LinkWire
 /// Relay values that the tests share.
 enum RelaySample {
   static let id = requestID("0b7e-1")
-  /// 2026-01-03T15:30:00 without a time zone. `utc` and `zoned` are that time in UTC.
+  /// 2026-01-03T15:30:00 without a time zone. `utc` and `zoned` are the same time in UTC.
   static let local = HealthTime.local(CivilTime(nanoseconds: 1_767_454_200_000_000_000))
   static let utc = HealthTime.instant(Sample.time, minutesEast: nil)
   static let zoned = HealthTime.instant(Sample.time, minutesEast: -210)
@@ -42,7 +42,7 @@ enum RelaySample {
     ], expiresIn: .seconds(25))
 
   static func requestID(_ text: String) -> RelayRequestID {
-    // A literal of 1 to 64 bytes.
+    // The literal has 1 to 64 bytes.
     RelayRequestID(text) ?? { preconditionFailure("no request id: \(text)") }()
   }
 }

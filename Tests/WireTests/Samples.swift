@@ -35,7 +35,7 @@ enum Sample {
     id: id, shop: shop, user: "uid-7", username: nil, text: "Hi", createdAt: time)
 
   /// Returns the text of the plain message with some members replaced or added. A value of `nil`
-  /// omits the member.
+  /// omits a member.
   static func plainText(_ changes: [(String, String?)] = []) -> [UInt8] {
     var members = plainMembers
     for (name, value) in changes {
@@ -46,12 +46,12 @@ enum Sample {
   }
 
   private static func shopID(_ text: String) -> ShopID {
-    // A literal of allowed characters.
+    // The literal contains only permitted characters.
     ShopID(text) ?? { preconditionFailure("no shop id: \(text)") }()
   }
 
   private static func uuid(_ text: String) -> UUID128 {
-    // A literal in the 36-character form.
+    // The literal has the form with 36 characters.
     UUID128(text) ?? { preconditionFailure("no UUID: \(text)") }()
   }
 }

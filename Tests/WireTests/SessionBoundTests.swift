@@ -4,9 +4,9 @@ import LinkJSON
 import LinkWire
 import Testing
 
-/// Tests for the limits of the members of session messages, at and above each limit.
+/// Tests of the limits of members in session messages, at and above each limit.
 @Suite struct SessionBoundTests {
-  /// A member between the start and the end of a message, and its maximum length or value.
+  /// A member with the start and the end of its message, and with its maximum length or value.
   private typealias Member = (head: String, name: String, tail: String, most: Int)
 
   private static let ofClients: [Member] = [
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// The numeric members of server messages, with their largest values.
+  /// The numeric members of server messages, with their maximum values.
   private static let numbers: [Member] = [
     (#"{"type":"response","text":"","#, "number", "}", (1 << 53) - 1),
     (#"{"type":"response","text":"","#, "parts", "}", (1 << 53) - 1),

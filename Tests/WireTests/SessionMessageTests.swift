@@ -209,7 +209,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
   }
 }
 
-/// Tests for a protocol version that is not a string.
+/// Tests of a protocol version that is not a string.
 struct SessionVersionFieldTests {
   @Test(arguments: ["5", "null", "true", "[]"])
   func `a version that is not a string counts as missing`(version: String) throws {

@@ -7,8 +7,8 @@ import Testing
 @testable import LinkWire
 
 @Suite struct Base64URLTests {
-  // The vectors of RFC 4648 section 10 without their padding, and vectors of the two letters that
-  // differ.
+  // These are the vectors of RFC 4648 section 10 without padding, and vectors with the two
+  // characters that differ.
   @Test(arguments: [
     ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"),
     ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"), ("??>", "Pz8-"), ("???", "Pz8_"),
@@ -216,7 +216,7 @@ import Testing
 
   @Test func `limits a token to 8192 bytes`() throws {
     let empty = token(header: #"{"alg":"HS256","kid":""}"#).utf8.count
-    // Base64 adds four letters for every three bytes.
+    // Base64 produces four characters for every three bytes.
     let fitting = (8192 - empty) / 4 * 3
     let kid = String(repeating: "k", count: fitting)
     #expect(throws: Never.self) {

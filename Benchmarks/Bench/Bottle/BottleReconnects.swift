@@ -1,10 +1,10 @@
 import LinkCore
 import LinkSimulator
 
-/// The time until a bottle is connected again in the simulated world.
+/// The time that a bottle takes to reconnect in the simulated world.
 ///
-/// The hybrid of the seed, the queued connect alone and bursts alone are compared in the same
-/// situations.
+/// The hybrid of the requirements, the queued connect alone and scan bursts alone are compared in
+/// the same situations.
 enum BottleReconnects {
   typealias Situation = BottleReconnect.Situation
 
@@ -23,7 +23,7 @@ enum BottleReconnects {
     }
   }
 
-  /// A source of separate seeds for each round.
+  /// A source of seeds that are different in each round.
   private actor Seeds {
     private var last: UInt64 = 0
 
@@ -53,7 +53,7 @@ enum BottleReconnects {
       ], rounds: (3, 5))
   }
 
-  /// Returns the median in seconds, with the rest of the distribution.
+  /// Returns the median in seconds, with higher quantiles and the time spent scanning.
   private static func measure(
     _ situation: Situation, _ seeds: ClosedRange<UInt64>
   ) throws -> Rounds.Figures {
@@ -75,14 +75,15 @@ enum BottleReconnects {
   private static func question(_ situation: Situation) -> String {
     switch situation {
     case .opened: "app opened within 5 s after the bottle woke, to connected: median"
-    case .open: "bottle wakes while the app is open since a while, to connected: median"
+    case .open: "bottle wakes after the app was open for a while, to connected: median"
     case .lost: "bottle drops the connection while the app is open, to connected: median"
     case .suspended: "bottle wakes with drinks while the app is suspended, to connected: median"
     case .ended: "bottle wakes with drinks after the system ended the app, to connected: median"
     }
   }
 
-  /// Returns the longest time that the seed allows, in seconds; its option A waits 5 to 15 s.
+  /// Returns the longest time that the requirements allow, in seconds. Their option A waits for 5
+  /// to 15 s.
   private static func longest(_ situation: Situation) -> Double {
     switch situation {
     case .opened: 5

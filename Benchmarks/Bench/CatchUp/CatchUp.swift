@@ -41,7 +41,7 @@ enum CatchUp {
       ], rounds: (3, 5))
   }
 
-  /// Returns the peak memory of a process that reads the messages this process serves, in MB.
+  /// Returns the peak memory, in MB, of a process that reads messages which this process serves.
   private static func peak(_ count: Int) async throws -> Double {
     let (canned, scratch) = (try CannedShop(count), try Scratch())
     let server = try await canned.paged()
@@ -64,7 +64,8 @@ enum CatchUp {
 
   /// Returns the rate of fetching alone.
   ///
-  /// The protocol requires one page after another, since each names the next.
+  /// The protocol requires that pages be requested one after another, since each page names the
+  /// next.
   private static func fetched(_ count: Int) async throws -> Double {
     let canned = try CannedShop(count)
     let server = try await canned.paged()

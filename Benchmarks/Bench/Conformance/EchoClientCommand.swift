@@ -38,7 +38,7 @@ enum EchoClientCommand {
   }
 }
 
-/// A client of the suite's server, which follows the suite's protocol.
+/// A client of the test suite's server. It follows the suite's protocol.
 private struct Suite {
   let network: CurlNetwork
   let url: String
@@ -67,7 +67,7 @@ private struct Suite {
     await converse("/updateReports", query: [("agent", agent)]) { _, _ in }
   }
 
-  /// Opens a socket, and handles each event before the next one until the socket has ended.
+  /// Opens a socket, and handles its events one at a time until the socket has ended.
   private func converse(
     _ path: String, query: [(name: String, value: String)],
     answer: @escaping @Sendable (SocketEvent, any SocketHandle) async -> Void
@@ -87,7 +87,7 @@ private struct Suite {
   }
 }
 
-/// A socket that may become available shortly after its first events.
+/// A socket whose handle may become available shortly after the first events.
 private actor Given {
   private var handles: AsyncStream<any SocketHandle>
   private var handle: (any SocketHandle)?

@@ -35,7 +35,7 @@ enum EchoServerCommand {
   }
 }
 
-/// Bounds for a suite that sends up to 16 MiB, also in frames of 64 bytes.
+/// Bounds for a test suite that sends up to 16 MiB, even in frames of 64 bytes.
 enum Echo {
   static let maxMessageBytes = 64 << 20
   static let maxFragments = 1 << 20

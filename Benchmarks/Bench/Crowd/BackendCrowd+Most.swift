@@ -1,6 +1,6 @@
 import Foundation
 
-/// The maximum number of sockets that a backend holds on this machine.
+/// A benchmark of the maximum number of sockets that a backend holds on this machine.
 extension BackendCrowd {
   static func mostSockets(from start: Int, to bound: Int) -> Benchmark {
     let contenders = BackendServer.Kind.allCases.map { kind in
@@ -13,13 +13,13 @@ extension BackendCrowd {
       rounds: (1, 3))
   }
 
-  /// Doubles the number of sockets until an error or a limit, and measures at each size.
+  /// Doubles the number of sockets until an error or a limit occurs, and measures at each size.
   private static func most(
     _ kind: BackendServer.Kind, from start: Int, to bound: Int
   ) async throws -> Measurement {
     var most = Measurement(0)
     try await with(kind, pinging: 10) { server, load in
-      // Some descriptors are for files and for the server's own use.
+      // Some descriptors are needed for files and by the server itself.
       let allowed = try server.usage.descriptors - 100
       var (held, next) = (0, min(start, bound, allowed))
       do {
@@ -38,7 +38,7 @@ extension BackendCrowd {
     return most
   }
 
-  /// Opens sockets, and answers pings meanwhile.
+  /// Opens sockets, and answers pings in the meantime.
   private static func open(_ count: Int, _ load: LoadGenerator) async throws {
     for start in stride(from: 0, to: count, by: 1000) {
       guard try freeMemory() > 1e9 else { throw Unavailable("less than 1 GB of memory is left") }

@@ -103,7 +103,7 @@ enum BackendCrowd {
       figures["backend-memory"] = Measurement(
         (server.usage.memory - before) / Double(sizes.sockets - 20))
       let used = server.usage.processor
-      // One ping interval, so that each socket is pinged once.
+      // This lasts one ping interval, so that each socket is pinged once.
       let pings = try await load.ask("idle 5", for: 1)
       figures["backend-idle"] = Measurement(
         (server.usage.processor - used) / 5 * 100, beside: [("pings answered", pings[0])])

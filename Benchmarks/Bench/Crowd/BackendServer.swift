@@ -133,7 +133,7 @@ struct BackendServer: Sendable {
   }
 
   private static func freePort() throws -> UInt16 {
-    // The port is released at once; no other code here requests ports meanwhile.
+    // The port is released at once. No other code in this process requests ports in the meantime.
     let bound = try BoundPort(SocketServerConfiguration())
     return bound.number
   }

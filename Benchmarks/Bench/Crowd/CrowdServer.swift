@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 
-/// A server with the commands of `crowd-server`, in a separate process.
+/// A server process that supports the commands of `crowd-server`.
 struct CrowdServer: Sendable {
   enum Kind: String, CaseIterable {
     case holdfast, least, python, node
@@ -15,7 +15,7 @@ struct CrowdServer: Sendable {
       }
     }
 
-    /// Whether the server supports pings and deflate. The minimal server supports neither.
+    /// Whether the server supports pings and deflate. Only the minimal server supports neither.
     var isWhole: Bool { self != .least }
   }
 
@@ -31,7 +31,7 @@ struct CrowdServer: Sendable {
 
   var usage: ProcessUsage { ProcessUsage(process: process.identifier) }
 
-  /// Starts a server that pings every second, or never.
+  /// Starts a server that pings every second or never.
   static func start(_ kind: Kind, _ mode: Mode, pings: Bool = false) async throws -> CrowdServer {
     let (peer, pinging, serving): (Peer, [String], (Certificate) -> [String])
     switch kind {

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 
-/// The process that opens a crowd of sockets to a server; see `Benchmarks/Load`.
+/// The process that opens many sockets to a server; see `Benchmarks/Load`.
 actor LoadGenerator {
   private let process: LabProcess
   private var answers: AsyncStream<String>.Iterator
@@ -11,7 +11,7 @@ actor LoadGenerator {
     answers = process.lines.makeAsyncIterator()
   }
 
-  /// The client that only uses libcurl; see `Benchmarks/Load/curl.c`.
+  /// The client that uses libcurl alone; see `Benchmarks/Load/curl.c`.
   static var libcurl: Peer { Peer([Peer.loadGenerator, "curl"]) }
 
   /// Sends a command and returns the numbers of its response.
@@ -52,9 +52,9 @@ struct ProcessUsage: Sendable {
     }
   }
 
-  /// The highest descriptor limit of the process and its children.
+  /// The highest hard limit of descriptors among the process and its children.
   ///
-  /// With nginx, a worker process holds the sockets.
+  /// In the case of nginx, a worker process holds the sockets.
   var descriptors: Int {
     get throws { try all.map(Self.descriptors).max() ?? 0 }
   }
@@ -69,7 +69,7 @@ struct ProcessUsage: Sendable {
     return bound
   }
 
-  /// The processor time of living threads, in seconds.
+  /// The processor time of all running threads, in seconds.
   var processor: Double {
     sum { process in
       let folder = "/proc/\(process)/task"

@@ -29,7 +29,7 @@ enum Sockets {
   private static func receiving(
     _ count: Int, _ suffix: String, _ certificate: @escaping Trust
   ) -> [Benchmark] {
-    // Python's library creates a string for each message in any case.
+    // Python's library creates a string for each message anyway.
     let python = Contender(name: "Python websockets") {
       try await peer(try .pinned("receive.py"), ["\(count / 10)"], await certificate())
     }
@@ -154,7 +154,7 @@ enum Sockets {
 
   // MARK: Measuring
 
-  /// Runs a body with the address of a server, and a configuration that trusts this server.
+  /// Runs a body with the URL of a server and a configuration that trusts this server.
   private static func with<R: Sendable>(
     _ certificate: Certificate?, pings: Bool = false,
     _ body: (String, CurlConfiguration) async throws -> R
@@ -233,7 +233,7 @@ enum Sockets {
     }
   }
 
-  /// Requests the messages once the socket is open, and measures until the events end.
+  /// Requests the messages once the socket is open, and returns how many arrive per second.
   private static func rate(
     _ count: Int, _ socket: any SocketHandle, _ events: AsyncStream<Void>
   ) async throws -> Double {
@@ -259,8 +259,7 @@ enum Sockets {
         if certificate != nil, !resumes { network = try CurlNetwork(configuration) }
         let start = ContinuousClock.now
         let socket = try await network.opened(url)
-        // The first connection is excluded, since nothing is cached and there is no session to
-        // resume.
+        // The first connection is excluded, since it has no cached data and no session to resume.
         if number > 0 { times.append(start.duration(to: .now).inSeconds * 1e6) }
         // A phone holds at most five sockets.
         await socket.close(code: 1000, reason: "")

@@ -1,6 +1,6 @@
 /// Server sockets under load, compared with common servers and with the minimum on this machine.
 ///
-/// The minimum is the same system calls in a few lines of C.
+/// The minimum comes from a few lines of C that make the same system calls.
 enum Transport {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     let sizes = Sizes(isFull: isFull)
@@ -26,7 +26,8 @@ enum Transport {
     var question: String
     var unit: String
     var better = Benchmark.Better.less
-    /// The required ratio to the minimal server, or `nil` for a feature that it lacks.
+    /// The required ratio to the minimal server, or `nil` for a feature that the minimal server
+    /// lacks.
     var least: Double?
   }
 

@@ -87,7 +87,7 @@ enum Import {
       ], rounds: (5, 3))
   }
 
-  /// Returns the speed without a store, in megabytes per second.
+  /// Returns the speed of reading an export without a store, in megabytes per second.
   private static func speed(_ path: String) throws -> Double {
     guard let handle = FileHandle(forReadingAtPath: path) else { throw Unavailable("no file") }
     var piece = [UInt8](repeating: 0, count: 256 << 10)
@@ -109,7 +109,7 @@ enum Import {
     return Double(reader.counts.bytes) / time / 1e6
   }
 
-  /// Returns the speed with a store in a directory, in megabytes per second.
+  /// Returns the speed of an import into a store in a directory, in megabytes per second.
   static func stored(_ path: String, in directory: String) async throws -> Double {
     let store = try await SQLiteHealthStore.open(in: directory)
     let start = ContinuousClock.now
@@ -133,7 +133,7 @@ enum Import {
   }
 }
 
-/// A store that already has the export, created once.
+/// A store into which the export has been imported. It is created once.
 private actor SharedStore {
   private var made: Scratch?
 
@@ -148,7 +148,8 @@ private actor SharedStore {
   }
 }
 
-/// The export that all contenders read, created on first use and removed after the benchmarks.
+/// The export that all contenders read. It is created on first use and removed after the
+/// benchmarks.
 private final class GeneratedExport: Sendable {
   let megabytes: Int
   private let scratch = Mutex<Scratch?>(nil)
@@ -165,7 +166,7 @@ private final class GeneratedExport: Sendable {
       guard let file = FileHandle(forWritingAtPath: fresh("export.xml")) else {
         throw Unavailable("no room for an export")
       }
-      // Half a year for a small file, and as many years as phones have for a large one.
+      // A small file covers at least 30 days. A large one covers up to ten years, as on a phone.
       let plan = HealthExportGenerator.Plan(
         seed: 1, firstDay: 18_000, days: min(3_650, max(30, megabytes * 2)))
       var generator = HealthExportGenerator(plan.sized(megabytes * 1_000_000))

@@ -4,9 +4,10 @@ import LinkRuntime
 import LinkWire
 import StoreSQLite
 
-/// A question about a store with an export, from the question to the finished answer.
+/// A question about a store with an imported export, timed until the answer is complete.
 enum Question {
-  /// Returns the time in milliseconds to answer with the merged steps of every day of a year.
+  /// Returns the time, in milliseconds, to answer a question about the merged steps of each day of
+  /// a year.
   static func days(in directory: String) async throws -> Double {
     let store = try await SQLiteHealthStore.open(in: directory)
     let start = ContinuousClock.now
@@ -16,7 +17,8 @@ enum Question {
     return time * 1_000
   }
 
-  /// Returns the time in milliseconds to read the pages of the same question without an answer.
+  /// Returns the time, in milliseconds, to read the pages of the same question without computing an
+  /// answer.
   static func reading(in directory: String) async throws -> Double {
     let store = try await SQLiteHealthStore.open(in: directory)
     let queries = try await pages(of: try question(), in: store)

@@ -4,14 +4,14 @@ import LinkWire
 import ServerSockets
 import Synchronization
 
-/// A shop whose responses are prepared in advance, so that only the client takes time.
+/// A shop whose responses are prepared in advance, so that only the client's time is measured.
 struct CannedShop: Sendable {
   static let epoch = "canned"
 
   let shop: ShopID
   let messages: [Message]
 
-  /// Creates messages of 300 bytes as frames, one second apart.
+  /// Creates messages whose frames have 300 bytes and whose times are one second apart.
   init(_ count: Int) throws {
     guard let shop = ShopID("bench") else { throw Unavailable("a plain word is a shop id") }
     self.shop = shop
@@ -41,12 +41,12 @@ struct CannedShop: Sendable {
     return pieces + (piece.isEmpty ? [] : [piece])
   }
 
-  /// Starts a server that sends all frames to each client.
+  /// Starts a server that sends all messages to each client.
   func streaming() async throws -> CannedServer {
     try await CannedServer(CannedHandler(self, pieces: pieces, head: 0))
   }
 
-  /// Starts a server that sends no messages, and reports that all were missed.
+  /// Starts a server that sends no messages but reports a head, so that clients fetch all messages.
   func paged() async throws -> CannedServer {
     try await CannedServer(CannedHandler(self, pieces: [], head: messages.count))
   }
@@ -79,19 +79,19 @@ struct CannedServer: Sendable {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// Returns the time at which the last client was accepted.
+  /// Returns the time at which the most recent client was accepted.
   func opened() async -> ContinuousClock.Instant? {
     await server.run { handler, _ in handler.openedAt }
   }
 }
 
-/// A handler that sends its pieces as fast as they are read, and responds to pages by their offset.
+/// A handler that sends its pieces as fast as clients read them, and serves pages by their offset.
 struct CannedHandler: SocketHandler {
   let canned: CannedShop
   let pieces: [[UInt8]]
   let head: Int
   var openedAt: ContinuousClock.Instant?
-  /// The pages requested so far, by offset.
+  /// The pages prepared or requested so far, by offset.
   private var pages: [Int: [UInt8]] = [:]
 
   init(_ canned: CannedShop, pieces: [[UInt8]], head: Int) {

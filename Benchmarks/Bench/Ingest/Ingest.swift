@@ -3,7 +3,7 @@ import LinkWire
 import ServerSockets
 import Synchronization
 
-/// The ingestion of messages, from the bytes of frames to stored and shown messages.
+/// The ingestion of messages, from the bytes of the frames to messages that are stored and shown.
 ///
 /// Each message is validated, deduplicated and ordered.
 enum Ingest {
@@ -29,7 +29,7 @@ enum Ingest {
       ], rounds: (5, 7))
   }
 
-  /// Returns the benchmark of inserts alone, which is the limit of any client that uses SQLite.
+  /// Returns the benchmark of inserts alone, which limit the speed of any client that uses SQLite.
   static func limit(count: Int) -> Benchmark {
     Benchmark(
       name: "ingest-limit",

@@ -3,9 +3,9 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The cost of one more message for the thread of the state machine, with a full timeline.
+/// The cost that one more message causes in the state machine when the timeline is full.
 ///
-/// It covers the step of the frame and the step in which the message is shown.
+/// It comprises the step that handles the frame and the step that shows the message.
 enum Insertion {
   static func benchmark(count: Int) -> Benchmark {
     Benchmark(
@@ -20,7 +20,7 @@ enum Insertion {
   }
 }
 
-/// A model whose store, server and socket respond at once.
+/// A model whose store, server and socket respond immediately.
 private struct InsertionBench {
   private var model: StreamModel
   private let canned: CannedShop
@@ -57,7 +57,8 @@ private struct InsertionBench {
     return spent.inSeconds * 1000
   }
 
-  /// Handles an input and the responses to its effects. Only the time of the model is counted.
+  /// Handles an input and the responses to its effects. Only the time spent in the model is
+  /// measured.
   private mutating func give(_ input: StreamModel.Input) {
     let start = ContinuousClock.now
     let effects = model.handle(input, at: Instant(nanoseconds: 1))

@@ -8,7 +8,7 @@ import MessageStream
 import StoreSQLite
 import Synchronization
 
-/// A phone as in an app: the public API over a real store and real sockets.
+/// A phone that uses the public API with a real store and real sockets, as an app does.
 struct Phone: Sendable {
   let stream: ShopStream
   let store: CountingStore
@@ -25,7 +25,7 @@ struct Phone: Sendable {
     return Phone(stream: stream, store: store)
   }
 
-  /// Reads until `count` messages were shown, and returns the time of the last one.
+  /// Reads updates until `count` messages have been shown, and returns the time of the last one.
   func read(_ count: Int) async throws -> ContinuousClock.Instant {
     var shown = 0
     for await update in stream {

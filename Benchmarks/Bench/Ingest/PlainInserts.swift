@@ -3,9 +3,9 @@ import HoldfastTestKit
 import LinkCore
 import LinkWire
 
-/// The inserts of a client without anything else, which limit its speed.
+/// The inserts of a client and nothing else. They are an upper limit for the speed of a client.
 ///
-/// They use the same rows, batches, tables and durability as the store.
+/// The inserts use the same rows, batches, tables and durability as the store.
 @safe struct PlainInserts: ~Copyable {
   /// The number of new ids that the store collects before it moves them.
   private static let mostNewIDs = 8_192
@@ -74,7 +74,7 @@ import LinkWire
   }
 
   private func insert(_ message: Message, _ statement: OpaquePointer?, _ content: OpaquePointer?) {
-    // SQLITE_TRANSIENT, a macro with a cast, which Swift does not import.
+    // `SQLITE_TRANSIENT` is a macro with a cast, which Swift does not import.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe withUnsafeBytes(of: (message.id.high.bigEndian, message.id.low.bigEndian)) {
       unsafe sqlite3_bind_blob(statement, 2, $0.baseAddress, Int32($0.count), copied)

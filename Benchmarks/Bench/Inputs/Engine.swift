@@ -1,9 +1,8 @@
 import HoldfastEngineBench
 
-/// The number of inputs that a machine handles per second, without any environment.
+/// The number of inputs that a machine handles per second without any environment.
 ///
-/// `scripts/instructions` counts their cost in instructions; that figure is the same on any
-/// machine.
+/// `scripts/instructions` measures their cost in instructions, which is the same on any machine.
 enum Engine {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     EngineScenario.allCases.map { scenario in
@@ -34,7 +33,7 @@ enum Engine {
     }
   }
 
-  /// Returns a count that takes about a tenth of a second.
+  /// Returns the number of repetitions that take about a tenth of a second.
   private static func count(_ scenario: EngineScenario) -> Int {
     switch scenario {
     case .heard: 500_000

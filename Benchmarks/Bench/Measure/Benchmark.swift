@@ -1,10 +1,10 @@
 import CommandKit
 
-/// A measurement of a subject and of its peers, in turns within the same run.
+/// A measurement of a subject and of its peers, which take turns within the same run.
 struct Benchmark: Sendable {
-  /// The name in `--only` and in results.
+  /// The name that `--only` and the results use.
   var name: String
-  /// The measured quantity, in a line for people.
+  /// A one-line description of the measured quantity.
   var question: String
   /// The unit of every figure, such as `messages/s`.
   var unit: String
@@ -14,21 +14,21 @@ struct Benchmark: Sendable {
   /// The number of rounds in a quick run and in a full run.
   var rounds = (quick: 5, full: 7)
 
-  /// The direction of better figures.
+  /// Whether higher or lower figures are better.
   enum Better: String, Sendable {
     case more, less
   }
 }
 
-/// One of the implementations that are compared.
+/// An implementation that takes part in a comparison.
 struct Contender: Sendable {
-  /// The name. The README's table shows only the part before the first comma or colon.
+  /// The name. The table in the documentation shows only the part before the first comma or colon.
   var name: String
-  /// The required ratio of the subject's figure to this one's.
+  /// The required ratio of the subject's figure to this contender's figure.
   ///
-  /// It is a minimum, or a maximum if less is better.
+  /// The ratio is a minimum, or a maximum if lower figures are better.
   var aim: Double?
-  /// A function that measures once.
+  /// A function that takes one measurement.
   var measure: @Sendable () async throws -> Measurement
 
   init(
@@ -49,7 +49,8 @@ struct Contender: Sendable {
 /// A figure with additional counts.
 struct Measurement: Sendable {
   var value: Double
-  /// The additional counts by name, such as the number of lost messages, in the order of the table.
+  /// The additional counts by name, such as the number of lost messages, in the order of the
+  /// table's columns.
   var beside: [(name: String, value: Double)] = []
   /// A remark about the figure, such as the reason why the measurement ended.
   var remark: String?
@@ -59,7 +60,7 @@ struct Measurement: Sendable {
   }
 }
 
-/// The reason why a contender cannot run here; the table shows it instead of a figure.
+/// The reason why a contender cannot run here. The table shows it instead of a figure.
 struct Unavailable: Error, CustomStringConvertible {
   var description: String
 
@@ -73,9 +74,9 @@ struct Figures: Sendable {
   var values: [Double] = []
   /// The additional counts of all rounds, by name.
   var beside: [(name: String, values: [Double])] = []
-  /// The remark of the last round that had one.
+  /// The remark of the last round that has one.
   var remark: String?
-  /// The reason why there are no figures.
+  /// The reason why there are no figures; `nil` if there are.
   var obstacle: String?
 
   var median: Double { Statistics.median(values) }

@@ -3,7 +3,7 @@ import LinkJSON
 import LinkWire
 
 extension BenchmarkResult {
-  /// Returns the result as a table for people.
+  /// Returns the result as a human-readable table.
   func lines(_ style: Style) -> [String] {
     var table = Table("", benchmark.unit, "least", "most", "ratio", "aim")
     table.row(
@@ -58,7 +58,7 @@ extension BenchmarkResult {
     return "\((value * scale).rounded() / scale)"
   }
 
-  /// Writes the result for programs, and for the table of the README.
+  /// Writes the result as JSON, from which `Benchmarks/table.py` creates the table in the docs.
   func write(to writer: inout JSONWriter) {
     for (key, text) in [
       ("benchmark", benchmark.name), ("question", benchmark.question), ("unit", benchmark.unit),

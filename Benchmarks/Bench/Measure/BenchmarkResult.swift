@@ -4,12 +4,13 @@ struct BenchmarkResult: Sendable {
   var subject: Figures
   var peers: [Figures]
 
-  /// Returns the ratios of the subject's figures to a peer's, each from the same round.
+  /// Returns the ratios of the subject's figures to a peer's figures. Each ratio is from one round.
   func ratios(to peer: Figures) -> [Double] {
     zip(subject.values, peer.values).map { $0 / $1 }
   }
 
-  /// Returns whether the median ratio reaches the aim, or `nil` without an aim or figures.
+  /// Returns whether the median ratio meets the aim, or `nil` if there is no aim or there are no
+  /// figures.
   func reaches(_ peer: Figures) -> Bool? {
     guard let aim = peer.aim, !peer.values.isEmpty, !subject.values.isEmpty else { return nil }
     let ratio = Statistics.median(ratios(to: peer))
@@ -18,7 +19,7 @@ struct BenchmarkResult: Sendable {
 }
 
 extension Benchmark {
-  /// Measures all contenders in turn in each round.
+  /// Runs the given number of rounds, in each of which all contenders are measured in turn.
   func run(rounds: Int, note: (String) -> Void) async -> BenchmarkResult {
     var all = ([subject] + peers).map { Figures(name: $0.name, aim: $0.aim) }
     for round in 1...rounds {

@@ -1,22 +1,23 @@
 import Foundation
 import HoldfastTestKit
 
-/// A client or server in another language, from `Benchmarks/peers`.
+/// A client or server program to compare with, such as a script from `Benchmarks/peers`.
 struct Peer: Sendable {
   private var arguments: [String]
   private var environment: [String: String]
 
-  /// Creates a peer that runs any program, given by its command line.
+  /// Creates a peer that runs the program of a command line.
   init(_ arguments: [String], environment: [String: String] = [:]) {
     (self.arguments, self.environment) = (arguments, environment)
   }
 
-  /// Returns a script for Debian's own Python, which has Debian's modules.
+  /// Returns a script for Debian's Python with Debian's modules.
   static func python(_ name: String) -> Peer {
     Peer(["/usr/bin/python3", path(name)])
   }
 
-  /// Returns the Python in which `scripts/bench` installs `Benchmarks/peers/requirements.txt`.
+  /// Returns the path of the Python in which `scripts/bench` installs
+  /// `Benchmarks/peers/requirements.txt`.
   static func pinnedPython() throws -> String {
     let python = ".build/bench/venv/bin/python"
     guard FileManager.default.isExecutableFile(atPath: python) else {
@@ -25,7 +26,7 @@ struct Peer: Sendable {
     return python
   }
 
-  /// Returns a script for the Python with the pinned packages.
+  /// Returns a script for the Python that has the pinned packages.
   static func pinned(_ name: String) throws -> Peer {
     Peer([try pinnedPython(), path(name)])
   }
@@ -39,7 +40,7 @@ struct Peer: Sendable {
       ?? CommandLine.arguments[0]
   }
 
-  /// The path of the load generator, which is built next to this program.
+  /// The path of the load generator, which is built into the same directory as this program.
   static var loadGenerator: String {
     URL(filePath: program).deletingLastPathComponent().appending(path: "LoadGenerator").path()
   }

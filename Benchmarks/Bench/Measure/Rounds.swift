@@ -1,6 +1,6 @@
 /// Runs of a program that measures many figures at once.
 ///
-/// Each run serves as one round of several benchmarks, so that no run is repeated.
+/// Each run serves as one round of several benchmarks, so that it does not have to be repeated.
 actor Rounds {
   /// Measurements by name.
   typealias Figures = [String: Measurement]
@@ -10,7 +10,7 @@ actor Rounds {
 
   init(_ play: @escaping @Sendable () async throws -> Figures) { self.play = play }
 
-  /// Returns a contender that takes a named figure from each round.
+  /// Returns a contender that takes the figure with a given name from each round.
   nonisolated func contender(_ name: String, aim: Double? = nil, figure: String) -> Contender {
     let turn = Turn()
     return Contender(

@@ -8,8 +8,8 @@ import Session
 
 /// The command `HoldfastBench converse`, which runs an app's session in a separate process.
 ///
-/// Each line of its input is a prompt in its own conversation. Each line of its output starts with
-/// the monotonic clock in nanoseconds, as with `follow`.
+/// Each line of the input is a prompt in its own conversation. Each line of the output starts with
+/// the monotonic clock in nanoseconds, as in the output of `follow`.
 enum ConverseCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "the server's sessions")
   private static let key = Parameter<String>.required("key-file", .text("FILE"), "its key")
@@ -63,7 +63,7 @@ enum ConverseCommand {
 }
 
 extension Invocation {
-  /// Prints a line after the monotonic clock in nanoseconds, which all processes share.
+  /// Prints a line that starts with the monotonic clock in nanoseconds, which all processes share.
   func report(_ line: String) { console.line("\(Monotonic.nanoseconds) \(line)") }
 }
 

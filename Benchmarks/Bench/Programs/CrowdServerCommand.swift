@@ -5,8 +5,8 @@ import ServerSockets
 
 /// The command `HoldfastBench crowd-server`, which runs the package's server sockets.
 ///
-/// It supports the commands of all servers in the transport benchmarks: `fan N` and `push N`. Every
-/// other message is echoed.
+/// It supports the commands of all servers in the transport benchmarks, `fan N` and `push N`, and
+/// echoes every other message.
 enum CrowdServerCommand {
   private static let certificate = Parameter<String?>.optional(
     "tls-cert", .text("FILE"), "serve TLS with this PEM certificate")
@@ -47,15 +47,15 @@ enum CrowdServerCommand {
   }
 }
 
-/// A handler that tracks all connected clients and the messages still to be sent to them.
+/// A handler that tracks all connected clients and the number of messages still to be sent to them.
 private struct CrowdHandler: SocketHandler {
-  /// A message of 300 bytes, with the one mark that the load generator counts.
+  /// A message of 300 bytes. Its first byte is the mark that the load generator counts.
   private static let frame = WebSocketFrame.text(
     [UInt8(ascii: "@")] + [UInt8](repeating: UInt8(ascii: "f"), count: 299))
 
   let pingInterval: Duration
   private var clients: [ConnectionID] = []
-  /// The number of messages still to be sent to all clients, one in each turn of the loop.
+  /// The number of messages still to be sent to all clients. One is sent in each turn of the loop.
   private var left = 0
   private var pingAt: Instant?
 
@@ -100,7 +100,7 @@ private struct CrowdHandler: SocketHandler {
     }
   }
 
-  /// Sends messages as fast as the client reads, since the client is measured.
+  /// Queues all messages at once, since it is the client's speed that is measured.
   private func push(_ count: Int, to id: ConnectionID, on hub: SocketHub) {
     let atOnce = 200
     let piece = (0..<atOnce).flatMap { _ in Self.frame }

@@ -8,7 +8,7 @@ import Session
 
 /// The command `HoldfastBench fleet`, which runs many real clients of one server.
 ///
-/// Each line of its output starts with the monotonic clock in nanoseconds, and states that a client
+/// Each line of the output starts with the monotonic clock in nanoseconds and reports that a client
 /// is `connected` or `lost`.
 enum FleetCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "the server's sessions")

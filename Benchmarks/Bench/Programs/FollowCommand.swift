@@ -7,7 +7,7 @@ import MessageStream
 
 /// The command `HoldfastBench follow`, which runs an app's stream in a separate process.
 ///
-/// Each line of its output starts with the monotonic clock in nanoseconds, which all processes of a
+/// Each line of the output starts with the monotonic clock in nanoseconds, which all processes of a
 /// machine share.
 enum FollowCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "the server")
@@ -81,7 +81,7 @@ enum FollowCommand {
     }
   }
 
-  /// Returns the class of a failure, and for TLS also the cause.
+  /// Returns the class of a failure, followed by the cause if it is a TLS failure.
   private static func label(_ failure: LinkFailure) -> String {
     guard case .tls(let reason, _) = failure else { return failure.failureClass.rawValue }
     return "tls.\(reason.rawValue)"

@@ -77,7 +77,7 @@ enum HerdCommand {
   }
 
   private static func plan(_ call: Invocation) -> HerdPlan {
-    // Enough for all clients within a minute if they arrived evenly.
+    // This capacity lets all clients return within a minute if they arrive evenly.
     let fair = (call[clients] + 59) / 60
     let bound = call[capacity].map { $0 == .max ? nil : $0 } ?? fair
     return HerdPlan(
@@ -85,7 +85,7 @@ enum HerdCommand {
       door: Door(capacity: bound, whenFull: call[full]), seed: UInt64(call[seed]))
   }
 
-  /// Simulates the policy's herd concurrently with the naive ones, to use two cores.
+  /// Simulates the policy's herd concurrently with the naive herds, to use two cores.
   private static func play(_ herds: [Herd], _ plan: HerdPlan) async -> [HerdResult] {
     await withTaskGroup(of: (at: Int, results: [HerdResult]).self) { group in
       for part in [herds.prefix(1), herds.dropFirst()] {
@@ -99,7 +99,7 @@ enum HerdCommand {
 }
 
 extension Format<Int> {
-  /// A rate per second, with or without `/s`; `Int.max` stands for `off`.
+  /// The format of a rate per second, with or without `/s`. `Int.max` represents `off`.
   fileprivate static let rate = Format(
     placeholder: "N/s", expectation: "a whole number from 1 to 10000000, then /s, or off"
   ) {

@@ -4,7 +4,7 @@ import LinkJSON
 import HoldfastHerd
 import LinkWire
 
-/// The results of herds as tables for people and as JSON objects.
+/// The results of herds as human-readable tables and as JSON objects.
 enum HerdReport {
   private static let barWidth = 32
 
@@ -53,7 +53,7 @@ enum HerdReport {
       let span =
         isOneSecond
         ? "\(row.seconds.lowerBound)" : "\(row.seconds.lowerBound)-\(row.seconds.upperBound - 1)"
-      // Any attempt at all is visible.
+      // Rounding up makes even a single attempt visible.
       let length = (row.tries * barWidth + most - 1) / most
       table.row(
         span, HerdText.number(row.tries), String(repeating: "#", count: length),

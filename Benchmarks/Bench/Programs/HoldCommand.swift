@@ -4,7 +4,7 @@ import LinkRuntime
 
 /// The command `HoldfastBench hold`, which measures the memory, latency or CPU time of sockets.
 ///
-/// It runs in a new process, so that the sockets cannot reuse memory that was freed before.
+/// It runs in a new process, so that the sockets cannot reuse memory freed earlier.
 enum HoldCommand {
   private static let server = Parameter<String>.operand(.text("URL"), "where to connect")
   private static let count = Parameter<Int>.operand(.integer("COUNT", 0...100_000), "how many")
@@ -63,7 +63,7 @@ enum HoldCommand {
   }
 
   private static func idling(_ length: Duration) async throws -> Double {
-    // The first pings are excluded, since the sockets are still new.
+    // The first pings are excluded, because the sockets are still new then.
     try await Task.sleep(for: .seconds(1))
     let before = Usage.processor
     try await Task.sleep(for: length)
@@ -72,7 +72,7 @@ enum HoldCommand {
 }
 
 extension CurlNetwork {
-  /// Opens a socket, which calls `onText` for each text.
+  /// Opens a socket that calls `onText` for each text message.
   func opened(
     _ url: String, onText: @escaping @Sendable () -> Void = {}
   ) async throws -> any SocketHandle {

@@ -3,7 +3,7 @@ import LinkWire
 
 /// Commands that measure their own memory.
 ///
-/// Each runs in a new process, so that nothing can reuse memory that was freed before.
+/// Each runs in a new process, so that nothing can reuse memory freed earlier.
 enum MemoryCommands {
   private static let server = Parameter<String>.operand(.text("URL"), "the server")
   private static let count = Parameter<Int>.operand(.integer("COUNT", 1...1_000_000), "how many")

@@ -4,7 +4,7 @@ import LinkCore
 import LinkRuntime
 import LinkServerCore
 
-/// The command `HoldfastBench session-server`, which runs the backend's sessions with wide bounds.
+/// The command `HoldfastBench session-server`, which runs the backend's sessions with high limits.
 enum SessionServerCommand {
   private static let data = Parameter<String>.required(
     "data", .text("DIR"), "where the key and the sessions are kept")

@@ -4,7 +4,7 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// The command `HoldfastBench shop-server`, which runs the real backend with wide bounds.
+/// The command `HoldfastBench shop-server`, which runs the real backend with high limits.
 enum ShopServerCommand {
   private static let data = Parameter<String>.required(
     "data", .text("DIR"), "where messages are kept")

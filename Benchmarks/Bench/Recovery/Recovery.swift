@@ -4,7 +4,7 @@ import HoldfastTestKit
 ///
 /// It is compared with the minimum that the protocol needs and with other clients.
 enum Recovery {
-  /// A fault of the path, as named by `Benchmarks/recovery/recovery.py`.
+  /// A fault of the path. The raw value is its name in `Benchmarks/recovery/recovery.py`.
   enum Trouble: String, CaseIterable {
     case cut, handover
     case halfOpen = "half-open"
@@ -12,7 +12,7 @@ enum Recovery {
 
     var hasPeers: Bool { self != .relaunch }
 
-    /// The wait that the policy requires before an attempt can start.
+    /// A text about the time that the policy waits before an attempt starts.
     var wait: String {
       switch self {
       case .cut, .relaunch: ""
@@ -33,7 +33,8 @@ enum Recovery {
     }
   }
 
-  /// Returns rounds of several faults at once, since they consist almost entirely of waiting.
+  /// Returns rounds that run several faults concurrently, since a run consists almost entirely of
+  /// waiting.
   private static func rounds(_ troubles: [Trouble], isTLS: Bool) -> Rounds {
     Rounds {
       try await withThrowingTaskGroup(of: Rounds.Figures.self) { group in

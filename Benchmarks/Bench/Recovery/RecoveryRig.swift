@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
 
-/// One run of `Benchmarks/recovery/recovery.py`, in which all clients meet the same fault.
+/// One run of `Benchmarks/recovery/recovery.py`, in which all clients experience the same fault.
 struct RecoveryRig: Sendable {
   let trouble: Recovery.Trouble
   let isTLS: Bool
@@ -18,12 +18,13 @@ struct RecoveryRig: Sendable {
     }
   }
 
-  /// Returns the name of a figure, from the restored path or from the attempt's first packet.
+  /// Returns the name of a figure that is measured from the restored path, or from the attempt's
+  /// first packet if `tried` is true.
   static func figure(_ trouble: Recovery.Trouble, _ client: Client, tried: Bool) -> String {
     "\(trouble.rawValue) \(client.rawValue) \(tried ? "tried" : "whole")"
   }
 
-  /// The result of one client, as the rig prints it.
+  /// The result of one client, in the form that the rig prints.
   private struct Result: Decodable {
     var client: String
     var obstacle: String?

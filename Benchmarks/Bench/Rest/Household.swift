@@ -8,11 +8,11 @@ import LinkWire
 import MessageStream
 import StoreSQLite
 
-/// A real backend, and phones that follow one of its shops, all in this process.
+/// A real backend and phones that follow its shops, all in this process.
 struct Household {
   let backend: Backend
   let address: BoundAddress
-  /// The shops, as many as an app may open at once.
+  /// The shops. Their number is the maximum that an app may open at once.
   let shops: [ShopID]
   private let scratch: Scratch
   private let network: any SocketDialer & HTTPClient
@@ -37,7 +37,7 @@ struct Household {
     try await stream(of: 0, in: app(name))
   }
 
-  /// Returns the streams of an app, which share a store.
+  /// Returns the streams of an app. They share a store.
   func app(_ name: String) async throws -> ShopStreams {
     let token = try await backend.issueToken(
       user: name, name: name, shops: shops, ttl: .seconds(3600))

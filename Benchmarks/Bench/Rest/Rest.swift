@@ -4,7 +4,7 @@ import LinkCore
 import LinkWire
 import MessageStream
 
-/// The idle cost and the latency of a link, compared with the ceilings of seed 001.
+/// The idle cost and the latency of a link, compared with the limits in the requirements.
 enum Rest {
   static func benchmarks(isFull: Bool) -> [Benchmark] {
     [
@@ -35,7 +35,7 @@ enum Rest {
     ] + lab(isFull: isFull)
   }
 
-  /// Returns the benchmarks of traffic, captured at the phone's Wi-Fi, and of thread wake-ups.
+  /// Returns the benchmarks of the traffic captured on the phone's Wi-Fi, and of thread wake-ups.
   private static func lab(isFull: Bool) -> [Benchmark] {
     let rounds = Rounds { try await RestLab.play(for: .seconds(isFull ? 20 : 5)) }
     return [
@@ -84,9 +84,9 @@ enum Rest {
     return Statistics.quantile(0.99, of: times)
   }
 
-  /// Returns the memory of one more stream of an app that already has one.
+  /// Returns the memory that one more stream takes in an app that already has a stream.
   ///
-  /// It is averaged over as many streams as an app may have.
+  /// The result is an average over as many streams as an app may have.
   static func memory(streams count: Int) async throws -> Double {
     let house = try await Household()
     var apps: [ShopStreams] = []
@@ -120,7 +120,7 @@ enum Rest {
 }
 
 extension ShopStream {
-  /// Reads updates until a text is shown.
+  /// Reads updates until a message with the given text is shown.
   func shows(_ text: String) async throws {
     for await case .messages(let messages, via: _) in self
     where messages.contains(where: { $0.text == text }) {

@@ -3,12 +3,13 @@ import HoldfastTestKit
 
 /// A lab with two idle phones in a network namespace whose device is captured.
 ///
-/// One phone is pinged each second, the other never. A minute at rest is one minute of the second
-/// phone plus the cost of the minute's pings.
+/// One phone is pinged every second, and the other is never pinged. The cost of an idle minute is
+/// one minute of the second phone plus the cost of a minute's pings.
 enum RestLab {
   static let pings = 60.0 / 54
 
-  /// Returns the figures of a round, for one minute: `bytes` of IP, `carried` by TCP, and `wakes`.
+  /// Returns the figures of a round for one minute: the `bytes` of IP, the bytes `carried` by TCP,
+  /// and the `wakes`.
   static func play(for window: Duration) async throws -> Rounds.Figures {
     if let obstacle = NetworkLab.obstacle { throw Unavailable(obstacle) }
     return try await NetworkLab.with { lab in
@@ -17,7 +18,7 @@ enum RestLab {
       let pinged = try await Follower(lab, port: 8802, ping: "1s", in: scratch)
       let capture = try await Capture(lab, ports: [8801, 8802])
       let seconds = window.inSeconds
-      // A connection counts as stable after ten seconds, and idle threads end after five.
+      // A connection is stable after ten seconds, and idle threads end after five seconds.
       try await Task.sleep(for: .seconds(16))
       let before = (try await capture.counts(), try calm.wakes(), try pinged.wakes())
       try await Task.sleep(for: window)
@@ -63,12 +64,13 @@ private struct Follower {
     throw Unavailable("the phone did not connect")
   }
 
-  /// Returns how often each thread of the phone has slept, and therefore woken (proc(5)).
+  /// Returns, for each thread of the phone, the number of times that it has slept and woken
+  /// (proc(5)).
   func wakes() throws -> [String: Double] {
     let tasks = "/proc/\(phone.identifier)/task"
     var found: [String: Double] = [:]
     for task in try FileManager.default.contentsOfDirectory(atPath: tasks) {
-      // A thread that ended in the meantime has no file.
+      // A thread that has ended in the meantime has no file.
       guard let status = try? String(contentsOfFile: "\(tasks)/\(task)/status", encoding: .utf8)
       else { continue }
       let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
@@ -77,14 +79,15 @@ private struct Follower {
     return found
   }
 
-  /// Returns how often threads woke in between; a thread that ended woke once more to do so.
+  /// Returns the number of wake-ups between two counts. A thread that has ended woke once more to
+  /// end.
   static func wakes(from before: [String: Double], to after: [String: Double]) -> Double {
     let retained = after.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     return retained + Double(before.keys.count { after[$0] == nil })
   }
 }
 
-/// The program `Benchmarks/peers/capture.py`, which captures the phone's Wi-Fi.
+/// The program `Benchmarks/peers/capture.py`, which captures the traffic of the phone's Wi-Fi.
 private struct Capture {
   private let program: LabProcess
 
@@ -96,7 +99,7 @@ private struct Capture {
     throw Unavailable(await program.diagnostics.reduce("the capture did not begin") { $1 })
   }
 
-  /// Returns the packets, the bytes of IP and the bytes carried so far, for each port.
+  /// Returns, for each port, the packets, the bytes of IP and the bytes carried so far.
   func counts() async throws -> [Double] {
     program.send("")
     for await line in program.lines { return line.split(separator: " ").compactMap { Double($0) } }

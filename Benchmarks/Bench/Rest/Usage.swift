@@ -21,9 +21,9 @@ enum Usage {
     }
   }
 
-  /// Raises the limit of descriptors to the system's maximum.
+  /// Raises the descriptor limit to the system's maximum.
   ///
-  /// The soft limit is meant for programs that use `select`.
+  /// The lower soft limit exists for programs that use `select`.
   static func raiseDescriptorLimit() {
     var limit = rlimit()
     #if canImport(Glibc)

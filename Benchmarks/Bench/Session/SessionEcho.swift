@@ -8,10 +8,10 @@ import Session
 
 /// Round trips of prompts and responses through one session.
 ///
-/// They are compared with the same in memory, and with a plain WebSocket.
+/// They are compared with a session in memory and with a plain WebSocket.
 enum SessionEcho {
   private static let text = String(repeating: "e", count: 300)
-  /// The number of round trips that are not counted.
+  /// The number of initial round trips that are not measured.
   private static let warmUp = 50
 
   static func benchmarks(isFull: Bool) -> [Benchmark] {
@@ -26,7 +26,7 @@ enum SessionEcho {
     ]
   }
 
-  /// The amount of work.
+  /// The amount of work of a benchmark.
   private struct Load: Sendable {
     var count: Int
     /// The number of concurrent prompts, each in its own conversation.

@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastTestKit
 
-/// The sessions of the real backend in a separate process.
+/// A separate process that serves the real backend's sessions.
 struct SessionHost: Sendable {
   let process: LabProcess
   let url: String
-  /// The file with the key of the clients.
+  /// The file that contains the key of the clients.
   let keyFile: String
 
   var port: String {

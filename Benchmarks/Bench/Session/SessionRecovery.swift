@@ -35,7 +35,7 @@ enum SessionRecovery {
     ]
   }
 
-  /// The result of one run, as the rig prints it.
+  /// The result of one run, in the form that the rig prints.
   private struct Result: Decodable {
     var obstacle: String?
     var whole: Double?

@@ -1,7 +1,8 @@
 import Foundation
 import HoldfastTestKit
 
-/// The return of 1,000 real clients to a server that was killed and restarts after 10 s.
+/// A benchmark in which 1,000 real clients return to a server that was killed and restarts after 10
+/// s.
 ///
 /// `HoldfastBench herd` simulates a million clients.
 enum Storm {
@@ -12,7 +13,7 @@ enum Storm {
   private enum Rule: CaseIterable {
     case ours, fixed, doubling
 
-    /// The changes to the policy of sessions. The naive rules are those of the simulator.
+    /// The options that change the policy of sessions. The naive rules are those of the simulation.
     var settings: [String] {
       switch self {
       case .ours: []
@@ -46,15 +47,15 @@ enum Storm {
       question: "most connects within a second, 1,000 clients, after a server was away for 10 s",
       unit: "connects/s", better: .less, subject: contender(.ours),
       peers: [
-        // 2^n s ± 25 %: clients that failed between 5.5 s and 8.8 s wait for 8 s ± 2 s. By chance a
-        // few more may arrive in one second.
+        // The waits are 2^n s ± 25 %: clients that failed between 5.5 s and 8.8 s wait for 8 s ± 2
+        // s. By chance, slightly more clients may arrive within one second.
         Contender(name: "the policy's promise: 8 s of waiting, spread over 4 s", aim: 1.2) {
           Double(clients) / 4
         }, contender(.fixed), contender(.doubling),
       ], rounds: (1, 3))
   }
 
-  /// Runs all rules at once, each with its own server, since they mostly wait.
+  /// Runs all rules concurrently, each with its own server, since a run consists mostly of waiting.
   private static func play() async throws -> Rounds.Figures {
     try await withThrowingTaskGroup(of: (String, Measurement).self) { group in
       for rule in Rule.allCases { group.addTask { (rule.title, try await play(rule)) } }
@@ -79,7 +80,7 @@ enum Storm {
       Double(peak(of: times)), beside: [("seconds until all were back", times.last ?? 0)])
   }
 
-  /// Returns the sorted times at which the clients were connected, in seconds.
+  /// Returns the times at which the clients connected, in seconds and in ascending order.
   private static func connects(_ fleet: LabProcess) async throws -> [Double] {
     var times: [Double] = []
     for await line in fleet.lines {
@@ -93,7 +94,7 @@ enum Storm {
     throw Unavailable(await fleet.diagnostics.reduce("the fleet ended") { $1 })
   }
 
-  /// Returns the largest number of times within one second.
+  /// Returns the largest number of times that lie within one second.
   static func peak(of times: [Double]) -> Int {
     var (first, most) = (0, 0)
     for last in times.indices {

@@ -5,9 +5,9 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The inserts of a health sync backend without anything else, which limit its speed.
+/// The inserts of a health sync backend and nothing else. They are an upper limit for its speed.
 ///
-/// They use the same rows, batches, tables and durability as the store.
+/// The inserts use the same rows, batches, tables and durability as the store.
 @safe struct PlainSyncInserts: ~Copyable {
   private var database: OpaquePointer?
   private var row: Int64 = 0
@@ -58,7 +58,7 @@ import LinkWire
   private func insert(
     _ sample: SyncSample, made: Int64, _ content: OpaquePointer?, _ naming: OpaquePointer?
   ) {
-    // SQLITE_TRANSIENT, a macro with a cast, which Swift does not import.
+    // `SQLITE_TRANSIENT` is a macro with a cast, which Swift does not import.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe sqlite3_bind_int64(content, 1, row)
     unsafe sqlite3_bind_int64(content, 2, sample.start.nanoseconds)

@@ -10,9 +10,9 @@ import LinkStorage
 import LinkWire
 import StoreSQLite
 
-/// Health sync from a phone's store to a backend's.
+/// Health sync from a phone's store to a backend's store.
 ///
-/// It is compared with a plain loop, and with inserting the rows alone.
+/// It is compared with plain upload loops and with inserting the rows alone.
 enum SyncBenchmarks {
   static func benchmarks(count: Int) -> [Benchmark] {
     [sync(count), ingest(count), size(count)]
@@ -61,7 +61,7 @@ enum SyncBenchmarks {
 
   private typealias Figures = (speed: Double, bytes: Double)
 
-  /// Measures a phone with all samples in its store and none sent.
+  /// Measures a phone whose store has all samples, none of which has been sent.
   private static func phone(_ count: Int) async throws -> Figures {
     let scratch = try Scratch()
     let health = try await SQLiteHealthStore.open(in: scratch("phone"))
@@ -93,7 +93,7 @@ enum SyncBenchmarks {
     }
   }
 
-  /// Measures a backend that is kept as busy as by several phones.
+  /// Measures a backend that is kept as busy as several phones would keep it.
   private static func loops(_ count: Int) async throws -> Figures {
     let scratch = try Scratch()
     let batches = SyncLoad.batches(count)
@@ -157,7 +157,7 @@ enum SyncBenchmarks {
       let reading = try SyncReading.read(body) as SyncReading
       var number: UInt64 = 0
       return SyncDelivery(of: reading, user: "me") { _ in
-        // Hashes are spread over the whole index, like those of SHA-256.
+        // These hashes are spread over the whole index, like SHA-256 hashes.
         number += 1
         var dice = SplitDice(number &+ UInt64(body.count) &* 977)
         return SyncHash(words: SIMD4(dice.next(), dice.next(), dice.next(), dice.next()))
@@ -170,11 +170,11 @@ enum SyncBenchmarks {
   }
 }
 
-/// The samples that all contenders send.
+/// The samples that every contender sends.
 enum SyncLoad {
   static let type = "HKQuantityTypeIdentifierHeartRate"
 
-  /// Returns heart rates of the last days, one every ten seconds.
+  /// Returns heart rates of the last days, with one sample every ten seconds.
   static func samples(_ count: Int) -> [HealthSample] {
     let now = BootClock().wall.nanoseconds / 1_000_000_000
     return (0..<count).map { index in
@@ -185,7 +185,7 @@ enum SyncLoad {
     }
   }
 
-  /// Returns the same samples in batches, as a phone sends them.
+  /// Returns the same samples as the batches that a phone sends.
   static func batches(_ count: Int) -> [[UInt8]] {
     let samples = samples(count).enumerated().map { index, sample in
       var dice = SplitDice(UInt64(index))
@@ -198,7 +198,7 @@ enum SyncLoad {
   }
 }
 
-/// Pseudo-random numbers from a seed (splitmix64).
+/// A generator of pseudo-random numbers (splitmix64).
 struct SplitDice {
   private var state: UInt64
 

@@ -7,9 +7,9 @@
 
   /// A central that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///
-  /// It uses the D-Bus interfaces Adapter1, Device1, GattCharacteristic1, GattManager1 and
+  /// The central uses the D-Bus interfaces Adapter1, Device1, GattCharacteristic1, GattManager1 and
   /// AdvertisementMonitorManager1 of bluez 5.66. The actor only translates; ``BlueZRadio`` contains
-  /// the rules. It does not start a daemon that is not running, and it does not switch on an
+  /// the rules. The central does not start a daemon that is not running, and does not switch on an
   /// adapter that is off. While there is no bus, it tries to connect to the bus every 5 s.
   public actor BlueZCentral: Central, BlueZClient {
     private typealias Answer = CheckedContinuation<Result<[UInt8], LinkFailure>, Never>
@@ -31,12 +31,12 @@
     /// Creates a central that delivers no events until `events` is called.
     ///
     /// - Parameters:
-    ///   - adapter: The name of the adapter, such as `hci0`; `nil` selects the first one.
-    ///   - services: The services that the wanted peripherals advertise, so that BlueZ can wait for
-    ///     them.
-    ///   - address: A D-Bus address; `nil` is the system bus.
-    ///   - standby: Called when the standby that waits for peripherals changes, with `nil` if none
-    ///     waits. Must return quickly.
+    ///   - adapter: The name of the adapter, such as `hci0`; `nil` for the first one.
+    ///   - services: The services that the wanted peripherals advertise. BlueZ uses them to wait
+    ///     for the peripherals.
+    ///   - address: A D-Bus address; `nil` for the system bus.
+    ///   - standby: A function that is called when the standby that waits for peripherals changes,
+    ///     with `nil` if there is none. It must return quickly.
     public init(
       adapter: String? = nil, services: [GATTID], address: String? = nil,
       standby: @escaping @Sendable (BlueZStandby?) -> Void = { _ in }
@@ -56,7 +56,7 @@
 
     public nonisolated func scan(for services: [GATTID]) { feed(.scan(services)) }
 
-    /// Stops the scan for peripherals; pending connects remain.
+    /// Stops the scan for peripherals. Pending connects remain.
     public nonisolated func stopScan() { feed(.stopScan) }
 
     public nonisolated func connect(
@@ -102,7 +102,7 @@
       answers = [:]
     }
 
-    // MARK: on the queue
+    // MARK: On the queue
 
     private nonisolated func feed(_ input: BlueZRadio.Input) { enqueue { $0.take(input) } }
 

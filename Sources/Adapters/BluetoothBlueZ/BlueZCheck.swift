@@ -32,13 +32,13 @@
     }
   }
 
-  /// A check of whether Bluetooth can be used on this machine.
+  /// A check whether Bluetooth can be used on this machine.
   public enum BlueZCheck {
-    /// Asks BlueZ for its adapters; an adapter that is off is not a problem.
+    /// Requests the list of adapters from BlueZ. An adapter that is off is not a problem.
     ///
     /// - Parameters:
-    ///   - adapter: The name of the adapter, such as `hci0`; `nil` selects the first one.
-    ///   - address: A D-Bus address; `nil` is the system bus.
+    ///   - adapter: The name of the adapter, such as `hci0`; `nil` for any adapter.
+    ///   - address: A D-Bus address; `nil` for the system bus.
     /// - Throws: The ``BlueZProblem`` that prevents the use of Bluetooth.
     public static func run(
       adapter: String? = nil, address: String? = nil

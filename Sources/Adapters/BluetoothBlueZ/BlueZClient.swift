@@ -7,20 +7,20 @@
 
   /// A message from BlueZ.
   enum BlueZMessage: Sendable, Equatable {
-    /// The daemon appeared on the bus, or disappeared from it.
+    /// The daemon appeared on the bus or disappeared from it.
     case daemon(Bool)
     case added(String, BlueZObjects.Interfaces)
     case removed(String, [String])
     case changed(String, String, [String: BusData], without: [String])
     case answered(CallID, [BusData])
     case refused(CallID, BusRefusal)
-    /// A call by the daemon, which waits for a reply with this number.
+    /// A call by the daemon, and the number that its reply must have.
     case called(BusMember, UInt64)
 
-    /// The number by which a client identifies its call.
+    /// The number that identifies a call of a client.
     typealias CallID = UInt64
 
-    /// Creates the message for a signal of BlueZ; `nil` if the signal is not relevant.
+    /// Creates the message for a signal from BlueZ; `nil` if the signal is not relevant.
     init?(_ signal: BusMember) {
       let arguments = signal.arguments
       switch (signal.interface, signal.name, arguments.count) {
@@ -44,7 +44,7 @@
   struct BlueZBus {
     static let pause = DispatchTimeInterval.seconds(5)
 
-    /// A D-Bus address; `nil` is the system bus.
+    /// A D-Bus address; `nil` for the system bus.
     let address: String?
     let clock = BootClock()
     var peer: BusPeer?
@@ -60,11 +60,12 @@
     init(address: String?) { self.address = address }
   }
 
-  /// An actor that talks to BlueZ and runs on the queue of its bus; its rules are a value.
+  /// An actor that exchanges messages with BlueZ and runs on the queue of its bus.
   ///
-  /// While there is no bus, the actor tries to connect to the bus every 5 s.
+  /// The rules of the actor are a value. While there is no bus, the actor tries to connect to the
+  /// bus every 5 s.
   protocol BlueZClient: Actor {
-    /// The queue on which the actor runs.
+    /// The queue that the actor runs on.
     nonisolated var queue: DispatchQueue { get }
     var bus: BlueZBus { get set }
     /// The next time at which the rules have to be called.
@@ -86,7 +87,7 @@
         bus.peer = peer
         try peer.listen(
           "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'")
-        // Subscribes before the objects are listed, so that no change is missed.
+        // The subscription comes before the list of objects, so that no change is missed.
         try peer.listen("type='signal',sender='org.bluez'")
         bus.ownerCall = try peer.call(
           "org.freedesktop.DBus",
@@ -101,7 +102,7 @@
       }
     }
 
-    /// Closes the connection to the bus; calls already sent are still delivered.
+    /// Closes the connection to the bus. Calls that have been sent are still delivered.
     func closeBus() {
       bus.isClosed = true
       forget()
@@ -111,7 +112,7 @@
       do throws(BusFailure) {
         if let number = try bus.peer?.call(BlueZName.service, member) { bus.calls[number] = id }
       } catch {
-        // A lost bus is detected by the next read.
+        // The next read detects that the bus was lost.
       }
     }
 
@@ -136,8 +137,8 @@
     }
 
     private func watch(_ descriptor: Int32) {
-      // Uses a copy, since the source may use the descriptor a little longer than the bus keeps it
-      // open.
+      // The source uses a copy, because it may use its descriptor for a short time after the bus
+      // has closed its own.
       let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
       let source = DispatchSource.makeReadSource(fileDescriptor: copy, queue: queue)
       source.setEventHandler { [weak self] in self?.assumeIsolated { $0.read() } }
@@ -189,7 +190,7 @@
       }
     }
 
-    /// Handles a change of the daemon's unique name; `nil` means that no daemon runs.
+    /// Handles a change of the daemon's unique name; `nil` means that no daemon is running.
     private func turn(to name: String?) {
       let name = name?.isEmpty == true ? nil : name
       guard name != bus.owner else { return }

@@ -7,21 +7,21 @@
     static let unknownMethod = BusRefusal(
       "org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
 
-    /// Whether BlueZ already has the object that was to be registered.
+    /// Whether the object to be registered is already registered with BlueZ.
     var isThere: Bool { name == "org.bluez.Error.AlreadyExists" }
   }
 
   /// The objects that this program exports to BlueZ.
   ///
-  /// They are a profile, for which BlueZ connects by itself, and a monitor of advertisements.
+  /// The objects are a profile, for which BlueZ connects by itself, and an advertisement monitor.
   enum BlueZExports {
     static let application = "/holdfast/application"
     static let monitors = "/holdfast/monitors"
     private static let profilePath = application + "/profile"
     private static let monitorPath = monitors + "/monitor"
 
-    /// The AD types of incomplete and complete lists of 128-bit service UUIDs (Supplement to the
-    /// Core Specification, part A, 1.1).
+    /// The AD types of the incomplete and complete lists of 128-bit service UUIDs (Supplement to
+    /// the Core Specification, part A, 1.1).
     private static let lists: [UInt8] = [0x06, 0x07]
 
     /// Returns the reply to a call by BlueZ.
@@ -44,7 +44,7 @@
       return .failure(.unknownMethod)
     }
 
-    /// Returns the input for the rules that corresponds to a call by BlueZ; `nil` if there is none.
+    /// Returns the input that a call by BlueZ causes; `nil` if there is none.
     static func input(_ call: BusMember) -> BlueZRadio.Input? {
       guard call.interface == BlueZName.monitor else { return nil }
       if call.name == "DeviceFound", let device = call.arguments.first?.text {
@@ -64,7 +64,7 @@
       return ["Type": .text("or_patterns"), "Patterns": .list(patterns, of: "(yyay)")]
     }
 
-    /// Returns the bytes of a UUID in the order in which an advertisement contains them.
+    /// Returns the bytes of a UUID in the order in which advertisements contain them.
     private static func littleEndian(_ id: GATTID) -> [UInt8] {
       [id.low, id.high].flatMap { word in
         (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }

@@ -22,14 +22,15 @@
 
   /// The Bluetooth address of a device, and the names derived from it.
   struct BlueZAddress: Sendable, Hashable {
-    /// The 48 bits of the address, with the first byte of the text form as the highest.
+    /// The 48 bits of the address. The first byte of the text form is the most significant.
     let bits: UInt64
 
-    /// The bits that mark an ID as an address (a version 8 UUID, RFC 9562 section 5.8, "BLUEZ").
+    /// The bits that mark an ID as an address: a version 8 UUID (RFC 9562 section 5.8) with
+    /// "BLUEZ".
     private static let high: UInt64 = 0x424C_5545_5A00_8000
     private static let low: UInt64 = 0x8000_0000_0000_0000
 
-    /// Parses `XX:XX:XX:XX:XX:XX`, or the same with `_`; `nil` for any other text.
+    /// Parses `XX:XX:XX:XX:XX:XX`, or the same form with `_`; `nil` for any other text.
     init?(_ text: some StringProtocol) {
       let parts = text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "_" }
       let bytes = parts.compactMap { $0.utf8.count == 2 ? UInt64($0, radix: 16) : nil }
@@ -45,9 +46,10 @@
 
     var id: PeripheralID { PeripheralID(UUID128(high: Self.high, low: Self.low | bits)) }
 
-    /// Whether a random address of this kind changes by itself.
+    /// Whether the address changes over time if it is a random address.
     ///
-    /// It does unless its two highest bits are set (Core Specification, volume 6, part B, 1.3.2).
+    /// Random addresses change unless their two highest bits are set (Core Specification, volume 6,
+    /// part B, 1.3.2).
     var changesIfRandom: Bool { bits >> 46 != 0b11 }
 
     /// Returns the path of the device's object below the path of an adapter.
@@ -59,15 +61,14 @@
       return adapter + "/dev_" + digits.joined(separator: "_")
     }
 
-    /// Extracts the address from the path of a device's object; `nil` for the path of another
-    /// object.
+    /// Extracts the address from the path of a device's object; `nil` for any other path.
     init?(path: String, below adapter: String) {
       guard path.hasPrefix(adapter + "/dev_") else { return nil }
       self.init(path.dropFirst(adapter.count + 5))
     }
   }
 
-  /// A copy of BlueZ's objects, updated by its signals. It has as many objects as BlueZ itself.
+  /// A copy of BlueZ's objects, which signals keep up to date. It has as many objects as BlueZ.
   struct BlueZObjects: Sendable, Hashable {
     typealias Interfaces = [String: [String: BusData]]
 
@@ -103,15 +104,15 @@
       all.filter { $0.value[BlueZName.adapter] != nil }.keys.sorted()
     }
 
-    /// Returns the path of an adapter, such as `hci0`, if it exists; `nil` selects the first one.
+    /// Returns the path of an adapter if it exists. The name is such as `hci0`, or `nil` for the
+    /// first one.
     func adapter(_ name: String?) -> String? {
       guard let name else { return adapters.first }
       let path = "/org/bluez/" + name
       return self[path, BlueZName.adapter] == nil ? nil : path
     }
 
-    /// Returns the reply to a call by BlueZ that reads these exported objects; `nil` for any other
-    /// call.
+    /// Returns the reply to a call by BlueZ that reads these objects; `nil` for any other call.
     func answer(_ call: BusMember) -> [BusData]? {
       switch (call.interface, call.name) {
       case (BlueZName.manager, "GetManagedObjects"):
@@ -129,13 +130,13 @@
       find(BlueZName.gattService, id, below: device)
     }
 
-    /// Returns the path of a characteristic of a device, in any of its services.
+    /// Returns the path of a characteristic in any of a device's services.
     func characteristic(_ id: GATTID, of device: String) -> String? {
       find(BlueZName.characteristic, id, below: device)
     }
 
-    /// Returns the lowest matching path, so that the result does not depend on the order of a
-    /// dictionary.
+    /// Returns the first matching path in sorted order, so that the result does not depend on the
+    /// order of a dictionary.
     private func find(_ interface: String, _ id: GATTID, below device: String) -> String? {
       all.filter { path, interfaces in
         path.hasPrefix(device + "/")

@@ -7,10 +7,10 @@
 
   /// A peripheral that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///
-  /// It uses the D-Bus interfaces GattManager1 and LEAdvertisingManager1 of bluez 5.66. The actor
-  /// only translates; ``BlueZServer`` contains the rules. It does not start a daemon that is not
-  /// running, and it does not switch on an adapter that is off. It advertises once the daemon runs
-  /// and the adapter is on.
+  /// The peripheral uses the D-Bus interfaces GattManager1 and LEAdvertisingManager1 of bluez 5.66.
+  /// The actor only translates; ``BlueZServer`` contains the rules. The peripheral does not start a
+  /// daemon that is not running, and does not switch on an adapter that is off. It advertises once
+  /// the daemon is running and the adapter is on.
   package actor BlueZPeripheral: Peripheral, BlueZClient {
     let queue = DispatchQueue(label: "holdfast.bluez.peripheral")
     private let executor: QueueExecutor
@@ -26,18 +26,18 @@
     /// A characteristic and the operations that a central may perform on it.
     package struct Part: Sendable, Hashable {
       package let id: GATTID
-      /// The operations by their BlueZ names: read, write, notify.
+      /// The operations by their names in BlueZ: read, write, notify.
       package let flags: [String]
 
       package init(_ id: GATTID, _ flags: [String]) { (self.id, self.flags) = (id, flags) }
     }
 
-    /// Creates a peripheral that does not advertise.
+    /// Creates a peripheral that is not yet advertising.
     ///
     /// - Parameters:
-    ///   - adapter: The name of the adapter, such as `hci0`; `nil` selects the first one.
-    ///   - address: A D-Bus address; `nil` is the system bus.
-    ///   - deliver: Receives the events of centrals. Must return quickly.
+    ///   - adapter: The name of the adapter, such as `hci0`; `nil` for the first one.
+    ///   - address: A D-Bus address; `nil` for the system bus.
+    ///   - deliver: A function that receives the events of centrals. It must return quickly.
     package init(
       adapter: String?, service: GATTID, name: String, parts: [Part], address: String? = nil,
       deliver: @escaping @Sendable (PeripheralEvent) -> Void
@@ -60,13 +60,13 @@
       feed(.reply(number, bytes))
     }
 
-    /// Closes the peripheral and its connection.
+    /// Ends the connection and closes the peripheral.
     package func close() {
       take(.close)
       closeBus()
     }
 
-    // MARK: on the queue
+    // MARK: On the queue
 
     private nonisolated func feed(_ input: BlueZServer.Input) { enqueue { $0.take(input) } }
 

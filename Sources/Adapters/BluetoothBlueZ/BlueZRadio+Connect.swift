@@ -11,12 +11,12 @@
       var tickets: [Ticket] = []
       var phase = Phase.idle
       var retry = ConnectRetry()
-      /// The characteristics subscribed to in this connection.
+      /// The paths of the characteristics that were subscribed to during this connection.
       var subscribed: Set<String> = []
-      /// Whether BlueZ has stored wrong services for the peripheral.
+      /// Whether BlueZ has stored incorrect services for the peripheral.
       var isSuspect = false
 
-      /// The next time at which the peripheral has to be handled.
+      /// The next time at which the peripheral must be handled.
       var due: Instant? {
         let rests = phase == .idle ? tickets.compactMap(\.restsUntil) : []
         return ([phase.due] + rests).compactMap(\.self).min()
@@ -26,15 +26,15 @@
     struct Ticket: Sendable, Hashable {
       let attempt: AttemptID
       let isQueued: Bool
-      /// The time before which the ticket starts no connect. BlueZ may connect a stored device
-      /// earlier.
+      /// The time before which the ticket does not start a connect. BlueZ may connect a stored
+      /// device earlier.
       var restsUntil: Instant?
     }
 
     enum Phase: Sendable, Hashable {
       case idle
       case connecting(CallID, due: Instant)
-      /// The peripheral is being disconnected after a failure; a pause follows.
+      /// The peripheral is being disconnected after a failure. A pause follows.
       case clearing(CallID, due: Instant, isAnswered: Bool, pause: Duration)
       case pausing(Instant)
       case open
@@ -49,7 +49,7 @@
         }
       }
 
-      /// Whether the standby waits for the peripheral.
+      /// Whether a standby waits for the peripheral.
       var waits: Bool { self == .idle }
 
       var isConnecting: Bool {
@@ -59,7 +59,7 @@
         }
       }
 
-      /// Whether BlueZ is or may be using the peripheral.
+      /// Whether BlueZ uses, or may be using, the peripheral.
       var isBusy: Bool {
         switch self {
         case .connecting, .clearing, .open, .closing: true
@@ -93,10 +93,10 @@
       }
     }
 
-    /// Disconnects a peripheral, which also cancels a connect.
+    /// Disconnects a peripheral. This also cancels a connect that is in progress.
     ///
-    /// If BlueZ has wrong services for the device, the device is removed instead, which also
-    /// disconnects it.
+    /// If BlueZ has stored incorrect services for the device, the device is removed instead. This
+    /// also disconnects it.
     mutating func leave(_ id: PeripheralID, _ step: inout Step) {
       guard let device = device(id) else { return left(id, &step) }
       let isPaired = objects[device, BlueZName.device, "Paired"]?.boolean == true
@@ -110,8 +110,8 @@
 
     /// Connects an idle peripheral if one of its tickets allows it now.
     ///
-    /// - Parameter isDetected: Whether the peripheral is advertising now; a queued ticket connects
-    ///   only then.
+    /// - Parameter isDetected: Whether the peripheral is currently advertising. A queued ticket
+    ///   connects only if it is.
     mutating func connectIfIdle(_ id: PeripheralID, isDetected: Bool, _ step: inout Step) {
       guard isOn, let peer = peers[id], peer.phase == .idle, !peer.tickets.isEmpty,
         let device = device(id)
@@ -126,7 +126,7 @@
       peers[id]?.phase = .connecting(call, due: step.now.advanced(by: ConnectRetry.limit))
     }
 
-    /// Handles the end of a connect; a `nil` fault means success.
+    /// Handles the end of a connect. It was successful if `fault` is `nil`.
     mutating func connectEnded(
       _ id: PeripheralID, _ call: CallID, _ fault: ConnectFault?, _ step: inout Step
     ) {
@@ -155,7 +155,7 @@
         &step)
     }
 
-    /// Handles BlueZ's acceptance of the profile.
+    /// Handles the registration of the profile with BlueZ.
     mutating func registered(_ step: inout Step) {
       hasProfile = true
       for (id, peer) in peers where peer.phase == .open { trust(id, &step) }
@@ -187,7 +187,7 @@
       return BusMember(adapter, BlueZName.adapter, "RemoveDevice", [.path(device)])
     }
 
-    /// Fails the tickets that are not queued; the standby serves the queued ones.
+    /// Fails the tickets that are not queued. A standby serves the queued ones.
     private mutating func giveUp(_ id: PeripheralID, _ fault: ConnectFault, _ step: inout Step) {
       for ticket in peers[id]?.tickets ?? [] where !ticket.isQueued {
         step.effects.append(.report(.failed(ticket.attempt, fault.failure)))
@@ -226,8 +226,8 @@
       peers[id]?.phase = .pausing(step.now.advanced(by: pause))
     }
 
-    /// Handles the end of a connection: removes the peripheral, or connects again for newer
-    /// tickets.
+    /// Handles the end of a connection. Removes the peripheral, or connects again if there are
+    /// newer tickets.
     mutating func left(_ id: PeripheralID, _ step: inout Step) {
       guard peers[id]?.tickets.isEmpty == false else {
         peers[id] = nil
@@ -239,7 +239,7 @@
 
     mutating func connectedChanged(_ path: String, _ isConnected: Bool, _ step: inout Step) {
       guard let id = id(ofDevice: path), let peer = peers[id] else {
-        // BlueZ connected the device by itself, before a ticket requested it.
+        // BlueZ connected the device by itself before a ticket requested it.
         if isConnected { reportIfScanned(path, &step) }
         return
       }
@@ -247,11 +247,11 @@
       case .open: if !isConnected { lost(id, .reset, &step) }
       case .idle, .pausing: if isConnected { opened(id, &step) }
       case .clearing, .closing: leftIfDone(id, &step)
-      case .connecting: return  // The answer follows.
+      case .connecting: return  // The reply follows.
       }
     }
 
-    /// Handles the loss of a connection, which ends its tickets as well.
+    /// Handles the loss of a connection. This also ends its tickets.
     mutating func lost(_ id: PeripheralID, _ failure: LinkFailure, _ step: inout Step) {
       let tickets = peers[id]?.tickets ?? []
       fail(failure, &step) { $0.peer == id }
@@ -263,7 +263,7 @@
       left(id, &step)
     }
 
-    /// Handles the removal of a device's object, which ends its connection as well.
+    /// Handles the removal of a device's object. This also ends its connection.
     mutating func deviceRemoved(_ id: PeripheralID, _ step: inout Step) {
       switch peers[id]?.phase {
       case .open: lost(id, .reset, &step)
@@ -285,7 +285,7 @@
       if isOver { connectIfIdle(id, isDetected: isInRange(id), &step) }
     }
 
-    /// Whether the running discovery has found the peripheral. BlueZ does not report it again.
+    /// Returns whether the running discovery has found the peripheral. BlueZ reports it only once.
     private func isInRange(_ id: PeripheralID) -> Bool {
       device(id).flatMap { objects[$0, BlueZName.device, "RSSI"] } != nil
     }
@@ -299,8 +299,8 @@
       case .closing: left(id, &step)
       case .pausing:
         peers[id]?.phase = .idle
-        // The peripheral was reachable when it failed, so a queued ticket retries while the pauses
-        // are short.
+        // The peripheral was reachable when it failed, so a queued ticket also retries while the
+        // pauses are short.
         connectIfIdle(id, isDetected: peers[id]?.retry != ConnectRetry(), &step)
       case .idle, .open: return
       }

@@ -3,18 +3,19 @@
   import LinkWire
   import LinuxBus
 
-  /// The rules of a central over BlueZ: commands and bus messages go in, calls and events come out.
+  /// The rules of a central that uses BlueZ. They turn commands and bus messages into calls and
+  /// events.
   ///
   ///     idle ──▶ connecting ──▶ open ──▶ closing ──▶ idle
   ///      ▲  ▲        │
   ///      │  └─ pausing ◀─ clearing      a failure: disconnect, wait, pause, try again
   ///
-  /// A scan looks for an idle peripheral if one of its tickets is not queued. Otherwise the best
-  /// standby waits for it.
+  /// Discovery searches for an idle peripheral if one of its tickets is not queued. Otherwise the
+  /// best standby waits for the peripheral.
   struct BlueZRadio: Sendable {
     enum Input: Sendable, Equatable {
       case bus(BlueZMessage)
-      /// The monitor found the device with this path.
+      /// The monitor detected the device with this path.
       case detected(String)
       case monitorReleased
       case scan([GATTID])
@@ -29,7 +30,7 @@
       case call(CallID, BusMember)
       case report(CentralEvent)
       case answer(RequestID, Result<[UInt8], LinkFailure>)
-      /// The standby that now waits for the peripherals; `nil` if none does.
+      /// The standby that now waits for peripherals changed; `nil` if there is none.
       case standby(BlueZStandby?)
     }
 
@@ -44,25 +45,26 @@
     typealias CallID = BlueZMessage.CallID
     typealias RequestID = UInt64
 
-    /// The longest wait for services after a connect.
+    /// The maximum time for which a request waits for the services after a connect.
     static let discoveryLimit = Duration.seconds(20)
-    /// The longest wait for a response (Core Specification, volume 3, part F, 3.3.3).
+    /// The maximum time for which a request waits for a response (Core Specification, volume 3,
+    /// part F, 3.3.3).
     static let requestLimit = Duration.seconds(30)
-    /// The time after which a restarting daemon counts as absent.
+    /// The time after which a daemon that is restarting is considered absent.
     static let restartLimit = Duration.seconds(30)
-    /// The pause after a scan that failed to start.
+    /// The pause after a discovery that failed to start.
     static let scanPause = Duration.seconds(5)
 
-    /// The name of the adapter, such as `hci0`; `nil` is the first one.
+    /// The name of the adapter, such as `hci0`; `nil` for the first one.
     let adapterName: String?
-    /// The services that the peripherals of the standby advertise.
+    /// The services by which a standby recognizes peripherals.
     let services: [GATTID]
     var objects = BlueZObjects()
     var daemon = Daemon.absent
     var reported: AdapterState?
     var scan: [GATTID]?
     var discovery = Discovery.off
-    /// The start of the standby's next scan, and the end of the running one.
+    /// The start of the standby's next scan, and the end of the current one.
     var paceAt: Instant?
     var paceEnd: Instant?
     var hasProfile = false
@@ -79,7 +81,7 @@
 
     enum Daemon: Sendable, Hashable {
       case absent
-      /// The daemon disappeared; it counts as absent from this time on.
+      /// The daemon disappeared. It is considered absent at this time.
       case restarting(Instant)
       /// The daemon's objects are being read.
       case loading
@@ -91,7 +93,7 @@
       case off
       case starting(CallID, tries: Int)
       case on
-      /// The discovery failed to start; it is retried at this time.
+      /// Discovery failed to start. It is retried at this time.
       case resting(Instant)
     }
 
@@ -112,7 +114,7 @@
       case nothing
     }
 
-    /// One call of the machine: its time, and the effects so far.
+    /// A call of the machine, with its time and the effects so far.
     struct Step {
       let now: Instant
       var effects: [Effect] = []
@@ -136,8 +138,7 @@
       return step.effects
     }
 
-    /// The next time at which the machine has to be called; `nil` while only an input can change
-    /// it.
+    /// The next time at which the machine must be called; `nil` while only an input can change it.
     var deadline: Instant? {
       var times = peers.values.compactMap(\.due) + requests.values.map(\.due)
       if case .restarting(let due) = daemon { times.append(due) }
@@ -174,11 +175,11 @@
         if let purpose = calls.removeValue(forKey: call) { answered(purpose, call, values, &step) }
       case .refused(let call, let refusal):
         if let purpose = calls.removeValue(forKey: call) { refused(purpose, call, refusal, &step) }
-      case .called: return  // The exported objects answer it.
+      case .called: return  // The exported objects reply.
       }
     }
 
-    /// Updates everything that depends on the state; runs after every step.
+    /// Updates all parts that depend on the state. It is called after every step.
     private mutating func stepEnded(_ step: inout Step) {
       reportAdapter(&step)
       updateStandby(&step)
@@ -195,7 +196,7 @@
       (scan, discovery) = (nil, .off)
     }
 
-    // MARK: calls
+    // MARK: Calls
 
     @discardableResult
     mutating func call(
@@ -228,7 +229,7 @@
     ) {
       switch purpose {
       case .load:
-        // Any other failure means that the daemon ended, which is reported separately.
+        // Any other refusal means that the daemon has ended, which is reported separately.
         daemon = refusal.name.hasSuffix("AccessDenied") ? .refused : .absent
       case .start: discoveryRefused(call, refusal, &step)
       // BlueZ keeps a registered application while the adapter is off.
@@ -253,12 +254,12 @@
     /// The path of the adapter in use.
     var adapter: String? { objects.adapter(adapterName) }
 
-    /// Returns the path of a peripheral's object, whether the object exists or not.
+    /// Returns the path of a peripheral's object, even if the object does not exist.
     func path(of id: PeripheralID) -> String? {
       adapter.flatMap { adapter in BlueZAddress(id)?.path(below: adapter) }
     }
 
-    /// Returns the path of a peripheral's object if BlueZ has it.
+    /// Returns the path of a peripheral's object; `nil` if BlueZ has no such object.
     func device(_ id: PeripheralID) -> String? {
       path(of: id).flatMap { objects[$0, BlueZName.device] == nil ? nil : $0 }
     }
@@ -289,7 +290,7 @@
       objects = BlueZObjects(values.first?.objects ?? [:])
     }
 
-    /// The current state of the radio; `nil` while it is being read.
+    /// The current state of the radio; `nil` while the objects are being read.
     private var state: AdapterState? {
       switch daemon {
       case .absent: return .unsupported
@@ -311,7 +312,7 @@
       step.effects.append(.report(.adapter(state)))
     }
 
-    /// Registers the profile for which BlueZ connects by itself.
+    /// Registers the profile that lets BlueZ connect by itself.
     private mutating func begin(_ step: inout Step) {
       guard let adapter, objects[adapter, BlueZName.gattManager] != nil, !services.isEmpty else {
         return
@@ -322,8 +323,8 @@
           [.path(BlueZExports.application), .properties([:])]), for: .register, &step)
     }
 
-    /// Removes the state that ended with the adapter: tickets, requests, and registrations with
-    /// BlueZ.
+    /// Removes the state that is no longer valid without the adapter: tickets, requests, and
+    /// registrations with BlueZ.
     mutating func drop(_ step: inout Step) {
       for id in requests.keys.sorted() { step.effects.append(.answer(id, .failure(.reset))) }
       (requests, peers, calls) = ([:], [:], calls.filter { $0.value == .load })
@@ -381,15 +382,14 @@
 
   // Discovery and standby.
   extension BlueZRadio {
-    /// The maximum number of attempts to start a discovery. If all fail, another program is using
-    /// it.
+    /// The maximum number of attempts to start discovery. If all fail, another program is using it.
     static let startLimit = 4
 
     mutating func scan(_ services: [GATTID], _ step: inout Step) {
       scan = services
       if case .on = discovery { setFilter(&step) }
-      // Some devices are known, and BlueZ does not report them again: those that another program
-      // discovered, and connected ones that no longer advertise.
+      // BlueZ does not report known devices again. These include devices that another program
+      // discovered, and connected devices that no longer advertise.
       for path in objects.all.keys.sorted() {
         guard let device = objects[path, BlueZName.device],
           device["RSSI"] != nil || device["Connected"]?.boolean == true
@@ -398,7 +398,8 @@
       }
     }
 
-    /// Reports a device that the app scans for; BlueZ merges the filters of all programs.
+    /// Reports a device if the app scans for it. BlueZ merges the filters of all programs, so other
+    /// devices also arrive.
     mutating func reportIfScanned(_ path: String, _ step: inout Step) {
       guard isOn, let scan, let id = id(ofDevice: path),
         !objects.services(of: path).isDisjoint(with: scan)
@@ -407,8 +408,8 @@
       step.effects.append(.report(.found(id, name: name)))
     }
 
-    /// Whether discovery should run. It should not run during a connect, since many controllers
-    /// cannot do both.
+    /// Whether discovery should run. It pauses during a connect, because many controllers cannot do
+    /// both.
     private var wantsDiscovery: Bool {
       guard isOn, !peers.values.contains(where: \.phase.isConnecting) else { return false }
       let isSearching = peers.contains { id, peer in
@@ -455,7 +456,8 @@
       if case .starting(call, _) = discovery { discovery = .on }
     }
 
-    /// Handles a refused discovery: stops one that an earlier run left open, and tries again.
+    /// Handles a refusal to start discovery. Stops a discovery that an earlier run left running,
+    /// and tries again.
     mutating func discoveryRefused(_ call: CallID, _ refusal: BusRefusal, _ step: inout Step) {
       guard case .starting(call, let tries) = discovery else { return }
       guard refusal.name == "org.bluez.Error.InProgress", tries < Self.startLimit else {
@@ -466,9 +468,9 @@
       startDiscovery(tries: tries + 1, &step)
     }
 
-    // MARK: standby
+    // MARK: Standby
 
-    /// Returns the facts that decide which standby serves a peripheral.
+    /// Returns the facts that determine which standby serves a peripheral.
     func facts(of id: PeripheralID) -> StandbyFacts {
       let properties = device(id).flatMap { objects[$0, BlueZName.device] } ?? [:]
       let isRandom = properties["AddressType"]?.text == "random"
@@ -489,8 +491,8 @@
 
     mutating func updateStandby(_ step: inout Step) {
       let all = isOn ? peers.keys.compactMap { kind(for: $0) } : []
-      // If peripherals need different standbys, the one that demands the most of this program is
-      // chosen.
+      // If peripherals need different standbys, the one that requires the most work of this program
+      // is chosen.
       let standby = BlueZStandby.allCases.last { all.contains($0) }
       askForMonitor(standby, &step)
       if let standby {
@@ -534,7 +536,7 @@
 
   // Requests to a connected peripheral.
   extension BlueZRadio {
-    /// A request without a response so far.
+    /// A request that has not received a response.
     struct Pending: Sendable, Hashable {
       let attempt: AttemptID
       let peer: PeripheralID
@@ -544,17 +546,18 @@
       /// The time of the next attempt, if it is before the limit.
       var againAt: Instant?
       var tries = 0
-      /// Whether a subscription of an earlier run is being ended first.
+      /// Whether a subscription from before this connection is being ended first.
       var isStopping = false
 
       var due: Instant { min(limit, againAt ?? limit) }
     }
 
-    /// The number of rechecks of services that are resolved but incomplete, and their interval.
+    /// The maximum number of checks while services are resolved but incomplete, and the interval
+    /// between them.
     static let rechecks = 3
     static let recheckPause = Duration.milliseconds(250)
-    /// The number of retries during another request, whose end BlueZ does not report, and their
-    /// interval.
+    /// The maximum number of retries while another request is running, and the interval between
+    /// them. BlueZ does not report the end of that request.
     static let busyTries = 100
     static let busyPause = Duration.milliseconds(50)
 
@@ -589,10 +592,10 @@
       step.effects.append(.answer(id, result))
     }
 
-    // MARK: services
+    // MARK: Services
 
-    /// Verifies the discoveries that wait for the services at a path, of a device or of one of its
-    /// objects.
+    /// Verifies the discoveries that wait for the services at a path, which belongs to a device or
+    /// one of its objects.
     mutating func verifyAll(below path: String, _ step: inout Step) {
       for (id, pending) in requests.sorted(by: { $0.key < $1.key }) {
         guard case .discover = pending.request, let device = device(pending.peer),
@@ -602,7 +605,7 @@
       }
     }
 
-    /// Ends a discovery if all of its objects exist.
+    /// Completes a discovery if all of its objects exist.
     ///
     /// BlueZ can report services as resolved before it has exported their objects (bluez 1489).
     private mutating func verify(_ id: RequestID, _ step: inout Step) {
@@ -617,7 +620,7 @@
       requests[id]?.againAt = step.now.advanced(by: Self.recheckPause)
     }
 
-    /// Handles BlueZ's new list of its objects.
+    /// Handles a new list of objects from BlueZ.
     mutating func rechecked(_ id: RequestID, _ values: [BusData], _ step: inout Step) {
       for (path, interfaces) in values.first?.objects ?? [:] { objects.add(path, interfaces) }
       guard let pending = requests[id] else { return }
@@ -628,7 +631,7 @@
         id, .failure(.protocolError(detail: "the bottle lacks a service or characteristic")), &step)
     }
 
-    // MARK: values
+    // MARK: Values
 
     private mutating func send(_ id: RequestID, _ step: inout Step) {
       guard let pending = requests[id], let device = device(pending.peer) else {
@@ -674,7 +677,7 @@
         pending.isStopping = false
         requests[id] = pending
         send(id, &step)
-      // A subscription from before this connection, which BlueZ has renewed by itself.
+      // BlueZ has renewed a subscription from before this connection by itself.
       case "org.bluez.Error.InProgress" where isNotify && pending.tries == 1:
         pending.isStopping = true
         requests[id] = pending
@@ -696,7 +699,7 @@
       call(BusMember("/", BlueZName.manager, "GetManagedObjects"), for: .recheck(id), &step)
     }
 
-    /// Ends the connection of a peripheral that does not respond, as GATT requires.
+    /// Ends the connection of a peripheral that did not respond, as GATT requires.
     private mutating func late(_ pending: Pending, _ step: inout Step) {
       let isDiscovery = if case .discover = pending.request { true } else { false }
       let failure = LinkFailure.timeout(isDiscovery ? .establish : .response)
@@ -717,8 +720,8 @@
       step.effects.append(.report(.value(attempt, id, value)))
     }
 
-    /// Returns the maximum size of a notification's value: the MTU, which BlueZ reports since 5.62,
-    /// minus its header.
+    /// Returns the maximum size of a notification's value: the MTU minus the header. BlueZ reports
+    /// the MTU since version 5.62.
     func longestValue(of attempt: AttemptID) -> Int {
       guard let (id, _) = peers.first(where: { $0.value.holds(attempt) }), let device = device(id)
       else { return 20 }

@@ -4,12 +4,12 @@
   import LinkWire
   import LinuxBus
 
-  /// The rules of a peripheral over BlueZ: commands and bus messages go in, calls and events come
-  /// out.
+  /// The rules of a peripheral that uses BlueZ. They turn commands and bus messages into calls and
+  /// events.
   ///
-  /// The application, which contains the services that a central reads, is registered while the
-  /// daemon runs. The advertisement is registered while advertising is requested, the adapter is on
-  /// and no central is connected.
+  /// The application contains the services that a central reads. It is registered while the daemon
+  /// runs. The advertisement is registered while advertising is requested, the adapter is on and no
+  /// central is connected.
   struct BlueZServer: Sendable {
     enum Input: Sendable, Equatable {
       case bus(BlueZMessage)
@@ -34,19 +34,19 @@
       case none
       case asked(CallID)
       case done
-      /// BlueZ refused the registration; it is retried at this time.
+      /// BlueZ refused the registration. It is retried at this time.
       case resting(Instant)
     }
 
     /// The pause after a refused registration.
     static let pause = Duration.seconds(2)
-    /// The maximum size of a notification's value until the MTU is known, in bytes.
+    /// The maximum size of a notification's value in bytes, until the MTU is known.
     static let shortest = 20
 
     let adapterName: String?
     let exports: BlueZServerExports
     var objects = BlueZObjects()
-    /// The pending call for all objects.
+    /// The pending call that requests all objects.
     private var loading: CallID?
     private var isReady = false
     private var application = Registration.none
@@ -57,7 +57,8 @@
     private(set) var phone: String?
     private var longestValue = Self.shortest
     private var subscribed: Set<GATTID> = []
-    /// The calls that wait for the peripheral's reply, each with the offset at which a read starts.
+    /// The calls that wait for a reply from the peripheral, each with the start offset if it is a
+    /// read.
     private var requests: [UInt16: (call: UInt64, offset: Int)] = [:]
     private var lastRequest: UInt16 = 0
     private var lastCall: CallID = 0
@@ -66,8 +67,7 @@
       (adapterName, self.exports) = (adapter, exports)
     }
 
-    /// The next time at which the machine has to be called; `nil` while only an input can change
-    /// it.
+    /// The next time at which the machine must be called; `nil` while only an input can change it.
     var deadline: Instant? {
       [application, advertisement].compactMap {
         if case .resting(let due) = $0 { due } else { nil }
@@ -96,7 +96,7 @@
       return effects
     }
 
-    // MARK: the bus
+    // MARK: The bus
 
     private mutating func take(_ message: BlueZMessage, _ now: Instant, _ effects: inout [Effect]) {
       switch message {
@@ -139,7 +139,7 @@
 
     private var adapter: String? { objects.adapter(adapterName) }
 
-    /// Updates the registrations; runs after every step.
+    /// Updates the registrations. It is called after every step.
     private mutating func updateRegistrations(_ effects: inout [Effect]) {
       guard isReady, !isClosed, let adapter else { return }
       let isOn = objects[adapter, BlueZName.adapter, "Powered"]?.boolean == true
@@ -181,7 +181,7 @@
       return lastCall
     }
 
-    // MARK: the connection
+    // MARK: The connection
 
     private mutating func deviceChanged(_ path: String, _ effects: inout [Effect]) {
       guard isReady, let adapter, path.hasPrefix(adapter + "/dev_") else { return }
@@ -222,7 +222,7 @@
           [.path(BlueZServerExports.root)]), &effects)
     }
 
-    // MARK: requests of the central
+    // MARK: Requests of the central
 
     private static let refusal = BusRefusal("org.bluez.Error.Failed", "the peripheral refuses")
 
@@ -254,7 +254,7 @@
       }
     }
 
-    /// Adopts the MTU that BlueZ sends with each request.
+    /// Uses the MTU that BlueZ sends with each request.
     private mutating func agree(_ options: [String: BusData]?, _ effects: inout [Effect]) {
       guard let mtu = options?["mtu"]?.word else { return }
       let longest = max(Int(mtu) - 3, Self.shortest)

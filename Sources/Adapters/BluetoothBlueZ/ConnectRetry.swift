@@ -2,23 +2,23 @@
   import LinkCore
   import LinuxBus
 
-  /// The reason why a connect of BlueZ failed, as far as it affects the next action.
+  /// The reason why BlueZ failed to connect, classified by the action that should follow.
   enum ConnectFault: Sendable, Hashable {
-    /// A fault that goes away by itself; BlueZ reports it for any error of a socket.
+    /// A temporary fault. BlueZ reports it for any socket error.
     case transient(String)
-    /// Another connect is in progress; after its caller crashed, it can last forever.
+    /// Another connect is in progress. It can last forever if its caller has crashed.
     case inProgress
     /// The bus or the daemon failed.
     case bus(String)
     /// The peripheral did not respond in time.
     case timeout
-    /// The adapter has no free connection, or the device's object vanished.
+    /// The adapter has no free connection, or the device's object no longer exists.
     case gone
     /// The services could not be read.
     case gatt(String)
     case other(String)
 
-    /// Classifies a refusal of `Connect`.
+    /// Creates the fault for a refusal of `Connect`.
     init(_ refusal: BusRefusal) {
       let transients = ["le-connection-abort-by-local", "br-connection-canceled"]
       if transients.contains(where: refusal.text.contains) {
@@ -39,7 +39,7 @@
       }
     }
 
-    /// The failure that a ticket receives when there are no more retries.
+    /// The failure that is reported for a ticket when there are no more retries.
     var failure: LinkFailure {
       switch self {
       case .timeout: .timeout(.connect)
@@ -51,16 +51,16 @@
     }
   }
 
-  /// The retry rules of connects: their number, their pauses, and when a device is removed.
+  /// The retry rules of connects: the number of retries, the pauses, and when a device is removed.
   ///
-  /// The numbers are those of bleak-retry-connector, which are proven by their use in Home
-  /// Assistant: four failures that count and nine that go away by themselves.
+  /// The numbers are those of bleak-retry-connector, which Home Assistant has used successfully:
+  /// the fourth real failure or the ninth temporary failure is final.
   struct ConnectRetry: Sendable, Hashable {
     static let realLimit = 4
     static let transientLimit = 9
-    /// The longest duration of one `Connect`, which is also the kernel's limit.
+    /// The maximum duration of one `Connect`, which is also the kernel's limit.
     static let limit = Duration.seconds(20)
-    /// The longest wait for a disconnect.
+    /// The maximum duration of a disconnect.
     static let clearing = Duration.seconds(5)
     /// The pause before the standby may connect again after the final failure.
     static let floor = Duration.seconds(30)
@@ -71,14 +71,16 @@
 
     /// The action after a failure.
     enum Outcome: Sendable, Hashable {
-      /// A retry after a pause. If the connect is stuck, the device is removed from BlueZ first.
+      /// The connect is retried after a pause. If it is stuck, the device is removed from BlueZ
+      /// first.
       case again(after: Duration, removes: Bool)
       case giveUp
     }
 
     /// Counts a failure and returns the action that follows.
     ///
-    /// - Parameter isBonded: Whether removing the device would cost the user a pairing.
+    /// - Parameter isBonded: Whether the device is paired. Removing it would force the user to pair
+    ///   again.
     mutating func next(after fault: ConnectFault, isBonded: Bool) -> Outcome {
       busy = fault == .inProgress ? busy + 1 : 0
       switch fault {

@@ -11,27 +11,27 @@
 package struct ChildLaunch: Sendable {
   /// The path of the program's file.
   var path: String
-  /// The arguments of the program, the first of which is its name.
+  /// The arguments of the program. The first argument is the program's name.
   var arguments: [String]
-  /// The environment of the program as `NAME=VALUE`; `nil` is the environment of this process.
+  /// The environment of the program as `NAME=VALUE`; `nil` for the environment of this process.
   package var environment: [String]?
-  /// Additional variables as `NAME=VALUE`; the later of two with the same name takes effect.
+  /// Additional variables as `NAME=VALUE`. They replace variables with the same name.
   package var additions: [String] = []
-  /// The descriptor that becomes the standard input; `nil` is an empty file.
+  /// The descriptor that becomes the standard input; `nil` for an empty input.
   package var input: Int32?
-  /// The descriptor that becomes the standard output; `nil` discards the output.
+  /// The descriptor that becomes the standard output; `nil` to discard the output.
   package var output: Int32?
-  /// The descriptor that becomes the standard error; `nil` discards the output.
+  /// The descriptor that becomes the standard error; `nil` to discard the output.
   package var error: Int32?
-  /// Whether the program has a process group of its own, with default signal handling. The group
-  /// ends with this process, however that ends.
+  /// Whether the program has its own process group, with default signal handling. The group ends
+  /// when this process ends, for whatever reason.
   package var leadsGroup = false
-  /// The leader of the process group that the program joins; 0 if it leads its own group.
+  /// The process group that the program joins; 0 if the program leads its own group.
   var group: Int32 = 0
-  /// Whether the program gets the standard streams only, and no other open descriptor.
+  /// Whether the program inherits only the standard streams and no other open descriptors.
   package var closesOthers = false
 
-  /// Creates a description of a program to start; the first argument is the program's name.
+  /// Creates a description of a program to start. The first argument is the program's name.
   package init(_ path: String, _ arguments: [String]) {
     self.path = path
     self.arguments = arguments
@@ -76,7 +76,7 @@ package struct ChildLaunch: Sendable {
     return child
   }
 
-  /// The flags that enable attributes.
+  /// The flags that enable the attributes.
   private var flags: Int16 {
     var flags: Int32 = 0
     if leadsGroup {
@@ -102,7 +102,7 @@ package struct ChildLaunch: Sendable {
     return unsafe body(arguments, environ)
   }
 
-  /// The environment of the program with the additions.
+  /// The environment of the program, including the additions.
   private var variables: [String] {
     guard !additions.isEmpty else { return environment ?? [] }
     let names = additions.map { $0.prefix { $0 != "=" } + "=" }

@@ -11,10 +11,10 @@ import Synchronization
   import Darwin
 #endif
 
-/// A program that runs as a child of this process; it is always reaped.
+/// A program that runs as a child of this process. It is always reaped.
 ///
-/// The process ID is released under the lock that signals take, so that no signal reaches a process
-/// that received the same ID later.
+/// The process ID is released under the same lock that is held while a signal is sent. A signal
+/// therefore never reaches another process that was later given the same ID.
 package final class ChildProcess: Sendable {
   /// The way in which a program ended.
   package enum Ending: Sendable, Equatable {
@@ -23,8 +23,8 @@ package final class ChildProcess: Sendable {
     /// A signal ended the program.
     case signalled(Int32)
 
-    /// Decodes a wait status. The low seven bits are a signal, zero after an exit; the next byte is
-    /// the exit status.
+    /// Decodes a wait status. The low seven bits are a signal, or zero after an exit. The next byte
+    /// is the exit status.
     init(waitStatus status: Int32) {
       self = status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .signalled(status & 0x7F)
     }
@@ -32,7 +32,8 @@ package final class ChildProcess: Sendable {
 
   private enum State {
     /// No caller waits for the exit. The process is not reaped, so that its ID stays valid and its
-    /// group can be killed.
+    /// group can
+    /// be killed.
     case unattended
     case attended([@Sendable (Ending) -> Void])
     case ended(Ending)
@@ -48,7 +49,7 @@ package final class ChildProcess: Sendable {
   /// Starts a program.
   package init(_ launch: ChildLaunch) throws(ChildFailure) {
     var launch = launch
-    // Without a shell, the program leads the group itself.
+    // If the shell cannot be started, the program itself leads the group.
     keeper = launch.leadsGroup ? try? GroupKeeper() : nil
     if let keeper { launch.group = keeper.identifier }
     do throws(ChildFailure) {
@@ -78,7 +79,7 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// Calls `body` once the process has ended; immediately if it has already ended.
+  /// Calls `body` once the process has ended, or immediately if it has already ended.
   package func whenEnded(_ body: @escaping @Sendable (Ending) -> Void) {
     let ending: Ending? = state.withLock {
       switch $0 {
@@ -93,14 +94,15 @@ package final class ChildProcess: Sendable {
     if let ending { body(ending) }
   }
 
-  /// Waits for the end of the process.
+  /// Waits until the process has ended.
   package func ended() async -> Ending {
     await withCheckedContinuation { continuation in
       whenEnded { continuation.resume(returning: $0) }
     }
   }
 
-  /// Waits on the calling thread for the end of the process; `nil` if it still runs after `limit`.
+  /// Blocks the calling thread until the process has ended. Returns `nil` if it still runs after
+  /// `limit`.
   @discardableResult
   package func wait(atMost limit: Duration? = nil) -> Ending? {
     let ended = DispatchSemaphore(value: 0)
@@ -121,7 +123,7 @@ package final class ChildProcess: Sendable {
     var status: Int32 = 0
     var waiting: [@Sendable (Ending) -> Void] = []
     state.withLock {
-      // If SIGCHLD is ignored, the status is lost. A lost status must not count as success.
+      // If SIGCHLD is ignored, the status is lost. A lost status must not appear as a success.
       if unsafe waitpid(identifier, &status, 0) != identifier { status = 127 << 8 }
       if case .attended(let bodies) = $0 { waiting = bodies }
       $0 = .ended(Ending(waitStatus: status))
@@ -133,7 +135,7 @@ package final class ChildProcess: Sendable {
 
 /// The reason why a program could not be started.
 package struct ChildFailure: Error {
-  /// The error number (`errno`) of the system.
+  /// The system's error number (`errno`).
   package var code: Int32
 
   /// Creates a failure with an error number.
@@ -145,18 +147,19 @@ package struct ChildFailure: Error {
   package var reason: String { unsafe String(cString: strerror(code)) }
 }
 
-/// A pipe that no child inherits except as a standard stream.
+/// A pipe that children do not inherit, except as a standard stream.
 package struct Pipe: Sendable {
   /// The end to read from.
   package let reading: Int32
   /// The end to write to.
   package let writing: Int32
 
-  /// Opens a pipe. The caller closes both ends.
+  /// Opens a pipe. The caller must close both ends.
   package init() throws(ChildFailure) {
     var ends: [Int32] = [-1, -1]
     #if canImport(Glibc)
-      // Sets the flag in the same call, since another thread may start a program between two calls.
+      // The flag is set in the same call, because another thread could start a program between two
+      // calls.
       guard unsafe pipe2(&ends, O_CLOEXEC) == 0 else { throw ChildFailure(code: errno) }
     #else
       guard unsafe pipe(&ends) == 0 else { throw ChildFailure(code: errno) }

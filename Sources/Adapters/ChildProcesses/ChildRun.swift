@@ -20,8 +20,9 @@ package final class ChildRun: Sendable {
   ///
   /// - Parameters:
   ///   - input: The complete contents of the standard input.
-  ///   - output: Called with each piece of the standard output, in order.
-  ///   - ended: Called once, after the last piece, with the last bytes of the standard error.
+  ///   - output: A function that is called with each piece of the standard output, in order.
+  ///   - ended: A function that is called once, after the last piece, with the last bytes of the
+  ///     standard error.
   package init(
     _ launch: ChildLaunch, input: [UInt8],
     output: @escaping @Sendable ([UInt8]) -> Void,
@@ -122,7 +123,7 @@ private struct ChildService {
     for descriptor in [ports.input, ports.output, ports.errors] {
       _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
-    // Writing to a program that ended without reading its input must not end this process.
+    // If the program has ended without reading its input, a write to it must not end this process.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)

@@ -6,13 +6,12 @@
   import Darwin
 #endif
 
-/// The leader of a program's process group. It kills the group when this process ends, even if an
-/// uncatchable signal ends this process.
+/// The leader of a program's process group. It kills the group when this process ends.
 ///
-/// The leader is a shell that reads a pipe. No other process can write to the pipe, so the shell
-/// reaches the end of the file once this process is gone. It starts before the program, so the
-/// program never runs without it. Its process ID names the group and is released only after the end
-/// of the program.
+/// This also works if an uncatchable signal ends this process. The leader is a shell that reads
+/// from a pipe. Only this process can write to the pipe, so the shell reaches the end of the file
+/// once this process has ended. The shell starts first, so the program never runs without it. Its
+/// process ID identifies the group, and is released only after the program has ended.
 struct GroupKeeper: Sendable {
   /// The process ID of the shell, which is also the ID of the group.
   let identifier: Int32
@@ -34,8 +33,8 @@ struct GroupKeeper: Sendable {
     self.pipe = pipe.writing
   }
 
-  /// Ends the shell alone and releases its process ID; processes that the program left behind
-  /// remain.
+  /// Ends only the shell, and releases its process ID. Processes that the program left behind
+  /// continue to run.
   func end() {
     _ = kill(identifier, SIGKILL)
     var status: Int32 = 0

@@ -7,21 +7,21 @@ import LinkCore
   import Glibc
 #endif
 
-/// The target of a request, parsed by libcurl's own URL parser so that both see the same host.
+/// The target of a request. libcurl's URL parser parses it, so that both use the same host.
 struct Address: Equatable {
   var isSecure: Bool
-  /// The host in ASCII; an IPv6 address is in brackets.
+  /// The host in ASCII. An IPv6 address is in brackets.
   var host: String
   var port: UInt16
-  /// Scheme, host and port, for a dial that must not contain the path and query.
+  /// The scheme, host and port. They serve as the URL of a dial, which must not contain the path
+  /// and query.
   var origin: String
-  /// Path and query as they appear in a request line.
+  /// The path and query, as they appear in a request line.
   var target: String
 
   var url: String { origin + target }
 
-  /// The value of a `Host` field (RFC 9110 section 7.2), without the port if it is the scheme's
-  /// default.
+  /// The value of the `Host` field (RFC 9110 section 7.2). It omits the scheme's default port.
   var authority: String {
     port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
   }
@@ -47,7 +47,7 @@ struct Address: Equatable {
     origin = "\(isSecure ? "https" : "http")://\(host):\(port)"
   }
 
-  /// Percent-encodes all but the unreserved characters (RFC 3986 section 2.3).
+  /// Percent-encodes all characters except the unreserved ones (RFC 3986 section 2.3).
   static func encoded(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
@@ -64,10 +64,11 @@ struct Address: Equatable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether the host is this device.
+  /// Whether the host is a loopback name or address of this device.
   var isLoopback: Bool { NetworkAddress.isLoopback(host: host) }
 
-  /// Throws unless the connection is encrypted, stays on this device, or may be in plaintext.
+  /// Throws an error unless the connection is encrypted, stays on this device, or may use
+  /// plaintext.
   func demandPrivacy(_ configuration: CurlConfiguration) throws(LinkFailure) {
     guard isSecure || isLoopback || configuration.allowsPlaintext else {
       throw .local(
@@ -76,7 +77,7 @@ struct Address: Equatable {
   }
 }
 
-/// The parts of a URL according to libcurl's parser.
+/// The parts of a URL, as libcurl's parser separates them.
 @safe private final class URLParts {
   private let handle: OpaquePointer
 
@@ -86,7 +87,7 @@ struct Address: Equatable {
     let result = unsafe curl_url_set(
       handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME))
     guard result == CURLUE_OK else {
-      // The text describes the kind of error and quotes nothing.
+      // The text describes the kind of error and contains no part of the URL.
       throw .local(detail: unsafe "Bad URL: \(String(cString: curl_url_strerror(result)))")
     }
   }
@@ -116,8 +117,8 @@ struct Address: Equatable {
 
   /// Runs `body` in a UTF-8 locale.
   ///
-  /// libidn2 decodes a name in the character set of the thread, which is ASCII in a program that
-  /// sets none.
+  /// libidn2 decodes names in the character set of the thread. That is ASCII in a program that sets
+  /// no locale.
   private static func inUTF8<Value>(_ body: () -> Value) -> Value {
     guard let utf8 = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return body() }
     let before = unsafe uselocale(utf8)

@@ -1,17 +1,19 @@
 public import LinkCore
 public import LinkDriver
 
-/// Opens WebSockets and performs REST requests through libcurl, on a thread of its own.
+/// An adapter that opens WebSockets and sends REST requests through libcurl, on a separate thread.
 ///
-/// A socket delivers events until its `close` returns or is cut short. After that it delivers none,
-/// except that a socket that never opened still delivers its one `failed`. A dropped handle closes
-/// its socket with 1001. `LinkProtocols` implements WebSocket over the stream that libcurl
-/// connected. TLS is 1.2 or newer; certificates and names are always verified. The thread sleeps
-/// while idle, and ends when this value and all handles are gone.
+/// A socket delivers events until its `close` returns or is interrupted, and none afterwards.
+/// However, a socket that never opened still delivers its one `failed` event. Releasing a handle
+/// closes its socket with code 1001. `LinkProtocols` implements WebSocket over the stream that
+/// libcurl connects. TLS 1.2 or newer is required, and certificates and names are always verified.
+/// The thread sleeps while it is idle, and ends when this value and all handles have been released.
 public final class CurlNetwork: SocketDialer, HTTPClient {
   private let lifetime: Lifetime
 
-  /// Starts the thread; throws `.local` if the process has no descriptors or threads left.
+  /// Starts the thread.
+  ///
+  /// - Throws: `.local` if the process cannot open descriptors or start a thread.
   public init(_ configuration: CurlConfiguration = CurlConfiguration()) throws(LinkFailure) {
     guard let loop = NetworkLoop(configuration), loop.executor.start(loop) else {
       throw .local(detail: "The network's thread could not be started.")
@@ -19,7 +21,7 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     lifetime = Lifetime(loop)
   }
 
-  /// Returns why a URL can never be used for a WebSocket or for HTTP; `nil` if it can.
+  /// Returns the reason why a URL can never be used for WebSocket or HTTP; `nil` if it can be used.
   public static func problem(ofURL url: String) -> String? {
     do throws(LinkFailure) {
       _ = try Address(
@@ -31,8 +33,8 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     }
   }
 
-  /// Opens a WebSocket. `close` on a handle that is not open yet ends the socket with one
-  /// `.failed`.
+  /// Opens a WebSocket. Calling `close` on the handle before the socket is open ends the socket
+  /// with one `.failed` event.
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
@@ -42,27 +44,29 @@ public final class CurlNetwork: SocketDialer, HTTPClient {
     return Handle(lifetime, id: id)
   }
 
-  /// Opens a WebSocket like `open`, and delivers all events of one read in one call.
+  /// Opens a WebSocket that delivers all events of a read in one call.
   public func openInTurns(
     _ request: SocketRequest, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) async -> any SocketHandle {
     Handle(lifetime, id: await lifetime.loop.open(request, mostInTurn: .max, deliver: deliver))
   }
 
-  /// Performs one exchange without following redirects. Cancelling the task ends it with `.local`.
+  /// Performs one exchange. It follows no redirects. If the task is cancelled, the exchange fails
+  /// with `.local`.
   ///
-  /// A compressed body is decoded; the limit applies to its decoded size.
+  /// A compressed body is decompressed. The limit applies to the decompressed size.
   public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
     try await lifetime.loop.send(request).get()
   }
 
-  /// Closes idle connections. Requests in progress continue, and their connections close with them.
+  /// Closes idle connections. Requests in progress continue, and their connections close
+  /// afterwards.
   public func forgetConnections() async {
     await lifetime.loop.forgetConnections()
   }
 }
 
-/// An owner that keeps the thread alive as long as a handle exists.
+/// The owner of the loop. It keeps the thread running as long as a handle exists.
 private final class Lifetime: Sendable {
   let loop: NetworkLoop
 
@@ -114,26 +118,30 @@ private final class Handle: RawSocketHandle {
 
 /// The trusted authorities, the proxy and the limits of a `CurlNetwork`.
 public struct CurlConfiguration: Sendable, Equatable {
-  /// A PEM file of authorities to trust in addition to the system's.
+  /// The path of a PEM file with authorities to trust in addition to those of the system.
   public var authorities: String?
-  /// A proxy URL in libcurl's syntax; `nil` reads the environment, an empty text means no proxy.
+  /// The URL of a proxy in libcurl's syntax. If it is `nil`, the environment selects a proxy. An
+  /// empty string means no proxy.
   ///
-  /// Requests to loopback never go through the proxy.
+  /// Requests to loopback addresses never use the proxy.
   public var proxy: String?
-  /// Whether `ws` and `http` may leave this device; to loopback they are always allowed.
+  /// Whether `ws` and `http` connections may leave this device. They are always allowed to
+  /// loopback.
   public var allowsPlaintext: Bool
-  /// The bytes that a socket queues for sending before `send` returns `.full`.
+  /// The maximum number of queued bytes of a socket. Above it, `send` returns `.full`.
   public var maxQueuedBytes: Int
-  /// The maximum number of frames of one message; a message with more is dropped unread.
+  /// The maximum number of frames in a message. A message with more frames is discarded unread.
   ///
-  /// The default is 16 MiB in frames of 64 bytes, the smallest of Autobahn's case 9.3.
+  /// The default allows 16 MiB in frames of 64 bytes, which is the smallest size in Autobahn's case
+  /// 9.3.
   public var maxFragments: Int
   /// Whether the client offers `permessage-deflate` (RFC 7692).
   public var offersDeflate: Bool
 
   /// Creates a configuration.
   ///
-  /// The defaults trust only the system's authorities and allow plaintext only to loopback.
+  /// By default, only the system's authorities are trusted, and plaintext is allowed only to
+  /// loopback.
   public init(
     authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false,
     maxQueuedBytes: Int = 1_048_576, maxFragments: Int = 262_144, offersDeflate: Bool = true

@@ -10,18 +10,18 @@ import LinkCore
 /// The unsuccessful end of a transfer, or of a call on a connected stream.
 struct Outcome: Equatable {
   var code: CURLcode
-  /// The `errno` of the last system call that failed, or 0.
+  /// The `errno` of the last failed system call, or 0.
   var systemError: Int32 = 0
-  /// OpenSSL's verification result for the certificate: an `X509_V_ERR_…` number, or 0.
+  /// OpenSSL's result of verifying the certificate: an `X509_V_ERR_…` number, or 0.
   var verification: Int = 0
-  /// The proxy's status for the tunnel, or 0.
+  /// The status in the proxy's response to the tunnel request, or 0.
   var tunnelStatus: Int = 0
   var text: String
   /// The phase that was in progress.
   var phase: LinkFailure.Phase
   var host: String
 
-  /// The failure that corresponds to the outcome. Dials, streams and REST share this
+  /// The failure that corresponds to the outcome. Dials, streams and REST use the same
   /// classification.
   var failure: LinkFailure {
     if tunnelStatus != 0, !(200..<300).contains(tunnelStatus) {
@@ -41,11 +41,11 @@ struct Outcome: Equatable {
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
       CURLE_BAD_CONTENT_ENCODING:
       return .protocolError(detail: text)
-    // libcurl reports a header line over its limit of 100 kB with this code, and since 8.6 with its
-    // own.
+    // libcurl uses this code for a header line above its limit of 100 kB. Since version 8.6 it has
+    // a separate code.
     case CURLE_OUT_OF_MEMORY where phase == .response, CURLcode(rawValue: 100):
       return .protocolError(detail: "A field of the answer's head is too long.")
-    // `Transfers` reports this code.
+    // `Transfers` uses this code for a descriptor that cannot be watched.
     case CURLE_ABORTED_BY_CALLBACK: return Self.unwatched
     case _: return .local(detail: text)
     }
@@ -65,7 +65,8 @@ struct Outcome: Equatable {
     }
   }
 
-  /// The host in libcurl's text about a failed connect, which is the proxy if there is one.
+  /// The host that libcurl's text about a failed connect contains. If there is a proxy, it is the
+  /// proxy's.
   private var contactedHost: String? {
     let parts = text.split(separator: " ")
     guard let index = parts.firstIndex(of: "port"), index >= 2, parts[index - 2] == "to" else {
@@ -74,13 +75,13 @@ struct Outcome: Equatable {
     return Self.unbracketed(String(parts[index - 1]))
   }
 
-  /// Removes the brackets of an IPv6 address, which URLs have and libcurl's texts do not.
+  /// Removes the brackets around an IPv6 address. URLs contain them, but libcurl's texts do not.
   private static func unbracketed(_ host: String) -> String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
 
-  /// The reason by OpenSSL's number (x509_vfy.h). libcurl itself detects a wrong name and reports
-  /// it only in the text.
+  /// The reason that corresponds to OpenSSL's number (x509_vfy.h). libcurl itself checks the name
+  /// and reports a mismatch only in its text.
   private var verificationReason: LinkFailure.TLSReason {
     if text.contains("target host name") { return .wrongHost }
     return switch verification {
@@ -96,8 +97,8 @@ struct Outcome: Equatable {
 
   private var handshakeFailure: LinkFailure {
     if let failure = streamFailure { return failure }
-    // OpenSSL's texts for bytes that do not begin like a TLS record (SSL_R_WRONG_VERSION_NUMBER,
-    // SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG).
+    // These are OpenSSL's texts for bytes that do not look like a TLS record
+    // (SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG).
     let isPlain = ["wrong version number", "http request", "packet length too long"]
       .contains { text.contains($0) }
     if isPlain { return .tls(.notSpoken, detail: text) }
@@ -106,10 +107,10 @@ struct Outcome: Equatable {
     return .tls(isVersion ? .version : .handshake, detail: text)
   }
 
-  /// A loss of the underlying stream, which is unrelated to TLS.
+  /// The failure of the underlying stream, if the stream was lost and TLS was not the cause.
   ///
-  /// The text takes precedence: the error number may be left over from an address that lost the
-  /// connection race.
+  /// The text takes precedence, because the error number may stem from an address that lost the
+  /// race to connect.
   private var streamFailure: LinkFailure? {
     let causes: [(pattern: String, failure: LinkFailure)] = [
       ("reset by peer", .reset), ("Broken pipe", .reset), ("unexpected eof", .ended),
@@ -122,18 +123,18 @@ struct Outcome: Equatable {
   }
 }
 
-/// The texts that must never appear in a failure.
+/// The secrets that must never appear in a failure.
 struct Secrets {
   private var texts: [String] = []
 
-  /// Collects the secret values of a request, as given and as encoded on the wire.
+  /// Collects the secret values of a request, both unencoded and encoded as on the wire.
   init(headers: [(name: String, value: String)], query: [(name: String, value: String)]) {
     for (_, value) in headers + query {
-      // In `Bearer abc` the scheme alone is not a secret.
+      // In `Bearer abc`, the scheme alone is not a secret.
       texts +=
         [value, Address.encoded(value)] + value.split(separator: " ").dropFirst().map(String.init)
     }
-    // Shorter values would hide ordinary words, and no token is that short.
+    // Removing shorter values would hide ordinary words, and no token is that short.
     texts.removeAll { $0.utf8.count < 6 }
   }
 
@@ -155,17 +156,17 @@ struct Secrets {
 
 /// A parser for the `Retry-After` field (RFC 9110 section 10.2.3): seconds or an HTTP-date.
 enum RetryAfter {
-  /// Returns the wait that a field requests; `nil` if the field is absent or malformed. The wait is
-  /// never negative.
+  /// Returns the delay that a field requests; `nil` if the field is absent or malformed. The delay
+  /// is never negative.
   ///
-  /// A date is relative to the response's own `Date`, so that a wrong clock on this device does no
-  /// harm. Without a `Date` it is relative to `now`, in seconds since 1970.
+  /// A date is relative to the `Date` of the same response, so that the delay does not depend on
+  /// this device's clock. If there is no `Date`, it is relative to `now`, in seconds since 1970.
   static func duration(_ value: String?, date: String?, now: Int) -> Duration? {
     guard let value else { return nil }
     if !value.isEmpty,
       value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
     {
-      // A number too large for 64 bits is treated like a missing field.
+      // A number that exceeds 64 bits is treated as a missing field.
       return Int64(value).map { .seconds($0) }
     }
     guard let then = seconds(value) else { return nil }
@@ -177,6 +178,6 @@ enum RetryAfter {
     return seconds == -1 ? nil : seconds
   }
 
-  /// The seconds since 1970 by this device's clock.
+  /// The number of seconds since 1970 according to this device's clock.
   static var now: Int { time(nil) }
 }

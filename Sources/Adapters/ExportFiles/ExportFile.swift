@@ -13,7 +13,7 @@ import OwnerFiles
 
 /// The bytes of an export: a plain `export.xml`, or the export within the zip that a phone shares.
 ///
-/// Not for use by two threads at a time.
+/// It must not be used by two threads at the same time.
 public final class ExportFile {
   private enum Content {
     case plain
@@ -22,20 +22,20 @@ public final class ExportFile {
 
   private let file: PlainFile
   private var content: Content
-  /// The number of bytes; `nil` if it is not known.
+  /// The number of bytes; `nil` if it is unknown.
   public let size: Int?
-  /// Whether `rewind` works, which it does not for a pipe.
+  /// Whether `rewind` is possible. It is not possible for a pipe.
   public let canRepeat: Bool
-  /// The name of the file in the zip; `nil` if the locale of this process cannot represent it.
+  /// The name of the export in the zip; `nil` if this process's locale cannot represent the name.
   public let entry: String?
 
   /// Opens a file and determines its kind.
   ///
-  /// - Parameter patience: The longest time for which a pipe may have no writer.
-  /// - Throws: `.unreadable` with the system's reason, `.directory`, `.noWriter` for a pipe that no
-  ///   program writes to; `.damaged` for a zip that cannot be read, `.encrypted` for one that needs
-  ///   a password, `.noExport` for a zip without an export, `.severalExports` for a zip with more
-  ///   than one.
+  /// - Parameter patience: The maximum time to wait for a program that writes to a pipe.
+  /// - Throws: `.unreadable` with the system's reason, `.directory`, or `.noWriter` for a pipe that
+  ///   no program writes to. For a zip: `.damaged` if it cannot be read, `.encrypted` if it needs a
+  ///   password, `.noExport` or `.linked` if it contains no export, and `.severalExports` if it
+  ///   contains more than one.
   public init(path: String, patience: Duration = .seconds(2)) throws(ExportFileError) {
     file = try PlainFile(path: path, patience: patience)
     canRepeat = file.size != nil
@@ -51,7 +51,7 @@ public final class ExportFile {
     entry = zipped.name
   }
 
-  /// Reads the next bytes; 0 at the end.
+  /// Reads the next bytes. Returns 0 at the end.
   public func read(into buffer: inout [UInt8]) throws(ExportFileError) -> Int {
     switch content {
     case .plain: try file.read(into: &buffer)
@@ -59,7 +59,7 @@ public final class ExportFile {
     }
   }
 
-  /// Starts again at the first byte of the same file, even if its path now names another file.
+  /// Continues at the first byte of the same file, even if its path now refers to another file.
   public func rewind() throws(ExportFileError) {
     switch content {
     case .plain: try file.rewind()
@@ -68,23 +68,23 @@ public final class ExportFile {
   }
 }
 
-/// A reason why the bytes of a file cannot be read.
+/// The reason why the bytes of a file cannot be read.
 public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The system refuses access to the file, for this reason.
+  /// The system refuses access to the file for this reason.
   case unreadable(reason: String)
-  /// The path names a directory.
+  /// The path refers to a directory.
   case directory
-  /// The path names a pipe that no program writes to.
+  /// The path refers to a pipe that no program writes to.
   case noWriter
-  /// The zip is damaged, from its beginning or from the current position on, for this reason.
+  /// The zip is damaged for this reason. No bytes after the current position can be read.
   case damaged(reason: String)
   /// The export in the zip needs a password.
   case encrypted
-  /// The zip contains a symbolic link of this name, and no export.
+  /// The zip contains a symbolic link with this name, and no export.
   case linked(name: String)
-  /// The zip contains this number of files, and none is an export.
+  /// The zip contains this number of files, and none of them is an export.
   case noExport(files: Int)
-  /// The zip contains more than one export; these are the names of the first two.
+  /// The zip contains more than one export. The names are those of the first two.
   case severalExports(first: String, second: String)
 
   public var description: String {
@@ -109,25 +109,25 @@ public enum ExportFileError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension ExportFileError {
-  /// The action that resolves the error; `nil` if the description already names it.
+  /// An action that resolves the error; `nil` if the description already contains it.
   public var remedy: String? {
     switch self {
-    case .unreadable: "check the path and who may read it"
+    case .unreadable: "check the path and its permissions"
     case .damaged, .noExport: HealthExportError.exportAgain
     case .directory, .noWriter, .encrypted, .linked, .severalExports: nil
     }
   }
 }
 
-/// A file without decompression, read from its beginning to its end.
+/// An uncompressed file, which is read from its beginning to its end.
 final class PlainFile {
   let descriptor: Int32
   let size: Int?
-  /// The byte that was read to detect the writer of a pipe and is not returned yet.
+  /// The byte that was read to detect whether a pipe has a writer, until it is returned.
   private var first: UInt8?
 
   init(path: String, patience: Duration) throws(ExportFileError) {
-    // Without O_NONBLOCK, a pipe that no program writes to would block the open forever.
+    // Without O_NONBLOCK, opening a pipe that no program writes to would block forever.
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path) }
     var found = stat()
@@ -157,7 +157,7 @@ final class PlainFile {
 
   deinit { close(descriptor) }
 
-  /// Returns whether the file begins like a zip, without moving the read position.
+  /// Returns whether the file begins like a zip. The read position does not change.
   ///
   /// APPNOTE 6.3.10, sections 4.3.7 and 4.3.16, defines the first bytes.
   func isZip() throws(ExportFileError) -> Bool {
@@ -183,7 +183,7 @@ final class PlainFile {
     }
   }
 
-  /// Starts again at the first byte.
+  /// Continues at the first byte.
   func rewind() throws(ExportFileError) {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure() }
   }
@@ -192,7 +192,8 @@ final class PlainFile {
     unsafe systemRead(descriptor, bytes)
   }
 
-  /// Returns why the system refuses a file; for a symbolic link the reason includes its target.
+  /// Returns the system's reason for refusing a file. If it is a symbolic link, the reason includes
+  /// the target.
   private static func failure(
     _ path: String? = nil, code cause: Int32 = errno
   ) -> ExportFileError {
@@ -214,7 +215,7 @@ final class PlainFile {
   }
 }
 
-/// Calls read(2), which the `read` methods of the types hide.
+/// Calls read(2), which is hidden by the `read` methods of the types.
 private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
   unsafe read(descriptor, bytes.baseAddress, bytes.count)
 }

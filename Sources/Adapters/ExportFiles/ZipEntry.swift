@@ -2,30 +2,30 @@
   import CArchive
   import LinkHealth
 
-  /// The export within a zip, found by its contents and inflated piece by piece.
+  /// The export in a zip. It is identified by its contents and decompressed piece by piece.
   ///
-  /// The name does not identify the export: phones translate it, and the zip contains another XML
-  /// file.
+  /// The name does not identify the export, because phones translate it and the zip contains
+  /// another XML file.
   @safe final class ZipEntry {
-    /// The number of bytes that identify the kind of a file.
+    /// The number of bytes that are read to identify the kind of a file.
     private static let head = 4_096
-    /// The number of bytes of the zip read at a time.
+    /// The number of bytes of the zip that are read at a time.
     private static let block = 256 << 10
 
     private let archive: OpaquePointer
-    /// The file, which keeps open the descriptor that the archive reads from.
+    /// The file. It keeps the descriptor open that the archive reads from.
     private let file: PlainFile
-    /// The bytes that were read to identify the entry and are not returned yet.
+    /// The bytes that were read to identify the entry, until they are returned.
     private var start: [UInt8] = []
     private(set) var name: String?
     private(set) var size: Int?
-    /// The number of files seen so far.
+    /// The number of files that were found so far.
     private var files = 0
     /// The name of the first symbolic link.
     private var link: String?
 
-    /// Opens a zip at its only export. Reads the file from its beginning, whatever its current name
-    /// is.
+    /// Opens a zip at its only export. It reads the open file from the beginning, even if the file
+    /// was renamed.
     convenience init(_ file: PlainFile) throws(ExportFileError) {
       let search = try ZipEntry(opening: file)
       guard try search.next(among: { _ in true }) else {
@@ -33,8 +33,8 @@
         throw .noExport(files: search.files)
       }
       let first = search.name
-      // Examines only XML files, since thousands of routes may follow. Damage ends the search
-      // without an error.
+      // Only XML files are examined, because thousands of routes may follow. The search ends
+      // without an error if the zip is damaged.
       if (try? search.next { $0?.lowercased().hasSuffix(".xml") ?? true }) == true {
         throw .severalExports(first: first ?? "?", second: search.name ?? "?")
       }
@@ -69,19 +69,19 @@
       return try data(into: &buffer)
     }
 
-    /// Moves to the next export among the files with matching names; returns false if there is
+    /// Advances to the next export among the files with matching names. Returns false if there is
     /// none.
     private func next(among isCandidate: (String?) -> Bool) throws(ExportFileError) -> Bool {
       while true {
         var entry: OpaquePointer?
         let code = unsafe archive_read_next_header(archive, &entry)
         if code == ARCHIVE_EOF { return false }
-        // A warning is about names that the locale of this process cannot represent.
+        // A warning concerns names that this process's locale cannot represent.
         guard code == ARCHIVE_OK || code == ARCHIVE_WARN, let entry = unsafe entry else {
           throw damage()
         }
         let entryName = unsafe archive_entry_pathname_utf8(entry).map { unsafe String(cString: $0) }
-        // S_IFREG and S_IFLNK of stat(2).
+        // The values are S_IFREG and S_IFLNK of stat(2).
         let type = unsafe archive_entry_filetype(entry)
         if type == 0o120000 { link = link ?? entryName ?? "?" }
         guard type == 0o100000 else { continue }
@@ -123,7 +123,7 @@
     }
   }
 #else
-  /// The export within a zip. This platform has no adapter that reads zips yet.
+  /// The export in a zip. There is no adapter for zips on this platform yet.
   final class ZipEntry {
     let name: String? = nil
     let size: Int? = nil

@@ -4,9 +4,10 @@
   import COpenSSL
 #endif
 
-/// HMAC with SHA-256 (RFC 2104, FIPS 180-4), computed by the system's library.
+/// The authentication code HMAC with SHA-256 (RFC 2104, FIPS 180-4), which a system library
+/// computes.
 public enum KeyedHash {
-  /// Returns the authentication code of `bytes`, which is 32 bytes long.
+  /// Returns the authentication code of `bytes`. It has 32 bytes.
   public static func sha256(key: [UInt8], over bytes: [UInt8]) -> [UInt8] {
     #if canImport(CryptoKit)
       return Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
@@ -15,15 +16,15 @@ public enum KeyedHash {
       var length: UInt32 = 0
       let made = unsafe HMAC(
         EVP_sha256(), key, Int32(key.count), bytes, bytes.count, &hash, &length)
-      // HMAC fails only without memory or with an unknown hash function.
+      // HMAC fails only if memory is exhausted or the hash function is unknown.
       precondition(unsafe made != nil && length == 32, "HMAC with SHA-256 makes 32 bytes")
       return hash
     #endif
   }
 
-  /// Compares two secrets without revealing by the duration where they differ.
+  /// Compares two secrets in a time that does not depend on where they differ.
   ///
-  /// Otherwise a secret could be guessed byte by byte.
+  /// The time could otherwise reveal a secret byte by byte.
   public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     #if canImport(CryptoKit)

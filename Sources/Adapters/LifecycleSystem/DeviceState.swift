@@ -4,28 +4,30 @@
   import LinuxBus
   import LinuxEvents
 
-  /// A monitor of the session's lock and of power saving.
+  /// A monitor of whether the session is locked, and of power saving.
   ///
-  /// The lock is `LockedHint` of logind. Power saving is the profile `power-saver` of
-  /// power-profiles-daemon, or a low battery reported by UPower. A state that no service reports
-  /// causes no event. Without a system bus the stream ends immediately.
+  /// The lock state is `LockedHint` of logind. Power saving is on if the profile of
+  /// power-profiles-daemon is `power-saver`, or if UPower reports a low battery. A state that no
+  /// service reports causes no event. If there is no system bus, the stream ends immediately.
   public struct DeviceState: LifecycleMonitor {
     private let address: String?
 
     /// Creates a monitor.
     ///
-    /// - Parameter address: A D-Bus address; `nil` is the system bus.
+    /// - Parameter address: A D-Bus address; `nil` for the system bus.
     public init(address: String? = nil) { self.address = address }
 
     /// Returns the current states and then each change. If more than 64 events are unread, the
-    /// oldest are dropped.
+    /// oldest are
+    /// dropped.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
       let stop = StopSignal()
       continuation.onTermination = { _ in stop.send() }
       let address = address
-      // sd-bus objects belong to one thread; this one sleeps until a message arrives from the bus.
+      // sd-bus objects belong to one thread. This thread sleeps until a message arrives from the
+      // bus.
       let thread = Thread {
         var last: [LifecycleEvent] = []
         try? BusWatch(address: address, Self.properties).listen(until: stop) { values in
@@ -40,7 +42,7 @@
       return stream
     }
 
-    /// `auto` is the session of the caller, or the session in the foreground.
+    /// The path `auto` denotes the caller's session, or the session in the foreground.
     private static let locked = BusProperty(
       "org.freedesktop.login1", "/org/freedesktop/login1/session/auto",
       "org.freedesktop.login1.Session", "LockedHint", .boolean)
@@ -51,10 +53,10 @@
       "org.freedesktop.UPower", "/org/freedesktop/UPower/devices/DisplayDevice",
       "org.freedesktop.UPower.Device", "WarningLevel", .number)
     static let properties = [locked, profile, battery]
-    /// `low`, `critical` and `action` of UPower's `WarningLevel`.
+    /// The levels `low`, `critical` and `action` of UPower's `WarningLevel`.
     private static let warnings: ClosedRange<UInt32> = 3...5
 
-    /// Converts the values of the properties to events; a missing value causes no event.
+    /// Converts the values of the properties to events. A missing value causes no event.
     static func events(of values: [BusProperty: BusValue]) -> [LifecycleEvent] {
       var events: [LifecycleEvent] = []
       if case .boolean(let isLocked)? = values[locked] {

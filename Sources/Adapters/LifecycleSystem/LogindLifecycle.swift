@@ -5,11 +5,11 @@
   import LinuxBus
   import LinuxEvents
 
-  /// A monitor of the device's sleep and wake-up, as reported by logind.
+  /// A monitor of the device's sleep and wake-up, which logind reports.
   ///
-  /// It uses the signal PrepareForSleep (org.freedesktop.login1(5)). Without a system bus the
-  /// stream ends immediately. The monitor does not delay sleep: work on `.willSleep` is done as far
-  /// as time allows.
+  /// The monitor uses the signal PrepareForSleep (org.freedesktop.login1(5)). If there is no system
+  /// bus, the stream ends immediately. The monitor does not delay sleep, so work that starts at
+  /// `.willSleep` may not complete in time.
   public struct LogindLifecycle: LifecycleMonitor {
     private let address: String?
     private let note: @Sendable (String) -> Void
@@ -18,13 +18,14 @@
     /// Creates a monitor.
     ///
     /// - Parameters:
-    ///   - address: A D-Bus address; `nil` is the system bus.
-    ///   - note: Called once with a human-readable explanation if sleep cannot be watched.
+    ///   - address: A D-Bus address; `nil` for the system bus.
+    ///   - note: A function that is called once, with a human-readable explanation, if sleep cannot
+    ///     be watched.
     public init(address: String? = nil, note: @escaping @Sendable (String) -> Void = { _ in }) {
       self.init(address: address, note: note) {}
     }
 
-    /// - Parameter listening: Called once no event can be missed any longer.
+    /// - Parameter listening: A function that is called once, as soon as no event can be missed.
     init(
       address: String?, note: @escaping @Sendable (String) -> Void,
       listening: @escaping @Sendable () -> Void
@@ -34,7 +35,7 @@
       self.listening = listening
     }
 
-    /// Returns the sleep and wake-up events from now on. If more than 64 events are unread, the
+    /// Returns the sleep and wake-up events that follow. If more than 64 events are unread, the
     /// oldest are dropped.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(
@@ -42,13 +43,16 @@
       let stop = StopSignal()
       continuation.onTermination = { _ in stop.send() }
       let (address, note, listening) = (address, note, listening)
-      // sd-bus objects belong to one thread; this one sleeps until a message arrives from the bus.
+      // sd-bus objects belong to one thread. This thread sleeps until a message arrives from the
+      // bus.
       let thread = Thread {
         do throws(BusFailure) {
           let bus = try SleepBus(address: address) {
             continuation.yield($0 ? .willSleep : .didWake)
           }
-          if !bus.hasLogind { note("No logind on the bus: sleep is not seen until one starts.") }
+          if !bus.hasLogind {
+            note("logind is not on the bus; sleep is not detected until it starts.")
+          }
           listening()
           try bus.listen(until: stop)
         } catch {
@@ -62,7 +66,7 @@
     }
   }
 
-  /// A connection that listens for PrepareForSleep, for use by one thread.
+  /// A connection that receives PrepareForSleep. It is for use by one thread.
   @safe private final class SleepBus {
     private static let logind = "org.freedesktop.login1"
     private let connection: BusConnection
@@ -81,7 +85,7 @@
           .onChange(isGoingToSleep != 0)
         return 0
       }
-      // The context outlives the match: the match ends with the connection, which this object owns.
+      // The context stays valid: the match ends with the connection, which this object owns.
       let context = unsafe Unmanaged.passUnretained(self).toOpaque()
       try BusFailure.check(
         unsafe sd_bus_match_signal(

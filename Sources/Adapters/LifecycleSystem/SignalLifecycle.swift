@@ -7,36 +7,37 @@ public import LinkDriver
   import Darwin
 #endif
 
-/// A monitor that maps signals of the operating system to lifecycle events of the app.
+/// A monitor that maps operating system signals to lifecycle events of the app.
 ///
-/// SIGUSR1 moves the app to the background and SIGUSR2 to the foreground. SIGTERM and SIGINT
-/// request its end. SIGCONT, which follows a stop, is a wake-up. If enabled, SIGHUP requests a
-/// retry. From the first stream on, these signals have no other effect, even after the last stream
-/// has ended, since libdispatch keeps them.
+/// SIGUSR1 moves the app to the background, and SIGUSR2 to the foreground. SIGTERM and SIGINT
+/// request the end of the app. SIGCONT, which follows a stop, reports a wake-up. If it is enabled,
+/// SIGHUP requests a retry. Once the first stream has started, these signals have no other effect.
+/// This remains so after the last stream has ended, because libdispatch does not restore them.
 public struct SignalLifecycle: LifecycleMonitor {
   private static let meanings: [(signal: Int32, meaning: LifecycleEvent)] = [
     (SIGUSR1, .background), (SIGUSR2, .foreground), (SIGTERM, .terminate), (SIGINT, .terminate),
     (SIGCONT, .didWake), (SIGHUP, .again),
   ]
-  /// The delay of a retry request.
+  /// The delay before a retry request is delivered.
   ///
-  /// Signals that are pending together have no order in the kernel. So the request waits until the
-  /// others are delivered, and finds the app in the foreground if one of them brought it there.
+  /// The kernel does not keep the order of signals that are pending at the same time. The request
+  /// therefore waits until the others have been delivered. If one of them moved the app to the
+  /// foreground, the request is handled there.
   private static let patience = DispatchTimeInterval.milliseconds(10)
   private let meanings: [(signal: Int32, meaning: LifecycleEvent)]
 
-  /// Creates a monitor, which handles no signal until its first stream starts.
+  /// Creates a monitor. It handles no signals until its first stream starts.
   ///
-  /// - Parameter hangup: Whether the monitor handles SIGHUP too.
+  /// - Parameter hangup: Whether the monitor also handles SIGHUP.
   public init(hangup: Bool = false) {
     meanings = Self.meanings.filter { hangup || $0.signal != SIGHUP }
   }
 
-  /// Returns the events of later signals in order; of those within 10 ms, a retry request is the
-  /// last.
+  /// Returns the events of later signals in order. A retry request follows the other events within
+  /// 10 ms.
   ///
-  /// Several signals of one kind may arrive as one event. If more than 64 events are unread, the
-  /// oldest are dropped.
+  /// Several signals of the same kind may arrive as one event. If more than 64 events are unread,
+  /// the oldest are dropped.
   public func changes() -> AsyncStream<LifecycleEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))

@@ -7,14 +7,15 @@ import Synchronization
   import Darwin
 #endif
 
-/// Handlers of operating system signals on a queue, active until `cancel`.
+/// A set of handlers of operating system signals. They run on a queue and are active until
+/// `cancel`.
 package final class SignalSources: Sendable {
   private let sources: Mutex<[any DispatchSourceSignal]>
 
-  /// Starts to handle signals; returns once none can be missed. From then on the signals have no
+  /// Starts to handle signals, and returns once no signal can be missed. The signals then have no
   /// other effect.
   ///
-  /// - Parameter handle: Called on the queue with the meaning of the signal.
+  /// - Parameter handle: A function that is called on the queue with the meaning of a signal.
   package init<Meaning: Sendable>(
     _ meanings: [(signal: Int32, meaning: Meaning)], on queue: DispatchQueue,
     handle: @escaping @Sendable (Meaning) -> Void
@@ -23,7 +24,7 @@ package final class SignalSources: Sendable {
     var sources: [any DispatchSourceSignal] = []
     for (signal, meaning) in meanings {
       #if canImport(Darwin)
-        // A kqueue observes a signal without consuming it; its default action must be disabled.
+        // A kqueue observes a signal without consuming it, so the default action must be disabled.
         _ = Darwin.signal(signal, SIG_IGN)
       #endif
       let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)

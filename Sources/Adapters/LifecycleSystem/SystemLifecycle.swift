@@ -1,8 +1,7 @@
 #if os(Linux)
   public import LinkDriver
 
-  /// A monitor of all lifecycle events of this system in one stream: signals, sleep, lock and
-  /// power.
+  /// A monitor that combines all lifecycle events of this system: signals, sleep, lock and power.
   public struct SystemLifecycle: LifecycleMonitor {
     private let monitors: [any LifecycleMonitor]
 
@@ -10,7 +9,8 @@
     ///
     /// - Parameters:
     ///   - hangup: Whether SIGHUP requests a retry.
-    ///   - note: Called once with a human-readable explanation if sleep cannot be watched.
+    ///   - note: A function that is called once, with a human-readable explanation, if sleep cannot
+    ///     be watched.
     public init(hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }) {
       self.init(merging: [
         SignalLifecycle(hangup: hangup), LogindLifecycle(note: note), DeviceState(),
@@ -21,14 +21,16 @@
       self.monitors = monitors
     }
 
-    /// Returns the present states of all monitors.
+    /// Returns the current states from all monitors.
     public func present() -> [LifecycleEvent] { monitors.flatMap { $0.present() } }
 
-    /// Returns the events of all monitors; the stream ends once all of theirs have ended.
+    /// Returns the events of all monitors. The stream ends once the streams of all monitors have
+    /// ended.
     public func changes() -> AsyncStream<LifecycleEvent> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
-      // The streams start here and not in the task, so that no event after the return is missed.
+      // The streams start here rather than in the task, so that no event is missed after this
+      // method returns.
       let parts = monitors.map { $0.changes() }
       let task = Task {
         await withTaskGroup { group in

@@ -6,7 +6,7 @@
   /// The failure of an sd-bus call.
   package struct BusFailure: Error, CustomStringConvertible {
     package let call: String
-    /// The `errno` of the failure.
+    /// The failure's `errno`.
     package let code: Int32
 
     package var description: String { unsafe "\(call): \(String(cString: strerror(code)))" }
@@ -16,22 +16,25 @@
     }
   }
 
-  /// A connection to a D-Bus daemon; for one thread at a time, closed when dropped.
+  /// A connection to a D-Bus daemon.
+  ///
+  /// An instance must be used by one thread at a time. It closes when the last reference is
+  /// released.
   @safe package final class BusConnection {
-    /// The connection as the functions of sd-bus take it.
+    /// The connection in the form that sd-bus functions take.
     package private(set) var bus: OpaquePointer?
 
-    /// A daemon that a process can reach without an address.
+    /// A daemon that a process can reach without knowing its address.
     package enum Daemon: Sendable {
       case system
-      /// The daemon of the user's session: `DBUS_SESSION_BUS_ADDRESS` or a socket in
+      /// The daemon of the user's session, at `DBUS_SESSION_BUS_ADDRESS` or at a socket in
       /// `XDG_RUNTIME_DIR`.
       case session
     }
 
     /// Connects to a daemon.
     ///
-    /// - Parameter address: A D-Bus address; `nil` is the daemon's own.
+    /// - Parameter address: A D-Bus address; `nil` for the daemon's own.
     package init(address: String?, or daemon: Daemon) throws(BusFailure) {
       if let address {
         try BusFailure.check(unsafe sd_bus_new(&bus), "new")
@@ -46,7 +49,7 @@
       }
     }
 
-    /// Handles the received messages; returns once all of them are handled.
+    /// Handles all received messages.
     package func handle() throws(BusFailure) {
       var handled: Int32 = 0
       repeat {
@@ -55,9 +58,9 @@
       } while handled > 0
     }
 
-    /// Waits until there is something to handle; returns false once `stop` is sent.
+    /// Waits until there is a message to handle. Returns false once `stop` has been sent.
     ///
-    /// No time-out of sd-bus ends the wait, so no call may be pending.
+    /// Time-outs of sd-bus do not end the wait, so no call may be pending.
     package func allowsWaiting(until stop: StopSignal) -> Bool {
       unsafe stop.allowsWaiting(
         for: sd_bus_get_fd(bus), events: Int16(truncatingIfNeeded: sd_bus_get_events(bus)))

@@ -19,12 +19,12 @@
     /// The objects of a service: `a{oa{sa{sv}}}`.
     case objects([String: [String: [String: BusData]]])
     case structure([BusData])
-    /// A value with its type, for a parameter of any type; a value that is read never has this
-    /// case.
+    /// A value together with its type, for a parameter of any type. A value that was read never has
+    /// this case.
     case variant(BusData)
-    /// An array of elements of another type.
+    /// An array whose elements have another type, with the signature of that type.
     case list([BusData], of: String)
-    /// A value of an unsupported type, which was skipped.
+    /// A value of an unsupported type. The value was skipped.
     case other
 
     /// The D-Bus type of the value (D-Bus Specification, Type System).
@@ -145,7 +145,7 @@
     }
 
     private func append(_ text: String, _ kind: Unicode.Scalar) throws(BusFailure) {
-      // A D-Bus text must not contain a zero byte.
+      // A D-Bus string must not contain a zero byte.
       let result = unsafe text.replacing("\0", with: " ").withCString {
         unsafe sd_bus_message_append_basic(message, BusCode.of(kind), $0)
       }
@@ -170,7 +170,7 @@
     }
   }
 
-  /// The codes of D-Bus types as C characters.
+  /// The codes of D-Bus types, as C characters.
   enum BusCode {
     static func of(_ type: Unicode.Scalar) -> CChar {
       CChar(bitPattern: UInt8(truncatingIfNeeded: type.value))

@@ -2,7 +2,7 @@
   import CSystemd
   import Glibc
 
-  /// A call of a method, or a signal.
+  /// A method call or a signal.
   package struct BusMember: Sendable, Hashable {
     package var path: String
     package var interface: String
@@ -31,23 +31,23 @@
     case signal(BusMember, sender: String)
     case answered(UInt64, [BusData])
     case refused(UInt64, BusRefusal)
-    /// A call by another program, which waits for a reply with this number.
+    /// A call by another program, and the number that the reply must have.
     case call(BusMember, sender: String, UInt64)
   }
 
-  /// A connection that makes calls, answers calls and receives signals; for one thread at a time.
+  /// A connection that makes calls, answers calls and receives signals.
   ///
-  /// Only the initializer and `ask` wait. Otherwise the caller polls the descriptor and takes the
-  /// received messages.
+  /// An instance must be used by one thread at a time. Only the initializer, `flush` and `ask`
+  /// wait. For all else, the caller polls the descriptor and then takes the received messages.
   @safe package final class BusPeer {
     private let connection: BusConnection
-    /// The received calls that are not answered yet.
+    /// The received calls that have not been answered.
     private var calls: [UInt64: OpaquePointer] = unsafe [:]
     private var lastCall: UInt64 = 0
 
-    /// Connects, and returns once the daemon has answered.
+    /// Connects to a daemon, and returns once the daemon has answered.
     ///
-    /// - Parameter address: A D-Bus address; `nil` is the daemon's own.
+    /// - Parameter address: A D-Bus address; `nil` for the daemon's own.
     package init(address: String?, or daemon: BusConnection.Daemon) throws(BusFailure) {
       connection = try BusConnection(address: address, or: daemon)
       try BusFailure.check(unsafe sd_bus_flush(connection.bus), "connect")
@@ -57,10 +57,10 @@
       unsafe calls.values.forEach { unsafe sd_bus_message_unref($0) }
     }
 
-    /// The descriptor to poll, readable when a message has arrived.
+    /// The descriptor to poll. It is readable when a message has arrived.
     package var descriptor: Int32 { unsafe sd_bus_get_fd(connection.bus) }
 
-    /// Returns the received messages in order.
+    /// Takes the received messages, in order.
     package func take() throws(BusFailure) -> [BusMessage] {
       var messages: [BusMessage] = []
       while true {
@@ -73,7 +73,7 @@
       }
     }
 
-    /// Calls a method of a service; returns the number that the reply will have.
+    /// Calls a method of a service. Returns the number that the reply will have.
     @discardableResult
     package func call(_ service: String, _ member: BusMember) throws(BusFailure) -> UInt64 {
       var raw: OpaquePointer?
@@ -105,13 +105,13 @@
       try BusFailure.check(unsafe sd_bus_send(connection.bus, raw, nil), member.name)
     }
 
-    /// Returns the types of the arguments of a call that is not answered yet.
+    /// Returns the types of the arguments of a call that has not been answered.
     package func signature(of number: UInt64) -> String {
       guard let call = unsafe calls[number] else { return "" }
       return unsafe Self.text(sd_bus_message_get_signature(call, 1))
     }
 
-    /// Replies to a call; a second reply is ignored.
+    /// Replies to a call. A second reply is ignored.
     package func answer(_ number: UInt64, _ values: [BusData] = []) throws(BusFailure) {
       guard let call = unsafe calls.removeValue(forKey: number) else { return }
       defer { unsafe sd_bus_message_unref(call) }
@@ -122,7 +122,7 @@
       try BusFailure.check(unsafe sd_bus_send(connection.bus, raw, nil), "answer")
     }
 
-    /// Refuses a call; a second reply is ignored.
+    /// Replies to a call with an error. A second reply is ignored.
     package func refuse(_ number: UInt64, _ refusal: BusRefusal) throws(BusFailure) {
       guard let call = unsafe calls.removeValue(forKey: number) else { return }
       defer { unsafe sd_bus_message_unref(call) }
@@ -137,7 +137,7 @@
       try BusFailure.check(unsafe sd_bus_send(connection.bus, raw, nil), "refuse")
     }
 
-    /// Acquires a name on the bus, or releases it.
+    /// Acquires a name on the bus, or releases the name.
     package func own(_ name: String, _ isOwned: Bool = true) throws(BusFailure) {
       let result =
         isOwned
@@ -146,12 +146,12 @@
       try BusFailure.check(result, name)
     }
 
-    /// Waits until all messages are sent.
+    /// Waits until all messages have been sent.
     package func flush() { _ = unsafe sd_bus_flush(connection.bus) }
 
-    /// Calls a method and waits up to 5 s for the reply; other messages are dropped.
+    /// Calls a method and waits up to 5 s for the reply. Other messages are dropped.
     ///
-    /// For a check before any other use of the connection.
+    /// This is intended for a check before the connection is otherwise used.
     package func ask(_ service: String, _ member: BusMember) throws(BusFailure)
       -> Result<[BusData], BusRefusal>
     {
@@ -175,7 +175,7 @@
       var number: UInt64 = 0
       unsafe sd_bus_message_get_type(raw, &kind)
       unsafe sd_bus_message_get_reply_cookie(raw, &number)
-      // The numbers of message types (D-Bus Specification, Message Types).
+      // These are the numbers of the message types (D-Bus Specification, Message Types).
       switch kind {
       case 1:
         let member = try unsafe member(raw)

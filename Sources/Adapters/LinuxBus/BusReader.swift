@@ -13,7 +13,7 @@
       return values
     }
 
-    /// Returns the next value of this container; `nil` at its end.
+    /// Returns the next value in this container; `nil` at the end.
     func next() throws(BusFailure) -> BusData? {
       guard let (type, content) = try peek() else { return nil }
       switch type {
@@ -53,7 +53,7 @@
       }
     }
 
-    /// Returns the entries of a dictionary whose keys are texts.
+    /// Returns the entries of a dictionary with string keys.
     private func entries<Value>(
       _ content: String, _ value: (BusData) -> Value?
     ) throws(BusFailure) -> [String: Value] {

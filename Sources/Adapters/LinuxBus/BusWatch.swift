@@ -30,18 +30,18 @@
     case text(String)
   }
 
-  /// A reader of properties that reads them again whenever their services report a change; for one
-  /// thread.
+  /// A reader of properties. It reads them again whenever their services report a change.
   ///
-  /// A service that does not run is not started, and its properties have no values.
+  /// An instance must be used by one thread. A service that is not running is not started, and its
+  /// properties have no values.
   @safe package final class BusWatch {
     private let connection: BusConnection
     private let properties: [BusProperty]
     private var isStale = true
 
-    /// Starts to watch properties.
+    /// Starts watching properties.
     ///
-    /// - Parameter address: A D-Bus address; `nil` is the system bus.
+    /// - Parameter address: A D-Bus address; `nil` for the system bus.
     package init(address: String?, _ properties: [BusProperty]) throws(BusFailure) {
       self.properties = properties
       connection = try BusConnection(address: address, or: .system)
@@ -50,10 +50,11 @@
         unsafe Unmanaged<BusWatch>.fromOpaque(context).takeUnretainedValue().isStale = true
         return 0
       }
-      // The context outlives the matches: they end with the connection, which this object owns.
+      // The context stays valid: the matches end with the connection, which this object owns.
       let context = unsafe Unmanaged.passUnretained(self).toOpaque()
       for service in Set(properties.map(\.service)).sorted() {
-        // An object's signals may have another path than the one at which its properties are read.
+        // An object's signals may have a different path from the one at which its properties are
+        // read.
         try BusFailure.check(
           unsafe sd_bus_match_signal(
             connection.bus, nil, service, nil, "org.freedesktop.DBus.Properties",
@@ -66,7 +67,7 @@
           "NameOwnerChanged", note, context), "match")
     }
 
-    /// Delivers the values, first immediately and then after each change, until `stop` is sent.
+    /// Delivers the values immediately, and then after each change until `stop` is sent.
     package func listen(
       until stop: StopSignal, _ deliver: ([BusProperty: BusValue]) -> Void
     ) throws(BusFailure) {
@@ -78,7 +79,8 @@
           let values = read()
           if values != last { deliver(values) }
           last = values
-          // Signals that arrived with the replies are queued in the process and not in the kernel.
+          // Signals that arrived with the replies are queued in this process rather than in the
+          // kernel.
           continue
         }
         guard connection.allowsWaiting(until: stop) else { return }
@@ -107,7 +109,7 @@
       }
     }
 
-    /// Returns a value of four bytes.
+    /// Returns the value of a property whose type has four bytes.
     private func trivial(_ property: BusProperty, _ type: Character) -> UInt32? {
       var value: UInt32 = 0
       let kind = type.asciiValue.map { CChar(bitPattern: $0) } ?? 0

@@ -6,10 +6,10 @@
   import LinuxEvents
   import Synchronization
 
-  /// A monitor that adds the cost of the path to another monitor's reports.
+  /// A monitor that adds the cost of the network path to the reports of another monitor.
   ///
-  /// NetworkManager reports the cost by `Metered` and the type of the primary connection. Without
-  /// NetworkManager nothing is added. The first report may precede the cost.
+  /// The cost results from NetworkManager's `Metered` and the type of its primary connection.
+  /// Without NetworkManager, no cost is added. The first report may precede the cost.
   public struct CostedReachability: ReachabilityMonitor {
     private let monitor: any ReachabilityMonitor
     private let address: String?
@@ -17,13 +17,13 @@
     /// Creates a monitor.
     ///
     /// - Parameters:
-    ///   - monitor: The monitor that reports whether there is a path.
-    ///   - address: A D-Bus address; `nil` is the system bus.
+    ///   - monitor: The monitor that reports whether there is a network path.
+    ///   - address: A D-Bus address; `nil` for the system bus.
     public init(_ monitor: any ReachabilityMonitor, address: String? = nil) {
       (self.monitor, self.address) = (monitor, address)
     }
 
-    /// Returns the current state, and then every change of the path or of its cost.
+    /// Returns the current state, and then each change of the path or of its cost.
     public func changes() -> AsyncStream<Reachability> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: Reachability.self, bufferingPolicy: .bufferingNewest(64))
@@ -39,7 +39,8 @@
         stop.send()
       }
       let address = address
-      // sd-bus objects belong to one thread; this one sleeps until a message arrives from the bus.
+      // sd-bus objects belong to one thread. This thread sleeps until a message arrives from the
+      // bus.
       let thread = Thread {
         try? BusWatch(address: address, Self.properties).listen(until: stop) {
           known.note(Self.traits(of: $0))
@@ -56,10 +57,10 @@
     private static let type = BusProperty(
       service, path, service, "PrimaryConnectionType", .text)
     static let properties = [metered, type]
-    /// `NM_METERED_YES` and `NM_METERED_GUESS_YES`.
+    /// The values `NM_METERED_YES` and `NM_METERED_GUESS_YES`.
     private static let costs: Set<UInt32> = [1, 3]
 
-    /// Converts the values of the properties to traits.
+    /// Converts the values of the properties to traits of the path.
     static func traits(of values: [BusProperty: BusValue]) -> PathTraits {
       var traits: PathTraits = []
       if case .number(let level)? = values[metered], costs.contains(level) {
@@ -73,7 +74,7 @@
     }
   }
 
-  /// The newest path and cost, combined.
+  /// The combination of the newest path and the newest cost.
   private final class CombinedPath: Sendable {
     private struct State {
       var path: Reachability?
@@ -90,7 +91,8 @@
 
     func note(_ traits: PathTraits) { change { $0.traits = traits } }
 
-    /// Applies a change and reports under the lock, so that the newest state is reported last.
+    /// Applies a change, and reports the state under the lock, so that the newest state is reported
+    /// last.
     private func change(_ change: (inout State) -> Void) {
       state.withLock { state in
         change(&state)

@@ -3,20 +3,20 @@
   public import LinkDriver
   import LinuxBus
 
-  /// A notifier on the desktop of the user's session.
+  /// A notifier that shows notifications on the desktop of the user's session.
   ///
-  /// It uses org.freedesktop.Notifications (Desktop Notifications Specification 1.2). A call waits
-  /// at most two seconds for the desktop, on a queue of its own. After a failure, the next call
-  /// connects again.
+  /// The notifier uses org.freedesktop.Notifications (Desktop Notifications Specification 1.2). A
+  /// call waits for the desktop on a separate queue, for at most two seconds. After a failure, the
+  /// next call connects again.
   public actor DesktopNotifier: Notifier {
     private let executor = QueueExecutor(label: "holdfast.notifications")
     private let application: String
     private let address: String?
     private var desktop: Desktop?
-    /// The desktop's ID of the notification that is shown.
+    /// The desktop's ID of the current notification; `nil` if none is shown.
     private var shown: UInt32?
 
-    /// The executor, separate from other tasks since calls on the bus block.
+    /// The executor of the actor. It is separate from other tasks because calls on the bus block.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
       unsafe executor.asUnownedSerialExecutor()
     }
@@ -24,14 +24,14 @@
     /// Creates a notifier.
     ///
     /// - Parameters:
-    ///   - application: The name of the sender, for people.
-    ///   - address: A D-Bus address; `nil` is the bus of the user's session.
+    ///   - application: The human-readable name of the sender.
+    ///   - address: A D-Bus address; `nil` for the bus of the user's session.
     public init(application: String, address: String? = nil) {
       self.application = application
       self.address = address
     }
 
-    /// Shows a notification or updates the one that is shown; returns false if there is no desktop.
+    /// Shows a notification, or updates the current one. Returns false if there is no desktop.
     public func show(_ notification: HostNotification) -> Bool {
       do throws(BusFailure) {
         let desktop = try connected()
@@ -43,7 +43,7 @@
       }
     }
 
-    /// Removes the notification, unless the user has already dismissed it.
+    /// Removes the notification unless the user has already dismissed it.
     public func remove() {
       guard let number = shown else { return }
       shown = nil
@@ -62,12 +62,12 @@
     }
   }
 
-  /// The calls of org.freedesktop.Notifications; for one thread at a time.
+  /// The calls of org.freedesktop.Notifications. They must be made by one thread at a time.
   @safe private final class Desktop {
     private let connection: BusConnection
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
-    /// The time-out of a call: two seconds, in the microseconds of sd-bus.
+    /// The time-out of a call: two seconds in microseconds, the unit of sd-bus.
     private static let timeout: UInt64 = 2_000_000
 
     init(address: String?) throws(BusFailure) {
@@ -85,7 +85,7 @@
       try message.append(notification.body)
       try message.appendEmptyArray(of: "s")  // no actions
       try message.appendLowUrgency()
-      try message.append(Int32(0))  // it never expires
+      try message.append(Int32(0))  // the notification never expires
       let reply = try message.call(connection, timeout: Self.timeout)
       return try reply.number()
     }
@@ -96,7 +96,7 @@
       _ = try message.call(connection, timeout: Self.timeout)
     }
 
-    /// A call or its reply; released when dropped.
+    /// A call or its reply. It is released at the end of its lifetime.
     @safe private struct Message: ~Copyable {
       private var raw: OpaquePointer?
 
@@ -115,7 +115,7 @@
       }
 
       mutating func append(_ text: String) throws(BusFailure) {
-        // A D-Bus text must not contain a zero byte.
+        // A D-Bus string must not contain a zero byte.
         let result = unsafe text.replacing("\0", with: " ").withCString {
           unsafe sd_bus_message_append_basic(raw, Self.code("s"), $0)
         }
@@ -139,7 +139,7 @@
         try close()
       }
 
-      /// Appends the hints: an urgency of 0, so that the desktop plays no sound.
+      /// Appends the hints. They contain an urgency of 0, so that the desktop plays no sound.
       mutating func appendLowUrgency() throws(BusFailure) {
         var urgency: UInt8 = 0
         try open("a", "{sv}")

@@ -10,26 +10,26 @@ package import LinkCore
   import Darwin
 #endif
 
-/// A small file that only its owner can read (0600), and that readers always see complete.
+/// A small file that only its owner can access (0600). Readers always see its complete content.
 ///
-/// It may contain a secret. New content is written to a draft in the same directory, synced, and
-/// moved into place in one step; then the directory is synced. A draft has a random name of 128
-/// bits, so that no other process can predict it or use the same one.
+/// The file may contain a secret. New content is written to a draft in the same directory, synced,
+/// and moved into place in one step. The directory is then synced. A draft has a random name of 128
+/// bits, so that no other process can predict the name or use the same one.
 public struct OwnerFile: Sendable, Hashable {
   /// The path of the file.
   public let path: String
-  /// The maximum number of bytes to read.
+  /// The maximum size of the file in bytes.
   public let maxBytes: Int
-  /// Whether a file that others than its owner can read or change is refused, since its content may
-  /// be known to others.
+  /// Whether the file is refused if users other than its owner can read or change it, because its
+  /// content may then be known to others.
   public let isSecret: Bool
 
-  /// Creates a value for a path. The file need not exist.
+  /// Creates a value for a path. The file does not have to exist.
   public init(_ path: String, maxBytes: Int, isSecret: Bool) {
     (self.path, self.maxBytes, self.isSecret) = (path, maxBytes, isSecret)
   }
 
-  /// Returns the content; `nil` if there is no file.
+  /// Returns the content; `nil` if the file does not exist.
   public func read() throws(OwnerFileError) -> [UInt8]? {
     // Without O_NONBLOCK, a pipe at the file's path would block the caller.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -53,15 +53,15 @@ public struct OwnerFile: Sendable, Hashable {
     }
   }
 
-  /// Replaces the content. Creates the file and its directory (0700) if they are missing.
+  /// Replaces the content. Creates the file and its directory (0700) if they do not exist.
   ///
-  /// If only syncing the directory fails, the new content is in place but may not survive a power
-  /// failure.
+  /// If everything but syncing the directory succeeds, the new content is in place but may not
+  /// survive a power failure.
   public func replace(with content: [UInt8]) throws(OwnerFileError) {
     try replace(with: content, sync: fsync)
   }
 
-  /// Replaces the content; tests pass another function than `fsync`.
+  /// Replaces the content. Tests pass a function other than `fsync`.
   func replace(
     with content: [UInt8], sync: (Int32) -> Int32
   ) throws(OwnerFileError) {
@@ -70,9 +70,10 @@ public struct OwnerFile: Sendable, Hashable {
     try Self.syncDirectory(directory, sync)
   }
 
-  /// Creates the file with `content` unless it exists, and returns the content of the file.
+  /// Creates the file with `content` if it does not exist. Returns the content of the file.
   ///
-  /// If several processes do so at once, one creates the file and all return its content.
+  /// If several processes call this at the same time, one of them creates the file and all return
+  /// its content.
   public func readOrCreate(_ content: [UInt8]) throws(OwnerFileError) -> [UInt8] {
     if let found = try read() { return found }
     let draft = try write(content, fsync)
@@ -88,7 +89,7 @@ public struct OwnerFile: Sendable, Hashable {
     return found
   }
 
-  /// Removes the file, if it exists.
+  /// Removes the file if it exists.
   public func remove() throws(OwnerFileError) {
     guard unsafe unlink(path) == 0 else {
       if errno == ENOENT { return }
@@ -97,34 +98,34 @@ public struct OwnerFile: Sendable, Hashable {
     try Self.syncDirectory(directory)
   }
 
-  /// Creates the missing parts of a directory's path, accessible to the owner only (0700).
+  /// Creates all missing parts of a directory's path. Only the owner can access them (0700).
   public static func makeDirectory(_ directory: String) throws(OwnerFileError) {
     var prefix = directory.hasPrefix("/") ? "" : "."
     for part in directory.split(separator: "/") {
       prefix += "/\(part)"
       guard unsafe mkdir(prefix, 0o700) != 0, errno != EEXIST else { continue }
       let cause = errno
-      // A parent directory may forbid writing and yet exist; only the result of the last part
-      // counts.
+      // A parent directory may exist although it does not permit writing. Only the result for the
+      // last part is relevant.
       guard unsafe access(prefix, F_OK) != 0 else { continue }
       throw .noDirectory(prefix, code: cause)
     }
   }
 
-  /// Syncs a directory, so that additions and removals in it survive a power failure.
+  /// Syncs a directory, so that added and removed files stay so after a power failure.
   package static func syncDirectory(
     _ directory: String, _ sync: (Int32) -> Int32 = fsync
   ) throws(OwnerFileError) {
     let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .refused("sync the directory of") }
     defer { close(descriptor) }
-    // Some file systems cannot sync a directory; nothing else can be done on them.
+    // Some file systems cannot sync a directory. There is no alternative on them.
     guard sync(descriptor) == 0 || errno == EINVAL else { throw .refused("sync the directory of") }
   }
 
-  /// Returns whether others than the owner can put files into a directory.
+  /// Returns whether users other than the owner can add files to a directory.
   ///
-  /// They can then replace missing files or, without the sticky bit, any file.
+  /// Such users can create missing files or, without the sticky bit, replace any file.
   public static func isOpenToOthers(_ directory: String) -> Bool {
     var found = stat()
     return unsafe stat(directory, &found) == 0 && found.st_mode & 0o022 != 0
@@ -136,7 +137,7 @@ public struct OwnerFile: Sendable, Hashable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Writes and syncs a draft and returns its path.
+  /// Writes and syncs a draft. Returns the path of the draft.
   private func write(
     _ content: [UInt8], _ sync: (Int32) -> Int32
   ) throws(OwnerFileError) -> String {
@@ -162,23 +163,23 @@ public struct OwnerFile: Sendable, Hashable {
 
 /// The reason why a file cannot be used. It never contains the file's content.
 public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Others than the owner can read or change the file.
+  /// Users other than the owner can read or change the file.
   case openToOthers
-  /// The path names a directory, a pipe or a device.
+  /// The path refers to a directory, a pipe or a device.
   case noFile
   /// The file is larger than this number of bytes.
   case tooLarge(limit: Int)
-  /// The directory at this path does not exist and cannot be created, for this `errno`.
+  /// The directory at this path does not exist and cannot be created; the number is the `errno`.
   case noDirectory(String, code: Int32)
-  /// The system refused an action on the file, for this `errno`.
+  /// The system refused an action on the file; the code is the `errno`.
   case refused(action: String, code: Int32)
 
   static func refused(_ action: String) -> Self { .refused(action: action, code: errno) }
 
-  /// A human-readable description of the cause, to be appended to the path.
+  /// A human-readable description of the cause, which is appended to the path.
   public var description: String {
     switch self {
-    case .openToOthers: "others than its owner can read or change this secret"
+    case .openToOthers: "users other than its owner can read or change this secret"
     case .noFile: "is not a regular file"
     case .tooLarge(let limit): "larger than \(limit) bytes"
     case .noDirectory(let path, let code): "cannot create \(path): \(SystemCall.reason(of: code))"
@@ -198,7 +199,7 @@ public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
 #endif
 
 extension StoreFailure {
-  /// Creates the failure of an action that the operating system refused, with a remedy.
+  /// Creates the failure of an action that the operating system refused. It contains a remedy.
   package init(_ action: String, _ path: String, code: Int32) {
     let detail = "Cannot \(action) \(path): \(SystemCall.reason(of: code))."
     self =
@@ -211,7 +212,7 @@ extension StoreFailure {
       }
   }
 
-  /// Creates the failure of a small file at `path`.
+  /// Creates the failure that corresponds to an error of a small file at `path`.
   package init(_ error: OwnerFileError, at path: String) {
     self =
       switch error {

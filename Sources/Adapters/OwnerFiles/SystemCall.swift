@@ -8,9 +8,9 @@
   import Darwin
 #endif
 
-/// System calls that are retried if a signal interrupts them.
+/// Wrappers of system calls. Reads and writes are retried if a signal interrupts them.
 package enum SystemCall {
-  /// Reads up to `count` bytes; returns -1 and sets `errno` on failure.
+  /// Reads up to `count` bytes. Returns -1 and sets `errno` on failure.
   package static func read(
     _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int
   ) -> Int {
@@ -26,10 +26,10 @@ package enum SystemCall {
     _ = unsafe poll(&waiting, 1, -1)
   }
 
-  /// Writes all bytes; returns false and sets `errno` on failure.
+  /// Writes all bytes. Returns false and sets `errno` on failure.
   ///
-  /// Waits if the descriptor is non-blocking, which another process that shares a terminal or a
-  /// pipe may have made it.
+  /// The call waits if the descriptor is non-blocking. Another process that shares a terminal or a
+  /// pipe may have made it so.
   package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -47,13 +47,13 @@ package enum SystemCall {
     return true
   }
 
-  /// Returns the operating system's description of an `errno`.
+  /// Returns the operating system's description of an error number.
   package static func reason(of code: Int32) -> String {
     unsafe String(cString: strerror(code))
   }
 }
 
-/// Calls read(2), which the type's own `read` hides.
+/// Calls read(2), which is hidden by the type's own `read`.
 private func systemRead(
   _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int
 ) -> Int {
@@ -71,33 +71,33 @@ private func systemRead(
 #endif
 
 extension SystemCall {
-  /// The result of a wait for the writer of a pipe.
+  /// The result of waiting for a writer of a pipe.
   package enum PipeState: Sendable, Hashable {
-    /// A read would not block.
+    /// A read does not block.
     case readable
     /// A byte arrived and was read.
     case read(UInt8)
-    /// A program has the pipe open for writing and has written nothing yet.
+    /// A program has opened the pipe for writing but has not written anything yet.
     case silent
-    /// No program has the pipe open for writing.
+    /// No program has opened the pipe for writing.
     case noWriter
-    /// The system refused the read, for this `errno`.
+    /// The system refused the read with this `errno`.
     case failed(Int32)
   }
 
-  /// Returns whether a descriptor belongs to a pipe, named or unnamed.
+  /// Returns whether a descriptor refers to a pipe, named or unnamed.
   package static func isPipe(_ descriptor: Int32) -> Bool {
     var found = stat()
     return unsafe fstat(descriptor, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO
   }
 
-  /// Waits until a program has a pipe open for writing.
+  /// Waits until a program has opened a pipe for writing.
   ///
-  /// Neither a pipe without a writer nor a pipe with a silent writer is readable. A read
-  /// distinguishes them: it returns the end of the file for a pipe without a writer, and would
-  /// block for a silent writer.
+  /// A pipe without a writer is not readable, and neither is a pipe whose writer is silent. A read
+  /// distinguishes them: it returns the end of the file if there is no writer, and would block if
+  /// the writer is silent.
   ///
-  /// - Parameter descriptor: A pipe opened with `O_NONBLOCK`.
+  /// - Parameter descriptor: A pipe that was opened with `O_NONBLOCK`.
   package static func awaitWriter(of descriptor: Int32, within limit: Duration) -> PipeState {
     let wait = Int32(clamping: Int64(limit / .milliseconds(1)))
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -2,24 +2,24 @@ import LinkCore
 import LinkJSON
 import LinkRuntime
 
-/// The meaning of a response from Apple's push service for the address, the token and the next
-/// push.
+/// The effect of a response from Apple's push service on the address, the token and the next push.
 enum APNsAnswer: Equatable {
   case taken
-  /// The device no longer has the app, or the address was never valid.
+  /// The app is no longer on the device, or the address was never valid.
   case gone
-  /// The token is more than an hour old by the service's clock.
+  /// The token is more than an hour old according to the service's clock.
   case tokenExpired
   /// The device has received too many pushes.
   case tooManyForDevice
-  /// The service accepts nothing now; it may have sent a retry-after.
+  /// The service accepts no pushes now. It may have sent a retry-after.
   case busy(retryAfter: Duration?)
   /// The service failed or did not respond.
   case failing(cause: String)
-  /// This push, or the configuration, is wrong; the cause contains the service's reason.
+  /// This push or the configuration is invalid. The cause contains the service's reason.
   case refused(cause: String)
 
-  /// Reads the status and `reason` that Apple lists in "Handling notification responses from APNs".
+  /// Creates the value from the status and `reason`, which Apple lists in "Handling notification
+  /// responses from APNs".
   init(_ response: HTTPAnswer) {
     let reason = Self.reason(in: response.body)
     let cause = "APNs answered \(response.status)\(reason.map { " \($0)" } ?? "")"
@@ -36,8 +36,8 @@ enum APNsAnswer: Equatable {
     }
   }
 
-  /// Returns the reason in the body; `nil` unless it is a single word, so that nothing else gets
-  /// into a log.
+  /// Returns the reason in the body; `nil` unless it is a single word, so that no other text is
+  /// logged.
   private static func reason(in body: [UInt8]) -> String? {
     var reader = JSONReader(body)
     do throws(JSONError) {

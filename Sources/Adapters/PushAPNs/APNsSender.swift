@@ -5,18 +5,18 @@ import Synchronization
 
 /// The configuration of pushes to a team's app.
 public struct APNsConfiguration: Sendable, Hashable {
-  /// The ID of the key, 10 characters, which is in each token's header.
+  /// The ID of the key, which is in the header of each token. It has 10 characters.
   public var keyID: String
-  /// The ID of the team, 10 characters, which is the token's issuer.
+  /// The ID of the team, which is the issuer of the token. It has 10 characters.
   public var team: String
-  /// The app's bundle ID; an address with a different one is refused.
+  /// The app's bundle ID. An address with a different bundle ID is refused.
   public var topic: String
-  /// The URLs of the services, without a slash at the end.
+  /// The URLs of the services, without a trailing slash.
   public var services: [APNsAddress.Environment: String]
-  /// The time-out of one exchange; a push takes at most two exchanges.
+  /// The time-out of one exchange. A push takes at most two exchanges.
   public var timeout: Duration
 
-  /// Creates a configuration with Apple's services; a `service` replaces both of them.
+  /// Creates a configuration with Apple's services, or with `service` in place of both.
   public init(
     keyID: String, team: String, topic: String, service: String? = nil,
     timeout: Duration = .seconds(10)
@@ -29,12 +29,11 @@ public struct APNsConfiguration: Sendable, Hashable {
   }
 }
 
-/// A sender that wakes an app through Apple's push service: HTTP/2, one persistent connection, a
-/// signed token.
+/// A sender that wakes an app through Apple's push service, over HTTP/2 with a signed token.
 ///
-/// The push is silent and contains nothing but the fact that there is something to fetch. After a
-/// response that requests a wait, or without a response, pushes are refused until a growing wait
-/// has passed. They are never queued.
+/// All pushes use one persistent connection. A push is silent and only signals that there is data
+/// to fetch. If the service requests a wait or does not respond, pushes are refused until a wait
+/// has passed, which grows with each failure. Pushes are never queued.
 public final class APNsSender: PushSender {
   private let configuration: APNsConfiguration
   private let network: any HTTPClient
@@ -44,8 +43,8 @@ public final class APNsSender: PushSender {
   /// Creates a sender.
   ///
   /// - Parameters:
-  ///   - network: Must honor `requiresHTTP2`.
-  ///   - generator: The random source of the jitter.
+  ///   - network: The HTTP client. It must honor `requiresHTTP2`.
+  ///   - generator: The random source for the jitter.
   public init(
     _ configuration: APNsConfiguration, key: ProviderKey, network: any HTTPClient,
     clock: any LinkClock = BootClock(), generator: RandomSource
@@ -59,7 +58,8 @@ public final class APNsSender: PushSender {
     state = Mutex(State(tokens: tokens, patience: patience, generator: generator))
   }
 
-  /// Sends one push; if the token expired in transit, sends it once more with a new token.
+  /// Sends one push. If the service reports that the token expired, sends it once more with a new
+  /// token.
   public func send(_ push: Push) async -> PushOutcome {
     guard case .apns(let address) = push.address,
       let service = configuration.services[address.environment]
@@ -107,14 +107,14 @@ public final class APNsSender: PushSender {
     do throws(LinkFailure) {
       return APNsAnswer(try await network.send(request))
     } catch {
-      // Without this, the next push would reuse a dead connection.
+      // Otherwise, the next push would reuse a dead connection.
       if case .timeout = error { await network.forgetConnections() }
       return .failing(cause: "APNs gave no answer: \(error.failureClass.rawValue)")
     }
   }
 
-  /// Returns the outcome; `nil` means one more attempt with another token, which happens at most
-  /// once.
+  /// Returns the outcome; `nil` if the push must be sent again with another token, which happens at
+  /// most once.
   private func finish(
     _ answer: APNsAnswer, _ device: String, token: String, sent: Instant, isSecond: Bool
   ) -> PushOutcome? {
@@ -155,7 +155,8 @@ private struct State {
   var holds = Holds()
   var generator: RandomSource
 
-  /// Returns the outcome of a response from a working service; `nil` means one more attempt.
+  /// Returns the outcome of a response from a working service; `nil` if the push must be sent
+  /// again.
   mutating func outcome(
     of answer: APNsAnswer, _ device: String, token: String, at now: Instant, isSecond: Bool
   ) -> PushOutcome? {
@@ -166,7 +167,7 @@ private struct State {
     case .busy(let retryAfter): return .tooMany(retryAfter: retryAfter ?? .zero)
     case .tokenExpired:
       if !isSecond, tokens.expire(token, at: now) { return nil }
-      return .failed(cause: "APNs calls a fresh token expired; is this machine's clock right?")
+      return .failed(cause: "APNs rejected a new token as expired; check this machine's clock")
     case .tooManyForDevice:
       let jitterWindow = generator.duration(below: Holds.duration)
       let end = now.advanced(by: Holds.duration + jitterWindow)

@@ -1,13 +1,14 @@
 import LinkCore
 
-/// A back-off of all pushes after the service failed to accept one; it grows with each failure.
+/// The back-off of all pushes after the service has failed to accept one. It grows with each
+/// failure.
 struct Patience {
-  /// Waits of 1, 2, 4… seconds up to 5 minutes, with a jitter of a quarter. The values are not
-  /// Apple's, which specifies none.
+  /// The waits: 1, 2, 4… seconds, up to 5 minutes, with a jitter of a quarter. Apple specifies no
+  /// values.
   static let schedule = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(300), jitter: 0.25, floor: .seconds(1),
     attempts: nil)
-  /// The maximum retry-after of the service that is honored.
+  /// The maximum retry-after from the service that is honored.
   static let maxRetryAfter = Duration.seconds(3_600)
 
   private var generator: RandomSource
@@ -24,9 +25,9 @@ struct Patience {
     now < notBefore ? now.duration(to: notBefore) : nil
   }
 
-  /// Records that a push sent at `sent` was not accepted, and returns the wait from now on.
+  /// Records that a push sent at `sent` was not accepted. Returns the remaining wait.
   ///
-  /// Pushes that were in progress at the same time count as one failure.
+  /// Failures of pushes that were in progress at the same time count as one failure.
   mutating func failed(sent: Instant, at now: Instant, retryAfter: Duration?) -> Duration {
     if lastFailure.map({ sent > $0 }) ?? true {
       let wait = Self.schedule.wait(before: failures, generator: &generator) ?? .seconds(300)
@@ -47,12 +48,12 @@ struct Patience {
   }
 }
 
-/// The devices that received too many pushes, each with the time until which it gets none.
+/// The devices that received too many pushes, each with the time until which no push is sent to it.
 struct Holds {
-  /// The time without pushes after too many, to which a jitter of up to the same time is added. The
-  /// value is not Apple's, which specifies none.
+  /// The time for which a device receives no pushes. A jitter of up to the same time is added.
+  /// Apple specifies no value.
   static let duration = Duration.seconds(30)
-  /// The maximum number of devices; beyond it, the device whose hold ends first is removed.
+  /// The maximum number of devices. Above it, the device whose hold ends first is removed.
   static let limit = 1_000
 
   private var ends: [String: Instant] = [:]

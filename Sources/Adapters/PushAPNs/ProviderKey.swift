@@ -1,27 +1,30 @@
 import COpenSSL
 import OwnerFiles
 
-/// A team's private key for Apple's push service: P-256, in PKCS#8, without a passphrase.
+/// A team's private key for Apple's push service: a P-256 key in PKCS#8 without a passphrase.
 ///
 /// Printing a value never reveals the key.
 public struct ProviderKey: Sendable {
   /// The PEM text. It is parsed again for each signature, about once in 50 minutes.
   private let pem: [UInt8]
 
-  /// Reads the `.p8` file; throws if it is missing, accessible to others, or not a usable key.
+  /// Reads the key from a `.p8` file.
+  ///
+  /// - Throws: An error if the file is missing, accessible to others, or not a usable key.
   public init(path: String) throws(ProviderKeyError) {
     try self.init(pem: Self.content(of: path))
   }
 
-  /// Creates a key from the file's content; throws `.unusable` for anything but an unencrypted
-  /// P-256 key.
+  /// Creates a key from the content of a file.
+  ///
+  /// - Throws: `.unusable` unless the content is an unencrypted P-256 key.
   public init(pem: [UInt8]) throws(ProviderKeyError) {
     self.pem = pem
     guard sign([]) != nil else { throw .unusable }
   }
 
-  /// Returns the ES256 signature of the bytes (RFC 7518 section 3.4), which uses SHA-256: r, then
-  /// s, with 32 bytes each.
+  /// Returns the ES256 signature of the bytes (RFC 7518 section 3.4), which uses SHA-256. It
+  /// consists of r and s, with 32 bytes each.
   func sign(_ bytes: [UInt8]) -> [UInt8]? {
     unsafe withKey { key in
       guard let context = unsafe EVP_MD_CTX_new() else { return nil }
@@ -99,7 +102,7 @@ public struct ProviderKey: Sendable {
 extension ProviderKey: CustomStringConvertible, CustomReflectable {
   /// The name of the type, without the key.
   public var description: String { "ProviderKey" }
-  /// An empty mirror.
+  /// A mirror without children, so that the key is not revealed.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -116,7 +119,8 @@ public enum ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertible
   public var description: String {
     switch self {
     case .unreadable(let path, let detail): "\(path): \(detail)"
-    case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
+    case .openToOthers(let path):
+      "\(path): users other than its owner can read or change this secret"
     case .unusable: "the key is not a P-256 key in PKCS#8 without a passphrase"
     }
   }

@@ -2,13 +2,13 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The token that identifies a team to the push service, renewed before it is too old.
+/// The token that identifies a team to the push service. It is renewed before it is too old.
 ///
-/// Apple accepts at most one new token in 20 minutes, and none older than 60 minutes.
+/// Apple accepts at most one new token in 20 minutes, and no token older than 60 minutes.
 struct ProviderTokens {
-  /// The age at which a token is renewed, ten minutes before the service would refuse it.
+  /// The age at which a token is renewed, ten minutes before the service would reject it.
   static let lifetime = Duration.seconds(50 * 60)
-  /// The minimum age for a replacement, whatever the service responds.
+  /// The minimum age at which a token is replaced, whatever the service responds.
   static let leastAge = Duration.seconds(20 * 60)
 
   private let key: ProviderKey
@@ -20,7 +20,7 @@ struct ProviderTokens {
     (self.key, self.keyID, self.team) = (key, keyID, team)
   }
 
-  /// Returns the current token; `nil` if none could be signed.
+  /// Returns the current token, or a new one if it is too old; `nil` if signing failed.
   mutating func token(at now: Instant, wall: Timestamp) -> String? {
     if let current, current.since.duration(to: now) < Self.lifetime { return current.text }
     guard let text = make(at: wall) else { return nil }
@@ -28,10 +28,10 @@ struct ProviderTokens {
     return text
   }
 
-  /// Drops a token that the service reports as expired; returns false if the token is too young to
-  /// replace.
+  /// Drops a token that the service reports as expired. Returns false if the token is too young to
+  /// be replaced.
   ///
-  /// Also returns true if another token has replaced it since.
+  /// The method also returns true if another token has replaced this one in the meantime.
   mutating func expire(_ token: String, at now: Instant) -> Bool {
     guard let current, current.text == token else { return true }
     guard current.since.duration(to: now) >= Self.leastAge else { return false }
@@ -60,7 +60,7 @@ struct ProviderTokens {
 }
 
 extension Timestamp {
-  /// Whole seconds since 1970, rounded down.
+  /// The number of whole seconds since 1970, rounded down.
   var seconds: Int64 {
     let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return rest < 0 ? quotient - 1 : quotient

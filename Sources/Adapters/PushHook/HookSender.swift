@@ -11,20 +11,21 @@ import Synchronization
   import Darwin
 #endif
 
-/// A sender that wakes phones through a program of the operator, run once for each push.
+/// A sender that wakes phones through a program that the operator provides. It runs once per push.
 ///
-/// The program starts without a shell and without arguments, in a process group of its own, with
-/// `PATH`, `HOME`, `LANG` and `TZ` as its whole environment. Its output is discarded. It reads one
+/// The program starts without a shell and without arguments, in its own process group. Its
+/// environment contains only `PATH`, `HOME`, `LANG` and `TZ`. Its output is discarded. It reads one
 /// line from its standard input:
 ///
 ///     {"event":"wake","address":"…","expires_at":"2026-01-01T00:00:00Z","collapse_id":"…"}
 ///
-/// Its exit code is the result of the push, as in sysexits.h: 0 delivered, 67 or 68 (no such user,
-/// no such host) gone, 75 (try later) too many, any other failed.
+/// The exit code determines the outcome of the push, as in sysexits.h: 0 is delivered, 67 or 68 (no
+/// such user, no such host) is gone, 75 (try later) is too many, and any other code is failed.
 public final class HookSender: PushSender {
-  /// The maximum number of programs that run at once; a further push is refused for a second.
+  /// The maximum number of programs that run at once. A further push is refused with a retry-after
+  /// of 1 s.
   public static let limit = 8
-  /// The time without pushes after a program exited with 75.
+  /// The retry-after of a push whose program exited with 75.
   public static let patience = Duration.seconds(30)
 
   private let program: String
@@ -43,7 +44,7 @@ public final class HookSender: PushSender {
     (self.program, self.timeLimit, self.clock) = (program, timeLimit, clock)
   }
 
-  /// The system's reason why the program cannot be run now; `nil` if it can.
+  /// The system's reason why the program cannot be run now; `nil` if it can be run.
   public var obstacle: String? {
     var status = stat()
     guard unsafe stat(program, &status) == 0 else { return ChildFailure(code: errno).reason }
@@ -51,7 +52,7 @@ public final class HookSender: PushSender {
     return unsafe access(program, X_OK) == 0 ? nil : ChildFailure(code: errno).reason
   }
 
-  /// Runs the program once.
+  /// Runs the program for a push, and returns the outcome.
   public func send(_ push: Push) async -> PushOutcome {
     guard case .hook(let address) = push.address else {
       return .failed(cause: "the address does not belong to the hook")
@@ -73,14 +74,15 @@ public final class HookSender: PushSender {
     }
   }
 
-  /// The names of the environment variables that the program gets; others may contain a secret.
+  /// The names of the environment variables that the program receives. Others may contain a secret.
   private static let inherited = ["HOME", "LANG", "PATH", "TZ"]
 
-  /// Starts the program with `input`, at most a few KiB, in the pipe of its standard input.
+  /// Starts the program with `input` in the pipe of its standard input. The input has at most a few
+  /// KiB.
   private func start(input: [UInt8]) throws(ChildFailure) -> ChildProcess {
     let pipe = try Pipe()
     defer { close(pipe.reading) }
-    // A pipe holds at least 16 KiB, so it takes all of the input before the program reads.
+    // A pipe holds at least 16 KiB, so the whole input fits before the program reads it.
     let count = unsafe write(pipe.writing, input, input.count)
     close(pipe.writing)
     guard count == input.count else { throw ChildFailure(code: EIO) }
@@ -104,7 +106,7 @@ public final class HookSender: PushSender {
       group.cancelAll()
       return (ending, await group.next() == true)
     }
-    if isLate { return .failed(cause: "the hook took over \(timeLimit.text)") }
+    if isLate { return .failed(cause: "the hook took longer than \(timeLimit.text)") }
     switch ending {
     case .exited(0): return .delivered
     case .exited(67), .exited(68): return .gone

@@ -18,11 +18,12 @@ final class FrameChannel: Sendable {
   private let descriptor: Int32
   private let state = Mutex(State())
 
-  /// Starts to read; must be called on the queue.
+  /// Starts to read from the socket. It must be called on the queue.
   ///
   /// - Parameters:
-  ///   - taken: Called with each frame, in order.
-  ///   - ended: Called once when the peer is gone or sends bytes that are not frames.
+  ///   - taken: A function that is called with each frame, in order.
+  ///   - ended: A function that is called once when the peer is gone or has sent bytes that are not
+  ///     frames.
   init(
     _ descriptor: Int32, on queue: DispatchQueue,
     taken: @escaping @Sendable (RadioFrame) -> Void, ended: @escaping @Sendable () -> Void
@@ -30,10 +31,11 @@ final class FrameChannel: Sendable {
     self.descriptor = descriptor
     let input = FrameInput()
     let watch = Watch(reading: descriptor, on: queue) { [weak self] in
-      // Reads everything available: after the peer has closed, the queue calls this only once.
+      // All available bytes are read, because the queue calls this only once after the peer has
+      // closed.
       while self?.isOpen == true, let bytes = LocalSocket.read(descriptor) {
         let (frames, isWhole) = input.take(bytes)
-        // Frames before invalid bytes are still valid.
+        // Frames that precede invalid bytes are still valid.
         for frame in frames { taken(frame) }
         guard self?.isOpen == true else { return }
         guard !bytes.isEmpty, isWhole else {
@@ -47,7 +49,7 @@ final class FrameChannel: Sendable {
 
   private var isOpen: Bool { state.withLock { !$0.isEnded } }
 
-  /// Sends a frame; ends the channel if the peer does not accept it.
+  /// Sends a frame. Ends the channel if the peer does not accept the frame.
   func send(_ frame: RadioFrame) {
     guard isOpen else { return }
     if !LocalSocket.write(frame.bytes, to: descriptor) { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -64,11 +66,11 @@ final class FrameChannel: Sendable {
   }
 }
 
-/// The parser for the frames that a channel receives.
+/// The parser of the frames that a channel receives.
 final class FrameInput: Sendable {
   private let reader = Mutex(RadioFrameReader())
 
-  /// Returns the complete frames, and whether all bytes so far are valid.
+  /// Returns the complete frames, and whether all bytes received so far are valid.
   func take(_ bytes: [UInt8]) -> (frames: [RadioFrame], isWhole: Bool) {
     reader.withLock { reader in
       let frames = reader.readable(bytes)

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// A human-readable reason why a radio on a socket cannot be used.
+/// The reason why a radio on a socket cannot be used, as human-readable text.
 public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
 
@@ -22,9 +22,9 @@ public struct RadioSocketError: Error, Sendable, Hashable, CustomStringConvertib
   }
 }
 
-/// The system calls of a Unix socket. All descriptors are non-blocking and closed by exec.
+/// The system calls for Unix sockets. All descriptors are non-blocking and closed by exec.
 enum LocalSocket {
-  /// Connects to a socket; `nil` if no peripheral listens on it.
+  /// Connects to a socket; `nil` if no peripheral listens on the socket.
   static func connect(to path: String) throws(RadioSocketError) -> Int32? {
     let (descriptor, code) = try attempt(path)
     if code == 0 { return descriptor }
@@ -32,8 +32,8 @@ enum LocalSocket {
     return nil
   }
 
-  /// Connects a new descriptor, which the caller closes; returns it with the `errno`, 0 for
-  /// success.
+  /// Connects a new descriptor, which the caller must close. Returns it with the `errno`, or with 0
+  /// after success.
   private static func attempt(
     _ path: String
   ) throws(RadioSocketError) -> (descriptor: Int32, code: Int32) {
@@ -42,7 +42,7 @@ enum LocalSocket {
     return (descriptor, result == 0 ? 0 : errno)
   }
 
-  /// Checks that a path can be connected to, now or later.
+  /// Checks that it is possible to connect to a path, now or later.
   static func check(_ path: String) throws(RadioSocketError) {
     let (descriptor, code) = try attempt(path)
     close(descriptor)
@@ -50,18 +50,18 @@ enum LocalSocket {
     if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
       throw RadioSocketError(noSocket: path)
     }
-    // The peripheral is out of range or busy, and may come later.
+    // In these cases the peripheral is out of range or busy, and may become available later.
     guard ![0, ENOENT, ECONNREFUSED, EAGAIN, EINPROGRESS].contains(code) else { return }
     throw RadioSocketError("cannot connect to", path, code)
   }
 
-  /// Listens on a socket for its owner only. Replaces the file that a process left behind when it
-  /// ended.
+  /// Listens on a socket that only its owner can access. Replaces a socket file that another
+  /// process left behind.
   static func listen(on path: String) throws(RadioSocketError) -> Int32 {
     let (used, refusal) = try attempt(path)
     close(used)
-    // Nothing is there, or its listener has ended. A socket that is full or of another kind is in
-    // use.
+    // These codes mean that there is no file or that its listener has ended. A socket that is full
+    // or of another type is in use.
     guard [ENOENT, ECONNREFUSED].contains(refusal) else {
       let isUsed = [0, EAGAIN, EPROTOTYPE].contains(refusal)
       throw RadioSocketError("cannot listen on", path, isUsed ? EADDRINUSE : refusal)
@@ -93,7 +93,8 @@ enum LocalSocket {
     return taken
   }
 
-  /// Reads the available bytes; empty at the end of the stream, `nil` if there are none yet.
+  /// Reads the available bytes. Returns an empty array at the end of the stream, and `nil` if no
+  /// bytes are available.
   static func read(_ descriptor: Int32) -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: 4_096)
     while true {
@@ -104,7 +105,7 @@ enum LocalSocket {
     }
   }
 
-  /// Writes all bytes; returns false if the peer is gone or does not read.
+  /// Writes all bytes. Returns false if the peer is gone or does not read.
   static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var sent = 0
     while sent < bytes.count {
@@ -152,7 +153,7 @@ enum LocalSocket {
   }
 }
 
-// The methods of this file hide the system calls of the same names.
+// The methods of this file hide the system calls with the same names.
 private func systemConnect(
   _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
 ) -> Int32 { unsafe connect(descriptor, address, length) }
@@ -178,6 +179,6 @@ private func systemSend(
 extension LocalSocket {
   static func end(_ descriptor: Int32) { close(descriptor) }
 
-  /// Removes the file of a socket.
+  /// Removes a socket's file.
   static func remove(_ path: String) { unsafe unlink(path) }
 }

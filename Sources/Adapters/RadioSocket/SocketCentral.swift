@@ -4,11 +4,12 @@ public import LinkRuntime
 public import LinkWire
 import Synchronization
 
-/// A central whose radio is a Unix socket; a peripheral that listens on the socket is in range.
+/// A central that uses a Unix socket as its radio. A peripheral that listens on the socket is in
+/// range.
 ///
-/// Without a listener the peripheral is out of range. The central tries to connect four times a
-/// second during a scan or a pending connect. A request without a response within 30 s ends the
-/// connection, as GATT requires (Core Specification, volume 3, part F, 3.3.3).
+/// If no peripheral listens, the peripheral is out of range. During a scan or a pending connect,
+/// the central tries to connect four times a second. If a request has no response within 30 s, the
+/// connection ends, as GATT requires (Core Specification, volume 3, part F, 3.3.3).
 public final class SocketCentral: Central {
   private static let retryPause = DispatchTimeInterval.milliseconds(250)
   private static let answer = DispatchTimeInterval.seconds(30)
@@ -29,7 +30,7 @@ public final class SocketCentral: Central {
     var tickets: [Ticket] = []
     /// The attempts whose tickets do not connect yet.
     var resting: Set<AttemptID> = []
-    /// The peripheral that is being connected or is connected.
+    /// The peripheral that is connected or being connected.
     var asked: PeripheralID?
     var isLinked = false
     var longestValue = 20
@@ -43,17 +44,17 @@ public final class SocketCentral: Central {
   private let queue = DispatchQueue(label: "holdfast.radio")
   private let state = Mutex(State())
 
-  /// Creates a central for the radio on a socket.
+  /// Creates a central that uses a socket as its radio.
   public init(path: String) {
     self.path = path
   }
 
-  /// Checks whether a path can be the socket of a radio.
+  /// Checks whether a path can be used as the socket of a radio.
   ///
-  /// A path without a file means a peripheral out of range and is not an error.
+  /// A path without a file is not an error; the peripheral is then out of range.
   ///
-  /// - Throws: `RadioSocketError` if the path is too long, names a file of another kind, or is
-  ///   forbidden.
+  /// - Throws: `RadioSocketError` if the path is too long, refers to a file of another kind, or may
+  ///   not be accessed.
   public static func check(path: String) throws(RadioSocketError) {
     try LocalSocket.check(path)
   }
@@ -72,7 +73,7 @@ public final class SocketCentral: Central {
     }
   }
 
-  /// Stops the scan for peripherals; pending connects remain.
+  /// Stops the scan for peripherals. Pending connects remain.
   public func stopScan() {
     queue.async { [self] in state.withLock { $0.isScanning = false } }
   }
@@ -164,13 +165,14 @@ public final class SocketCentral: Central {
     }
   }
 
-  // MARK: on the queue
+  // MARK: On the queue
 
   private func report(_ event: CentralEvent) {
     state.withLock(\.deliver)?(event)
   }
 
-  /// Sends a request and waits for the response; `nil` if it is refused or the connection ends.
+  /// Sends a request and waits for the response; `nil` if the request is refused or the connection
+  /// ends.
   private func ask(
     _ attempt: AttemptID, _ frame: @escaping @Sendable (UInt16) -> RadioFrame
   ) async -> [UInt8]? {
@@ -197,7 +199,7 @@ public final class SocketCentral: Central {
     unlinked(.timeout(.response))
   }
 
-  /// Connects to the socket during a scan or a pending connect.
+  /// Connects to the socket if a scan or a connect requires it.
   private func connectIfNeeded() {
     let isWanted = state.withLock { state in
       !state.isClosed && !state.isRetrying && state.channel == nil
@@ -232,12 +234,12 @@ public final class SocketCentral: Central {
     case .notification(let id, let bytes):
       guard let attempt = state.withLock({ $0.isLinked ? $0.tickets.first?.attempt : nil })
       else { return }
-      // The value is the same for all tickets of a connection, so it is reported once, for the
-      // oldest.
+      // All tickets of a connection would receive the same value, so it is reported once, for the
+      // oldest ticket.
       report(.value(attempt, id, bytes))
     case .reply(let number, let bytes):
       state.withLock { $0.answers.removeValue(forKey: number) }?.resume(returning: bytes)
-    case .connect, .disconnect, .discover, .subscribe, .read, .write: return  // a phone's own
+    case .connect, .disconnect, .discover, .subscribe, .read, .write: return  // sent by phones only
     }
   }
 
@@ -266,7 +268,8 @@ public final class SocketCentral: Central {
     for attempt in tickets { report(.connected(attempt)) }
   }
 
-  /// Handles the end of a connection, or a refused connect, whose tickets remain.
+  /// Handles the end of a connection, or a refused connect. The tickets of a refused connect
+  /// remain.
   private func unlinked(_ failure: LinkFailure) {
     let (lost, answers) = state.withLock { state -> ([AttemptID], [Answer]) in
       let lost = state.isLinked ? state.tickets.map(\.attempt) : []
@@ -281,7 +284,8 @@ public final class SocketCentral: Central {
   private func channelEnded() {
     state.withLock { $0.channel = nil }
     unlinked(.timeout(.silence))
-    // A listener that accepts and closes immediately is retried at the same pace as a missing one.
+    // A listener that accepts connections but closes them immediately is retried as often as a
+    // missing one.
     retryLater()
   }
 }

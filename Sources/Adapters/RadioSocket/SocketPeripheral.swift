@@ -3,12 +3,12 @@ package import LinkRuntime
 package import LinkWire
 import Synchronization
 
-/// A peripheral on a Unix socket, to which one phone at a time can connect.
+/// A peripheral on a Unix socket. One phone at a time can connect to it.
 ///
-/// While no phone is connected, it advertises once a second, and immediately to a phone that comes
-/// into range. It notifies the connected phone only of characteristics that the phone subscribed
-/// to. Its events are delivered on a queue of its own, in order. Each `connected` is followed by a
-/// `disconnected`, whichever end closed the connection, unless the radio is closed.
+/// While no phone is connected, the peripheral advertises once a second, and immediately to a phone
+/// that comes into range. It notifies the connected phone only of characteristics that the phone
+/// has subscribed to. Events are delivered in order on a separate queue. A `disconnected` event
+/// follows each `connected` event, whichever end closed the connection, unless the radio is closed.
 package final class SocketPeripheral: Peripheral {
   struct State {
     var phones: [UInt64: FrameChannel] = [:]
@@ -32,8 +32,8 @@ package final class SocketPeripheral: Peripheral {
   /// Starts to listen.
   ///
   /// - Parameters:
-  ///   - path: The socket; a file that an ended process left behind is replaced.
-  ///   - longestValue: The longest value of a notification, MTU - 3.
+  ///   - path: The path of the socket. A file that another process left behind is replaced.
+  ///   - longestValue: The maximum size of a notification's value, MTU - 3.
   /// - Throws: `RadioSocketError` if the socket is in use or cannot be created.
   package init(
     path: String, id: PeripheralID, service: GATTID, name: String, characteristics: [GATTID],
@@ -51,10 +51,10 @@ package final class SocketPeripheral: Peripheral {
     state.withLock { ($0.listener, $0.timer) = (listener, timer) }
   }
 
-  /// Starts or stops advertising; does not start while a phone is connected.
+  /// Starts or stops advertising. It does not start while a phone is connected.
   package func advertise(_ isOn: Bool) {
     queue.async { [self] in
-      // A phone may have connected before the owner has received the event.
+      // A phone may have connected before the owner received the event.
       state.withLock { $0.isAdvertising = isOn && $0.linked == nil }
       advertise()
     }
@@ -74,7 +74,7 @@ package final class SocketPeripheral: Peripheral {
     }
   }
 
-  /// Notifies the connected phone of a value, if the phone subscribed to it.
+  /// Notifies the connected phone of a value if the phone has subscribed to the characteristic.
   package func notify(_ id: GATTID, _ bytes: [UInt8]) {
     queue.async { [self] in
       let phone = state.withLock { state -> FrameChannel? in
@@ -85,7 +85,7 @@ package final class SocketPeripheral: Peripheral {
     }
   }
 
-  /// Responds to a request; `nil` refuses it.
+  /// Responds to a request, or refuses it if the bytes are `nil`.
   package func reply(_ number: UInt16, _ bytes: [UInt8]?) {
     queue.async { [self] in
       state.withLock { state in state.linked.flatMap { state.phones[$0] } }?
@@ -93,7 +93,7 @@ package final class SocketPeripheral: Peripheral {
     }
   }
 
-  /// Closes all connections and removes the socket; to phones the peripheral is then out of range.
+  /// Closes all connections and removes the socket. Phones then find the peripheral out of range.
   package func close() {
     queue.sync {
       let (phones, listener, timer) = state.withLock { state in
@@ -102,14 +102,14 @@ package final class SocketPeripheral: Peripheral {
         return all
       }
       timer?.cancel()
-      // The descriptor closes a moment later, so the path is removed first.
+      // The descriptor closes slightly later, so the path is removed first.
       if listener != nil { LocalSocket.remove(path) }
       listener?.cancel()
       for phone in phones { phone.end() }
     }
   }
 
-  // MARK: on the queue
+  // MARK: On the queue
 
   private func advertise() {
     let phones = state.withLock { $0.isAdvertising ? Array($0.phones.values) : [] }

@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// A descriptor or timer that a queue watches until `cancel`.
+/// A watch of a descriptor or a timer. It lasts until `cancel`.
 final class Watch: Sendable {
   private let reading: Mutex<(any DispatchSourceRead)?>
   private let timer: Mutex<(any DispatchSourceTimer)?>
 
-  /// Calls `handler` whenever a descriptor is readable; closes the descriptor after `cancel`.
+  /// Calls `handler` whenever a descriptor is readable. The descriptor is closed after `cancel`.
   init(
     reading descriptor: Int32, on queue: DispatchQueue, handler: @escaping @Sendable () -> Void
   ) {

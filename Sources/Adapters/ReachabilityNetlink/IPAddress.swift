@@ -3,18 +3,18 @@
 
   /// An IPv4 or IPv6 address, in network byte order.
   public struct IPAddress: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The address, 4 or 16 bytes long.
+    /// The bytes of the address, which are 4 or 16.
     public let bytes: [UInt8]
 
-    /// Creates an address of 4 or 16 bytes; `nil` for any other number of bytes.
+    /// Creates an address from 4 or 16 bytes; `nil` for any other number of bytes.
     public init?(bytes: some Sequence<UInt8>) {
       let bytes = Array(bytes)
       guard bytes.count == 4 || bytes.count == 16 else { return nil }
       self.bytes = bytes
     }
 
-    /// Parses a text form (RFC 4291 section 2.2, or four decimal numbers); `nil` for any other
-    /// text.
+    /// Parses an address in text form (RFC 4291 section 2.2, or four decimal numbers); `nil` for
+    /// any other text.
     public init?(_ text: String) {
       let isLong = text.utf8.contains(UInt8(ascii: ":"))
       var bytes = [UInt8](repeating: 0, count: isLong ? 16 : 4)
@@ -25,7 +25,7 @@
     /// Whether the address has 16 bytes.
     public var isIPv6: Bool { bytes.count == 16 }
 
-    /// Whether the address is in 127.0.0.0/8, also as IPv6 (::ffff:127.0.0.0/104), or is ::1.
+    /// Whether the address is ::1, or is in 127.0.0.0/8 or its IPv6 form (::ffff:127.0.0.0/104).
     public var isLoopback: Bool {
       guard isIPv6 else { return bytes[0] == 127 }
       let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127]
@@ -42,7 +42,7 @@
         })
     }
 
-    /// Returns whether both addresses have the same family and the same first `length` bits.
+    /// Returns whether an address of the same family has the same first `length` bits.
     func matches(_ prefix: IPAddress, length: Int) -> Bool {
       bytes.count == prefix.bytes.count && masked(to: length) == prefix.masked(to: length)
     }

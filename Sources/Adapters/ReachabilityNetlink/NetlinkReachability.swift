@@ -5,24 +5,25 @@
   public import LinkDriver
   import LinuxEvents
 
-  /// A monitor that derives the path to a target from the kernel's routes (rtnetlink(7)).
+  /// A monitor that determines the path to a target from the kernel's routes (rtnetlink(7)).
   ///
-  /// A thread sleeps until the kernel reports a change of links, addresses or routes; then it reads
-  /// all three again. It does not apply the reports one by one, since the kernel removes default
-  /// routes without a report and may drop reports when there are many. A path without a carrier
-  /// counts as none, even while its route exists. The monitor sees neither the network behind the
-  /// first gateway nor policy routing tables other than the main one.
+  /// A thread sleeps until the kernel reports a change of links, addresses or routes, and then
+  /// reads all of them again. The individual reports are not applied, because the kernel removes
+  /// default routes without a report, and may drop reports when there are many. A path without a
+  /// carrier counts as missing, even while its route exists. The monitor detects neither the
+  /// network behind the first gateway nor the routes of tables other than the main table.
   public struct NetlinkReachability: ReachabilityMonitor {
     /// The destination of the path.
     public enum Target: Sendable, Hashable {
       /// This device itself, which is always reachable.
       case loopback
-      /// Any public address, of either family.
+      /// Any public address of either family.
       case internet
-      /// One address, for example of a server in the local network.
+      /// A single address, for example of a server in the local network.
       case address(IPAddress)
 
-      /// Creates the target for the host of a URL: a name, or an address with or without brackets.
+      /// Creates the target for the host of a URL, which is a name, or an address with or without
+      /// brackets.
       public init(host: String) {
         let bare =
           host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
@@ -37,8 +38,8 @@
       }
     }
 
-    /// The answer if the kernel cannot be queried: a useless attempt is better than waiting
-    /// forever.
+    /// The state that is reported if the kernel cannot be queried. A failing attempt is better than
+    /// waiting forever.
     public static let unknown = Reachability.reachable(path: PathID("unknown"))
 
     private let target: Target
@@ -49,14 +50,14 @@
       self.init(target: target) {}
     }
 
-    /// - Parameter prepareThread: Called first on the thread that watches; a test moves it into a
-    ///   network namespace.
+    /// - Parameter prepareThread: A function that is called first on the watching thread. A test
+    ///   uses it to move the thread into a network namespace.
     init(target: Target, prepareThread: @escaping @Sendable () -> Void) {
       self.target = target
       self.prepareThread = prepareThread
     }
 
-    /// Returns the current state, and then every change. If more than 64 elements are unread, the
+    /// Returns the current state, and then each change. If more than 64 elements are unread, the
     /// oldest are dropped.
     public func changes() -> AsyncStream<Reachability> {
       let (stream, continuation) = AsyncStream.makeStream(
@@ -89,13 +90,13 @@
     else { return deliver(NetlinkReachability.unknown) }
     var last: Reachability?
     repeat {
-      // If the query fails, the last answer stays valid until the next report.
+      // If the query fails, the last result stays valid until the next report.
       let found = (try? kernel.picture().reachability(of: target)) ?? last
       if found != last || last == nil { deliver(found ?? NetlinkReachability.unknown) }
       last = found ?? NetlinkReachability.unknown
     } while stop.allowsWaiting(for: news.descriptor) && (try? news.drain()) != nil
-    // Nothing is watched any longer, so the last answer must not block attempts. After a stop there
-    // is no receiver.
+    // Changes are no longer watched, so the last result must not block attempts. If the watch was
+    // stopped, there is no receiver.
     deliver(NetlinkReachability.unknown)
   }
 #endif

@@ -5,9 +5,9 @@
   enum NetlinkFailure: Error, Equatable {
     /// A system call failed with this `errno`, or the kernel refused the request with it.
     case system(Int32)
-    /// A datagram has inconsistent lengths; parsing stopped at this byte.
+    /// A datagram has inconsistent lengths. Parsing stopped at this byte.
     case malformed(offset: Int)
-    /// The state changed during each attempt to read it completely.
+    /// The state changed during every attempt to read it completely.
     case unstable
   }
 
@@ -24,16 +24,16 @@
     case ignored
   }
 
-  /// A record with the fields of its header that describe the dump.
+  /// A record, with the header fields that describe the dump.
   struct NetlinkMessage: Equatable {
     var record: NetlinkRecord
     var sequence: UInt32
-    /// Whether the state changed during the dump (`NLM_F_DUMP_INTR`), so that it has to be
+    /// Whether the state changed during the dump (`NLM_F_DUMP_INTR`). The dump must then be
     /// repeated.
     var isInterrupted: Bool
   }
 
-  /// A parser for netlink messages (man netlink(7), rtnetlink(7)); numbers are in host byte order.
+  /// A parser of netlink messages (netlink(7), rtnetlink(7)). Numbers are in host byte order.
   struct NetlinkReader {
     private static let headerSize = 16
     private let bytes: [UInt8]
@@ -141,8 +141,8 @@
       return [try nextHop(route, attributes, flags: flags)].compactMap(\.self)
     }
 
-    /// Parses the next hops, each a `struct rtnexthop`: length, flags, weight, link, then
-    /// attributes.
+    /// Parses the next hops. Each is a `struct rtnexthop`: the length, flags, weight and link, and
+    /// then attributes.
     private func nextHops(
       in range: Range<Int>, of route: NetworkPicture.Route
     ) throws(NetlinkFailure) -> [NetworkPicture.Route] {
@@ -164,7 +164,8 @@
       return found
     }
 
-    /// Sets gateway and condition; returns `nil` if the kernel skips this next hop.
+    /// Sets the gateway and the condition of a route. Returns `nil` if the kernel skips this next
+    /// hop.
     private func nextHop(
       _ route: NetworkPicture.Route, _ attributes: [Int: Range<Int>], flags: UInt32
     ) throws(NetlinkFailure) -> NetworkPicture.Route? {
@@ -173,7 +174,7 @@
       if let gateway = attributes[Int(RTA_GATEWAY.rawValue)] {
         route.gateway = IPAddress(bytes: bytes[gateway])
       } else if let via = attributes[Int(RTA_VIA.rawValue)] {
-        // A gateway of the other family follows two bytes that contain the family.
+        // A gateway of the other address family is preceded by two bytes with that family.
         route.gateway = IPAddress(bytes: bytes[via].dropFirst(2))
       }
       if route.condition == .open, flags & UInt32(RTNH_F_LINKDOWN) != 0 {
@@ -200,7 +201,7 @@
 
     // MARK: Bytes
 
-    /// Returns the attributes after a fixed part of `size` bytes, by type.
+    /// Returns the attributes that follow a fixed part of `size` bytes, by type.
     private func attributes(
       in body: Range<Int>, after size: Int
     ) throws(NetlinkFailure) -> [Int: Range<Int>] {
@@ -212,7 +213,7 @@
         guard length >= 4, length <= body.upperBound - offset else {
           throw .malformed(offset: offset)
         }
-        // The two highest bits describe the encoding of the value, not the type.
+        // The two highest bits describe the encoding of the value and are not part of the type.
         let type = Int(try number(at: offset + 2, UInt16.self) & 0x3FFF)
         found[type] = offset + 4..<offset + length
         offset += (length + 3) & ~3

@@ -2,13 +2,13 @@
   import CLinux
   import Glibc
 
-  /// An `AF_NETLINK` socket of the route family.
+  /// A netlink socket of the route family (`AF_NETLINK`).
   final class NetlinkSocket {
     let descriptor: Int32
     private var sequence: UInt32 = 0
 
-    /// - Parameter groups: The reports to subscribe to, as a mask of `RTMGRP_…`; 0 for a socket
-    ///   that only sends requests.
+    /// - Parameter groups: The groups of reports to subscribe to, as a mask of `RTMGRP_…`; 0 for a
+    ///   socket that only sends requests.
     init(groups: UInt32) throws(NetlinkFailure) {
       descriptor = socket(
         AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), NETLINK_ROUTE)
@@ -30,8 +30,8 @@
 
     /// Discards all pending reports.
     ///
-    /// Neither their content nor the loss of some (ENOBUFS) matters, since a report only means that
-    /// the state has to be read again.
+    /// A report only means that the state must be read again. Its content is therefore not needed,
+    /// and lost reports (ENOBUFS) do no harm.
     func drain() throws(NetlinkFailure) {
       while true {
         do throws(NetlinkFailure) {
@@ -45,12 +45,14 @@
 
     /// Reads the complete state of the kernel.
     ///
-    /// Links are read first, since the kernel answers this request under the lock that every change
-    /// holds until its end. For example, the deletion of an address is reported before the default
-    /// route is removed, which is not reported. So the change whose report woke the thread is
-    /// complete before addresses and routes are read.
+    /// Links are read first, because the kernel answers this request under the lock that each
+    /// change holds until it is complete. For example, when an address is deleted, the deletion is
+    /// reported before the default route is removed, and the removal itself is not reported. The
+    /// change whose report woke the thread is therefore complete before addresses and routes are
+    /// read.
     func picture() throws(NetlinkFailure) -> NetworkPicture {
-      // Repeats a dump that changed meanwhile; the reports of the change arrive anyway.
+      // A dump is repeated if the state changed meanwhile. The reports of the change arrive in any
+      // case.
       for _ in 0..<4 {
         var picture = NetworkPicture()
         var isWhole = true
@@ -62,7 +64,7 @@
       throw .unstable
     }
 
-    /// Requests all records of a type; returns false if they changed during the dump.
+    /// Requests all records of a type. Returns false if the records changed during the dump.
     private func dump(type: UInt16, into picture: inout NetworkPicture) throws(NetlinkFailure)
       -> Bool
     {
@@ -104,9 +106,9 @@
       guard sent == MemoryLayout<Request>.size else { throw .system(errno) }
     }
 
-    /// Receives one datagram; a signal does not end the wait.
+    /// Receives one datagram. A signal does not end the wait.
     ///
-    /// The kernel creates none longer than 32 KiB for a dump (netlink_dump).
+    /// The kernel's datagrams for a dump have at most 32 KiB (netlink_dump).
     func receive(flags: Int32) throws(NetlinkFailure) -> [UInt8] {
       var code: Int32 = 0
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in

@@ -1,7 +1,7 @@
 #if os(Linux)
   import LinkCore
 
-  /// The kernel's links, addresses and routes at one time, and the paths that result from them.
+  /// A snapshot of the kernel's links, addresses and routes, which determines the network paths.
   struct NetworkPicture: Equatable {
     struct Link: Equatable {
       var index: UInt32
@@ -15,18 +15,18 @@
       var link: UInt32
       var address: IPAddress
       var prefixLength: Int
-      /// Whether new connections should no longer use the address (RFC 4862 section 5.5.4).
+      /// Whether new connections should avoid the address (RFC 4862 section 5.5.4).
       var isDeprecated = false
     }
 
     struct Route: Equatable {
       enum Condition: Equatable {
-        /// Packets leave through the link.
+        /// The kernel sends packets through the link.
         case open
-        /// The carrier is gone, but the kernel still sends packets into the link
+        /// The link has no carrier, but the kernel still sends packets through it
         /// (`RTNH_F_LINKDOWN`).
         case intoTheVoid
-        /// The kernel returns an error: an unreachable, prohibit or blackhole route.
+        /// The kernel returns an error, because the route is unreachable, prohibit or blackhole.
         case refused
       }
 
@@ -40,12 +40,13 @@
     }
 
     var links: [Link] = []
-    /// The addresses usable with other hosts: no link-local, host or tentative ones.
+    /// The addresses that can be used with other hosts, without link-local, host and tentative
+    /// ones.
     var addresses: [Address] = []
-    /// The routes of the main table, without those that the kernel skips (`RTNH_F_DEAD`).
+    /// The routes of the main table, except those that the kernel skips (`RTNH_F_DEAD`).
     var routes: [Route] = []
 
-    /// Returns the path to `target`.
+    /// Returns whether `target` is reachable, and the path to it.
     func reachability(of target: NetlinkReachability.Target) -> Reachability {
       let paths: [String]
       switch target {
@@ -62,14 +63,14 @@
 
     static let loopback = PathID("lo")
 
-    /// One public address of each family. The path to it is the path to the internet, by a default
-    /// route or by the two halves of the address space that a tunnel routes.
+    /// A public address of each family. The path to it is the path to the internet, whether a
+    /// default route leads there or a tunnel that routes each half of the address space.
     private static let outside = ["8.8.8.8", "2001:4860:4860::8888"].compactMap {
       IPAddress($0)
     }
 
-    /// Returns the path that the kernel would choose: the longest prefix decides, then the lowest
-    /// metric.
+    /// Returns the path that the kernel would select: that with the longest prefix, and among
+    /// those, with the lowest metric.
     private func path(to address: IPAddress) -> String? {
       let best =
         routes
@@ -84,13 +85,14 @@
         let source = source(for: best, to: address)
       else { return nil }
       let via = best.gateway.map { " via \($0)" } ?? ""
-      // An IPv6 host changes the last 64 bits of its address from time to time (RFC 8981), which
+      // An IPv6 host changes the last 64 bits of its address from time to time (RFC 8981). This
       // does not change the path.
       return "\(link.name) \(source.isIPv6 ? source.masked(to: 64) : source)\(via)"
     }
 
-    /// Returns the source address. It is the route's own, or else one of the link in the subnet of
-    /// the next hop, any of the link or, for a link without addresses, any of the device.
+    /// Returns the source address. If the route has none, it is an address of the link, preferably
+    /// in the same subnet as the next hop. If the link has no addresses, it is any address of the
+    /// device.
     private func source(for route: Route, to target: IPAddress) -> IPAddress? {
       if let source = route.source { return source }
       let nextHop = route.gateway ?? target

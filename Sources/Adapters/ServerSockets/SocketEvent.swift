@@ -1,54 +1,59 @@
 public import LinkCore
 public import LinkProtocols
 
-/// An event for a handler, delivered in the order in which the events happened.
+/// An event for a handler. Events are delivered in the order in which they occurred.
 public enum SocketEvent: Sendable, Equatable {
-  /// A complete request; reading pauses until `respond`.
+  /// A complete request was received. Reading pauses until `respond`.
   case request(RequestID, HTTPRequestHead, body: [UInt8])
-  /// The head of a request on an announced path, while the body is being read. Exactly one
-  /// `request` or `cut` with the same ID follows.
+  /// The head of a request on an announced path was received, and its body is being read. Exactly
+  /// one `request` or `cut` with the same ID follows.
   case announced(RequestID, HTTPRequestHead)
-  /// An announced request that ended before its body was complete, with the part that arrived.
+  /// An announced request ended before its body was complete. The body is the part that arrived.
   case cut(RequestID, HTTPRequestHead, body: [UInt8])
-  /// A valid WebSocket handshake, to be answered with `accept` or refused with `respond`.
+  /// A valid WebSocket handshake was received. `accept` accepts it, and `respond` refuses it.
   case upgrade(RequestID, HTTPRequestHead)
-  /// The client left, or was cut, before its request was completely answered.
+  /// The client left or was disconnected before its request was completely answered.
   case abandoned(RequestID)
-  /// A WebSocket is open; follows `accept` within the same turn.
+  /// A WebSocket is open. The event follows `accept` in the same turn.
   case opened(ConnectionID)
-  /// A WebSocket received bytes; at most once in a turn, before the events of these bytes.
+  /// A WebSocket received bytes. The event occurs at most once in a turn, before the events of
+  /// these bytes.
   case received(ConnectionID)
-  /// A complete text message.
+  /// A complete text message was received.
   case text(ConnectionID, [UInt8])
-  /// A complete binary message.
+  /// A complete binary message was received.
   case binary(ConnectionID, [UInt8])
-  /// A pong and its payload.
+  /// A pong with this payload was received.
   case pong(ConnectionID, [UInt8])
-  /// The queue exceeded its bound. Later messages are discarded; close or drop the WebSocket.
+  /// The queue exceeded its bound. Later messages are discarded. The handler should close or drop
+  /// the WebSocket.
   case overflow(ConnectionID)
-  /// A queue that was backed up is empty again.
+  /// The socket has accepted all queued bytes, after it was backed up or after a call of
+  /// `noticeDrain`.
   case drained(ConnectionID)
-  /// A WebSocket ended; exactly once for each `opened`.
+  /// A WebSocket ended. The event occurs exactly once for each `opened`.
   case closed(ConnectionID, SocketEnding)
-  /// Descriptors or memory ran out. New connections wait until a connection ends, or for a second.
+  /// There are no more descriptors, or there is no memory. New connections wait for a second, or
+  /// until a connection ends.
   case starved(errno: Int32)
-  /// An address has the maximum number of connections, so a further one was closed.
+  /// An address has the maximum number of connections. A further connection was closed.
   case crowded(address: String)
-  /// The time passed to `wake(at:)` is reached.
+  /// The time that was passed to `wake(at:)` has been reached.
   case woke
 }
 
 /// The reason why a WebSocket ended.
 public enum SocketEnding: Sendable, Equatable {
-  /// The client sent a close frame; the code is 1005 if the frame had none.
+  /// The client sent a close frame. The code is 1005 if the frame contained none.
   case peerClosed(code: UInt16, reason: String)
-  /// The server closed, and the client answered or its time ran out.
+  /// The server sent a close frame with this code. The client replied, or the connection ended
+  /// first.
   case closed(code: UInt16, reason: String)
-  /// The client violated RFC 6455 or a limit; the server sent this code.
+  /// The client violated RFC 6455 or a limit. The server sent a close frame with this code.
   case violation(code: UInt16, detail: String)
   /// The stream ended without a close frame.
   case ended
-  /// The connection was reset, or TLS broke.
+  /// The connection was reset, or TLS failed.
   case reset(detail: String)
   /// The handler called `drop`.
   case dropped
@@ -56,8 +61,9 @@ public enum SocketEnding: Sendable, Equatable {
   case stopped
 }
 
-/// A handler with the rules of a server. The server's loop calls it, so it must never block.
+/// A handler that implements the rules of a server. The server's loop calls it, so it must never
+/// block.
 public protocol SocketHandler: SendableMetatype {
-  /// Handles one event. It responds with commands to the hub, immediately or later.
+  /// Handles an event. It responds with commands to the hub, immediately or later.
   mutating func handle(_ event: SocketEvent, on hub: SocketHub)
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// An HTTP and WebSocket server on one thread, which is also the executor of this actor.
 ///
-/// A started server keeps itself alive until `stop`.
+/// A server that was started stays in memory until `stop`.
 public actor SocketServer<Handler: SocketHandler> {
   private typealias Input = @Sendable (inout Handler, SocketHub) -> Void
 
@@ -21,7 +21,7 @@ public actor SocketServer<Handler: SocketHandler> {
   private var handler: Handler
   private var state = State.made
 
-  /// Creates a server that does not listen yet; starts its thread and reads its certificate.
+  /// Creates a server that does not listen yet. Starts its thread and reads its certificate.
   public init(
     _ configuration: SocketServerConfiguration, handler: sending Handler
   ) throws(SocketServerError) {
@@ -35,7 +35,7 @@ public actor SocketServer<Handler: SocketHandler> {
     unsafe loop.asUnownedSerialExecutor()
   }
 
-  /// Starts to serve the clients that connect to a bound port.
+  /// Starts serving clients that connect to a bound port.
   public func start(on port: consuming BoundPort) throws(SocketServerError) {
     guard case .made = state else { throw .alreadyStarted }
     hub.now = Clock.now
@@ -44,10 +44,10 @@ public actor SocketServer<Handler: SocketHandler> {
     loop.drive(with: { self.assumeIsolated { $0.turn() } })
   }
 
-  /// Stops listening, closes WebSockets with 1001 and sends pending responses.
+  /// Stops listening, closes WebSockets with code 1001, and sends pending responses.
   ///
-  /// Connections that remain after `grace` are cut. When the method returns, every connection is
-  /// closed and the handler has received the events.
+  /// Connections that remain after `grace` are closed. When the method returns, all connections are
+  /// closed and the handler has received their events.
   public func stop(within grace: Duration = .zero) async {
     switch state {
     case .made:
@@ -68,7 +68,7 @@ public actor SocketServer<Handler: SocketHandler> {
 
   /// Runs `input` on the loop, in the order of the calls.
   ///
-  /// Before `start`, inputs wait for it. After the server has stopped, they are discarded.
+  /// Inputs wait until `start` is called. After the server has stopped, they are discarded.
   public nonisolated func inject(
     _ input: @escaping @Sendable (inout Handler, SocketHub) -> Void
   ) {
@@ -97,7 +97,7 @@ public actor SocketServer<Handler: SocketHandler> {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Delivers events to the handler and writes its responses until no events remain.
+  /// Delivers inputs and events to the handler and writes its responses, until no events remain.
   private func drain() {
     for input in takeInputs() { input(&handler, hub) }
     repeat {
@@ -115,31 +115,33 @@ public actor SocketServer<Handler: SocketHandler> {
   }
 }
 
-/// A port bound for a server. A client that connects to it waits until a server starts on it.
+/// A port that is bound for a server. Clients that connect to it wait until a server is started on
+/// it.
 ///
-/// It is created before the other resources of a server, so that nothing starts if the server
-/// cannot listen.
+/// The port is created before the other resources of a server, so that nothing else starts if the
+/// server cannot listen.
 public struct BoundPort: ~Copyable, Sendable {
   let listeners: [Listener]
 
-  /// Reads the certificate, if there is one, and binds the port, which is released with this value.
+  /// Reads the certificate, if there is one, and binds the port. The port is released together with
+  /// this value.
   ///
-  /// Blocks while a host name is resolved.
+  /// The call blocks while a host name is resolved.
   public init(_ configuration: SocketServerConfiguration) throws(SocketServerError) {
     if let files = configuration.tls { _ = try TLSContext(files) }
     listeners = try Self.listen(configuration)
   }
 
-  /// The port number, even if the kernel picked it.
+  /// The port number, even if the kernel selected it.
   public var number: UInt16 { listeners.first?.port ?? 0 }
 
-  /// The addresses on which the port listens.
+  /// The addresses that the port listens on.
   public var addresses: [NetworkAddress] {
     listeners.compactMap { SocketAddress.local(of: $0.descriptor)?.address }
   }
 
-  /// Listens on all addresses. A port that the kernel picked for one family may be in use in the
-  /// other; then the kernel picks again.
+  /// Listens on all addresses. A port that the kernel selected for one address family may be in use
+  /// in the other. The kernel then selects another port.
   private static func listen(
     _ configuration: SocketServerConfiguration
   ) throws(SocketServerError) -> [Listener] {
@@ -154,16 +156,16 @@ public struct BoundPort: ~Copyable, Sendable {
   }
 }
 
-/// A reason why a server could not be created or started.
+/// The reason why a server could not be created or started.
 public enum SocketServerError: Error, Sendable, Equatable {
-  /// The host is not an address of this machine; `detail` is the resolver's text.
+  /// The host is not an address of this machine. `detail` is the resolver's message.
   case address(host: String, detail: String)
-  /// The port could not be bound; `errno` is that of bind or listen.
+  /// The port could not be bound. `errno` is that of bind(2) or listen(2).
   case bind(host: String, port: UInt16, errno: Int32)
-  /// OpenSSL refused the certificate or key; `detail` is its text.
+  /// OpenSSL refused the certificate or key. `detail` is its message.
   case tls(detail: String)
   /// A system call failed.
   case system(call: String, errno: Int32)
-  /// `start` was already called, or the server has stopped.
+  /// `start` was called before, or the server has stopped.
   case alreadyStarted
 }

@@ -3,54 +3,59 @@ public import LinkProtocols
 
 /// The address and the limits of a server.
 public struct SocketServerConfiguration: Sendable {
-  /// A name or an address; `localhost` means both loopback families, `::` every address.
+  /// A name or an address. `localhost` stands for both loopback addresses, and `::` for all
+  /// addresses.
   public var host = "127.0.0.1"
-  /// The TCP port; 0 lets the kernel pick one.
+  /// The TCP port; 0 if the kernel selects one.
   public var port: UInt16 = 0
-  /// The certificate to serve TLS with; `nil` serves plain TCP.
+  /// The certificate and key for TLS; `nil` for plain TCP.
   public var tls: TLSFiles?
-  /// The limits of one HTTP request.
+  /// The limits of an HTTP request.
   public var http = HTTPLimits()
-  /// The limits of a client's WebSocket messages; a connection that exceeds them is closed with
-  /// 1009.
+  /// The limits of the WebSocket messages that clients send. A connection that exceeds them is
+  /// closed with code 1009.
   public var webSocket = WebSocketLimits(maxMessageBytes: 65_536, oversize: .close)
   /// Whether the server accepts permessage-deflate (RFC 7692) if a client offers it.
   public var allowsDeflate = false
-  /// The maximum number of connections; further ones wait in the kernel's backlog.
+  /// The maximum number of connections. Further connections wait in the kernel's backlog.
   public var maxConnections = 10_000
-  /// The maximum number of connections of one address (IPv6: a /64) that are not WebSockets;
-  /// further ones are closed.
+  /// The maximum number of connections from an address (for IPv6, from a /64), without WebSockets.
+  /// Further connections are closed.
   public var maxConnectionsPerAddress = 256
-  /// Whether connections of an address are exempt from that limit; none are by default.
+  /// A function that returns whether an address is exempt from that limit. By default, none is.
   public var isUncounted: @Sendable (NetworkAddress) -> Bool = { _ in false }
-  /// The bytes queued for one WebSocket before `overflow`; the default is 25 frames of 10 KiB.
+  /// The maximum number of bytes queued for a WebSocket before `overflow`. The default is 25 frames
+  /// of 10 KiB.
   ///
-  /// A streamed response that would exceed the bound because of unsent bytes is cut.
+  /// A streamed response that would exceed the bound is ended if the client does not read fast
+  /// enough.
   public var maxQueuedBytes = 262_144
   /// The maximum duration of a TLS handshake.
   public var handshakeTimeout = Duration.seconds(10)
-  /// The maximum duration of a request's head from its first byte (or from the start of the
-  /// connection).
+  /// The maximum time to receive a request's head, from its first byte or from the start of the
+  /// connection.
   public var headTimeout = Duration.seconds(10)
-  /// The maximum duration of a request's body after its head.
+  /// The maximum time to receive a request's body after its head.
   public var bodyTimeout = Duration.seconds(30)
-  /// The maximum time for a client to read a response, or the queued part of a streamed one.
+  /// The maximum time in which a client must accept a response, or the queued part of a streamed
+  /// one.
   public var answerTimeout = Duration.seconds(30)
   /// The maximum idle time of a connection between two requests.
   public var idleKeepAlive = Duration.seconds(75)
-  /// The maximum time for a client to answer the server's close frame (RFC 6455 section 7.1.1).
+  /// The maximum time in which a client must reply to the server's close frame (RFC 6455 section
+  /// 7.1.1).
   public var closeTimeout = Duration.seconds(5)
-  /// The time for which the server reads after it shut down its writing side.
+  /// The time for which the server continues to read after it has shut down its writing side.
   ///
-  /// It prevents a reset, which would destroy the last bytes sent.
+  /// Reading prevents a reset, which would destroy the last bytes sent.
   public var lingerTimeout = Duration.seconds(1)
-  /// Creates the body of a refusal without a handler: invalid HTTP, an invalid handshake, a
-  /// time-out.
+  /// A function that creates the body of a refusal that does not involve the handler, such as for
+  /// invalid HTTP, an invalid handshake, or a time-out.
   public var refusalBody: @Sendable (_ status: Int, _ detail: String) -> RefusalBody = {
     RefusalBody(contentType: "text/plain", bytes: Array("\($1)\n".utf8))
   }
 
-  /// Creates a configuration for plain TCP on a port of 127.0.0.1 that the kernel picks.
+  /// Creates a configuration for plain TCP on 127.0.0.1 and a port that the kernel selects.
   public init() {}
 
   /// The body of a response and its `Content-Type`.
@@ -68,16 +73,17 @@ public struct SocketServerConfiguration: Sendable {
   }
 }
 
-/// The bounds of one WebSocket that differ from the configured ones.
+/// The bounds of a WebSocket, which replace the configured ones.
 public struct SocketBounds: Sendable, Hashable {
-  /// The maximum size of a client's message in bytes; a larger one closes the WebSocket with 1009.
+  /// The maximum size of a client's message in bytes. A larger message closes the WebSocket with
+  /// code 1009.
   public var maxMessageBytes: Int?
-  /// The bytes queued before `overflow`.
+  /// The maximum number of queued bytes before `overflow`.
   public var maxQueuedBytes: Int?
   /// Whether the server accepts permessage-deflate (RFC 7692) if the client offers it.
   public var allowsDeflate: Bool?
 
-  /// Creates bounds; a `nil` bound is the configured one.
+  /// Creates bounds. Where a bound is `nil`, the configured one applies.
   public init(
     maxMessageBytes: Int? = nil, maxQueuedBytes: Int? = nil, allowsDeflate: Bool? = nil
   ) {
@@ -86,14 +92,14 @@ public struct SocketBounds: Sendable, Hashable {
   }
 }
 
-/// The two PEM files for TLS.
+/// The two PEM files that TLS needs.
 public struct TLSFiles: Sendable, Equatable {
-  /// The certificate, followed by those of its chain.
+  /// The path of the certificate, which is followed by the certificates of its chain.
   public var certificatePath: String
-  /// The certificate's private key, without a passphrase.
+  /// The path of the certificate's private key, which must not have a passphrase.
   public var keyPath: String
 
-  /// Creates a value with both paths; the files are read when the server is created.
+  /// Creates a value with both paths. The files are read when the server is created.
   public init(certificatePath: String, keyPath: String) {
     self.certificatePath = certificatePath
     self.keyPath = keyPath

@@ -11,13 +11,14 @@ import LinkCore
   import Darwin
 #endif
 
-/// A connection to one SQLite file. Only one thread may use it at a time; a store owns it.
+/// A connection to a SQLite file. A store owns it, and only one thread at a time may use it.
 @safe package final class Database {
-  /// The kind of failure that a returned commit survives.
+  /// The kind of failure that a commit survives once the call has returned.
   enum Durability: String {
-    /// The end of the process. A power failure may undo the newest commits, each as a whole.
+    /// Commits survive the end of the process. A power failure may undo the newest commits, each
+    /// completely.
     case processEnd = "NORMAL"
-    /// A power failure as well: the log is synced at each commit.
+    /// Commits also survive a power failure, because the log is synced at each commit.
     case powerCut = "FULL"
   }
 
@@ -28,14 +29,14 @@ import LinkCore
   private let room: LogRoom
   private var statements: [String: Statement] = [:]
 
-  /// Whether the newest write failed, so that only another write shows whether the disk has
+  /// Whether the newest write failed. Only another write can then show whether the disk has
   /// recovered.
   private var mustProbe = false
 
-  /// The durability of commits; changed only between transactions.
+  /// The durability of commits. It is changed only between transactions.
   private(set) var durability = Durability.powerCut
 
-  /// Opens the file, refuses a foreign file, and creates tables in an empty one.
+  /// Opens the file. Rejects a foreign file, and creates the tables in an empty one.
   init(
     path: String, access: StoreAccess, busyTimeout: Duration, schema: Schema
   ) throws(StoreFailure) {
@@ -61,9 +62,9 @@ import LinkCore
     case .read:
       if !hasTables { throw .denied(detail: "\(path) is empty: nothing was stored yet.") }
     case .write:
-      // With a write-ahead log, `history` can read while `stream` writes. The log is copied into
-      // the file, which waits for the disk, at 4,000 pages (16 MiB), and truncated to 4 MiB when
-      // empty. On a small disk it is copied earlier, see `LogRoom`.
+      // With a write-ahead log, `history` can read while `stream` writes. At 4,000 pages (16 MiB),
+      // the log is copied into the file, which waits for the disk. When it is empty, it is
+      // truncated to 4 MiB. On a small disk it is copied earlier (see `LogRoom`).
       try execute(
         """
         PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
@@ -84,12 +85,12 @@ import LinkCore
     durability = wanted
   }
 
-  /// Runs statements that have no parameters and whose rows are ignored.
+  /// Runs statements without parameters, and ignores their rows.
   func execute(_ sql: String) throws(StoreFailure) {
     try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
   }
 
-  /// Runs one statement and returns the number of changed rows.
+  /// Runs a statement. Returns the number of changed rows.
   @discardableResult
   func run(_ sql: String, _ values: [SQLValue] = []) throws(StoreFailure) -> Int {
     let statement = try prepared(sql)
@@ -101,10 +102,10 @@ import LinkCore
     return unsafe Int(sqlite3_changes(handle))
   }
 
-  /// Returns a prepared statement, to be bound and passed to `finish` many times.
+  /// Returns a prepared statement, which can be bound and passed to `finish` many times.
   func statement(_ sql: String) throws(StoreFailure) -> Statement { try prepared(sql) }
 
-  /// Runs a statement whose values are bound, and returns the number of changed rows.
+  /// Runs a statement whose values are bound. Returns the number of changed rows.
   func finish(_ statement: Statement) throws(StoreFailure) -> Int {
     let code = statement.step()
     if code != SQLITE_DONE {
@@ -115,7 +116,7 @@ import LinkCore
     return unsafe Int(sqlite3_changes(handle))
   }
 
-  /// Runs one statement and reads each of its rows. `read` must not use the same `sql` again.
+  /// Runs a statement and reads each of its rows. `read` must not run the same `sql`.
   func query<Value>(
     _ sql: String, _ values: [SQLValue] = [], _ read: (Row) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> [Value] {
@@ -132,14 +133,14 @@ import LinkCore
     }
   }
 
-  /// Runs `body` in a transaction, completely or not at all.
+  /// Runs `body` in a transaction. All of its changes are stored, or none.
   ///
-  /// - Parameter write: True takes the write lock immediately, so that no later step can find it
-  ///   taken; false reads one consistent snapshot.
+  /// - Parameter write: True to take the write lock immediately, so that no later step can find it
+  ///   taken; false to read one consistent snapshot.
   func transaction<Value>(
     write: Bool, _ body: () throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
-    // SQLite would continue with an unlinked file, whose content cannot be found again.
+    // SQLite would continue with a file that has been unlinked, whose content would then be lost.
     guard FileIdentity(of: path) == identity else {
       throw .denied(
         detail: "\(path) was moved, deleted or replaced while it was open. Put it back, or start "
@@ -156,14 +157,14 @@ import LinkCore
       return value
     } catch {
       if write { mustProbe = access == .write }
-      // SQLite ends the transaction itself on some errors, for example on a full disk.
+      // On some errors, such as a full disk, SQLite itself ends the transaction.
       if unsafe sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }
   }
 
-  /// Copies the write-ahead log into the file and truncates it; returns false while that is not
-  /// possible.
+  /// Copies the write-ahead log into the file and truncates the log. Returns false if that is not
+  /// possible now.
   func shortenLog() -> Bool {
     guard access == .write else { return false }
     let isBusy = try? query("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(StoreFailure) in
@@ -172,12 +173,12 @@ import LinkCore
     return isBusy == [0]
   }
 
-  /// The free space below which a writer is not healthy: 16 pages of 4 KiB, which one commit of
-  /// large messages may need.
+  /// The free space below which a check of a writer fails. One commit of large messages may need
+  /// it: 16 pages of 4 KiB.
   private static let leastRoom: UInt64 = 65_536
 
-  /// Checks that the file exists and can be read. For a writer it also checks that the disk has
-  /// room and, after a failed write, that the file can be written.
+  /// Checks that the file exists and can be read. For a writer, also checks that the disk has
+  /// enough room and, after a failed write, that the file can be written.
   func check() throws(StoreFailure) {
     var disk = statvfs()
     if access == .write, unsafe statvfs(path, &disk) == 0,
@@ -189,7 +190,7 @@ import LinkCore
       let version = try query("PRAGMA user_version") { row throws(StoreFailure) in
         try row.integer(0)
       }
-      // Writes the first page unchanged.
+      // This writes the first page without changing it.
       guard mustProbe, let version = version.first else { return }
       try execute("PRAGMA user_version = \(version)")
     }
@@ -212,8 +213,8 @@ import LinkCore
     guard code != SQLITE_OK else { return }
     let kind = code & 0xFF
     let system = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN
-    // If a value could not be bound but later ones were, the connection's error text belongs to the
-    // later ones.
+    // If a value could not be bound but later ones were, the connection's error message belongs to
+    // those.
     let isNewest = unsafe sqlite3_extended_errcode(handle) == code
     throw storeFailure(
       code: code, system: system ? unsafe sqlite3_system_errno(handle) : 0,
@@ -227,7 +228,7 @@ private struct FileIdentity: Equatable {
   private let device: dev_t
   private let number: ino_t
 
-  /// Reads the identity of the file at a path; `nil` if there is no file.
+  /// Reads the identity of the file at a path; `nil` if the file does not exist.
   init?(of path: String) {
     var found = stat()
     guard unsafe stat(path, &found) == 0 else { return nil }
@@ -245,12 +246,12 @@ private struct FileIdentity: Equatable {
   import Darwin
 #endif
 
-/// Converts SQLite's result codes (sqlite.org/rescode.html) to a failure of the port.
+/// Converts SQLite's result code (sqlite.org/rescode.html) to a failure of the port.
 ///
 /// - Parameters:
 ///   - code: The extended result code.
-///   - system: The `errno` of an I/O error, 0 if there was none.
-///   - text: SQLite's own text, which contains names of tables and columns but no values.
+///   - system: The `errno` of an I/O error; 0 if there was none.
+///   - text: SQLite's message. It contains names of tables and columns, but no values.
 func storeFailure(code: Int32, system: Int32, text: String, path: String) -> StoreFailure {
   let detail = "\(path): \(text) (SQLite \(code))."
   if system == ENOSPC || system == EDQUOT || system == EFBIG {

@@ -1,11 +1,11 @@
 import LinkCore
 
-/// The table `names(id, text)`, in which a store keeps each text once, with a number.
+/// A table `names(id, text)`, which stores each text of a store once and assigns a number to it.
 ///
 /// Recently used texts and numbers are cached. The key of a text is the text itself, or a shorter
-/// value that identifies it.
+/// value that identifies the text.
 struct NameTable<Key: Hashable> {
-  /// The maximum number of cached texts; at this limit the cache is emptied.
+  /// The maximum number of cached texts. When it is reached, the cache is emptied.
   private static var mostTexts: Int { 20_000 }
 
   private let database: Database
@@ -15,10 +15,10 @@ struct NameTable<Key: Hashable> {
   /// Creates a name table on a database.
   init(_ database: Database) { self.database = database }
 
-  /// Empties the cache, since its contents may not be stored.
+  /// Empties the cache, because a failed transaction may have left texts in it that are not stored.
   mutating func forget() { (numbers, texts) = ([:], [:]) }
 
-  /// Returns the number of a text, which is stored if it is new.
+  /// Returns the number of a text. Stores the text if it is new.
   mutating func number(of text: String, key: Key) throws(StoreFailure) -> Int64 {
     if let known = numbers[key] { return known }
     var number = try find(text)
@@ -26,20 +26,20 @@ struct NameTable<Key: Hashable> {
       try database.run("INSERT INTO names(text) VALUES (?)", [.text(text)])
       number = try find(text)
     }
-    guard let number else { throw .corrupt(detail: "A name that was stored is not there.") }
+    guard let number else { throw .corrupt(detail: "A name that was stored is missing.") }
     if numbers.count > Self.mostTexts { numbers = [:] }
     numbers[key] = number
     return number
   }
 
-  /// Returns the number of a text; `nil` if the text has none.
+  /// Returns the number of a text; `nil` if the text is not stored.
   func find(_ text: String) throws(StoreFailure) -> Int64? {
     try database.query(
       "SELECT id FROM names WHERE text = ?", [.text(text)]
     ) { row throws(StoreFailure) in try row.integer(0) }.first
   }
 
-  /// Returns the text of a number.
+  /// Returns the text that has a number.
   mutating func text(of number: Int64) throws(StoreFailure) -> String {
     if let known = texts[number] { return known }
     let found = try database.query(
@@ -53,7 +53,7 @@ struct NameTable<Key: Hashable> {
 }
 
 extension NameTable<String> {
-  /// Returns the number of a text, which is stored if it is new.
+  /// Returns the number of a text. Stores the text if it is new.
   mutating func number(of text: String) throws(StoreFailure) -> Int64 {
     try number(of: text, key: text)
   }

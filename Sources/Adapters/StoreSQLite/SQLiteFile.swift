@@ -3,16 +3,16 @@ import LinkRuntime
 
 /// The properties of one kind of store file.
 package struct StoreKind: Sendable {
-  /// The file's name without `.sqlite`.
+  /// The name of the file without `.sqlite`.
   let name: String
   let schema: Schema
   /// Additional settings of a writer's connection, as SQL.
   var settings = ""
 }
 
-/// The tables of an open store file: statements, and the state cached between them.
+/// The tables of an open store file: their SQL statements, and state that is cached between them.
 ///
-/// Used only on the executor of one `SQLiteFile`.
+/// The tables are used only on the executor of one `SQLiteFile`.
 package protocol Tables {
   static var kind: StoreKind { get }
 
@@ -20,10 +20,10 @@ package protocol Tables {
 
   init(_ database: Database) throws(StoreFailure)
 
-  /// Drops cached state that a failed transaction may have left in memory.
+  /// Drops cached state that may be invalid after a failed transaction.
   func forget()
 
-  /// Throws if the tables have a problem that `Database.check` does not detect.
+  /// Throws an error if the tables have a problem that `Database.check` does not detect.
   func check() throws(StoreFailure)
 
   /// Completes pending work before the file is closed.
@@ -37,8 +37,8 @@ extension Tables {
 
   package func finish() {}
 
-  /// Runs `body` completely or not at all. On a full disk, runs it a second time if the write-ahead
-  /// log could be shortened.
+  /// Runs `body` in a transaction. All of its changes are stored, or none. If the disk is full,
+  /// runs `body` again if the write-ahead log could be shortened.
   func change<Value>(
     _ body: (Self) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
@@ -62,10 +62,10 @@ extension Tables {
   }
 }
 
-/// A store in one SQLite file, with an advisory lock and a queue of its own.
+/// A store in one SQLite file, with an advisory lock and a separate queue.
 ///
-/// Every write is one transaction. The file is accessible to its owner only (0600), and so is its
-/// directory if it is created here (0700). The conformances to the ports contain the operations.
+/// Each write is one transaction. Only its owner can access the file (0600), and also the directory
+/// if the store creates it (0700). The conformances to the ports contain the operations.
 package actor SQLiteFile<T: Tables>: Store {
   private let executor = QueueExecutor(label: "holdfast.\(T.kind.name)")
   private(set) var tables: T?
@@ -79,15 +79,15 @@ package actor SQLiteFile<T: Tables>: Store {
 
   private init() {}
 
-  /// Opens the store in a directory, which is created if it is missing.
+  /// Opens the store in a directory. Creates the directory if it does not exist.
   ///
   /// - Parameters:
-  ///   - name: The file's name without `.sqlite`.
-  ///   - access: `.write` takes an advisory lock on `name.lock`; `.read` works together with a
-  ///     writer.
-  ///   - busyTimeout: The longest wait for a foreign program that uses the file.
-  /// - Throws: `.locked` if another process writes, `.fromTheFuture`, `.corrupt`, `.denied`,
-  ///   `.full`. A file that cannot be used is left unchanged.
+  ///   - name: The name of the file without `.sqlite`.
+  ///   - access: `.write` takes an advisory lock on `name.lock`. `.read` is possible while another
+  ///     process writes.
+  ///   - busyTimeout: The maximum time to wait for another program that uses the file.
+  /// - Throws: `.locked` if another process writes, `.fromTheFuture`, `.corrupt`, `.denied` or
+  ///   `.full`. A file that cannot be used is not changed.
   package static func open(
     in directory: String, named name: String = T.kind.name, access: StoreAccess = .write,
     busyTimeout: Duration = .seconds(2)
@@ -98,7 +98,9 @@ package actor SQLiteFile<T: Tables>: Store {
     return store
   }
 
-  /// Checks that a store exists without creating anything; throws `.denied` if there is none.
+  /// Checks that a store exists, without creating anything.
+  ///
+  /// - Throws: `.denied` if it does not exist.
   package static func expect(in directory: String) throws(StoreFailure) {
     _ = try StoreFile(directory: directory, name: T.kind.name).claim(for: .read)
   }
@@ -120,7 +122,7 @@ package actor SQLiteFile<T: Tables>: Store {
     tables = try T(database)
   }
 
-  /// Reads one consistent snapshot.
+  /// Runs `body` with a consistent snapshot of the store.
   func read<Value>(
     _ body: (T) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
@@ -130,7 +132,7 @@ package actor SQLiteFile<T: Tables>: Store {
     }
   }
 
-  /// Runs `body` completely or not at all.
+  /// Runs `body` in a transaction. All of its changes are stored, or none.
   func write<Value>(
     _ body: (T) throws(StoreFailure) -> Value
   ) throws(StoreFailure) -> Value {
@@ -179,7 +181,7 @@ package actor SQLiteFile<T: Tables>: Store {
   }
 }
 
-/// The arguments with which a store was opened, to open it again.
+/// The arguments that a store was opened with, which are needed to open it again.
 private struct Opening {
   let file: StoreFile
   let access: StoreAccess

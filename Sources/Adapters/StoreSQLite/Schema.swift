@@ -1,17 +1,17 @@
 import LinkCore
 
-/// The tables of one kind of store.
+/// The tables of a kind of store.
 struct Schema {
-  /// The ID that marks this package's files (`PRAGMA application_id`), so that no foreign database
-  /// is written to.
+  /// The ID that marks this package's files (`PRAGMA application_id`). It prevents writes to a
+  /// foreign database.
   let applicationID: Int32
   /// The statements that create the tables.
   let tables: String
 
-  /// The version of the tables (`PRAGMA user_version`); 0 is an empty file.
+  /// The version of the tables (`PRAGMA user_version`). The version of an empty file is 0.
   let version = 1
 
-  /// Returns whether a file has tables; false for an empty one.
+  /// Returns whether a file has tables. Returns false if the file is empty.
   func inspect(_ database: Database, path: String) throws(StoreFailure) -> Bool {
     let identity = try number(database, "PRAGMA application_id")
     let version = try number(database, "PRAGMA user_version")

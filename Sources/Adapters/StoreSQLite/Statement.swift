@@ -8,7 +8,8 @@ enum SQLValue {
   case real(Double)
   case text(String)
   case blob([UInt8])
-  /// Sixteen bytes, most significant first, so that SQLite's order of blobs is the order of UUIDs.
+  /// A value of sixteen bytes, with the most significant byte first. SQLite's order of blobs is
+  /// therefore the order of UUIDs.
   case uuid(UUID128)
 
   static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
@@ -22,14 +23,14 @@ enum SQLValue {
   static func uuid(_ value: UUID128?) -> SQLValue { value.map { .uuid($0) } ?? .null }
 }
 
-/// A prepared statement, which belongs to the connection that prepared it.
+/// A prepared statement. It belongs to the connection that prepared it.
 @safe final class Statement {
   let pointer: OpaquePointer
-  /// The code of the first failed bind since the last `reset`.
+  /// The result code of the first bind that failed since the last `reset`.
   private var failed = SQLITE_OK
 
-  /// SQLite's marker for "copy the bytes now" (sqlite.org/c3ref/c_static.html), which is the
-  /// address -1 and not a function.
+  /// SQLite's marker for "copy the bytes now" (sqlite.org/c3ref/c_static.html). It is the address
+  /// -1, not a function.
   private static var copy: sqlite3_destructor_type {
     unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
   }
@@ -42,7 +43,7 @@ enum SQLValue {
     unsafe sqlite3_finalize(pointer)
   }
 
-  /// Binds `values` to the parameters from the first on; returns SQLite's code.
+  /// Binds values to the parameters, starting with the first one. Returns SQLite's result code.
   func bind(_ values: [SQLValue]) -> Int32 {
     let copy = unsafe Self.copy
     for (position, value) in values.enumerated() {
@@ -67,8 +68,9 @@ enum SQLValue {
     return SQLITE_OK
   }
 
-  // Binding one value at a time needs no array. SQLite copies each value. A value that it does not
-  // accept would be NULL; `step` then fails with the reason.
+  // The following methods bind one value at a time and need no array. SQLite copies each value. If
+  // SQLite does not accept a value, the parameter would be NULL, so `step` then fails with the
+  // reason.
 
   func bind(_ value: Int64?, at index: Int32) {
     guard let value else { return bindNothing(at: index) }
@@ -89,8 +91,8 @@ enum SQLValue {
     }
   }
 
-  /// Binds sixteen bytes, most significant first, so that SQLite's order of blobs is the order of
-  /// UUIDs.
+  /// Binds sixteen bytes, with the most significant byte first. SQLite's order of blobs is
+  /// therefore the order of UUIDs.
   func bind(_ id: UUID128?, at index: Int32) {
     guard let id else { return bindNothing(at: index) }
     unsafe withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
@@ -108,7 +110,7 @@ enum SQLValue {
     }
   }
 
-  /// Binds thirty-two bytes, the first word first and each word most significant byte first.
+  /// Binds thirty-two bytes: the words in order, each with its most significant byte first.
   func bind(_ words: SIMD4<UInt64>, at index: Int32) {
     let bytes = (
       words[0].bigEndian, words[1].bigEndian, words[2].bigEndian, words[3].bigEndian
@@ -139,8 +141,8 @@ enum SQLValue {
   var row: Row { Row(statement: self) }
 }
 
-/// The current row of a statement. Every getter checks the column's value and throws `.corrupt` for
-/// a wrong one, since a damaged file may contain anything.
+/// The current row of a statement. Each getter checks the value and throws `.corrupt` if it has the
+/// wrong type, because a damaged file may contain anything.
 struct Row {
   let statement: Statement
 

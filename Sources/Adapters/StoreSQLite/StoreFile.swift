@@ -11,22 +11,22 @@ import OwnerFiles
   import Darwin
 #endif
 
-/// The kind of access to a store, which decides whether others may use it at the same time.
+/// The kind of access to a store. It determines who else may use the store at the same time.
 public enum StoreAccess: Sendable, Hashable {
-  /// Exclusive writing: a second writer fails with `.locked`. Missing files are created.
+  /// Write access. A second writer fails with `.locked`. Missing files are created.
   case write
-  /// Reading together with a writer; creates and changes nothing.
+  /// Read access, also while another process writes. It creates and changes nothing.
   case read
 }
 
-/// A database file in its directory, readable by its owner only.
+/// A database file in its directory. Only its owner can read it.
 struct StoreFile {
   let directory: String
   let name: String
 
   /// Creates a value without opening the file.
   ///
-  /// - Parameter directory: An empty text is the working directory.
+  /// - Parameter directory: The path of the directory. An empty string means the working directory.
   init(directory: String, name: String) {
     self.directory = directory.isEmpty ? "." : directory
     self.name = name
@@ -35,7 +35,8 @@ struct StoreFile {
   var path: String { "\(directory)/\(name).sqlite" }
   var lockPath: String { "\(directory)/\(name).lock" }
 
-  /// Prepares the file for `access`; a writer gets the lock that excludes other writers.
+  /// Prepares the file for access. Returns the lock that excludes other writers; `nil` for a
+  /// reader.
   func claim(for access: StoreAccess) throws(StoreFailure) -> FileLock? {
     switch access {
     case .read:
@@ -54,11 +55,11 @@ struct StoreFile {
     }
   }
 
-  /// Creates an empty file (0600), or restricts one that others can read; returns whether it
-  /// created one.
+  /// Creates an empty file (0600), or restricts the access to an existing file. Returns whether it
+  /// created the file.
   ///
-  /// An existing file is never opened here, since closing it would drop the POSIX locks that SQLite
-  /// holds on it in this process. SQLite gives `-wal` and `-shm` the mode of the database.
+  /// An existing file is never opened here, because closing it would release the POSIX locks that
+  /// SQLite holds on it in this process. SQLite gives `-wal` and `-shm` the mode of the database.
   private func makePrivate() throws(StoreFailure) -> Bool {
     let created = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     if created >= 0 {
@@ -74,23 +75,23 @@ struct StoreFile {
     return false
   }
 
-  /// Throws for an empty file that was not empty before.
+  /// Throws an error if the file is empty although it was not empty before.
   ///
-  /// It was not empty if the lock file records created tables, or if a write-ahead log has content.
-  /// SQLite would start with an empty database and delete the log.
+  /// The file was not empty if the lock file records that tables were created, or if a write-ahead
+  /// log has content. SQLite would start with an empty database and delete the log.
   private func demandContent() throws(StoreFailure) {
     func size(_ path: String) -> Int {
       var found = stat()
       return unsafe stat(path, &found) == 0 ? Int(found.st_size) : 0
     }
-    // SQLite treats a file of one byte like an empty one.
+    // SQLite treats a file of one byte as an empty file.
     guard size(path) <= 1, size(lockPath) > 0 || size(path + "-wal") > 0 else { return }
     throw .corrupt(
       detail: "\(path) is damaged: it is empty, although data were stored in it. It was left as it "
         + "is. Restore it from a backup, or move it and \(path)-wal away to begin anew.")
   }
 
-  /// Throws if there is nothing to read.
+  /// Throws an error if there is no file to read.
   private func expect() throws(StoreFailure) {
     guard unsafe access(path, R_OK) != 0 else { return try demandFile() }
     if errno == ENOENT {
@@ -99,7 +100,8 @@ struct StoreFile {
     throw StoreFailure("read", path, code: errno)
   }
 
-  /// Throws if the path names anything but a file, since opening a pipe could wait forever.
+  /// Throws an error if the path refers to anything but a regular file. Opening a pipe could wait
+  /// forever.
   private func demandFile() throws(StoreFailure) {
     var found = stat()
     guard unsafe stat(path, &found) == 0 else {
@@ -110,8 +112,10 @@ struct StoreFile {
   }
 }
 
-/// An advisory lock on a file in the same directory as the database. It is released with this
-/// object, and when the process ends.
+/// An advisory lock on a file in the directory of the database.
+///
+/// The lock is released when the last reference to this object is released, and when the process
+/// ends.
 final class FileLock {
   private let descriptor: Int32
 
@@ -139,7 +143,8 @@ final class FileLock {
 
   deinit {
     guard descriptor >= 0 else { return }
-    // A close alone would leave the lock with a forked child that has not called `exec` yet.
+    // Closing the descriptor alone would leave the lock with a forked child that has not called
+    // `exec` yet.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }

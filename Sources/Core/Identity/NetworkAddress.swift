@@ -4,16 +4,16 @@ public struct NetworkAddress: Sendable, Hashable {
   /// 4291 section 2.5.5.2) is stored as IPv4.
   public let bytes: [UInt8]
 
-  /// Parses an address in dotted decimal or in the form of RFC 4291 section 2.2; `nil` for other
-  /// text.
+  /// Parses an address in dotted decimal or in the form of RFC 4291 section 2.2. Returns `nil` for
+  /// other text.
   public init?(_ text: some StringProtocol) {
     guard let bytes = text.contains(":") ? Self.six(Substring(text)) : Self.four(Substring(text))
     else { return nil }
     self.init(bytes)
   }
 
-  /// Creates an address from 4 or 16 bytes, most significant first; `nil` for another number of
-  /// bytes.
+  /// Creates an address from 4 or 16 bytes, most significant first. Returns `nil` for another
+  /// number of bytes.
   public init?(bytes: [UInt8]) {
     guard bytes.count == 4 || bytes.count == 16 else { return nil }
     self.init(bytes)
@@ -26,8 +26,8 @@ public struct NetworkAddress: Sendable, Hashable {
 
   private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
 
-  /// Parses the host of a URL or an option as an address, with or without brackets; `nil` for a
-  /// name.
+  /// Parses the host of a URL or an option as an address, with or without brackets. Returns `nil`
+  /// for a name.
   public init?(host: some StringProtocol) {
     self.init(Self.withoutBrackets(host))
   }
@@ -56,11 +56,10 @@ public struct NetworkAddress: Sendable, Hashable {
     host.lowercased() == "localhost" || NetworkAddress(host: host)?.isLoopback == true
   }
 
-  /// The part of the address that is counted as one client, as two hexadecimal digits for each
-  /// byte.
+  /// The part of the address that identifies one client, with two hexadecimal digits for each byte.
   ///
-  /// This is an IPv4 address, or the upper half of an IPv6 address because clients may choose the
-  /// lower half (RFC 4291 section 2.5.1).
+  /// The part is a whole IPv4 address, or the upper half of an IPv6 address, since clients may
+  /// choose the lower half (RFC 4291 section 2.5.1).
   public var origin: String {
     bytes.prefix(isIPv6 ? 8 : 4)
       .map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
@@ -92,7 +91,8 @@ public struct NetworkAddress: Sendable, Hashable {
     return left + [UInt8](repeating: 0, count: 16 - left.count - right.count) + right
   }
 
-  /// Returns the bytes of groups separated by colons, the last of which may be an IPv4 address.
+  /// Returns the bytes of groups that are separated by colons. The last group may be an IPv4
+  /// address.
   private static func groups(_ text: Substring) -> [UInt8]? {
     var bytes: [UInt8] = []
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -130,7 +130,8 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
   /// The text from which the block was parsed.
   public let description: String
 
-  /// Parses a block; an address alone is a block of itself. `nil` if the length does not fit.
+  /// Parses a block. An address without a length is a block of that one address. Returns `nil` for
+  /// other text, or if the length is out of range.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let address = NetworkAddress(first) else { return nil }

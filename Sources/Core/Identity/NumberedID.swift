@@ -1,4 +1,4 @@
-/// An identifier that is a number, encoded as the bare number and ordered by age.
+/// An identifier that is a number. It is encoded as this number and ordered by age.
 public protocol NumberedID: Sendable, Hashable, Comparable, Codable {
   /// The number, which counts up, so that a newer identifier is greater.
   var number: UInt64 { get }
@@ -13,7 +13,7 @@ extension NumberedID {
   }
 }
 
-/// The identifier of one attempt to open a link. Events of an older attempt change nothing.
+/// The identifier of one attempt to open a link. Events of older attempts are ignored.
 public struct AttemptID: NumberedID {
   /// The number, which counts from 1 in each run.
   public var number: UInt64
@@ -26,7 +26,7 @@ public struct AttemptID: NumberedID {
 
 /// The identifier of one network connection of a server, never reused within one run.
 public struct ConnectionID: NumberedID {
-  /// The number that the accepting server assigned; a newer connection has a greater number.
+  /// The number that the accepting server assigned. A newer connection has a greater number.
   public var number: UInt64
 
   /// Creates an identifier from its number.
@@ -37,7 +37,7 @@ public struct ConnectionID: NumberedID {
 
 /// The identifier of one HTTP request from arrival to response, never reused within one run.
 public struct RequestID: NumberedID {
-  /// The number that the reading server assigned; a newer request has a greater number.
+  /// The number that the reading server assigned. A newer request has a greater number.
   public var number: UInt64
 
   /// Creates an identifier from its number.

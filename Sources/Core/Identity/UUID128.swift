@@ -1,6 +1,6 @@
-/// A UUID as two 64-bit words, compared, hashed and stored without text.
+/// A UUID, stored as two 64-bit words. It is compared and hashed without conversion to text.
 ///
-/// UUIDs are ordered as their lower-case text (RFC 9562 section 4).
+/// UUIDs are ordered like their lower-case text (RFC 9562 section 4).
 public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
   /// The first 16 hexadecimal digits.
   public var high: UInt64
@@ -25,14 +25,14 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     return UUID128(high: high, low: low)
   }
 
-  /// Parses the 36-character form in either letter case; `nil` for other text.
+  /// Parses the 36-character form in either letter case. Returns `nil` for other text.
   public init?(_ text: some StringProtocol) {
     let read = text.utf8.withContiguousStorageIfAvailable { unsafe UUID128(digits: $0) }
     guard let id = read ?? UUID128(utf8: ArraySlice(text.utf8)) else { return nil }
     self = id
   }
 
-  /// Parses the same form from UTF-8.
+  /// Parses the 36-character form from UTF-8. Returns `nil` for other text.
   package init?(utf8 bytes: ArraySlice<UInt8>) {
     let read = unsafe bytes.withUnsafeBufferPointer { unsafe UUID128(digits: $0) }
     guard let read else { return nil }
@@ -46,7 +46,7 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
       unsafe text[23] == dash
     else { return nil }
     var (high, low): (UInt64, UInt64) = (0, 0)
-    // More than 15 as soon as a byte was not a digit.
+    // Greater than 15 once a byte was not a hexadecimal digit.
     var odd: UInt8 = 0
     func read(_ indices: Range<Int>, into word: inout UInt64) {
       for index in indices {
@@ -97,7 +97,7 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     let nibbles =
       (bytes &>> 4) & 0x000F_000F_000F_000F | (bytes & 0x000F_000F_000F_000F) &<< 8
     let isLetter = (nibbles &+ 0x0606_0606_0606_0606) &>> 4 & 0x0101_0101_0101_0101
-    // "a" follows "9" by 40 in ASCII, 39 more than 10 follows 9.
+    // In ASCII, "a" is 40 after "9", but 10 is only 1 after 9. A letter therefore adds 39.
     return nibbles &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
   }
 }

@@ -1,6 +1,6 @@
-/// A queue of one alarm for each key, earliest first.
+/// A queue that holds at most one alarm for each key, earliest first.
 ///
-/// It is a binary heap whose outdated entries are skipped. Setting and taking an alarm cost O(log
+/// The queue is a binary heap that skips outdated entries. Setting or taking an alarm costs O(log
 /// n). Alarms of the same instant are taken in the order of their keys.
 package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
   struct Entry: Sendable {

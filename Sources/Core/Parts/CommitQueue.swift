@@ -4,8 +4,8 @@ package protocol CommitBatch: Sendable, Hashable {
   init()
   /// Whether the batch changes nothing and no caller waits for it.
   var isEmpty: Bool { get }
-  /// Adds the changes that are stored only along with others. Called once, before the batch is
-  /// handed to the store.
+  /// Adds the changes that are stored only together with others. The queue calls this once, before
+  /// it hands the batch to the store.
   mutating func seal()
 }
 
@@ -16,8 +16,8 @@ extension CommitBatch {
 
 /// A queue that hands one batch at a time to a store and collects later changes in the next.
 ///
-/// A batch that the store refused is kept and handed over again after 1, 2, 4 … 30 s. Nothing is
-/// lost, and later changes never overtake it.
+/// The queue keeps a batch that the store refused and hands it over again after 1, 2, 4 … 30 s. No
+/// change is lost, and later changes never overtake the batch.
 package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashable {
   /// A batch at the store and the identifier of its commit.
   package struct InFlight: Sendable, Hashable {
@@ -31,7 +31,7 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
   package private(set) var inFlight: InFlight?
   /// The batch that collects changes in the meantime.
   package var waiting = Batch()
-  /// When the refused batch is handed over again; `nil` if none was refused.
+  /// The instant at which the refused batch is handed over again; `nil` if none was refused.
   package private(set) var retryAt: Instant?
   /// The number of refusals since the last commit.
   package private(set) var failures = 0
@@ -43,8 +43,8 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
   /// Whether no batch is at the store and no change waits.
   package var isDone: Bool { inFlight == nil && waiting.isEmpty }
 
-  /// Returns the next batch for the store; `nil` if a batch is at the store, must wait, or is
-  /// empty.
+  /// Returns the next batch for the store; `nil` if a batch is at the store, if a refused batch
+  /// must wait, or if there are no changes.
   package mutating func next(at now: Instant) -> InFlight? {
     if let refused = inFlight {
       guard let retryAt, retryAt <= now else { return nil }
@@ -64,15 +64,16 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
     return commit
   }
 
-  /// Returns the batch that the store confirmed; `nil` if the confirmation is of an earlier commit.
+  /// Returns the batch that the store confirmed; `nil` if the confirmation belongs to an earlier
+  /// commit.
   package mutating func committed(_ id: ID) -> Batch? {
     guard let done = inFlight, done.id == id else { return nil }
     (inFlight, retryAt, failures) = (nil, nil, 0)
     return done.batch
   }
 
-  /// Schedules the next attempt of a batch that the store refused. Returns false if the refusal is
-  /// of an earlier commit.
+  /// Schedules the next attempt of a batch that the store refused. Returns false if the refusal
+  /// belongs to an earlier commit.
   package mutating func refused(_ id: ID, at now: Instant) -> Bool {
     guard inFlight?.id == id, retryAt == nil else { return false }
     failures += 1

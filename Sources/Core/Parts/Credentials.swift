@@ -1,4 +1,5 @@
-/// A record of credentials: whether they exist, when they expire, and whether a refresh runs.
+/// The state of credentials: whether they exist, when they expire, and whether a refresh is
+/// running.
 ///
 /// `refresh(at:)` starts a refresh. The caller carries it out and reports `renewed`,
 /// `refreshFailed` or `refreshRejected`. At `deadline` the next refresh is due, or the current one
@@ -9,9 +10,9 @@ public struct Credentials: Sendable, Hashable {
   public internal(set) var state = State.missing
   /// The number of renewals. A rejection of older credentials causes no further refresh.
   public private(set) var generation: UInt64 = 0
-  /// When to refresh the credentials before they expire.
+  /// The instant at which to refresh the credentials, before they expire.
   public internal(set) var refreshAt: Instant?
-  /// When the current refresh times out.
+  /// The instant at which the current refresh times out.
   public internal(set) var refreshBy: Instant?
   /// The generation that REST rejected last; `nil` once the server has accepted credentials.
   private var refused: UInt64?
@@ -23,10 +24,10 @@ public struct Credentials: Sendable, Hashable {
   /// lifetime of an hour.
   private static let longestPause = Duration.seconds(300)
 
-  /// The duration of a link that proves that its credentials were accepted.
+  /// The duration for which a link must last to prove that its credentials were accepted.
   ///
-  /// Chosen to be many round trips, since servers verify some tokens only after the upgrade. It is
-  /// also the shortest lifetime of a token that `holdfast token` makes.
+  /// The duration spans many round trips, since servers verify some tokens only after the upgrade.
+  /// It is also the shortest lifetime of a token that `holdfast token` makes.
   static let proof = Duration.seconds(1)
 
   /// Whether credentials exist.
@@ -35,7 +36,7 @@ public struct Credentials: Sendable, Hashable {
     case available
   }
 
-  /// Creates a record without credentials, which counts as available if the policy needs none.
+  /// Creates a record without credentials. Its state is `available` if the policy needs none.
   public init(_ policy: GatePolicy) {
     self.policy = policy
     if !policy.needsCredentials { state = .available }
@@ -54,8 +55,8 @@ public struct Credentials: Sendable, Hashable {
 
   /// Notes new credentials.
   ///
-  /// A lifetime of zero or less only shows that the clocks of phone and server differ. Then the
-  /// next refresh follows a rejection by the server.
+  /// A lifetime of zero or less only shows that the clocks of phone and server differ. In that
+  /// case, the next refresh follows a rejection by the server.
   public mutating func renewed(expiresIn: Duration?, at now: Instant) {
     state = .available
     generation += 1
@@ -64,12 +65,13 @@ public struct Credentials: Sendable, Hashable {
     refreshAt = nil
     guard let life = expiresIn, life > .zero else { return }
     let lead = min(policy.refreshLead, life / 2)
-    // If the phone's clock is ahead, every lifetime is short. The wait is then the same as after a
-    // failure.
+    // If the phone's clock is ahead, every lifetime appears short. The wait is therefore at least
+    // as long as after a failure.
     refreshAt = now.advanced(by: max(life - lead, policy.refreshTimeout))
   }
 
-  /// Notes that a refresh failed for now; the old credentials stay until the server rejects them.
+  /// Notes that a refresh failed for now. The old credentials stay in use until the server rejects
+  /// them.
   ///
   /// Each pause is twice as long as the previous one, up to 300 s.
   public mutating func refreshFailed(at now: Instant) {
@@ -79,8 +81,8 @@ public struct Credentials: Sendable, Hashable {
     refreshAt = state == .available ? now.advanced(by: pause) : nil
   }
 
-  /// Notes that the issuer refuses new credentials; the old ones stay until the server rejects
-  /// them.
+  /// Notes that the issuer refuses new credentials. The old ones stay in use until the server
+  /// rejects them.
   public mutating func refreshRejected() {
     refreshBy = nil
     refreshAt = nil
@@ -93,16 +95,17 @@ public struct Credentials: Sendable, Hashable {
     refreshAt = nil
   }
 
-  /// Whether REST rejected credentials and the server has accepted none since.
+  /// Whether REST rejected credentials and the server has not accepted any since.
   public var isUnproven: Bool { refused != nil }
 
-  /// Whether REST rejected older credentials and has not accepted the new ones yet.
+  /// Whether REST rejected older credentials and the server has not accepted the new ones yet.
   ///
-  /// If it rejects the new ones too, a refresh does not help. A refresh that failed for now renewed
-  /// nothing.
+  /// If REST rejects the new ones too, another refresh does not help. A refresh that failed does
+  /// not count, since it brought no new credentials.
   public var isRenewedInVain: Bool { refused.map { $0 < generation } ?? false }
 
-  /// Whether REST rejected the present credentials; newer credentials have not been rejected yet.
+  /// Whether REST rejected the current credentials. It is false once newer credentials are
+  /// available.
   public var isRefused: Bool { refused == generation }
 
   /// Notes that REST rejected the credentials.
@@ -110,7 +113,7 @@ public struct Credentials: Sendable, Hashable {
   /// Notes that the server accepted the credentials.
   public mutating func noteAccepted() { refused = nil }
 
-  /// When the next refresh is due or the current one times out.
+  /// The instant at which the next refresh is due or the current one times out.
   public var deadline: Instant? {
     Instant.earlier(refreshAt, refreshBy)
   }

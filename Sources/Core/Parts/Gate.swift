@@ -7,23 +7,24 @@ public struct Gate: Sendable, Hashable {
   public let policy: GatePolicy
   /// The user's connection intent.
   public var intent = ConnectionIntent.none
-  /// The device's connectivity; `nil` until the first report, and attempts are allowed until then.
+  /// The device's connectivity. It is `nil`, and attempts are allowed, until the first report.
   public var reachability: Reachability?
   /// Whether the app is in the foreground.
   public var lifecycle = Lifecycle.foreground
-  /// When the work stops because the app went to the background; `nil` if it is not leaving.
+  /// The instant at which the work stops because the app went to the background; `nil` if it is not
+  /// leaving.
   public var leavesAt: Instant?
   /// The credentials and their refresh.
   public var credentials: Credentials
 
-  /// Creates a gate without any reports.
+  /// Creates a gate that has received no reports.
   public init(_ policy: GatePolicy) {
     self.policy = policy
     credentials = Credentials(policy)
   }
 
-  /// Whether an attempt is allowed now: it is wanted, nothing blocks it, and credentials are
-  /// available.
+  /// Whether an attempt is allowed now: the live link is wanted, nothing blocks an attempt, and
+  /// credentials are available.
   public var isOpen: Bool {
     intent == .live && blockedReason == nil && credentials.state == .available
   }

@@ -8,16 +8,16 @@ struct Liveness: Sendable, Hashable {
   }
 
   private let policy: LinkPolicy
-  /// When the last byte was received.
+  /// The instant at which the last byte was received.
   var lastReceived: Instant
-  /// When valid application data was last received.
+  /// The instant at which valid application data was last received.
   var lastData: Instant
   var lastPing: Instant
   var outstanding: Ping?
   var nextPing: UInt64 = 1
   /// The number of unanswered pings in a row before the outstanding one.
   var missed = 0
-  /// Whether an event may have cut the link; a single unanswered ping then ends it.
+  /// Whether an event may have cut the link. If so, a single unanswered ping ends the link.
   var needsVerification = false
   /// The smoothed round trip; `nil` before the first pong.
   private(set) var roundTrip: RoundTrip?
@@ -53,13 +53,14 @@ struct Liveness: Sendable, Hashable {
     roundTrip = roundTrip?.adding(sample) ?? RoundTrip(first: sample)
   }
 
-  /// Records a ping sent now and returns its id; `nil` if one is outstanding.
+  /// Records that a ping is sent now, and returns its id. Returns `nil` if a ping is outstanding.
   mutating func probe(at now: Instant) -> UInt64? {
     guard outstanding == nil else { return nil }
     return ask(at: now)
   }
 
-  /// Records a ping that verifies a link after an event that may have cut it, and returns its id.
+  /// Records a ping that verifies a link after an event that may have cut the link, and returns the
+  /// ping's id.
   mutating func verify(at now: Instant) -> UInt64? {
     needsVerification = true
     return probe(at: now)
@@ -80,7 +81,7 @@ struct Liveness: Sendable, Hashable {
       missed: needsVerification ? max(missed, second) : missed, roundTrip: roundTrip?.expected)
   }
 
-  /// The quality, from the response time and the number of unanswered pings.
+  /// The quality of the link, derived from the response time and the number of unanswered pings.
   var quality: LinkQuality {
     let expected = roundTrip?.expected ?? .zero
     if expected > .seconds(2) || missed > 1 { return .poor }
@@ -93,9 +94,9 @@ struct Liveness: Sendable, Hashable {
       ?? Instant(nanoseconds: .max)
   }
 
-  /// Returns the most severe action due at `now`.
+  /// Returns the most severe action that is due at `now`.
   ///
-  /// A due ping counts as sent, and so does the ping that follows an unanswered one.
+  /// If the action is a ping, the ping is recorded as sent.
   mutating func due(at now: Instant) -> Due? {
     if let at = silenceEnds, at <= now { return .dead(.silence) }
     if let at = pongDue, at <= now {
@@ -112,7 +113,8 @@ struct Liveness: Sendable, Hashable {
     policy.liveness.silence.map { lastReceived.advanced(by: $0) }
   }
 
-  /// A byte received after the ping shows life as well as the pong does.
+  /// The instant at which the pong is overdue. A byte received after the ping is as good a sign of
+  /// life as the pong.
   private var pongDue: Instant? {
     outstanding.map { max($0.sentAt, lastReceived).advanced(by: pongTimeout) }
   }
@@ -129,9 +131,9 @@ struct Liveness: Sendable, Hashable {
 
 extension Liveness: SelfChecking {
   func check(_ check: inout InvariantCheck) {
-    check.require(lastData <= lastReceived, "liveness: data were heard")
+    check.require(lastData <= lastReceived, "liveness: data is not newer than the last byte")
     check.require(
-      missed == 0 || outstanding != nil, "liveness: after an unanswered ping another one is out")
+      missed == 0 || outstanding != nil, "liveness: another ping follows an unanswered one")
     if let outstanding {
       check.require(outstanding.id < nextPing, "liveness: the outstanding ping was numbered")
       check.require(outstanding.sentAt == lastPing, "liveness: the outstanding ping is the last")

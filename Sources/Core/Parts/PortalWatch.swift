@@ -1,8 +1,8 @@
 /// A detector of login pages that answer in place of the server.
 ///
-/// If a login page may have ended an attempt, a page of the server is requested. If a login page
-/// arrives instead, the link is held for a while. Then one attempt shows whether the login page is
-/// gone.
+/// If a login page may have ended an attempt, the caller requests a page from the server. If the
+/// login page arrives instead, the link is held for a while. Afterwards, one attempt shows whether
+/// the login page is gone.
 ///
 ///     idle ──suspicious try──▶ asking ──login page──▶ held ──time, foreground, user──▶ idle
 ///      ▲                         │ anything else        │ the device reports a way out
@@ -16,9 +16,9 @@ public struct PortalWatch: Sendable, Hashable {
 
   private let policy: PortalPolicy?
   private var state = State.idle
-  /// The time before which no check is made.
+  /// The instant before which no check is made.
   private var earliest: Instant?
-  /// The device's last report, which applies again once no login page is assumed.
+  /// The device's most recent report, which applies again after a hold ends.
   private var way: Reachability?
 
   /// Creates an idle detector.
@@ -26,7 +26,7 @@ public struct PortalWatch: Sendable, Hashable {
     self.policy = policy.portal
   }
 
-  /// When a held link is to be released.
+  /// The instant at which a held link is to be released.
   public var deadline: Instant? { if case .held(let until) = state { until } else { nil } }
 
   /// Handles the end of an attempt. Returns the time-out of the check to make; `nil` for no check.
@@ -57,8 +57,8 @@ public struct PortalWatch: Sendable, Hashable {
     return way ?? .reachable(path: PathID(""))
   }
 
-  /// Returns whether a login page may have ended an attempt: it answers itself, breaks TLS, or
-  /// blocks traffic.
+  /// Returns whether a login page may have caused a failure. Such a page answers in place of the
+  /// server, breaks TLS, or blocks traffic.
   private static func isSuspicious(_ failure: LinkFailure) -> Bool {
     switch failure {
     case .captivePortal, .tls, .timeout, .reset, .ended, .protocolError: true

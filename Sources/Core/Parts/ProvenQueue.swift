@@ -1,11 +1,12 @@
-/// A queue of messages for a socket, sent in order and each kept until its arrival is proven.
+/// A queue of messages for a socket, which sends them in order and keeps each until its arrival is
+/// proven.
 ///
 ///     added ──▶ stored ──▶ handed to a socket ──pong──▶ gone
 ///                 ▲                 │
 ///                 └── lost, repeat ─┘
 ///
-/// A ping follows the messages that are handed over, one ping at a time. Its pong proves that the
-/// peer's WebSocket received everything sent before the ping.
+/// A ping is sent after the messages that were handed over. Only one ping is outstanding at a time.
+/// Its pong proves that the peer's WebSocket received everything sent before the ping.
 public struct ProvenQueue: Sendable, Hashable {
   /// A message with its position in the order.
   public struct Entry: Sendable, Hashable, Codable {
@@ -20,16 +21,17 @@ public struct ProvenQueue: Sendable, Hashable {
     }
   }
 
-  /// The most messages that may wait: 1,000, as in other clients' offline queues.
+  /// The maximum number of messages that may wait: 1,000, as in other clients' offline queues.
   public static let limit = 1_000
-  /// The most bytes that may wait: 16 MiB.
+  /// The maximum number of bytes that may wait: 16 MiB.
   public static let byteLimit = 16 << 20
-  /// The longest message: 1,000,000 bytes, which fit into the empty queue of a socket (1 MiB).
+  /// The maximum length of a message: 1,000,000 bytes, which fit into the empty queue of a socket
+  /// (1 MiB).
   public static let longest = 1_000_000
-  /// The most messages sent without proof: 64; further messages wait for a pong.
+  /// The maximum number of messages sent without proof: 64. Further messages wait for a pong.
   public static let window = 64
-  /// The most bytes sent without proof: 256 KiB, a quarter of a socket's queue. A longer message is
-  /// sent alone.
+  /// The maximum number of bytes sent without proof: 256 KiB, a quarter of a socket's queue. A
+  /// longer message is sent alone.
   public static let windowBytes = 256 << 10
 
   /// The reason why a message is not accepted.
@@ -47,7 +49,7 @@ public struct ProvenQueue: Sendable, Hashable {
   public internal(set) var handed = 0
   /// The sum of all entries' bytes.
   public internal(set) var bytes = 0
-  /// The messages that the store does not contain yet, which must not be sent.
+  /// The messages that the store does not contain yet. They must not be sent.
   var unstored: Set<UInt64> = []
   var proof: Proof?
   private var lastID: UInt64 = 0
@@ -60,19 +62,19 @@ public struct ProvenQueue: Sendable, Hashable {
     var until: Instant
   }
 
-  /// The queue's pings have numbers above this one; a link numbers its own from 1.
+  /// The queue's pings have numbers above this one. A link numbers its own pings from 1.
   private static let firstPing: UInt64 = 1 << 32
 
   /// Creates an empty queue.
   public init() {}
 
-  /// Returns whether a ping number is one of a proven queue's.
+  /// Returns whether the number of a ping shows that a proven queue sent it.
   public static func asked(_ ping: UInt64) -> Bool { ping > firstPing }
 
-  /// When the pong is overdue; `nil` if none is awaited.
+  /// The instant at which the pong is overdue; `nil` if none is awaited.
   public var deadline: Instant? { proof?.until }
 
-  /// Returns the reason why a message is not accepted; `nil` if it fits.
+  /// Returns the reason why a message is not accepted; `nil` if the queue has room for it.
   public func refusal(of message: SocketMessage) -> Refusal? {
     if message.count > Self.longest { return .tooLong(bytes: message.count) }
     return entries.count < Self.limit && bytes + message.count <= Self.byteLimit ? nil : .full
@@ -86,9 +88,9 @@ public struct ProvenQueue: Sendable, Hashable {
     }
   }
 
-  /// Adds a message that fits. It may be sent once it is stored.
+  /// Adds a message for which the queue has room. The message may be sent once it is stored.
   public mutating func add(_ message: SocketMessage, isStored: Bool) -> Entry {
-    // Wraps for a store whose ids were not assigned by this queue.
+    // The addition wraps, since a store may contain ids that this queue did not assign.
     lastID &+= 1
     let entry = Entry(id: lastID, message: message)
     append(entry)
@@ -177,7 +179,7 @@ extension ProvenQueue: SelfChecking {
     if let proof {
       check.require(
         proof.count > 0 && proof.count <= handed,
-        "proven queue: a ping stands behind what was handed over")
+        "proven queue: a ping follows the messages handed over")
       check.require(proof.ping == lastPing, "proven queue: the awaited pong is of the last ping")
     }
     guard check.isThorough else { return }
@@ -203,7 +205,7 @@ public struct StoredOutbox: Sendable, Hashable {
   /// Stores a message, replacing one of the same id.
   public mutating func add(_ entry: ProvenQueue.Entry) { entries[entry.id] = entry }
 
-  /// Removes messages; unknown ids are ignored.
+  /// Removes messages. Unknown ids are ignored.
   public mutating func remove(_ ids: [UInt64]) {
     for id in ids { entries[id] = nil }
   }

@@ -1,11 +1,14 @@
-/// A planner of attempts that combines a schedule, windows, a breaker and the server's retry-after.
+/// A planner for attempts that combines a schedule, windows, a breaker and the server's
+/// retry-after.
 ///
-/// A link uses it for its attempts. Work without a link uses it directly: call `noteAttempt` before
-/// each attempt, `noteFailure` or `noteStable` after it, and `plan` for the time of the next one.
+/// A link plans its attempts with it. Work without a link uses it directly: call `noteAttempt`
+/// before each attempt, `noteFailure` or `noteStable` after it, and `plan` for the time of the next
+/// one.
 public struct Retry: Sendable, Hashable {
   private let shared: Shared<RetryPolicy>
   var attempts: Windows
-  /// When attempts failed, oldest first; as many as the breaker needs.
+  /// The instants at which attempts failed, oldest first. Only as many are kept as the breaker
+  /// needs.
   public internal(set) var failures: [Instant] = []
   /// The end of the server's retry-after.
   public private(set) var notBefore: Instant?
@@ -26,7 +29,8 @@ public struct Retry: Sendable, Hashable {
 
   /// Counts an attempt that failed.
   ///
-  /// - Parameter retryAfter: The server's retry-after; honored up to `RetryPolicy.maxRetryAfter`.
+  /// - Parameter retryAfter: The server's retry-after, which is honored up to
+  ///   `RetryPolicy.maxRetryAfter`.
   public mutating func noteFailure(at now: Instant, retryAfter: Duration?) {
     if let breaker = policy.breaker {
       failures.append(now)
@@ -38,7 +42,7 @@ public struct Retry: Sendable, Hashable {
     }
   }
 
-  /// Forgets failures and the retry-after after a success; the windows still count the attempts.
+  /// Resets the failures and the retry-after after a success. The windows still count the attempts.
   public mutating func noteStable() {
     failures = []
     notBefore = nil
@@ -69,8 +73,8 @@ public struct Retry: Sendable, Hashable {
   /// - Parameters:
   ///   - schedule: The waits between attempts.
   ///   - index: The index of the attempt in the schedule, from 0; `nil` for no scheduled wait.
-  ///   - jitterWindow: The jitter window, for a server that may have failed for many clients at once.
-  ///     A random part of it is added to the wait and to the retry-after.
+  ///   - jitterWindow: The jitter window, used if the server may have failed for many clients at
+  ///     once. A random part of the window is added to the wait and to the retry-after.
   public func plan(
     _ schedule: Schedule, before index: Int?, jitterWindow: Duration? = nil, at now: Instant,
     generator: inout RandomSource
@@ -102,7 +106,7 @@ extension Retry {
 
   private func schedule(of series: Series) -> Schedule {
     guard series.origin == .first else { return policy.reconnect }
-    // A series that has had a link gets as many attempts as follow the loss of one.
+    // A series in which a link was lost gets at least as many attempts as the reconnect schedule.
     return series.hadLink && policy.reconnect.isLonger(than: policy.first)
       ? policy.reconnect : policy.first
   }

@@ -8,7 +8,8 @@ public protocol QueuedItem: Sendable, Hashable {
   /// The item's ordering key. Items with equal keys are sent in order, one at a time; items with
   /// different keys do not wait for each other.
   ///
-  /// A constant makes a strict queue. The item's own id lets all items be sent at once.
+  /// If the key is a constant, the queue sends one item at a time. If the key is the item's own id,
+  /// all items can be sent at once.
   var orderingKey: OrderingKey { get }
   /// The state of the item, stored with it.
   var state: SendState { get set }
@@ -16,9 +17,9 @@ public protocol QueuedItem: Sendable, Hashable {
 
 /// The state of an item of a `SendQueue`.
 public enum SendState: Sendable, Hashable, Codable {
-  /// The item waits for its turn or its next attempt; `tries` attempts have failed so far.
+  /// The item waits for its turn or its next attempt. `tries` attempts have failed so far.
   case queued(tries: Int)
-  /// The item is not retried automatically; `reason` is for people.
+  /// The item is not retried automatically. `reason` is human-readable.
   case failed(reason: String)
 }
 
@@ -29,23 +30,23 @@ public enum SendState: Sendable, Hashable, Codable {
 ///                                 ├── retryLater, abandon, waitForCredentials
 ///                                 └─retry─ failed ◀┴─ fail, the schedule's end
 ///
-/// An item is stored before its first attempt. It leaves only when the server confirms it or the
-/// user discards it.
+/// An item is stored before its first attempt. It leaves the queue only when the server confirms it
+/// or the user discards it.
 public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   /// The items, oldest first.
   public internal(set) var items: [Item] = []
-  /// The most items that `add` accepts. Items restored from a store are always kept.
+  /// The maximum number of items that `add` accepts. Items restored from a store are always kept.
   public let limit: Int
   /// The items whose last attempt may have reached the server although no response arrived.
   public internal(set) var unsure: Set<UUID128> = []
-  /// Whether credentials were rejected; nothing is sent until new ones are available.
+  /// Whether credentials were rejected. If so, no item is sent until new credentials are available.
   public private(set) var awaitsCredentials = false
-  /// The items that the store does not contain yet, which must not be sent.
+  /// The items that the store does not contain yet. They must not be sent.
   @usableFromInline var unstored: Set<UUID128> = []
   /// The attempts under way, oldest first.
   @usableFromInline var tries: [Try] = []
   private var lastTry: UInt64 = 0
-  /// The times before which no item with an ordering key is sent.
+  /// For each ordering key, the instant before which none of its items is sent.
   @usableFromInline private(set) var pauses: [Item.OrderingKey: Instant] = [:]
 
   /// An attempt that awaits a response.
@@ -56,7 +57,7 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
     public var number: TryID
     /// The item's ordering key.
     public var orderingKey: Item.OrderingKey
-    /// When the attempt times out.
+    /// The instant at which the attempt times out.
     public var until: Instant
     /// The generation of the credentials with which the attempt was sent.
     public var credentials: UInt64
@@ -79,7 +80,7 @@ extension SendQueue {
   /// Returns whether the item is stored.
   public func isStored(_ id: UUID128) -> Bool { !unstored.contains(id) }
 
-  /// Adds an item that is to be stored now. Returns false if the queue is full.
+  /// Adds an item, which the caller must store now. Returns false if the queue is full.
   public mutating func add(_ item: Item) -> Bool {
     guard items.count < limit else { return false }
     items.append(item)
@@ -124,19 +125,19 @@ extension SendQueue {
     endTry(of: id)
   }
 
-  /// Marks items as not received by the server, and returns the ids that were unsure.
+  /// Marks items as not received by the server. Returns the ids of those that were unsure.
   public mutating func clearUnsure(_ ids: Set<UUID128>) -> Set<UUID128> {
     defer { unsure.subtract(ids) }
     return unsure.intersection(ids)
   }
 
-  /// Returns whether the server may have an item that it has not confirmed.
+  /// Returns whether the server may have received an item that it has not confirmed.
   @inlinable
   public func mayHaveArrived(_ id: UUID128) -> Bool { unsure.contains(id) || sending(id) != nil }
 }
 
-// Attempts. The functions used in every step of a machine are inlinable, so that they are
-// specialized for the item.
+// Attempts. Functions that a machine uses in every step are inlinable, so that they are specialized
+// for the item type.
 extension SendQueue {
   /// Returns the attempt of an item that is under way.
   @inlinable
@@ -155,7 +156,7 @@ extension SendQueue {
     return due
   }
 
-  /// The oldest item that is stored and has not failed; it may be under way.
+  /// The oldest item that is stored and has not failed. It may be under way.
   @inlinable
   public var oldestQueued: Item? { items.first(where: waits) }
 
@@ -165,10 +166,10 @@ extension SendQueue {
     !awaitsCredentials && !isSending(key) && (pauses[key] ?? now) <= now
   }
 
-  /// Marks the item to send now as under way and returns it; `nil` if none may be sent.
+  /// Marks the next item to send as under way and returns it. Returns `nil` if none may be sent.
   ///
-  /// - Parameter isAllowed: Returns whether an item whose turn it is may be sent. If not, later
-  ///   items with its ordering key wait too.
+  /// - Parameter isAllowed: A function that returns whether an item may be sent when its turn
+  ///   comes. If it returns false, later items with the same ordering key wait too.
   public mutating func take(
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }
@@ -193,13 +194,13 @@ extension SendQueue {
     return next
   }
 
-  /// Ends the attempts under way because their connection was lost; their items become unsure.
+  /// Ends the attempts under way because their connection was lost. Their items become unsure.
   public mutating func abandon() {
     unsure.formUnion(tries.map { $0.id })
     tries = []
   }
 
-  /// Returns an item whose attempt timed out; the caller decides what follows.
+  /// Returns an item whose attempt timed out. The caller decides how to continue.
   public func expired(at now: Instant) -> UUID128? { tries.first { $0.until <= now }?.id }
 
   /// Ends an attempt without a response. The item becomes unsure and waits for its turn again.
@@ -209,7 +210,7 @@ extension SendQueue {
     unsure.insert(id)
   }
 
-  /// Extends the time-out of an attempt because the server has the item and works on it.
+  /// Extends the time-out of an attempt because the server has the item and is processing it.
   public mutating func extend(_ id: UUID128, until: Instant) {
     guard let index = tries.firstIndex(where: { $0.id == id }) else { return }
     tries[index].until = until
@@ -220,7 +221,7 @@ extension SendQueue {
   /// - Parameters:
   ///   - isUnsure: Whether the server may have received the item.
   ///   - retryAfter: The part of the server's retry-after that is honored.
-  ///   - schedule: The waits between attempts; after the last one the item fails.
+  ///   - schedule: The waits between attempts. The item fails after the last one.
   /// - Returns: The item with its new state; `nil` if it was removed or has already failed.
   public mutating func retryLater(
     _ id: UUID128, isUnsure: Bool, retryAfter: Duration?, at now: Instant, schedule: Schedule,
@@ -239,8 +240,8 @@ extension SendQueue {
     return items[index]
   }
 
-  /// Ends an attempt with rejected credentials, and waits for new ones unless they have arrived
-  /// since.
+  /// Ends an attempt whose credentials were rejected. Attempts then wait for new credentials,
+  /// unless these have arrived in the meantime.
   public mutating func waitForCredentials(_ id: UUID128, newerThan present: UInt64) {
     awaitsCredentials = sending(id)?.credentials == present
     endTry(of: id)
@@ -249,7 +250,8 @@ extension SendQueue {
   /// Allows attempts again with new credentials.
   public mutating func credentialsRenewed() { awaitsCredentials = false }
 
-  /// Marks an item as failed, without automatic retries, and returns it with its new state.
+  /// Marks an item as failed, so that it is not retried automatically. Returns the item with its
+  /// new state.
   public mutating func fail(_ id: UUID128, _ reason: String) -> Item? {
     endTry(of: id)
     guard let index = items.firstIndex(where: { $0.id == id }) else { return nil }
@@ -257,7 +259,7 @@ extension SendQueue {
     return items[index]
   }
 
-  /// Queues a failed item again at the user's request, and returns it with its new state.
+  /// Queues a failed item again at the user's request. Returns the item with its new state.
   public mutating func retry(_ id: UUID128) -> Item? {
     guard let index = items.firstIndex(where: { $0.id == id }),
       case .failed = items[index].state
@@ -267,8 +269,8 @@ extension SendQueue {
     return items[index]
   }
 
-  /// Counts an attempt that could not begin, if it is the item's first. Returns the item with its
-  /// new state.
+  /// Counts an attempt that could not begin as failed if it is the item's first. Returns the item
+  /// with its new state.
   public mutating func postpone(_ id: UUID128) -> Item? {
     guard let index = items.firstIndex(where: { $0.id == id }),
       items[index].state == .queued(tries: 0)
@@ -282,7 +284,8 @@ extension SendQueue {
     pauses[key] = max(pauses[key] ?? instant, instant)
   }
 
-  /// Removes the pauses that are over, so that `deadline` lies ahead even if nothing may be sent.
+  /// Removes the pauses that are over, so that `deadline` is in the future even if nothing may be
+  /// sent.
   public mutating func wake(at now: Instant) {
     if pauses.contains(where: { $0.value <= now }) { pauses = pauses.filter { $0.value > now } }
   }
@@ -309,7 +312,7 @@ extension SendQueue: SelfChecking {
   public func check(_ check: inout InvariantCheck) {
     check.require(
       unstored.count <= items.count && unsure.count <= items.count,
-      "send queue: what it knows of an item ends with the item")
+      "send queue: state of an item ends with the item")
     check.require(tries.count <= items.count, "send queue: an item has one try at a time")
     guard check.isThorough else { return }
     let ids = Set(items.map { $0.id })

@@ -1,4 +1,4 @@
-/// A series of attempts that share one schedule; it ends with a stable link.
+/// A series of attempts that share one schedule. It ends once a link is stable.
 struct Series: Sendable, Hashable {
   /// The schedule that a series uses.
   enum Origin: Sendable, Hashable {
@@ -17,22 +17,24 @@ struct Series: Sendable, Hashable {
   var jitterWindow: Duration?
   /// Whether the feature prepares the connection before the next attempt.
   var prepares = false
-  /// Whether the series is a single attempt from standby; if it fails, standby continues.
+  /// Whether the series is a single attempt from standby. If the attempt fails, the standby
+  /// continues.
   var isProbe = false
 
   static let first = Series(origin: .first, prepares: true)
   static let reconnect = Series(origin: .reconnect)
 
-  /// The series with all of its attempts again, because the network path is a new one.
+  /// The series with all attempts available again, for use on a new network path.
   var fresh: Series {
     var series = Series(origin: origin, prepares: prepares)
     series.jitterWindow = jitterWindow
     return series
   }
 
-  /// The series after a request of the user: an immediate attempt, then the first waits.
+  /// The series after a request by the user: an immediate attempt, followed by the first waits.
   ///
-  /// It remembers that credentials were refreshed. A probe stays a probe.
+  /// The restarted series still records whether credentials were refreshed. A probe is returned
+  /// unchanged.
   var restarted: Series {
     guard !isProbe else { return self }
     var series = Series(origin: .first, prepares: prepares)

@@ -1,10 +1,11 @@
-/// The standby of a link without attempts: polls and probes, or a queued connect.
+/// The standby of a link that makes no attempts: polls and probes, or a queued connect.
 struct Standby: Sendable, Hashable {
   private let policy: LinkPolicy
-  /// The windows of polls, which have the limits of attempts and also apply to polls made early.
+  /// The rate limiter of polls. It has the limits of attempts, and also applies to polls that are
+  /// brought forward.
   var polls: Windows
   var state = State.off
-  /// When a queued connect was last armed; `nil` once the device has dropped it.
+  /// The instant at which a queued connect was last armed; `nil` once the device has dropped it.
   private(set) var armedAt: Instant?
   /// Whether the last link ended before it was stable.
   private var wasShort = false
@@ -21,19 +22,19 @@ struct Standby: Sendable, Hashable {
   }
 
   struct Polling: Sendable, Hashable {
-    /// When the next poll is due, or when the current one counts as unanswered.
+    /// The instant at which the next poll is due, or at which the current one counts as unanswered.
     var nextPoll: Instant
     var isAsking = false
     var nextProbe: Instant
-    /// When the last probe began. A server that recovers causes no probe sooner than an interval
-    /// after it.
+    /// The instant at which the last probe began. If the server recovers, the next probe begins at
+    /// least one interval after it.
     var lastProbe: Instant?
     var server: Server
     /// Whether the server works but does not offer the link, so that only the slow probe is made.
     var isSlow = false
     /// The last failure of the link; `nil` if no attempt was made.
     var failure: LinkFailure?
-    /// Whether the wait after the first poll is drawn from a whole interval.
+    /// Whether the wait after the first poll is a random part of the whole interval.
     var isSpreading: Bool
     /// The number of probes that failed although polls succeeded.
     var setbacks = 0
@@ -42,9 +43,9 @@ struct Standby: Sendable, Hashable {
   /// The state of the server as shown by polls and failures.
   enum Server: Sendable, Hashable {
     case unknown
-    /// The server could not be reached or could not serve; its next response is a reason to probe.
+    /// The server could not be reached or could not serve. Its next response is a reason to probe.
     case away
-    /// The last poll was answered.
+    /// The server answered the last poll.
     case works
   }
 
@@ -76,8 +77,8 @@ struct Standby: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - failure: The failure of the link, if any. The server may have failed for all clients, so
-  ///     the first poll has jitter; without a failure it is due at once.
-  ///   - slow: Whether the server does not offer the link; applies while polls work.
+  ///     the first poll has jitter. Without a failure, the first poll is due at once.
+  ///   - slow: Whether the server does not offer the link. This applies while polls succeed.
   mutating func armPoll(
     after failure: LinkFailure?, slow: Bool, at now: Instant, generator: inout RandomSource
   ) {
@@ -103,9 +104,9 @@ struct Standby: Sendable, Hashable {
     state = .polling(polling)
   }
 
-  /// Returns the wait until the next probe, unless a poll brings it forward.
+  /// Returns the wait until the next probe. A poll may bring the probe forward.
   ///
-  /// While polls work and the link does not, each wait is twice as long as the previous one. Jitter
+  /// While polls succeed but the link fails, each wait is twice as long as the previous one. Jitter
   /// of up to the same length is added, since other clients have the same problem.
   private func probeWait(
     after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
@@ -120,7 +121,7 @@ struct Standby: Sendable, Hashable {
     return wait + generator.duration(below: wait)
   }
 
-  /// Returns a wait that is at least the retry-after, plus jitter. Otherwise all clients would
+  /// Returns a wait that is at least the retry-after, plus jitter, so that clients do not all
   /// return at the same time.
   private func honoringRetryAfter(
     _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ generator: inout RandomSource
@@ -133,7 +134,7 @@ struct Standby: Sendable, Hashable {
 
   /// Returns the wait until the first poll.
   ///
-  /// A server that could not be reached is left alone for a fifth of the window. It may be
+  /// A server that could not be reached is not polled for the first fifth of the window. It may be
   /// restarting, and a failed poll makes the next wait much longer.
   private func firstWait(
     after failure: LinkFailure, _ poll: PollPolicy, _ generator: inout RandomSource
@@ -147,7 +148,7 @@ struct Standby: Sendable, Hashable {
     min(policy.retry.serverJitter, poll.interval)
   }
 
-  /// Pauses polls while a link is open but not stable yet. Any other standby is disarmed.
+  /// Pauses polls while a link is open but not stable yet. Disarms any other standby.
   mutating func pause() {
     guard case .polling(var polling) = state else {
       disarm()
@@ -157,7 +158,7 @@ struct Standby: Sendable, Hashable {
     state = .polling(polling)
   }
 
-  /// Stores that a queued connect is armed.
+  /// Records that a queued connect is armed.
   ///
   /// - Returns: How long the system ignores the peer before it connects.
   mutating func armQueued(_ attempt: AttemptID, at now: Instant) -> Duration {
@@ -171,18 +172,20 @@ struct Standby: Sendable, Hashable {
   /// Notes that this side closed a link with no work left.
   mutating func noteDone() { isDone = true }
 
-  /// Schedules a queued connect that broke to be armed again.
+  /// Schedules the rearming of a queued connect that failed.
   mutating func rearmLater(at now: Instant, in lifecycle: Lifecycle) {
     guard case .queuedConnect(let queue) = policy.standby else { return }
     state = .rearming(at: queue.next(after: armedAt, brokeAt: now, in: lifecycle))
   }
 
-  /// Ends the wait to arm a queued connect, since the app may be suspended before it is over.
+  /// Cancels the wait for arming a queued connect, since the app may be suspended before the wait
+  /// ends.
   mutating func armBeforeSuspension() {
     if case .rearming = state { forget() }
   }
 
-  /// Delays arming the queued connect if its last link ended fast. Returns whether it is delayed.
+  /// Delays arming the queued connect if its last link ended quickly. Returns whether it is
+  /// delayed.
   mutating func waitsToArm(at now: Instant, in lifecycle: Lifecycle) -> Bool {
     guard case .queuedConnect(let queue) = policy.standby, let armedAt,
       armedAt.duration(to: now) < queue.fastFailure
@@ -201,8 +204,8 @@ struct Standby: Sendable, Hashable {
 
   mutating func disarm() { state = .off }
 
-  /// Disarms on behalf of the device or the user, so that arming again does not count as a
-  /// repetition.
+  /// Disarms the standby for the device or the user. Arming it again does not count as a fast
+  /// failure.
   mutating func forget() {
     state = .off
     armedAt = nil
@@ -216,8 +219,8 @@ struct Standby: Sendable, Hashable {
     state = .polling(polling)
   }
 
-  /// Starts a due poll and returns its number; `nil` if none is due. A poll without a result is
-  /// given up.
+  /// Starts a due poll and returns its number. Returns `nil` if none is due. A current poll without
+  /// a result counts as unanswered.
   mutating func takePoll(at now: Instant) -> UInt64? {
     guard case .polling(var polling) = state, polling.nextPoll <= now,
       case .poll(let poll) = policy.standby
@@ -234,7 +237,7 @@ struct Standby: Sendable, Hashable {
   /// Handles the result of a poll. Returns true if the server is back and the link should be probed
   /// now.
   ///
-  /// Shortly after a probe, the next one is brought forward instead.
+  /// If the last probe began only shortly before, the next probe is brought forward instead.
   mutating func polled(
     _ id: UInt64, _ failure: LinkFailure?, at now: Instant, generator: inout RandomSource
   ) -> Bool {
@@ -269,7 +272,7 @@ struct Standby: Sendable, Hashable {
     return isTime
   }
 
-  /// Schedules the next probe; called when one begins.
+  /// Schedules the next probe. Called when a probe begins.
   mutating func noteProbe(at now: Instant, generator: inout RandomSource) {
     guard case .poll(let poll) = policy.standby, case .polling(var polling) = state else { return }
     let wait = polling.isSlow ? poll.slowProbe : poll.probe

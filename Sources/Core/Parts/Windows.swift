@@ -1,8 +1,8 @@
 /// A rate limiter that allows a limited number of events in every time window.
 public struct Windows: Sendable, Hashable {
-  /// The windows, each of which must allow an event; an empty list allows all.
+  /// The windows, each of which must allow an event. An empty list allows all events.
   public let limits: [AttemptWindow]
-  /// When the events happened, oldest first; as many as the largest window needs.
+  /// The instants of the events, oldest first. Only as many are kept as the largest window needs.
   var times: [Instant] = []
 
   /// Creates a limiter without events.

@@ -13,12 +13,13 @@ extension Duration {
     return "\(total)ns"
   }
 
-  /// The durations accepted in a policy, a plan or a command line: up to 10,000 hours.
+  /// The range of durations accepted in a policy, a plan or a command line: up to 10,000 hours.
   ///
-  /// This is far below the 292 years of a clock. A key may accept fewer.
+  /// This is far below the 292 years that a clock can represent. A key may accept a smaller range.
   public static let written: ClosedRange<Duration> = .zero ... .seconds(36_000_000)
 
-  /// Parses `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns` within `written`; otherwise `nil`.
+  /// Parses `250ms`, `30s`, `1.5s`, `15m`, `1h`, `40us` or `7ns`. Returns `nil` for other text, or
+  /// for a duration outside `written`.
   public init?(text: some StringProtocol) {
     let split = text.firstIndex { !$0.isNumber && $0 != "." } ?? text.endIndex
     let scale: Int64
@@ -40,7 +41,7 @@ extension Duration {
       guard (1...9).contains(parts[1].count), let digits = Int64(parts[1]) else { return nil }
       var divisor: Int64 = 1
       for _ in parts[1] { divisor *= 10 }
-      // Uses double width, since nine digits of hours need more bits than a clock.
+      // The product has double width, since nine decimal digits of an hour do not fit into 64 bits.
       let share = divisor.dividingFullWidth(digits.multipliedFullWidth(by: scale))
       guard share.remainder == 0 else { return nil }
       total += share.quotient
@@ -57,9 +58,9 @@ extension ClosedRange<Duration> {
 
 /// The ranges of numbers without a unit in the text of a policy.
 enum WrittenNumber {
-  /// Attempts, failures, round trips and factors; validation may require more than 0.
+  /// The range of attempts, failures, round trips and factors. Validation may require more than 0.
   static let counts = 0...1_000
-  /// Fractions, such as jitter.
+  /// The range of fractions, such as jitter.
   static let shares = 0.0...1.0
 
   static func count(_ text: some StringProtocol) -> Int? {

@@ -1,4 +1,4 @@
-/// A class of failures; a policy has a failure action for each.
+/// A class of failures. A policy has one failure action for each class.
 public enum FailureClass: String, Sendable, Hashable, CaseIterable, Comparable {
   case unreachable, dns, refused, timeout, silent, tls, reset, ended, protocolError, proxy
   case captivePortal, local
@@ -16,19 +16,19 @@ public enum FailureClass: String, Sendable, Hashable, CaseIterable, Comparable {
 public enum FailureAction: String, Sendable, Hashable, CaseIterable {
   /// Retry by the schedule.
   case retry
-  /// Retry by the schedule with jitter over the server's window, since it may have dropped all
-  /// clients.
+  /// Retry by the schedule with jitter over the server's jitter window, since the server may have
+  /// dropped all clients.
   case retryJittered
-  /// Refresh the credentials once, then retry at once; after a second rejection the user must sign
+  /// Refresh the credentials once, then retry at once. After a second rejection the user must sign
   /// in.
   case refresh
-  /// Go to standby; the next recovery or probe makes an attempt.
+  /// Go to standby. The next attempt follows a recovery of the server or a probe.
   case standby
-  /// Go to standby; once polls show that only the link is missing, only the slow probe is made.
+  /// Go to standby. Once polls show that only the link is unavailable, only slow probes are made.
   ///
-  /// If the failure has a retry-after, the attempt is made then, with jitter.
+  /// If the failure has a retry-after, the link is retried after it instead, with jitter.
   case standbySlow
-  /// End the link; the user sees the reason.
+  /// End the link and show the reason to the user.
   case stop
 }
 
@@ -55,8 +55,8 @@ extension LinkFailure {
     }
   }
 
-  /// Follows RFC 6455 section 7.4.1, the IANA registry for 1012 to 1014, and 44xx as this package's
-  /// backend uses them.
+  /// Returns the class of a close code: by RFC 6455 section 7.4.1, by the IANA registry for 1012 to
+  /// 1014, and by this package's backend for 44xx.
   private static func failureClass(ofClose code: UInt16) -> FailureClass {
     switch code {
     case 1000: .closedNormally
@@ -93,8 +93,8 @@ extension LinkFailure {
     }
   }
 
-  /// Whether the server could not be reached or could not serve, so that its next response shows a
-  /// recovery.
+  /// Whether the server could not be reached or could not serve, so that its next response
+  /// indicates a recovery.
   public var meansServerUnreachable: Bool {
     switch failureClass {
     case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy, .captivePortal,

@@ -2,7 +2,7 @@
 public struct GatePolicy: Sendable, Hashable {
   /// Whether attempts require credentials. If so, credentials are refreshed before they expire.
   public var needsCredentials: Bool
-  /// The time before their expiry at which credentials are refreshed; at most half of their
+  /// The time before their expiry at which credentials are refreshed. It is at most half of their
   /// lifetime.
   public var refreshLead: Duration
   /// The time-out of a refresh.
@@ -11,11 +11,11 @@ public struct GatePolicy: Sendable, Hashable {
   public var debounce: Duration
   /// The reaction to a change of the network path.
   public var networkChange: NetworkChangeRule
-  /// The reaction to the app's leaving the foreground.
+  /// The behavior when the app leaves the foreground.
   public var background: BackgroundRule
-  /// The reaction to the app's return to the foreground.
+  /// The behavior when the app returns to the foreground.
   public var foreground: ForegroundRule
-  /// The check for login pages; `nil` for a feature without one.
+  /// The check for login pages; `nil` for a feature that has no check.
   public var portal: PortalPolicy?
 
   public init(
@@ -34,12 +34,12 @@ public struct GatePolicy: Sendable, Hashable {
   }
 }
 
-/// The check for a login page after an attempt that one may have ended.
+/// The check for a login page that may have ended an attempt.
 public struct PortalPolicy: Sendable, Hashable {
   /// The time-out of the check; `nil` for no check.
   public var probe: Duration?
-  /// The time for which a login page blocks the link. Afterwards one attempt shows whether the page
-  /// is still there.
+  /// The time for which a login page blocks the link. Afterwards, one attempt shows whether the
+  /// login page is still there.
   ///
   /// It is also the shortest time between two checks.
   public var wait: Duration
@@ -53,17 +53,17 @@ public struct PortalPolicy: Sendable, Hashable {
 public enum NetworkChangeRule: String, Sendable, Hashable, CaseIterable {
   /// Close, wait until the network is stable, and connect with a fresh series.
   case reconnect
-  /// Handle it as a loss: the reconnect schedule decides.
+  /// Handle the change as a loss, so that the reconnect schedule applies.
   case loss
-  /// Send a ping; close only if there is no response.
+  /// Send a ping, and close only if there is no response.
   case probe
-  /// Ignore it: the link does not use the network.
+  /// Ignore the change, since the link does not use the network.
   case ignore
 }
 
-/// The reaction of a link to the app's leaving the foreground.
+/// The behavior of a link when the app leaves the foreground.
 public enum BackgroundRule: Sendable, Hashable {
-  /// Stay connected; the host keeps the process alive.
+  /// Stay connected, since the host keeps the process alive.
   case stay
   /// Close after a delay, or earlier if the feature reports `flushed`, and continue with `then`.
   case leave(after: Duration, then: AfterLeaving)
@@ -74,15 +74,15 @@ public enum BackgroundRule: Sendable, Hashable {
     case hold
     /// Keep the standby active in the background too.
     case standby
-    /// End; the user connects again.
+    /// End the link. The user must connect again.
     case idle
   }
 }
 
-/// The reaction of a link to the app's return to the foreground.
+/// The behavior of a link when the app returns to the foreground.
 public enum ForegroundRule: Sendable, Hashable {
   /// Connect after a delay, with a fresh series.
   case connect(after: Duration)
-  /// Wait until the user connects.
+  /// Wait until the user connects again.
   case wait
 }

@@ -16,7 +16,7 @@ public struct LinkPolicy: Sendable, Hashable {
     let holdsLink: Bool
   }
 
-  /// The name in tables; presets are named after their feature.
+  /// The name in tables. Presets are named after their feature.
   public var name: String { parts.value.name }
   /// The schedules and limits of attempts.
   public var retry: RetryPolicy { parts.value.retry }
@@ -33,7 +33,7 @@ public struct LinkPolicy: Sendable, Hashable {
 
   /// Whether this is the policy of a link.
   ///
-  /// Work without a link, such as uploads, uses only `retry`; other values are neither shown nor
+  /// Work without a link, such as uploads, uses only `retry`. Its other values cannot be shown or
   /// changed.
   public var holdsLink: Bool { parts.value.holdsLink }
 
@@ -41,7 +41,7 @@ public struct LinkPolicy: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - actions: The failure actions that differ from `.retry`.
-  ///   - holdsLink: False for work without a link, which only uses retries.
+  ///   - holdsLink: False for work without a link, which uses only `retry`.
   /// - Throws: `PolicyError` with every problem found.
   public init(
     name: String, retry: RetryPolicy, gate: GatePolicy, liveness: LivenessPolicy,
@@ -68,7 +68,7 @@ public struct LinkPolicy: Sendable, Hashable {
   }
 }
 
-/// A value shared by many owners, whose copies are copies of a reference.
+/// A reference to a value, so that copies of a large value are cheap.
 final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
   let value: Value
 
@@ -87,7 +87,7 @@ final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
 
 /// An error with every problem of an invalid policy, in the order of the policy's keys.
 public struct PolicyError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The problems, one sentence each; never empty.
+  /// The problems, with one sentence for each. The list is never empty.
   public let problems: [String]
 
   public init(problems: [String]) {
@@ -100,7 +100,7 @@ public struct PolicyError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension LinkPolicy {
-  /// The problems of the parts taken together; empty for a valid policy.
+  /// The problems found when the parts are validated together; empty for a valid policy.
   var problems: [String] {
     var found = Problems()
     found.check(schedule: retry.first, "retry.first")
@@ -218,7 +218,7 @@ extension LinkPolicy {
   }
 }
 
-/// The lower limits of a policy's values, below which a mistake in one value could cause a retry
+/// The lower limits of a policy's values. Below them, a mistake in one value could cause a retry
 /// storm.
 ///
 /// They are far below the values in the requirements, and low enough for fast tests.
@@ -227,7 +227,7 @@ private enum Floor {
   static let wait = Duration.milliseconds(100)
   /// The shortest period of repeated actions.
   static let period = Duration.seconds(1)
-  /// The mean wait between attempts that the windows must enforce.
+  /// The shortest mean wait between attempts that the windows must enforce.
   static let pace = Duration.milliseconds(500)
 }
 
@@ -274,10 +274,10 @@ public struct EstablishPolicy: Sendable, Hashable {
   public var milestone: Milestone
   /// The time-out for opening the transport.
   public var openTimeout: Duration
-  /// The time-out from the start of the attempt to the milestone; at least `openTimeout`.
+  /// The time-out from the start of the attempt to the milestone. It is at least `openTimeout`.
   public var timeout: Duration
-  /// The time-out of the feature's preparation before a first or foreground connect; `nil` for
-  /// none.
+  /// The time-out of the feature's preparation before a first or foreground connect; `nil` for no
+  /// preparation.
   public var prepare: Duration?
 
   /// The milestone that counts as connected.

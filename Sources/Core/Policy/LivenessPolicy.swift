@@ -6,20 +6,19 @@ public struct LivenessPolicy: Sendable, Hashable {
   public var ping: Duration?
   /// The ping interval while the link's quality is degraded; `nil` for no difference.
   ///
-  /// A value that is shorter than `ping`, or not shorter than `silence`, makes no difference
-  /// either.
+  /// A value has no effect if it is shorter than `ping` or not shorter than `silence`.
   public var degradedPing: Duration?
   /// The ping interval while the quality is poor; `nil` for the interval of degraded quality.
   public var poorPing: Duration?
-  /// The shortest time-out of a pong; any received byte counts as a response.
+  /// The shortest time-out of a pong. Any received byte counts as a response.
   public var pongTimeout: Duration
-  /// The number of round trips (smoothed, RFC 6298) that a pong may take if that is longer, so that
-  /// a slow link is not ended.
+  /// The number of smoothed round trips (RFC 6298) that a pong may take if they last longer than
+  /// `pongTimeout`. This keeps a slow link from being ended.
   public var pongRoundTrips: Int
   /// The number of unanswered pings in a row that ends the link.
   ///
-  /// Each ping has one `pongTimeout` more than the previous one, at most `pongRoundTrips` of them,
-  /// so that a slow link is not ended too early.
+  /// The time-out of each ping is one `pongTimeout` longer than that of the previous one, up to
+  /// `pongRoundTrips` times `pongTimeout`. This keeps a slow link from being ended too early.
   public var pongTries: Int
   /// The rule that ends a link without valid data; `nil` for none.
   public var idle: IdleRule?
@@ -55,19 +54,19 @@ public struct LivenessPolicy: Sendable, Hashable {
   /// Returns the time-out of a pong.
   ///
   /// - Parameters:
-  ///   - missed: The number of unanswered pings in a row before it.
+  ///   - missed: The number of unanswered pings in a row before this one.
   ///   - roundTrip: The expected response time; `nil` if unknown.
   func pongTimeout(missed: Int, roundTrip: Duration?) -> Duration {
     let longest = pongTimeout * pongRoundTrips
     let usual = max(pongTimeout, (roundTrip ?? .zero) * pongRoundTrips)
-    // A past slow response, for example in a tunnel, must not hide a dead link for minutes.
+    // A slow response in the past, for example in a tunnel, must not hide a dead link for minutes.
     return min(usual + pongTimeout * missed, longest)
   }
 }
 
 /// A rule that closes a link after a time without valid data.
 public struct IdleRule: Sendable, Hashable {
-  /// The longest time without valid data; more than zero.
+  /// The longest time without valid data. It must be more than zero.
   public var after: Duration
   /// The state of the link afterwards.
   public var then: Then

@@ -1,14 +1,14 @@
-/// A value of a policy: its key, its meaning, and its text form.
+/// A key of a policy, with the meaning and the text form of its value.
 ///
-/// Policies leave the program only in the form of this table: `policy show`, `--set` and `Codable`
+/// A policy leaves the program only in the form of this table: `policy show`, `--set` and `Codable`
 /// all use it.
 public struct PolicyKey: Sendable {
-  /// The part and the value, such as `retry.first`.
+  /// The names of the part and the value, such as `retry.first`.
   public let name: String
-  /// A one-line description for people, including the meaning of special values.
+  /// A human-readable description in one line, including the meaning of special values.
   public let meaning: String
-  /// The range of the numbers in the value, for errors; `nil` if there are none or `meaning`
-  /// contains the range.
+  /// The range of the numbers in the value, for error messages; `nil` if there are no numbers or
+  /// `meaning` contains the range.
   var range: String?
   /// Returns the value as text; `nil` if this kind of policy does not have it.
   let read: @Sendable (PolicyDraft) -> String?
@@ -20,7 +20,7 @@ public struct PolicyKey: Sendable {
     retryKeys + gateKeys + establishKeys + livenessKeys + standbyKeys + failureKeys
 }
 
-/// A policy in parts that have not been validated together yet.
+/// The parts of a policy before they are validated together.
 struct PolicyDraft: Sendable {
   var name: String
   var retry: RetryPolicy
@@ -61,7 +61,7 @@ extension LinkPolicy {
     return PolicyKey.all.compactMap { key in draft.value(of: key).map { (key.name, $0) } }
   }
 
-  /// Returns this policy with other values.
+  /// Returns this policy with changed values.
   ///
   /// - Parameter changes: Keys and values in the form of `values`. All are applied before
   ///   validation.
@@ -71,7 +71,7 @@ extension LinkPolicy {
     var problems: [String] = []
     for change in changes {
       guard let key = PolicyKey.all.first(where: { $0.name == change.key }) else {
-        problems.append("\(change.key) is no key of a policy; see `holdfast policy show \(name)`")
+        problems.append("\(change.key) is not a policy key; see `holdfast policy show \(name)`")
         continue
       }
       guard draft.value(of: key) != nil else {
@@ -89,8 +89,8 @@ extension LinkPolicy {
   }
 }
 
-/// An accessor of one value inside another: it calls a function with that value and returns its
-/// result.
+/// A function that accesses one value inside another. It passes the inner value to a closure and
+/// returns the closure's result.
 ///
 /// It replaces a key path, which Embedded Swift does not have.
 typealias Accessor<Whole, Value> = @Sendable (inout Whole, (inout Value) -> Value) -> Value
@@ -146,7 +146,7 @@ extension PolicyKey {
     }
   }
 
-  /// Returns a key for a count; its meaning contains the range.
+  /// Returns a key for a count. Its meaning must contain the range.
   static func count(
     _ name: String, _ meaning: String, _ accessor: @escaping Accessor<PolicyDraft, Int>
   ) -> PolicyKey {
@@ -158,7 +158,7 @@ extension PolicyKey {
     }
   }
 
-  /// Returns a key for one of a few labels.
+  /// Returns a key whose value is one of a few names.
   static func choice<Choice: RawRepresentable<String> & CaseIterable & SendableMetatype>(
     _ name: String, _ meaning: String,
     _ accessor: @escaping Accessor<PolicyDraft, Choice>
@@ -284,8 +284,8 @@ extension PolicyKey {
       }
       return true
     },
-    // After the key that also changes it, so that a policy written in this order is read back
-    // unchanged.
+    // This key comes after the key that also changes its value, so that a policy written in this
+    // order is read back unchanged.
     .duration(
       "establish.openTimeout", "time for the transport to open", { $1(&$0.establish.openTimeout) }),
     .optional(
@@ -463,7 +463,7 @@ extension PolicyKey {
       { $1(&$0.retry.maxRetryAfter) }),
   ]
 
-  /// The longest window; a phone that has used it up makes no attempt for that long.
+  /// The longest window. A phone that has used up its attempts waits at most this long.
   private static let longestWindow = Duration.seconds(86_400)
   private static let mostWindows = 10
 

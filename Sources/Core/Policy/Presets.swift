@@ -1,6 +1,6 @@
 /// The policies of the features.
 ///
-/// The numbers come from the requirements (`docs/seeds`). Where these contradict themselves or give
+/// The numbers come from the requirements (`docs/seeds`). Where these contradict each other or give
 /// no number, a comment gives the reason for the choice.
 extension LinkPolicy {
   /// Every preset, in the order of tables.
@@ -27,9 +27,10 @@ extension LinkPolicy {
 
   /// The usual failure actions.
   ///
-  /// They stop after responses that are final for every feature. They retry with jitter where many
-  /// clients may return at once: after a refusal with a status, and after the closes of a server
-  /// that restarts or is full. Other closes concern one client (decision 0013).
+  /// They stop after responses that are final for every feature. They retry with jitter when many
+  /// clients may return at once, which is after a refusal with a status, and after the close codes
+  /// of a server that restarts or is full. Other close codes concern only one client (decision
+  /// 0013).
   private static let usual: [FailureClass: FailureAction] = [
     .tls: .stop, .badRequest: .stop, .forbidden: .stop, .closedForbidden: .stop,
     .unauthorized: .refresh, .closedUnauthorized: .refresh,
@@ -37,7 +38,7 @@ extension LinkPolicy {
     .closedRestart: .retryJittered,
   ]
 
-  /// Returns the usual failure actions with other ones for some classes.
+  /// Returns the usual failure actions with the given changes.
   private static func usual(but rows: [FailureClass: FailureAction]) -> [FailureClass:
     FailureAction]
   {
@@ -55,8 +56,8 @@ extension LinkPolicy {
         first: .list([.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)]),
         reconnect: .list([.zero, .seconds(1), .seconds(2), .seconds(4), .seconds(8)]),
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
-        // Longer than the jitter window, so that clients of a server that accepts and drops do not
-        // return in step.
+        // Longer than the jitter window. Otherwise clients would return in step if a server accepts
+        // and then drops them.
         stability: Stability(after: .seconds(10), provenByData: true),
         serverJitter: .seconds(5), maxRetryAfter: .seconds(900)),
       gate: GatePolicy(
@@ -82,12 +83,13 @@ extension LinkPolicy {
   /// The policy of HealthRelay (requirements 000) with a foreground service and more retries after
   /// a session.
   ///
-  /// It stays connected in the background and stops after 15 idle minutes (decision 0046).
+  /// The link stays connected in the background and stops after 15 idle minutes (decision 0046).
   public static let healthRelayService = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-service", background: .stay,
       idle: IdleRule(after: .seconds(900), then: .idle),
-      // Waits of 75 s in total: a backend that restarts within a minute loses no phone.
+      // The waits add up to 75 s, so that all phones reconnect to a backend that restarts within a
+      // minute.
       reconnect: [2, 2, 4, 6, 8, 8, 9, 9, 9, 9, 9].map { .seconds($0) }, actions: [:])
   }
 
@@ -100,8 +102,8 @@ extension LinkPolicy {
       actions: capped)
   }
 
-  /// The policy of HealthRelay without a foreground service: the background ends it, and the user
-  /// connects again.
+  /// The policy of HealthRelay without a foreground service: the link ends in the background, and
+  /// the user connects again.
   public static let healthRelayForeground = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-foreground", background: .leave(after: .zero, then: .idle), idle: nil,
@@ -128,8 +130,8 @@ extension LinkPolicy {
       name: name,
       retry: RetryPolicy(
         first: .list([.seconds(2), .seconds(2)]), reconnect: .list(reconnect),
-        // Chosen, since the requirements give no number: ten connects of a user within a minute,
-        // with two retries each. A user who presses again does not have to wait.
+        // Project choice, since the requirements give no number: ten connects by the user within a
+        // minute, with two retries each. A user who presses again does not have to wait.
         windows: [AttemptWindow(attempts: 30, per: .seconds(60))],
         // The code arrives right after every accept, so data does not show that the link is stable.
         stability: Stability(after: .seconds(30), provenByData: false),
@@ -147,7 +149,7 @@ extension LinkPolicy {
 
   /// The policy of Session (requirements 003): a socket with prompts and answers.
   public static let session = proven { () throws(PolicyError) in
-    // The required numbers: min(2^n, 30) s, ±25 %, at least 1 s, 20 attempts.
+    // The required values: min(2^n, 30) s, ±25 %, at least 1 s, 20 attempts.
     let schedule = Schedule.exponential(
       first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),
       attempts: 20)
@@ -156,24 +158,24 @@ extension LinkPolicy {
       retry: RetryPolicy(
         first: schedule, reconnect: schedule,
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
-        // Two whole series, each a loss and 20 attempts, which take at least 360 s. The schedule
-        // alone never reaches the limit; repeated requests of a user do. The pause of one window
-        // was chosen.
+        // The failures of two whole series, each with a loss and 20 attempts, which take at least
+        // 360 s. The schedule alone never reaches the limit, but repeated requests by a user do.
+        // Project choice: the pause is as long as one window.
         breaker: Breaker(failures: 42, within: .seconds(600), pause: .seconds(60)),
         stability: Stability(after: .seconds(30), provenByData: true),
         serverJitter: .seconds(5), maxRetryAfter: .seconds(300)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
-        // Practice 29: a connection over the old path is not waited for. The requirements allow 25
-        // s to flush.
+        // Practice 29: a new connection does not wait for the one over the old path. The
+        // requirements allow 25 s to flush.
         debounce: .zero, networkChange: .reconnect,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero),
-        // Practice 31. The time-out is as long as a round trip may take, and checks are as rare as
-        // attempts; both values were chosen.
+        // Practice 31. Project choices: the time-out is as long as a round trip may take, and
+        // checks are as rare as attempts.
         portal: PortalPolicy(probe: .seconds(5), wait: .seconds(30))),
       liveness: LivenessPolicy(
-        // The required numbers: two heartbeats of 45 s; a ping every 30, 45 or 60 s, depending on
-        // quality; three missing pongs, after 5, 10 and 15 s.
+        // The required values: two heartbeats of 45 s; a ping every 30, 45 or 60 s, depending on
+        // quality; and three missing pongs, after 5, 10 and 15 s.
         silence: .seconds(90), ping: .seconds(30), degradedPing: .seconds(45),
         poorPing: .seconds(60), pongTimeout: .seconds(5), pongRoundTrips: 3, pongTries: 3),
       establish: EstablishPolicy(
@@ -195,19 +197,20 @@ extension LinkPolicy {
         serverJitter: .seconds(1), maxRetryAfter: .seconds(60)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .zero, refreshTimeout: .seconds(15), debounce: .zero,
-        // The adapter is the network path: without it no open or queued connection remains.
+        // The adapter takes the place of the network path: without it, no connection is open or
+        // queued.
         networkChange: .loss, background: .leave(after: .seconds(5), then: .standby),
         foreground: .connect(after: .milliseconds(500))),
       liveness: LivenessPolicy(
-        // Sent only while a hold is active. The required 30 s are too long: the bottle sleeps 30 s
-        // after a write.
+        // Pings are sent only during a hold. The 30 s of the requirements are too long, since the
+        // bottle falls asleep 30 s after a write.
         silence: nil, ping: .seconds(25), pongTimeout: .seconds(10), pongRoundTrips: 3,
         idle: IdleRule(after: .seconds(60), then: .standby)),
       establish: EstablishPolicy(
-        // A burst scans for 5 s; GATT then has 10 s to become ready.
+        // A burst scans for 5 s. GATT then has 10 s to become ready.
         milestone: .confirmed, openTimeout: .seconds(5), timeout: .seconds(15)),
-      // Measured in the field: a link that fails within 2 s could loop. When it was rearmed only
-      // after 30 s, it did not loop and recovered from 6 of 6 drops, with a median of 10 s.
+      // Measured in the field: a link that fails within 2 s could loop. With a rearm delay of 30 s,
+      // it did not loop and recovered from 6 of 6 drops, with a median of 10 s.
       standby: .queuedConnect(
         QueuePolicy(rearm: .seconds(1), fastFailure: .seconds(2), floor: .seconds(30))),
       actions: [:])
@@ -219,9 +222,9 @@ extension LinkPolicy {
     try LinkPolicy(
       name: "health-sync",
       retry: RetryPolicy(
-        // A person who waits for a first sync learns after 31 s that there is no server.
+        // A person who waits for a first sync learns after 31 s that the server is unreachable.
         first: .list([1, 2, 4, 8, 16].map { .seconds($0) }),
-        // An outage costs a phone 14 attempts in the first 12 hours.
+        // During an outage, a phone makes 14 attempts in the first 12 hours.
         reconnect: .exponential(
           first: .seconds(5), factor: 2, cap: .seconds(3_600), jitter: 0.25, floor: .seconds(1),
           attempts: nil),
@@ -239,11 +242,11 @@ extension LinkPolicy {
       standby: .none, actions: usual, holdsLink: false)
   }
 
-  /// The policy of HeldSocket for any WebSocket server: unlimited retries, also after the server's
+  /// The policy of HeldSocket for any WebSocket server: unlimited retries, even after the server's
   /// own close codes.
   public static let socket = proven { () throws(PolicyError) in
-    // The cap of 30 s of SignalR and requirements 003, with jitter as in 003, so that a fleet does
-    // not retry in step.
+    // The cap of 30 s follows SignalR and requirements 003. The jitter follows requirements 003, so
+    // that a fleet does not retry in step.
     let schedule = Schedule.exponential(
       first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .milliseconds(500),
       attempts: nil)
@@ -259,8 +262,8 @@ extension LinkPolicy {
         debounce: .zero, networkChange: .probe,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero)),
       liveness: LivenessPolicy(
-        // As in Socket.IO: below the 60 s after which nginx and load balancers cut idle
-        // connections.
+        // The interval of Socket.IO. It is below the 60 s after which nginx and load balancers cut
+        // idle connections.
         silence: nil, ping: .seconds(25), pongTimeout: .seconds(10), pongRoundTrips: 3),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),

@@ -1,20 +1,21 @@
 /// The schedules and limits of attempts.
 public struct RetryPolicy: Sendable, Hashable {
-  /// The waits after failed attempts of the first connection, whose first attempt is immediate.
+  /// The waits after failed attempts of the first connection. The first attempt itself is
+  /// immediate.
   public var first: Schedule
   /// The waits before attempts after a lost link.
   ///
   /// If the link was lost before it was stable, the longer of both schedules is used.
   public var reconnect: Schedule
-  /// The windows, each of which must allow an attempt.
+  /// The windows. Each of them must allow an attempt.
   public var windows: [AttemptWindow]
   /// A pause of all attempts after many failures; `nil` for none.
   public var breaker: Breaker?
-  /// The rule for when a link counts as stable, so that the next loss starts a new series.
+  /// The rule that decides when a link is stable, so that the next loss starts a new series.
   public var stability: Stability
   /// The jitter window of retries that follow a refusal or a close by the server.
   public var serverJitter: Duration
-  /// The longest retry-after or drain window of a server that is honored.
+  /// The longest retry-after or drain window that a link honors.
   public var maxRetryAfter: Duration
 
   public init(
@@ -39,9 +40,9 @@ public struct RetryPolicy: Sendable, Hashable {
 
 /// A limit of `attempts` attempts within any time window of length `per`.
 public struct AttemptWindow: Sendable, Hashable {
-  /// The number of attempts; at least 1.
+  /// The number of attempts. It must be at least 1.
   public var attempts: Int
-  /// The length of the window; more than zero.
+  /// The length of the window. It must be more than zero.
   public var per: Duration
 
   public init(attempts: Int, per: Duration) {
@@ -52,7 +53,7 @@ public struct AttemptWindow: Sendable, Hashable {
 
 /// A pause of length `pause` after `failures` failed attempts within `within`.
 public struct Breaker: Sendable, Hashable {
-  /// The number of failures that start the pause; at least 1.
+  /// The number of failures that start the pause. It must be at least 1.
   public var failures: Int
   /// The time window in which failures are counted.
   public var within: Duration
@@ -66,7 +67,8 @@ public struct Breaker: Sendable, Hashable {
   }
 }
 
-/// The rule for when a link is stable: it lasted for `after`, or received valid data.
+/// The rule that decides when a link is stable: after it lasted for `after`, or when it receives
+/// valid data.
 public struct Stability: Sendable, Hashable {
   /// The time after which the link counts as stable.
   public var after: Duration

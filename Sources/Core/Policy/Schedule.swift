@@ -1,11 +1,11 @@
 /// The waits before the attempts of a series.
 public enum Schedule: Sendable, Hashable, Codable {
-  /// These waits, then no further attempts.
+  /// A list of waits, after which no attempt follows.
   case list([Duration])
-  /// Exponential back-off: `first · factor^n`, at most `cap`, with jitter of ±`jitter` of itself,
-  /// never below `floor`.
+  /// Exponential back-off: `first · factor^n`, at most `cap`, with a jitter of ±`jitter` times the
+  /// wait, and never below `floor`.
   ///
-  /// The wait is drawn evenly from the range that is left above `floor`.
+  /// The wait is drawn uniformly from the part of the range that is not below `floor`.
   case exponential(
     first: Duration, factor: Int, cap: Duration, jitter: Double, floor: Duration, attempts: Int?)
 
@@ -22,7 +22,7 @@ public enum Schedule: Sendable, Hashable, Codable {
 
   /// Returns the wait before the attempt with an index from 0; `nil` if no attempt is left.
   ///
-  /// All back-off is calculated here.
+  /// All back-off in this package is calculated here.
   public func wait(before index: Int, generator: inout RandomSource) -> Duration? {
     switch self {
     case .list(let waits):
@@ -43,9 +43,10 @@ public enum Schedule: Sendable, Hashable, Codable {
     wait(before: index, generator: &generator).map { max($0, retryAfter ?? .zero) }
   }
 
-  /// Returns the shortest possible wait before an attempt, at least the server's retry-after.
+  /// Returns the shortest possible wait before an attempt, which is at least the server's
+  /// retry-after.
   ///
-  /// Without jitter it is the only possible wait.
+  /// Without jitter, no other wait is possible.
   public func shortestWait(before index: Int, atLeast retryAfter: Duration?) -> Duration? {
     bounds(before: index).map { max($0.lowerBound, retryAfter ?? .zero) }
   }
@@ -65,7 +66,7 @@ public enum Schedule: Sendable, Hashable, Codable {
   private static func baseWait(
     before index: Int, first: Duration, factor: Int, cap: Duration
   ) -> Duration {
-    // A wait that does not grow needs no steps; any other reaches its cap within 63.
+    // A wait that does not grow needs no steps. Any other wait reaches its cap within 63 steps.
     guard factor > 1, first > .zero else { return min(first, cap) }
     var (wait, steps) = (first, 0)
     while steps < index, wait < cap {

@@ -6,31 +6,31 @@ public enum StandbyPolicy: Sendable, Hashable {
   case poll(PollPolicy)
   /// The OS's own queued connect, which never ends.
   ///
-  /// It is armed whenever the link is wanted, allowed and not open, also during attempts and waits,
-  /// since the app's own timers do not run while the system has suspended it.
+  /// It is armed whenever the link is wanted, allowed and not open, even during attempts and waits.
+  /// The app's own timers do not run while the system has suspended the app.
   case queuedConnect(QueuePolicy)
 }
 
 /// The rules for arming a queued connect again.
 public struct QueuePolicy: Sendable, Hashable {
-  /// The wait before the connect is armed again after it broke.
+  /// The wait before the connect is armed again after it failed.
   public var rearm: Duration
-  /// The time after arming within which an end counts as a fast failure.
+  /// The time after arming within which the end of the link counts as a fast failure.
   ///
-  /// A link that was ready does not count as one, unless the previous link was also lost before it
-  /// was stable.
+  /// The end of a link that was ready does not count, unless the previous link was also lost before
+  /// it was stable.
   public var fastFailure: Duration
-  /// The shortest time between arming the connect twice after a fast failure, so that a peer that
-  /// accepts and drops every link cannot cause a loop.
+  /// The shortest time between two arms of the connect after a fast failure. It prevents a loop if
+  /// a peer accepts and drops every link.
   public var floor: Duration
-  /// The longest such wait in the background.
+  /// The upper limit of `floor` while the app is in the background.
   ///
-  /// The system suspends an app about 10 s after an event of its radio (TN3115), and with it the
-  /// timer that would arm again.
+  /// The system suspends an app about 10 s after an event of its radio (TN3115). The timer that
+  /// arms the connect again would then not run.
   public var background: Duration
   /// The time for which the OS ignores a peer after this side closed a link with no work left.
   ///
-  /// A peer that still advertises would otherwise be connected again at once and never sleep.
+  /// Otherwise, a peer that still advertises would be connected again at once and never sleep.
   public var rest: Duration
 
   public init(
@@ -44,7 +44,8 @@ public struct QueuePolicy: Sendable, Hashable {
     self.rest = rest
   }
 
-  /// Returns when the connect may be armed after it was armed at `last` and broke at `now`.
+  /// Returns the instant at which the connect may be armed again, after it was armed at `last` and
+  /// failed at `now`.
   func next(after last: Instant?, brokeAt now: Instant, in lifecycle: Lifecycle) -> Instant {
     guard let last, last.duration(to: now) < fastFailure else { return now.advanced(by: rearm) }
     let least = lifecycle == .background ? min(floor, background) : floor
@@ -56,10 +57,10 @@ public struct QueuePolicy: Sendable, Hashable {
 public struct PollPolicy: Sendable, Hashable {
   /// The time between polls.
   ///
-  /// The first poll is immediate, or after a failure within `RetryPolicy.serverJitter`. The second
-  /// one follows anywhere in an interval.
+  /// The first poll is immediate or, after a failure, made within `RetryPolicy.serverJitter`. The
+  /// second poll follows at a random time within one interval.
   public var interval: Duration
-  /// The jitter of each wait as a share of it, so that a fleet does not poll in step.
+  /// The jitter of each wait as a fraction of the wait, so that a fleet does not poll in step.
   public var jitter: Double
   /// The time between probes of the link.
   public var probe: Duration

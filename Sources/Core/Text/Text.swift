@@ -29,7 +29,8 @@ package enum FNV1a {
 
 /// Loads of eight bytes at a time.
 extension Span<UInt8> {
-  /// Returns eight bytes at `index` as a number, the first byte lowest; all eight must exist.
+  /// Returns the eight bytes from `index` as a number, with the first byte as the lowest. All eight
+  /// bytes must exist.
   @inlinable @inline(__always)
   package func word(at index: Int) -> UInt64 {
     unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))

@@ -13,21 +13,22 @@ package enum Gregorian {
     }
   }
 
-  /// Returns the number of days since 1970-01-01 of a date, whose month is from 1 to 12.
+  /// Returns the number of days from 1970-01-01 to a date, whose month must be from 1 to 12.
   ///
   /// Years are counted from March, so that a leap day is the last day of a year.
   package static func days(year: Int, month: Int, day: Int) -> Int {
     let shifted = month > 2 ? year : year - 1
     let monthFromMarch = (month + 9) % 12
     let leapDays = shifted / 4 - shifted / 100 + shifted / 400
-    // Any five months from March on have 153 days. 719,469 days lead from the day before 0000-03-01
-    // to 1970-01-01.
+    // Any five consecutive months from March on have 153 days in total. There are 719,469 days from
+    // the day before 0000-03-01 to 1970-01-01.
     return shifted * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 719_469
   }
 
-  /// Returns the date of a day number.
+  /// Returns the date with a day number.
   package static func civil(dayNumber: Int) -> (year: Int, month: Int, day: Int) {
-    // The estimate is never late and at most one year early: 400 years have 146,097 days.
+    // The estimate is never too late and at most one year too early, since 400 years have 146,097
+    // days.
     var year = (dayNumber + 719_162) * 400 / 146_097
     while days(year: year + 1, month: 1, day: 1) <= dayNumber { year += 1 }
     var month = 1

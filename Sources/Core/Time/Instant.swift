@@ -1,7 +1,7 @@
-/// A moment on a clock that keeps counting while the device sleeps.
+/// A point in time on a clock that keeps counting while the device sleeps.
 ///
-/// The runtime reads `CLOCK_BOOTTIME` (Linux) or `mach_continuous_time` (Apple); a simulated world
-/// has its own clock. Only differences between two instants of one run have a meaning.
+/// The runtime reads `CLOCK_BOOTTIME` (Linux) or `mach_continuous_time` (Apple). A simulated world
+/// has its own clock. Only differences between two instants of one run are meaningful.
 public struct Instant: Sendable, Hashable, Comparable, Codable {
   /// The nanoseconds since the clock's origin.
   public var nanoseconds: Int64
@@ -13,24 +13,25 @@ public struct Instant: Sendable, Hashable, Comparable, Codable {
   /// The clock's origin.
   public static let zero = Instant(nanoseconds: 0)
 
-  /// Returns the moment `seconds` after the clock's origin, for tests and tables.
+  /// Returns the instant `seconds` after the clock's origin, for tests and tables.
   package static func second(_ seconds: Double) -> Instant {
     Instant(nanoseconds: Int64(seconds * 1_000_000_000))
   }
 
-  /// Returns this moment moved by `duration`, saturated to the range of the clock.
+  /// Returns the instant that is `duration` later, saturated to the range of the clock.
   public func advanced(by duration: Duration) -> Instant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.nanoseconds)
     guard overflow else { return Instant(nanoseconds: sum) }
     return Instant(nanoseconds: duration < .zero ? .min : .max)
   }
 
-  /// Returns the time from this moment to `other`, which is negative if `other` is earlier.
+  /// Returns the time from this instant to `other`, which is negative if `other` is earlier.
   public func duration(to other: Instant) -> Duration {
     .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
   }
 
-  /// Returns the earlier of two optional moments. It builds no array, since drivers call it often.
+  /// Returns the earlier of two optional instants. The function creates no array, since drivers
+  /// call it often.
   static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left, let right else { return left ?? right }
     return min(left, right)

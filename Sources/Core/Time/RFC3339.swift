@@ -3,7 +3,7 @@ public enum RFC3339 {
   /// Parses a date and time with `Z` or a numeric offset, in either letter case.
   ///
   /// Digits of the fraction beyond the ninth are dropped. A leap second (23:59:60 UTC) is the first
-  /// second of the next day. Returns `nil` for any other text and for a time outside `Timestamp`'s
+  /// second of the next day. Returns `nil` for any other text, or for a time outside `Timestamp`'s
   /// range.
   public static func parse(_ text: some StringProtocol) -> Timestamp? {
     parse(ArraySlice(text.utf8))
@@ -20,11 +20,11 @@ public enum RFC3339 {
     return timestamp(minutes: days * 1440 + minute - offset, second, fraction)
   }
 
-  /// Parses a time in the RFC 3339 and ISO 8601 forms of other makers' servers.
+  /// Parses a time in the RFC 3339 and ISO 8601 forms that third-party servers use.
   ///
-  /// These may have a space instead of `T` (RFC 3339 section 5.6), no seconds, a comma before the
-  /// fraction, and an offset of hours alone or without a colon. Without an offset the result is
-  /// `nil`, since the text identifies no moment.
+  /// These forms may have a space instead of `T` (RFC 3339 section 5.6), no seconds, a comma before
+  /// the fraction, and an offset of hours alone or without a colon. Returns `nil` for a text
+  /// without an offset, since its time is ambiguous.
   package static func parseISO8601(_ bytes: ArraySlice<UInt8>) -> Timestamp? {
     var digits = TimeDigits(bytes)
     guard let days = digits.day(), digits.take("T") || digits.take("t") || digits.take(" "),
@@ -41,17 +41,17 @@ public enum RFC3339 {
     return timestamp(minutes: days * 1440 + minute - offset, second, fraction)
   }
 
-  /// Returns a time in UTC with `Z` and a fraction that is only as long as needed.
+  /// Returns a time in UTC with `Z` and the shortest exact fraction.
   public static func format(_ time: Timestamp) -> String {
     unsafe String(unsafeUninitializedCapacity: mostBytes) { unsafe write(time, to: $0) }
   }
 
-  /// The number of bytes of the longest text, `2027-01-15T08:00:00.123456789Z`.
+  /// The length of the longest text in bytes, such as `2027-01-15T08:00:00.123456789Z`.
   package static let mostBytes = 30
 
   /// Writes a time as UTF-8 at the start of a buffer, which must have room for `mostBytes`.
   ///
-  /// - Returns: The number of bytes.
+  /// - Returns: The number of bytes written.
   package static func write(_ time: Timestamp, to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
     let (second, nanoseconds) = Gregorian.floorDivide(time.nanoseconds, by: 1_000_000_000)
     let (dayNumber, secondOfDay) = Gregorian.floorDivide(second, by: 86_400)
@@ -71,7 +71,7 @@ public enum RFC3339 {
     return count
   }
 
-  /// Writes `width` decimal digits and a character at offset `count`.
+  /// Writes `width` decimal digits followed by a character at offset `count`.
   private static func write(
     _ number: Int, _ width: Int, to text: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int,
     then end: Unicode.Scalar
@@ -87,11 +87,12 @@ public enum RFC3339 {
 }
 
 extension RFC3339 {
-  /// Returns the timestamp of a second and its fraction, after a number of minutes since 1970.
+  /// Returns the timestamp of a second and its fraction in the given minute since 1970.
   private static func timestamp(
     minutes: Int, _ second: Int, _ fraction: Int64
   ) -> Timestamp? {
-    // A leap second is the last second of a UTC day, whatever the offset (RFC 3339 appendix D).
+    // A leap second is the last second of a UTC day, regardless of the offset (RFC 3339 appendix
+    // D).
     if second == 60, (minutes + 1) % 1440 != 0 { return nil }
     return timestamp(seconds: Int64(minutes * 60 + second), nanoseconds: fraction)
   }
@@ -116,16 +117,16 @@ extension TimeDigits {
     return hour * 60 + minute
   }
 
-  /// Parses an optional fraction after one of these signs as nanoseconds; `nil` for a sign without
-  /// digits.
+  /// Parses an optional fraction that follows one of these signs, in nanoseconds. Returns `nil` for
+  /// a sign without digits.
   fileprivate mutating func part(_ points: Unicode.Scalar...) -> Int64? {
     points.contains { take($0) } ? fraction() : 0
   }
 
   /// Parses an offset as minutes east of UTC.
   ///
-  /// - Parameter needsMinutes: Whether only `+hh:mm` is accepted; if not, `+hhmm` and `+hh` are
-  ///   too.
+  /// - Parameter needsMinutes: Whether only `+hh:mm` is accepted. If not, `+hhmm` and `+hh` are
+  ///   accepted too.
   fileprivate mutating func offset(needsMinutes: Bool) -> Int? {
     if take("Z") || take("z") { return 0 }
     let isWest = take("-")

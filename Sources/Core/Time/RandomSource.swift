@@ -1,7 +1,7 @@
 /// A seeded random source that is stored as state, so that the same seed gives the same run.
 ///
-/// It uses SplitMix64 (Steele, Lea, Flood 2014): one addition and three mixes for each number. Any
-/// seed is suitable.
+/// It uses SplitMix64 (Steele, Lea, Flood 2014): one addition and three mixing steps for each
+/// number. Any seed is suitable.
 public struct RandomSource: RandomNumberGenerator, Sendable, Hashable, Codable {
   private var state: UInt64
 
@@ -23,7 +23,7 @@ public struct RandomSource: RandomNumberGenerator, Sendable, Hashable, Codable {
     Double(next() >> 11) * 0x1p-53
   }
 
-  /// Returns a duration drawn evenly from zero up to, but not including, `limit`.
+  /// Returns a random duration, drawn uniformly from zero up to, but not including, `limit`.
   public mutating func duration(below limit: Duration) -> Duration {
     limit * unit()
   }

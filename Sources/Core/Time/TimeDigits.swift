@@ -10,7 +10,7 @@ package struct TimeDigits {
   /// Whether no byte is left.
   package var isAtEnd: Bool { rest.isEmpty }
 
-  /// Consumes `sign` if it is the next byte, and returns whether it was.
+  /// Consumes `sign` if it is the next byte. Returns whether it was consumed.
   package mutating func take(_ sign: Unicode.Scalar) -> Bool {
     guard let byte = rest.first, byte == UInt8(ascii: sign) else { return false }
     rest.removeFirst()
@@ -27,7 +27,7 @@ package struct TimeDigits {
     return value
   }
 
-  /// Parses `yyyy-mm-dd` as days since 1970-01-01.
+  /// Parses `yyyy-mm-dd` as the number of days since 1970-01-01.
   package mutating func day() -> Int? {
     guard let year = number(4), year >= 1, take("-"), let month = number(2),
       (1...12).contains(month), take("-"), let day = number(2), day >= 1,
@@ -36,7 +36,7 @@ package struct TimeDigits {
     return Gregorian.days(year: year, month: month, day: day)
   }
 
-  /// Parses the digits of a fraction as nanoseconds; digits beyond the ninth are dropped.
+  /// Parses the digits of a fraction as nanoseconds. Digits beyond the ninth are dropped.
   package mutating func fraction() -> Int64? {
     guard var value = digit() else { return nil }
     var count = 1

@@ -1,11 +1,11 @@
 /// A device's wall clock, set at one instant and advanced with the monotonic clock.
 ///
-/// It provides dates for people. Deadlines are instants.
+/// It provides dates for display. Deadlines are instants.
 package struct WallClock: Sendable, Hashable {
   private var wall = Timestamp(nanoseconds: 0)
   private var instant = Instant.zero
 
-  /// Creates a clock that shows 1970-01-01T00:00:00Z at `Instant.zero` until it is set.
+  /// Creates a clock that shows 1970-01-01T00:00:00Z at `Instant.zero`, until it is set.
   package init() {}
 
   /// Creates a clock that shows a time at an instant.

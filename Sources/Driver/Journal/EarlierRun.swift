@@ -10,16 +10,17 @@ import Foundation
   import Darwin
 #endif
 
-/// The files of an earlier run, NAME and NAME.1, which a new run renames.
+/// The files NAME and NAME.1 of an earlier run, which a new run renames.
 struct EarlierRun {
   let path: String
 
-  /// The most earlier runs that are kept; a chosen value. With this many, a new run fails.
+  /// The maximum number of earlier runs that are kept. The limit is Holdfast's own. A new run fails
+  /// once it is reached.
   static let bound = 999
 
-  /// Renames the files to NAME.old1 and NAME.old1.1, or to the next number that is free for both.
+  /// Renames the files to NAME.old1 and NAME.old1.1, or uses the next number that is free for both.
   ///
-  /// - Throws: An error if either file is not a journal; then nothing is renamed.
+  /// - Throws: An error if either file is not a journal. No file is then renamed.
   func moveAside() throws(JournalError) {
     var parts: [String] = []
     for part in ["", ".1"] {
@@ -27,7 +28,7 @@ struct EarlierRun {
     }
     guard !parts.isEmpty else { return }
     guard let destination = (1...Self.bound).map({ "\(path).old\($0)" }).first(where: isFree) else {
-      throw JournalError(path: path, .file("\(Self.bound) earlier journals are kept beside it"))
+      throw JournalError(path: path, .file("\(Self.bound) earlier journals are kept next to it"))
     }
     for part in parts {
       guard unsafe rename(path + part, destination + part) == 0 else {
@@ -43,7 +44,7 @@ struct EarlierRun {
     }
   }
 
-  /// Returns whether a journal exists; false for a missing or an empty file.
+  /// Returns whether a journal exists. Returns false if the file is missing or empty.
   ///
   /// - Throws: An error for any other file.
   private func holdsJournal(_ path: String) throws(JournalError) -> Bool {

@@ -1,15 +1,16 @@
 package import LinkCore
 import Synchronization
 
-/// A file of a machine's inputs and effects as JSON lines, from which the run can be replayed.
+/// A file that records a machine's inputs and effects as JSON lines, so that the run can be
+/// replayed.
 ///
-/// Only the owner can read it (0600). `record` does no I/O: steps are encoded and written in order
-/// on the journal's own queue. An error turns journaling off, with one notice, and never stops or
-/// delays the driver.
+/// Only the owner can read the file (0600). `record` performs no I/O: steps are encoded and written
+/// in order on the journal's own queue. An error turns journaling off and is reported once. It
+/// never stops or delays the driver.
 ///
-/// When the file NAME is full, it is renamed to NAME.1, replacing an older part, and the run
-/// continues in a new NAME. A run therefore has at most two files of the size limit. The files of
-/// earlier runs are kept as NAME.old1 and so on, up to 999 of them.
+/// When the file NAME is full, it is renamed to NAME.1, which replaces an older part, and the run
+/// continues in a new file NAME. A run therefore keeps at most two files of the maximum size. The
+/// files of earlier runs are kept as NAME.old1 and so on, up to 999 of them.
 package final class Journal<M: Journaled>: Sendable {
   private let waiting = Mutex(WaitingSteps<M>())
   private let file: JournalFile<M>
@@ -18,10 +19,10 @@ package final class Journal<M: Journaled>: Sendable {
   /// Creates the file after renaming the files of an earlier run, including NAME.1.
   ///
   /// - Parameters:
-  ///   - limit: The most bytes in one file; 64 MiB contain about 200,000 steps.
-  ///   - notice: Called once if journaling is turned off, with the reason.
-  /// - Throws: An error if the file cannot be created, or if a file exists that is neither empty nor
-  ///   a journal.
+  ///   - limit: The maximum size of a file in bytes. 64 MiB hold about 200,000 steps.
+  ///   - notice: A function that is called once, with the reason, if journaling is turned off.
+  /// - Throws: An error if the file cannot be created, or if a file exists that is neither empty
+  ///   nor a journal.
   package init(
     path: String, header: JournalHeader<M>, limit: Int = 64 << 20,
     notice: @escaping @Sendable (JournalError) -> Void
@@ -31,10 +32,10 @@ package final class Journal<M: Journaled>: Sendable {
     try await file.start()
   }
 
-  /// Whether steps are still being written.
+  /// Whether journaling is on.
   package var isOn: Bool { waiting.withLock(\.isOn) }
 
-  /// Queues a step to be written. Does no I/O itself.
+  /// Queues a step to be written. The call performs no I/O.
   package func record(_ step: JournalStep<M>) {
     switch waiting.withLock({ $0.add(step) }) {
     case .nothing: return
@@ -43,7 +44,7 @@ package final class Journal<M: Journaled>: Sendable {
     }
   }
 
-  /// Waits until every recorded step was passed to the operating system.
+  /// Waits until every recorded step has been passed to the operating system.
   package func flush() async {
     await write()
   }
@@ -66,15 +67,15 @@ package final class Journal<M: Journaled>: Sendable {
   }
 }
 
-/// The steps that a journal has not written yet.
+/// The steps that have been recorded but not written.
 struct WaitingSteps<M: Machine> {
-  /// The action that follows when a step was added.
+  /// The action that must follow after a step was added.
   enum Next { case nothing, write, giveUp }
 
-  /// The most steps that may wait for the disk; a chosen value.
+  /// The maximum number of steps that may wait for the disk. The limit is Holdfast's own.
   ///
-  /// Beyond it journaling is turned off, since a journal with a gap cannot be replayed and a driver
-  /// must not wait for it.
+  /// Beyond this limit journaling is turned off: a journal with a gap cannot be replayed, and a
+  /// driver must not wait for the disk.
   static var bound: Int { 16_384 }
 
   private(set) var isOn = true
@@ -92,7 +93,7 @@ struct WaitingSteps<M: Machine> {
     return isWriting ? .nothing : .write
   }
 
-  /// Returns the steps to write; empty if the writer can stop until the next step is added.
+  /// Returns the steps to write. If there are none, the writer stops until the next step is added.
   mutating func takeAll() -> [JournalStep<M>] {
     defer { (steps, isWriting) = ([], !steps.isEmpty) }
     return steps

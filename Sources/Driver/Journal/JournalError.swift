@@ -10,7 +10,7 @@
 
 /// An error in writing, reading or replaying a journal, with its location and a remedy.
 public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A problem of a journal; its strings are details for people.
+  /// A problem with a journal. The strings are human-readable details.
   public enum Problem: Sendable, Hashable {
     /// The file cannot be opened, read or written.
     case file(String)
@@ -22,37 +22,37 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case version(Int)
     /// The line is longer than the limit.
     case tooLong
-    /// The line is not JSON of this machine.
+    /// The line is not valid JSON for this machine.
     case line(String)
     /// The line is valid, but out of order.
     case order(String)
     /// The first part of the run is missing, so the machine's initial state is unknown.
     case beginning(part: Int)
-    /// The journal is of an unknown machine.
+    /// The journal belongs to an unknown machine.
     case machine(String, known: [String])
   }
 
   /// The journal's file.
   public var path: String
-  /// The number of the line, from 1; `nil` for the whole file.
+  /// The number of the line, counted from 1; `nil` if the error concerns the whole file.
   public var line: Int?
   /// The problem.
   public var problem: Problem
 
-  /// Creates an error; the remedy follows from the problem.
+  /// Creates an error. The problem determines the remedy.
   public init(path: String, line: Int? = nil, _ problem: Problem) {
     self.path = path
     self.line = line
     self.problem = problem
   }
 
-  /// Returns the error of the last system call, with the description of `errno`.
+  /// Returns the error for the last system call, with the description of `errno`.
   static func cannot(_ action: String, _ path: String) -> JournalError {
     let reason = unsafe String(cString: strerror(errno))
     return JournalError(path: path, .file("cannot \(action) it: \(reason)"))
   }
 
-  /// A line with the location, the problem and the remedy.
+  /// A single line with the location, the problem and the remedy.
   public var description: String {
     let location = line.map { "\(path):\($0)" } ?? path
     return "\(location): \(text). \(remedy)"

@@ -11,7 +11,7 @@ import LinkCore
   import Darwin
 #endif
 
-/// The files of one journal, whose I/O runs on its own queue.
+/// The files of one journal. Their I/O runs on a separate queue.
 actor JournalFile<M: Journaled> {
   nonisolated let path: String
   private let limit: Int
@@ -43,7 +43,7 @@ actor JournalFile<M: Journaled> {
     try put(line(of: header))
   }
 
-  /// Writes the steps that `next` returns until it returns none.
+  /// Writes the steps that `next` returns, and repeats this until `next` returns none.
   func write(next: @Sendable () -> [JournalStep<M>]) throws(JournalError) {
     while true {
       let steps = next()
@@ -81,7 +81,7 @@ actor JournalFile<M: Journaled> {
     try put(line(of: header))
   }
 
-  /// Creates the file with mode 0600, or sets this mode for an existing empty file.
+  /// Creates the file with mode 0600, or sets this mode on an existing empty file.
   private func create() throws(JournalError) {
     let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     descriptor = unsafe open(path, flags | O_CREAT | O_EXCL, 0o600)
@@ -95,7 +95,7 @@ actor JournalFile<M: Journaled> {
       close()
       throw JournalError(path: path, .file("it is not a regular file"))
     }
-    guard fchmod(descriptor, 0o600) == 0 else { throw .cannot("narrow", path) }
+    guard fchmod(descriptor, 0o600) == 0 else { throw .cannot("restrict", path) }
     size = 0
   }
 
@@ -124,7 +124,8 @@ actor JournalFile<M: Journaled> {
   }
 }
 
-/// Calls write(2), since inside the type `write` is its own method; likewise `systemClose`.
+/// Calls write(2). Inside the type, `write` is the type's own method; the same applies to
+/// `systemClose`.
 private func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
   unsafe write(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -1,18 +1,18 @@
 import Foundation
 package import LinkCore
 
-/// The first line of a journal, from which the same machine can be created again.
+/// The first line of a journal, which contains all values needed to create the same machine again.
 ///
-/// In the file it is one object that combines the header's fields with those of the machine's
-/// birth.
+/// In the file, the header is one object. It combines the header's own fields with those of the
+/// machine's birth.
 package struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
-  /// The number of this file in the run, from 1; a full file is continued by the next part.
+  /// The number of this file in the run, counted from 1. A new part begins when a file is full.
   package var part = 1
-  /// The values from which the machine is created.
+  /// The values that the machine is created from.
   package var birth: M.Birth
   /// The seed of the machine's random source.
   package var seed: UInt64
-  /// The wall-clock time when the run began, equal in all parts of a run.
+  /// The wall-clock time at which the run began. All parts of a run have the same time.
   package var startedAt: Timestamp
 
   package init(birth: M.Birth, seed: UInt64, startedAt: Timestamp) {
@@ -44,7 +44,7 @@ package struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
   }
 }
 
-/// The fields of every journal, for any machine and version.
+/// The fields that every journal contains, whatever its machine and version.
 package struct JournalFormat: Decodable {
   /// The format version that this software writes.
   package static let version = 1
@@ -52,7 +52,7 @@ package struct JournalFormat: Decodable {
   let journal: Int
   private let machine: String?
 
-  /// Returns the name of the machine of a journal.
+  /// Returns the name of the machine in a journal's header.
   ///
   /// - Throws: An error if the file cannot be read, or does not begin with a header of this
   ///   version.

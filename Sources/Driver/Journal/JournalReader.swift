@@ -1,14 +1,14 @@
 import Foundation
 package import LinkCore
 
-/// A reader of one journal file, step by step in the order of writing.
+/// A reader of one journal file. It returns the steps in the order in which they were written.
 ///
-/// It omits a last line that a crash truncated, and a last step of which only the first line was
+/// The reader omits a last line that a crash truncated, and a last step whose effects were not
 /// written. Any other damage is an error.
 package struct JournalReader<M: Journaled>: ~Copyable {
-  /// The header.
+  /// The header of the file.
   package let header: JournalHeader<M>
-  /// The line of the last step returned, counted from 1.
+  /// The number of the cause's line of the step that was returned last, counted from 1.
   package private(set) var line = 1
   private var lines: LineReader
   private let decoder = JSONDecoder()
@@ -28,7 +28,7 @@ package struct JournalReader<M: Journaled>: ~Copyable {
     self.lines = lines
   }
 
-  /// Returns the next complete step; `nil` at the end.
+  /// Returns the next complete step; `nil` at the end of the file.
   ///
   /// - Throws: An error if a line before the last one is damaged or out of order.
   package mutating func next() throws(JournalError) -> JournalStep<M>? {
@@ -62,12 +62,12 @@ package struct JournalReader<M: Journaled>: ~Copyable {
   }
 }
 
-/// The description of JSON that cannot be decoded.
+/// The description of a decoding error.
 package enum DecodingFault {
-  /// Returns the problem of a line or a file without the names of Swift types.
+  /// Returns a description of an error in a line or a file. It contains no names of Swift types.
   package static func description(for error: any Error, in whole: String = "the line") -> String {
     switch error as? DecodingError {
-    case .dataCorrupted(let context)? where context.codingPath.isEmpty: return "it is no JSON"
+    case .dataCorrupted(let context)? where context.codingPath.isEmpty: return "it is not JSON"
     case .dataCorrupted(let context)?: return "\(path(context, in: whole)) has an invalid value"
     case .keyNotFound(let key, let context)?: return "\(path(context, key, in: whole)) is missing"
     case .typeMismatch(_, let context)?: return "\(path(context, in: whole)) is of another type"
@@ -76,7 +76,7 @@ package enum DecodingFault {
     }
   }
 
-  /// Returns a path such as `input.send._0[2]`, or `whole` for an empty path.
+  /// Returns a path such as `input.send._0[2]`, or `whole` if the path is empty.
   package static func path(
     _ context: DecodingError.Context, _ last: (any CodingKey)? = nil, in whole: String
   ) -> String {

@@ -31,7 +31,7 @@ package struct JournalStep<M: Machine>: Sendable, Equatable {
   }
 }
 
-/// A line after the header. A step has two lines: the cause, then the effects.
+/// A line after the header. A step has two lines: one for the cause, then one for the effects.
 struct JournalLine<M: Machine>: Codable {
   var at: Instant
   var input: M.Input?

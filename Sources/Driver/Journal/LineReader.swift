@@ -8,18 +8,18 @@
   import Darwin
 #endif
 
-/// A reader of lines, which reads a file of any size in chunks.
+/// A reader of lines. It reads a file in chunks, so the file can have any size.
 struct LineReader: ~Copyable {
   /// A line of a file.
   struct Line: Equatable {
     var bytes: [UInt8]
     var number: Int
-    /// Whether the line ends with a newline; false for text after the last newline.
+    /// Whether the line ends with a newline. It is false for text after the last newline.
     var isWhole: Bool
   }
 
-  /// The longest line that is read, chosen as several times the size of the step with the most
-  /// effects.
+  /// The maximum size of a line in bytes. The default is several times the size of the largest
+  /// step.
   let longest: Int
 
   let path: String
@@ -40,7 +40,7 @@ struct LineReader: ~Copyable {
     close(descriptor)
   }
 
-  /// Returns the next line; `nil` at the end, also after a final newline.
+  /// Returns the next line; `nil` at the end of the file, even if the file ends with a newline.
   mutating func next() throws(JournalError) -> Line? {
     var searched = start
     while true {
@@ -66,7 +66,7 @@ struct LineReader: ~Copyable {
     return Line(bytes: Array(buffer[start..<end]), number: number, isWhole: isWhole)
   }
 
-  /// Reads more bytes. Returns by how many bytes the unread ones moved towards the front.
+  /// Reads more bytes. Returns the distance by which the unread bytes moved towards the front.
   private mutating func fill() throws(JournalError) -> Int {
     let moved = start
     buffer.removeFirst(moved)

@@ -1,14 +1,14 @@
 package import LinkCore
 
-/// The replay of a journal: a new machine receives the recorded inputs at the recorded times.
+/// A replay of a journal: a new machine receives the recorded inputs at the recorded times.
 ///
-/// Its effects are compared with the recorded ones.
+/// The effects of the new machine are compared with the recorded ones.
 package enum Replay<M: Journaled> {
   /// A step whose effects differ from the recorded ones.
   package struct Divergence: Sendable, Equatable {
-    /// The path of the file; a run has up to two files.
+    /// The path of the file. A run has up to two files.
     package var path: String
-    /// The number of the line with the cause, from 1.
+    /// The number of the line with the cause, counted from 1.
     package var line: Int
     /// The cause of the step.
     package var cause: JournalStep<M>.Cause
@@ -30,24 +30,25 @@ package enum Replay<M: Journaled> {
 
   /// The result of a replay.
   package struct Result: Sendable {
-    /// The number of steps replayed.
+    /// The number of replayed steps.
     package var steps: UInt64 = 0
     /// The number of steps that diverged.
     package var diverged: UInt64 = 0
-    /// The first divergences, up to the limit; later ones usually follow from the first.
+    /// The first divergences, up to the limit. Later divergences usually follow from the first.
     package var divergences: [Divergence] = []
     /// The machine after the last step.
     package var machine: M
   }
 
-  /// Replays a run: `path`.1 first if it contains the previous part, then `path`.
+  /// Replays a run. The file `path`.1 is replayed first if it contains the previous part, then
+  /// `path`.
   ///
   /// - Parameters:
-  ///   - limit: The number of divergences that are kept.
-  ///   - begin: Called with the new machine.
-  ///   - watch: Called with each recorded step, and the machine after it.
-  /// - Throws: An error if a file cannot be read or is of another machine, or if the run's first
-  ///   part is missing.
+  ///   - limit: The maximum number of divergences that are kept.
+  ///   - begin: A function that is called with the new machine.
+  ///   - watch: A function that is called with each recorded step and the machine after that step.
+  /// - Throws: An error if a file cannot be read or belongs to another machine, or if the first
+  ///   part of the run is missing.
   package static func run(
     journal path: String, limit: Int = 20, begin: (M) -> Void = { _ in },
     watch: (JournalStep<M>, M) -> Void = { _, _ in }

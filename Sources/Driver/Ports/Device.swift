@@ -2,23 +2,24 @@ public import LinkCore
 
 /// A monitor of the device's network connectivity.
 ///
-/// Contract: the first element arrives at once with the present state. Further elements arrive only
-/// when the state has changed. Nothing is polled.
+/// Contract: the first element arrives at once and contains the current state. Further elements
+/// arrive only when the state has changed. An implementation does not poll.
 public protocol ReachabilityMonitor: Sendable {
   func changes() -> AsyncStream<Reachability>
 }
 
-/// A monitor of the app's lifecycle, the device's sleep, and its conditions.
+/// A monitor of the app's lifecycle, the device's sleep, and the device's conditions.
 ///
-/// Contract: a stream reports at its start, where the system provides it, whether protected data
-/// are available and whether power is to be saved. It then reports each change.
+/// Contract: at its start, a stream reports whether protected data is available and whether power
+/// saving is on, if the system provides these values. It then reports each change.
 public protocol LifecycleMonitor: Sendable {
   func changes() -> AsyncStream<LifecycleEvent>
 
-  /// Returns the events that are known without waiting, so that immediate work can consider them.
+  /// Returns the events that are known without waiting, so that the first work can take them into
+  /// account.
   ///
-  /// An example is an app that the system launched in the background while power is to be saved.
-  /// Other events arrive with `changes()`.
+  /// An example is power saving that is on when the system launches the app in the background.
+  /// Other events arrive from `changes()`.
   func present() -> [LifecycleEvent]
 }
 
@@ -31,18 +32,18 @@ extension LifecycleMonitor {
 public enum LifecycleEvent: Sendable, Hashable, Codable {
   case foreground
   case background
-  /// The device is about to sleep; sockets will not survive.
+  /// The device is about to sleep. Sockets will not survive.
   case willSleep
   /// The device woke.
   case didWake
-  /// A retry is requested at once, even after attempts have ended.
+  /// An immediate retry is requested, even if attempts have ended.
   case again
   /// The app must terminate.
   case terminate
-  /// The device was locked or unlocked, which determines whether protected files and health data
-  /// can be read.
+  /// The device was locked or unlocked. This determines whether protected files and health data can
+  /// be read.
   case protectedData(available: Bool)
-  /// The user turned power saving on or off: Low Power Mode on Apple's platforms.
+  /// The user turned power saving on or off. On Apple's platforms this is Low Power Mode.
   case lowPower(Bool)
 }
 
@@ -55,7 +56,7 @@ package struct DeviceConditions: Sendable, Hashable {
   /// Whether files that are protected while the device is locked can be read.
   package var isProtectedDataAvailable: Bool
 
-  /// Creates conditions; the defaults allow everything.
+  /// Creates conditions. By default, all deferrable work may run.
   package init(
     traits: PathTraits = [], isLowPower: Bool = false, isProtectedDataAvailable: Bool = true
   ) {
@@ -65,10 +66,10 @@ package struct DeviceConditions: Sendable, Hashable {
   }
 }
 
-/// A presenter of one ongoing notification, which a background service must show.
+/// A service that shows the one ongoing notification that a background service must show.
 ///
-/// Contract: `show` replaces the notification. `remove` removes it, and does nothing if none is
-/// shown.
+/// Contract: `show` replaces the current notification. `remove` removes it, and has no effect if
+/// none is shown.
 public protocol Notifier: Sendable {
   /// Shows or replaces the notification. Returns false if no user can see it.
   func show(_ notification: HostNotification) async -> Bool
@@ -78,12 +79,12 @@ public protocol Notifier: Sendable {
 
 /// The content of a notification.
 public struct HostNotification: Sendable, Hashable {
-  /// The title, a short line.
+  /// The title, which should be a short line.
   public var title: String
   /// The text below the title.
   public var body: String
 
-  /// Creates a notification. Its texts must not contain secrets, since a locked screen may show
+  /// Creates a notification. The texts must not contain secrets, because a locked screen may show
   /// them.
   public init(title: String, body: String) {
     self.title = title

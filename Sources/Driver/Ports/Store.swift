@@ -2,30 +2,30 @@ public import LinkCore
 
 /// The common requirements of all stores.
 public protocol Store: Suspendable {
-  /// Checks with one small read that the store can serve.
+  /// Checks, with one small read, whether the store is usable.
   ///
-  /// The check also fails while the disk is full. After a failed write it also writes, so that the
-  /// store becomes healthy as soon as the disk does.
+  /// The check also fails while the disk is full. After a failed write, the check also writes, so
+  /// that it succeeds as soon as the disk works again.
   func check() async throws(StoreFailure)
 
-  /// Closes the store. Later calls fail; closing it again does nothing.
+  /// Closes the store. Later calls fail, except that closing it again has no effect.
   func close() async
 }
 
 /// A resource that holds file locks and must release them before the app is suspended.
 ///
-/// Apple's systems end an app that holds a lock in an app group's container while suspended.
+/// Apple's systems terminate a suspended app that holds a lock in an app group's container.
 ///
-/// Contract: after `suspend` no lock is held, and calls fail with `.locked` until `resume` returns.
-/// Repeated calls of either method do nothing. Data written before stays.
+/// Contract: after `suspend`, no lock is held and calls fail with `.locked` until `resume` returns.
+/// Calling a method repeatedly has no further effect. Data written earlier is preserved.
 public protocol Suspendable: Sendable {
   /// Completes the current work and releases all locks.
   func suspend() async
 
   /// Acquires the locks again.
   ///
-  /// - Throws: `.locked` if another process has acquired one in the meantime; the resource stays
-  ///   suspended.
+  /// - Throws: `.locked` if another process has acquired a lock in the meantime. The resource then
+  ///   stays suspended.
   func resume() async throws(StoreFailure)
 }
 

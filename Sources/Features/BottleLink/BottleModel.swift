@@ -2,7 +2,7 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// The client of a bottle, which reconnects by itself and stores each drink once.
+/// The client of a bottle. It reconnects automatically and stores each drink once.
 ///
 ///     start ──▶ disconnected ──burst──▶ scanning ──found──▶ connecting ──open──▶ discovering
 ///                │   ▲   │                                       ▲                  │
@@ -12,9 +12,9 @@ public import LinkWire
 ///
 /// A link decides when to look for the bottle. This machine translates between the link and the
 /// radio, and fetches drinks while connected. The system's queued connect is armed in every state
-/// but `connected`, so that the system can wake a suspended app. A scan burst is a faster path that
-/// runs in addition and never replaces the queued connect. Every callback carries the attempt that
-/// it belongs to; callbacks of earlier attempts are ignored.
+/// but `connected`, so that the system can wake a suspended app. A scan burst finds the bottle
+/// faster. It runs in addition to the queued connect and never replaces it. Every callback contains
+/// the attempt to which it belongs. Callbacks of earlier attempts are ignored.
 public struct BottleModel: Journaled {
   public static var journalName: String { "bottle-link" }
   /// The policy, limits and time-outs.
@@ -25,29 +25,29 @@ public struct BottleModel: Journaled {
   public internal(set) var adapter = AdapterState.unknown
   /// The bottle; `nil` until one was found.
   public internal(set) var bottle: KnownBottle?
-  /// What the radio is asked to find or to connect.
+  /// The radio's current scan and connects.
   var search = Search()
   /// The open connection.
   var connection: Connection?
-  /// The synchronization of drinks; idle while none runs.
+  /// The synchronization of drinks, which is idle while none is running.
   public internal(set) var sync = DrinkSync()
   /// The most recent state of the bottle.
   public internal(set) var state: BottleState?
   var requests = Requests()
   /// The number of holds by the app that are in effect.
   private var holds = 0
-  /// Whether the last connection left something to do. If so, the next connect is not delayed.
+  /// Whether the last connection left work undone. If so, the next connect is not delayed.
   private var hasMore = false
   private var isInBackground = false
   /// The number of the most recent change passed to the store.
   private var lastCommit: UInt64 = 0
   private var lastWrite: UInt64 = 0
-  /// The device's wall clock, set with each message of the bottle.
+  /// The device's wall clock, which is set whenever the bottle sends a message.
   private var clock = WallClock()
-  /// The status most recently shown.
+  /// The most recently shown status.
   var shown = BottleStatus()
 
-  /// The operations that end with a connection.
+  /// The operations that end once a connection is open.
   struct Search: Sendable, Hashable {
     /// The burst in progress.
     var burst: Burst?
@@ -69,22 +69,25 @@ public struct BottleModel: Journaled {
     let attempt: AttemptID
     /// The longest value of a notification, in bytes; 0 until services are discovered.
     var longestValue = 0
-    /// The most bytes of one chunk; halved after each truncated chunk.
+    /// The maximum size of one chunk in bytes. It is halved after each truncated chunk.
     var chunkBytes = 0
-    /// Writes that the radio has not answered.
+    /// The writes to which the radio has not responded.
     var writes: [WriteID: Purpose] = [:]
-    /// The number of consecutive failures to set the bottle's clock, and when to try again.
+    /// The number of consecutive failures to set the bottle's clock, and the instant of the next
+    /// attempt.
     var untimed = 0
     var timeAt: Instant?
-    /// The number of consecutive failed synchronizations, and when the next one begins.
+    /// The number of consecutive failed synchronizations, and the instant at which the next one
+    /// begins.
     var failures = 0
     var syncAt: Instant?
-    /// The number of consecutive synchronizations that received nothing although records were
-    /// reported.
+    /// The number of consecutive synchronizations that received nothing although the bottle had
+    /// reported records.
     var silences = 0
-    /// Whether a synchronization was completed, so that further drinks are live.
+    /// Whether a synchronization was completed, so that later drinks are live.
     var isCaughtUp = false
-    /// The record count for which the bottle sent nothing new; not requested again for that count.
+    /// The record count for which the bottle sent no new records. It is not requested again for
+    /// that count.
     var vainCount: UInt16?
     /// Whether a state arrived since the last acknowledgement was passed to the radio.
     var hasNewState = false
@@ -105,7 +108,7 @@ public struct BottleModel: Journaled {
 
   /// Creates a model whose link is not started.
   ///
-  /// - Parameter seed: The seed of the random source. The same seed and inputs give the same
+  /// - Parameter seed: The seed of the random source. The same seed and inputs produce the same
   ///   effects.
   public init(_ settings: BottleSettings, seed: UInt64) {
     self.settings = settings
@@ -135,16 +138,16 @@ public struct BottleModel: Journaled {
     [link.deadline, connection?.timeAt, syncDeadline, requests.deadline].compactMap(\.self).min()
   }
 
-  /// Whether nothing is in progress, and nothing will be until the next start.
+  /// Whether nothing is in progress, and nothing will begin before the next start.
   public var isStopped: Bool { !link.isWanted }
 
   /// Whether the bottle is connected and its services are discovered.
   public var isConnected: Bool { connection?.isReady == true }
 
-  /// The status that the user sees.
+  /// The status that is shown to the user.
   public var status: BottleStatus { shown }
 
-  /// The time of one call, and the effects it has produced so far.
+  /// The time of one call, and the effects produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -157,7 +160,7 @@ public struct BottleModel: Journaled {
     follow(link.handle(input, at: step.now), &step)
   }
 
-  /// Completes a step: settles requests, and updates the scan and the status.
+  /// Completes a step: ends requests, and updates the scan and the status.
   private mutating func finish(_ step: inout Step) {
     updateRequests(&step)
     let wanted = wantsScan
@@ -172,7 +175,8 @@ public struct BottleModel: Journaled {
     }
   }
 
-  /// Whether a scan should run: for the bottle of a burst, or for any bottle if none is known.
+  /// Whether a scan should run, either for the bottle of a burst or, if none is known, for any
+  /// bottle.
   private var wantsScan: Bool {
     if let burst = search.burst, burst.found == nil { return true }
     return search.queue != nil && bottle == nil
@@ -185,20 +189,20 @@ extension BottleModel.Input: LinkInput {
 }
 
 extension BottleModel {
-  /// Everything that can happen to a bottle's client.
+  /// An input of a bottle's client.
   public enum Input: Sendable, Equatable, Codable {
     // Inputs from the app.
-    /// Connect, and keep connecting.
+    /// Connect, and reconnect after each loss.
     case start
-    /// Disconnect, and leave nothing outstanding.
+    /// Disconnect, and end everything that is outstanding.
     case stop
-    /// Connect and synchronize now, under an ID chosen by the app.
+    /// Connect and synchronize now. The app chooses the ID of the refresh.
     case refresh(UInt64)
     /// Begin (`true`) or end (`false`) a hold, which keeps an idle connection open.
     case hold(Bool)
-    /// Send a request to the bottle, under an ID chosen by the app.
+    /// Send a request to the bottle. The app chooses the ID of the request.
     case perform(UInt64, BottleRequest)
-    /// Use another bottle, or, with `nil`, the first one that is found.
+    /// Use another bottle, or, for `nil`, the first one that is found.
     case choose(KnownBottle?)
     /// All drinks up to this number were shown.
     case shown(through: UInt64)
@@ -208,7 +212,7 @@ extension BottleModel {
 
     // Inputs from the radio.
     case central(CentralEvent)
-    /// Services were discovered and notifications turned on.
+    /// Services were discovered and notifications were turned on.
     case discovered(AttemptID, longestValue: Int, BottleState, at: Timestamp)
     /// Discovery failed: a service is missing, or the bottle was too slow.
     case undiscovered(AttemptID, LinkFailure)
@@ -218,7 +222,7 @@ extension BottleModel {
     case unwritten(WriteID, LinkFailure)
 
     // Inputs from the store.
-    /// The stored data of an earlier run; the first input.
+    /// The stored data of an earlier run. This is the first input.
     case restored(DrinkSnapshot)
     case committed(UInt64, [Drink])
     case uncommitted(UInt64, StoreFailure)
@@ -235,7 +239,7 @@ extension BottleModel {
     /// Any other value that cannot be decoded.
     case malformed(detail: String)
 
-    /// Decodes the value of a characteristic; returns `nil` for characteristics that are not used.
+    /// Decodes the value of a characteristic. Returns `nil` for a characteristic that is not used.
     public init?(_ bytes: [UInt8], of attribute: BottleAttribute) {
       do throws(BottleFormatError) {
         switch attribute {
@@ -258,7 +262,7 @@ extension BottleModel {
     }
   }
 
-  /// Every effect of a bottle's client. Effects are carried out in order.
+  /// An effect of a bottle's client. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
     /// Scan for bottles.
     case scan
@@ -271,7 +275,7 @@ extension BottleModel {
     case write(AttemptID, WriteID, BottleAttribute, [UInt8])
     /// Store the change, then report `.committed` or `.uncommitted`.
     case commit(UInt64, DrinkChange)
-    /// Record that drinks were shown. If this fails, the next run shows them again.
+    /// Record that drinks were shown. If this fails, the next run will show them again.
     case confirm(UInt64)
     case update(BottleUpdate)
   }
@@ -292,7 +296,7 @@ extension BottleModel {
     connection.chunkBytes = connection.longestValue
     self.connection = connection
     drive(.established(attempt), &step)
-    // A state was read, which proves that the link works. Its end from now on is an unexpected
+    // The state was read, which proves that the link works. From now on, its end is an unexpected
     // loss, not a failed attempt.
     drive(.validData(attempt), &step)
     clock.set(time, at: step.now)
@@ -310,7 +314,7 @@ extension BottleModel {
   /// Returns the time of the device's wall clock at this step.
   func wallTime(_ step: Step) -> Timestamp { clock.time(at: step.now) }
 
-  /// Sets the bottle's clock, unless the clock of this device is not set.
+  /// Sets the bottle's clock, unless this device's own clock is not set.
   mutating func setTime(_ step: inout Step) {
     connection?.timeAt = nil
     let time = wallTime(step)
@@ -321,8 +325,8 @@ extension BottleModel {
     write(BottleCommand.setTime(clock).bytes, to: .command, for: .time, &step)
   }
 
-  /// Schedules another attempt to set the bottle's clock. After the last one the next connection
-  /// sets it.
+  /// Schedules another attempt to set the bottle's clock. If the last attempt fails, the next
+  /// connection sets the clock.
   private mutating func timeFailed(_ step: inout Step) {
     guard let failures = connection?.untimed, failures < settings.syncRetries.count else { return }
     connection?.untimed = failures + 1
@@ -358,7 +362,7 @@ extension BottleModel {
 
   /// Allows another synchronization after all retries have failed, since the state has changed.
   ///
-  /// The record count alone does not show such a change: it stays the same where new records
+  /// The record count alone does not show that the state changed. It stays the same if new records
   /// replace old ones.
   private mutating func forgive() {
     guard let connection, connection.failures > settings.syncRetries.count else { return }
@@ -401,7 +405,7 @@ extension BottleModel {
       step.show(.drink(drink))
     }
     countForRefreshes(drinks.count)
-    // `nil` means a commit of an older connection, or one that stored no chunk.
+    // `nil` means that the commit belongs to an older connection or stored no chunk.
     guard let isLast = sync.stored(id, added: drinks.count) else { return }
     let write = write(
       BottleSync.acknowledgement.bytes, to: .syncControl,
@@ -434,13 +438,13 @@ extension BottleModel {
       connection.failures = 0
       connection.silences = 0
       connection.isCaughtUp = true
-      // If records arrived, the next reported count is trusted again.
+      // If records arrived, the next count that the bottle reports is used again.
       connection.vainCount = sync.added == 0 ? state?.unsynced : nil
       let hasNewState = connection.hasNewState
       connection.hasNewState = false
       self.connection = connection
       endRefreshes(&step) { .synced($0.added) }
-      // The state with records made in the meantime may have arrived before the write's response.
+      // A state with newer records may have arrived before the response to the write.
       if hasNewState { startSyncIfNeeded(&step) }
     case (.start, let failure?), (.acknowledgement, let failure?):
       if sync.isRunning { fail(.write(failure), &step) }
@@ -454,26 +458,26 @@ extension BottleModel {
     }
     guard let due = sync.deadline, due <= step.now else { return }
     guard case .requested(_, let found) = sync.state else { return fail(.silence, &step) }
-    // While the START write is unanswered, silence is not evidence that the bottle has no records.
+    // While the START write has no response, silence does not show that the bottle has no records.
     if connection?.writes.values.contains(.start) == true {
       return fail(.write(.timeout(.response)), &step)
     }
     if let found { return fail(.missingChunk(expected: 0, found: found), &step) }
     sync.stop()
-    // A lost notification looks the same, so the records are requested once more.
+    // The same happens if a notification was lost, so the records are requested once more.
     connection?.silences += 1
     if connection?.silences == 1 {
       connection?.syncAt = settings.syncRetries.first.map { step.now.advanced(by: $0) }
       return
     }
-    // The bottle reports records that it does not send, such as deleted ones.
+    // The bottle reports records that it does not send, such as deleted records.
     connection?.silences = 0
     connection?.isCaughtUp = true
     connection?.vainCount = state?.unsynced
     if let said = state?.unsynced { step.show(.notice(.nothingCame(said: said))) }
   }
 
-  /// Ends a synchronization. Stored records stay, and the next synchronization starts over.
+  /// Ends a synchronization. Stored records are kept, and the next synchronization starts over.
   private mutating func fail(_ failure: SyncFailure, _ step: inout Step) {
     sync.stop()
     step.show(.notice(.syncFailed(failure)))
@@ -488,7 +492,7 @@ extension BottleModel {
   }
 }
 
-// The projection of the internal state that the user sees.
+// The status that the user sees, derived from the internal state.
 extension BottleModel {
   var observed: BottleStatus {
     var status = BottleStatus()
@@ -506,7 +510,7 @@ extension BottleModel {
     return .disconnected
   }
 
-  /// Everything that leads to a next step without the user.
+  /// The operations and events that lead to a next step without an action by the user.
   private var outstanding: [BottleStatus.Outstanding] {
     guard link.isWanted else { return [] }
     var all: [BottleStatus.Outstanding] = []
@@ -518,8 +522,8 @@ extension BottleModel {
     return all
   }
 
-  /// Whether the system holds an operation for the app. Timers do not count, since a suspended app
-  /// has none.
+  /// Whether the system holds an operation for the app. Timers do not count, since they do not run
+  /// in a suspended app.
   public var isHeldBySystem: Bool {
     shown.outstanding.contains { $0 != .timer }
   }
@@ -575,8 +579,8 @@ extension BottleModel {
     case .discovered(let attempt, let longest, let state, let time):
       discovered(attempt, longest, state, at: time, &step)
     case .undiscovered(let attempt, let failure):
-      // Without this check the link would take it for the end of a queued connect with the same
-      // number.
+      // Without this check, the link would treat the failure as the end of a queued connect with
+      // the same number.
       if connection?.attempt == attempt { drive(.reject(attempt, failure), &step) }
     case .heard(let attempt, let news, let time):
       if connection?.attempt == attempt { handle(news, at: time, &step) }
@@ -606,7 +610,7 @@ extension BottleModel {
 
   private mutating func handle(_ event: LinkEvent, _ step: inout Step) {
     switch event {
-    // A bottle is reached by the radio, not by the network.
+    // A bottle is reached over the radio, not over the network.
     case .device(.reachability): return
     case .device(.woke), .device(.lifecycle), .device(.again), .ping, .pong, .oversized, .lost:
       if case .device(.lifecycle(let now)) = event { isInBackground = now == .background }
@@ -622,26 +626,26 @@ extension BottleModel {
       drive(
         .reachability(state == .on ? .reachable(path: PathID("radio")) : .unreachable), &step)
     case .restored(let peripherals):
-      // As soon as the radio is on, the queued connect is armed for this bottle. It opens at once
-      // if the bottle is already connected.
+      // Once the radio is on, the queued connect is armed for this bottle. It opens at once if the
+      // bottle is already connected.
       if bottle == nil, let first = peripherals.first { bottle = KnownBottle(first.id) }
     case .found(let id, let name): found(id, name, &step)
     case .connected(let attempt): connected(attempt, &step)
     case .failed(let attempt, let failure): lost(attempt, failure, &step)
     case .disconnected(let attempt, let failure): lost(attempt, failure ?? .ended, &step)
-    case .value: return  // read by the shell
+    case .value: return  // the shell handles values
     }
   }
 
-  /// Handles an advertisement: of the known bottle, or of the first one if none is known.
+  /// Handles an advertisement of the known bottle, or of any bottle if none is known.
   private mutating func found(_ id: PeripheralID, _ name: String?, _ step: inout Step) {
     guard bottle == nil || bottle?.id == id else { return }
     let isNew = bottle == nil
     if search.burst != nil || (isNew && search.queue != nil) {
       bottle = KnownBottle(id, name: name)
     }
-    // The queued connect comes before the burst's. In the other order the bottle would be
-    // discovered twice.
+    // The queued connect must come before the burst's connect. In the opposite order, the bottle
+    // would be discovered twice.
     if isNew, let queue = search.queue {
       step.effects.append(.connect(queue, id, isQueued: true))
     }
@@ -726,9 +730,10 @@ extension BottleModel {
     step.effects.append(.cancel(attempt))
   }
 
-  /// Sends a keep-alive ping only during a hold, because a ping keeps the bottle awake.
+  /// Sends a keep-alive ping during a hold. Without a hold no ping is sent, since a ping keeps the
+  /// bottle awake.
   ///
-  /// Without a hold the radio's supervision time-out detects a lost bottle.
+  /// In that case, the radio's supervision time-out detects a lost bottle.
   private mutating func ping(_ attempt: AttemptID, _ id: UInt64, _ step: inout Step) {
     guard holds > 0 else {
       drive(.pong(attempt, id), &step)
@@ -738,7 +743,7 @@ extension BottleModel {
     drive(.validData(attempt), &step)
   }
 
-  /// Begins or ends a hold. Both restart the idle time of the connection.
+  /// Begins or ends a hold. Either restarts the connection's idle time.
   private mutating func hold(_ isHeld: Bool, _ step: inout Step) {
     holds = max(holds + (isHeld ? 1 : -1), 0)
     if let connection { drive(.validData(connection.attempt), &step) }
@@ -751,7 +756,7 @@ extension BottleModel {
     write(BottleCommand.ping.bytes, to: .command, for: .wake, &step)
   }
 
-  /// Passes a value to the radio for writing, and returns the ID of the write.
+  /// Passes a value to the radio to be written, and returns the ID of the write.
   @discardableResult
   mutating func write(
     _ bytes: [UInt8], to attribute: BottleAttribute, for purpose: Purpose, _ step: inout Step
@@ -774,7 +779,7 @@ extension BottleModel {
 }
 
 extension BottleModel.Purpose {
-  /// The ID of the request that the write belongs to.
+  /// The ID of the request to which the write belongs.
   var request: UInt64? {
     if case .request(let id) = self { id } else { nil }
   }

@@ -7,13 +7,13 @@ public struct BottleStatus: Sendable, Hashable, Codable {
   /// The current step, from `disconnected` to `connected`.
   public var phase = Phase.disconnected
   /// The operations and events that can lead to the next step. The list is empty only while the
-  /// client is stopped or no step is possible.
+  /// client is stopped or there is no next step.
   public var outstanding: [Outstanding] = []
   /// The reason why the bottle is not connected.
   public var reason: LinkStatus.Reason?
   /// The state of the Bluetooth adapter.
   public var adapter = AdapterState.unknown
-  /// When the next burst begins, if the client waits for a time.
+  /// The instant at which the next burst begins; `nil` if none is scheduled.
   public var retryAt: Instant?
 
   public init() {}
@@ -23,7 +23,7 @@ public struct BottleStatus: Sendable, Hashable, Codable {
     case disconnected, scanning, connecting, discovering, connected
   }
 
-  /// Something that happens without an action by the user.
+  /// An operation or event that happens without an action by the user.
   public enum Outstanding: String, Sendable, Hashable, Codable, CaseIterable {
     /// A burst scans for the bottle.
     case scan
@@ -35,11 +35,11 @@ public struct BottleStatus: Sendable, Hashable, Codable {
     case queuedScan = "queued-scan"
     /// The services are being discovered.
     case discovery
-    /// A connection is open, and its end will be reported.
+    /// A connection is open, and the system will report its end.
     case connection
     /// A timer of the app. It does not run while the app is suspended.
     case timer
-    /// The system reports when the radio becomes available.
+    /// The system will report when the radio becomes available.
     case adapter
   }
 }
@@ -48,7 +48,7 @@ public struct BottleStatus: Sendable, Hashable, Codable {
 public enum BottleRefreshResult: Sendable, Hashable, Codable {
   /// The synchronization added this number of drinks.
   case synced(Int)
-  /// The bottle reports that it has nothing to send.
+  /// The bottle reports that it has no records to send.
   case alreadySynced
   /// The bottle was not found: it is asleep or out of range.
   case bottleAsleep
@@ -59,7 +59,7 @@ public enum BottleRefreshResult: Sendable, Hashable, Codable {
   case connectionFailed
   /// The bottle was connected, but the drinks were not received.
   case syncFailed
-  /// The bottle reported this number of records and sent none, or none that was new. Either the
+  /// The bottle reported this number of records but sent none, or only known ones. Either the
   /// records were lost in transit, or the bottle counts records that it does not send, such as
   /// deleted ones.
   case nothingCame(UInt16)
@@ -71,8 +71,8 @@ public enum BottleRequest: Sendable, Hashable, Codable {
   case settings(BottleSwitches)
   case configuration(BottleConfiguration)
 
-  /// The reason why a bottle would refuse the request, with the remedy; `nil` if it would accept
-  /// it.
+  /// The reason why a bottle would refuse the request, with a remedy; `nil` if it would accept the
+  /// request.
   public var problem: String? {
     switch self {
     case .command(let command): command.problem
@@ -106,17 +106,17 @@ public enum BottleRequest: Sendable, Hashable, Codable {
 /// The result of a request to a bottle.
 public enum BottleRequestResult: Sendable, Hashable, Codable {
   case done
-  /// The request is not valid, and was not sent. The text names the remedy.
+  /// The request is not valid and was not sent. The text contains a remedy.
   case invalid(String)
   /// The bottle refused the request.
   case refused
-  /// The request was not sent, for one of the reasons of a failed refresh.
+  /// The request was not sent, for one of the reasons for which a refresh fails.
   case notSent(BottleRefreshResult)
   /// The request was sent, but the bottle did not confirm it.
   case unconfirmed
 }
 
-/// A condition that is worth logging but has no effect by itself.
+/// A condition that is worth logging but has no further effect.
 public enum BottleNotice: Sendable, Hashable, Codable {
   case syncFailed(SyncFailure)
   /// The bottle reports unsynchronized records, but sends none.
@@ -125,13 +125,13 @@ public enum BottleNotice: Sendable, Hashable, Codable {
   case reconnectedInBackground
   /// A value that cannot be decoded was ignored.
   case malformed(detail: String)
-  /// A drink has no time, since the bottle's clock was not set.
+  /// A drink has no time because the bottle's clock was not set.
   case unknownTime(record: UInt32)
   /// A deletion, or the identity of the bottle, could not be stored.
   case notStored(detail: String)
 }
 
-/// Everything that an app observes, in order.
+/// An update that a bottle's client reports to the app. Updates are reported in order.
 public enum BottleUpdate: Sendable, Hashable, Codable {
   case status(BottleStatus)
   /// A drink that no run has confirmed as shown.
@@ -144,16 +144,17 @@ public enum BottleUpdate: Sendable, Hashable, Codable {
   case notice(BottleNotice)
 }
 
-/// The settings of one bottle's client, besides the link's own numbers.
+/// The settings of one bottle's client, including the policy of its link.
 public struct BottleSettings: Sendable, Hashable, Codable {
-  /// When to connect. The policy sets the length of a burst (`establish.openTimeout`), its delay in
-  /// the foreground (`gate.foreground`), the wait after a loss (`retry.reconnect`) and the idle
-  /// time (`liveness.idle`).
+  /// The policy that decides when to connect. It sets the length of a burst
+  /// (`establish.openTimeout`), its delay in the foreground (`gate.foreground`), the wait after a
+  /// loss (`retry.reconnect`) and the idle time (`liveness.idle`).
   public var policy: LinkPolicy
-  /// Whether drinks are fetched. A program that only sends commands leaves them to another one.
+  /// Whether drinks are fetched. A program that only sends commands leaves the drinks to another
+  /// program.
   public var syncs = true
-  /// The longest scan of a refresh or command that does not find the bottle. From the requirements:
-  /// the manual scan.
+  /// The time after which a refresh or command stops scanning if the bottle was not found. From the
+  /// requirements: the manual scan.
   public var scanTime = Duration.seconds(10)
   /// The time-out of a whole refresh or command. From the requirements: pull-to-refresh.
   public var requestTime = Duration.seconds(15)
@@ -165,7 +166,7 @@ public struct BottleSettings: Sendable, Hashable, Codable {
   /// The time-out for the state that follows a deletion.
   public var confirmation = Duration.seconds(5)
   /// The waits before a failed synchronization or a failed setting of the clock is retried on the
-  /// same connection. After the last retry both wait for another connection; a refresh also
+  /// same connection. After the last retry, both wait for another connection. A refresh also
   /// restarts the synchronization.
   public var syncRetries: [Duration] = [.seconds(1), .seconds(5), .seconds(15)]
 

@@ -9,9 +9,9 @@ import LinkWire
 ///                        │  no chunk 0: failed   │
 ///                        └───────────▶ idle ◀────┴──────────── disconnect: idle
 ///
-/// A bottle neither repeats nor verifies anything, and an acknowledgement has no number. A repeated
-/// chunk is therefore ignored, and a missing chunk ends the synchronization. The next
-/// synchronization starts over, and the store recognizes the records that it has.
+/// A bottle neither repeats nor verifies chunks, and an acknowledgement has no number. Therefore, a
+/// repeated chunk is ignored, and a missing chunk ends the synchronization. The next
+/// synchronization starts over, and the store recognizes known records.
 public struct DrinkSync: Sendable, Hashable {
   var state = State.idle
   /// The number of new records in this synchronization.
@@ -19,7 +19,7 @@ public struct DrinkSync: Sendable, Hashable {
 
   enum State: Sendable, Hashable {
     case idle
-    /// START was passed to the radio. Chunk 0 has not arrived, though a later chunk may have.
+    /// START was passed to the radio. Chunk 0 has not arrived, although a later chunk may have.
     case requested(until: Instant, found: UInt16? = nil)
     case receiving(Receiving)
     /// The last acknowledgement was passed to the radio.
@@ -42,7 +42,7 @@ public struct DrinkSync: Sendable, Hashable {
     case fail(SyncFailure)
   }
 
-  /// Whether a synchronization runs.
+  /// Whether a synchronization is running.
   public var isRunning: Bool { state != .idle }
 
   /// The time-out of the awaited chunk; `nil` while the store or the radio is busy.
@@ -61,7 +61,7 @@ public struct DrinkSync: Sendable, Hashable {
 
   mutating func stop() { state = .idle }
 
-  /// Takes a chunk and returns what to do with it.
+  /// Handles a chunk and returns the action that follows.
   ///
   /// - Parameter until: The time-out of the next chunk.
   mutating func take(_ chunk: BottleChunk, until: Instant) -> Action {
@@ -122,7 +122,7 @@ extension DrinkSync: SelfChecking {
     check.require(added >= 0, "drink sync: what was added is counted")
     guard case .receiving(let receiving) = state else { return }
     check.require(
-      receiving.next < receiving.total, "drink sync: it waits only for a chunk that there is")
+      receiving.next < receiving.total, "drink sync: it waits only for a chunk that exists")
   }
 }
 
@@ -135,12 +135,12 @@ public struct WriteID: NumberedID {
   }
 }
 
-/// The reason why a synchronization failed. Records stored by then stay stored.
+/// The reason why a synchronization failed. Records that were stored before the failure are kept.
 public enum SyncFailure: Error, Sendable, Hashable, Codable {
   case missingChunk(expected: UInt16, found: UInt16)
   case changedTotal(from: UInt16, to: UInt16)
   /// A chunk could not be decoded, for example because it was truncated. The retry requests shorter
-  /// ones.
+  /// chunks.
   case malformed(detail: String)
   /// A chunk did not arrive in time.
   case silence
@@ -148,7 +148,7 @@ public enum SyncFailure: Error, Sendable, Hashable, Codable {
   case write(LinkFailure)
   case disconnected
 
-  /// A description of the failure for people.
+  /// A human-readable description of the failure.
   public var text: String {
     switch self {
     case .missingChunk(let expected, let found): "chunk \(found) came instead of \(expected)"

@@ -5,16 +5,17 @@ import LinkWire
 /// The app's unanswered requests, including refreshes.
 struct Requests: Sendable, Hashable {
   var entries: [Entry] = []
-  /// The most open requests; further ones are refused. Requests come from a person.
+  /// The maximum number of open requests. Further requests are refused. A person makes the
+  /// requests.
   static let limit = 32
 
   struct Entry: Sendable, Hashable {
     let id: UInt64
     /// The request; `nil` for a refresh.
     let request: BottleRequest?
-    /// When the request stops scanning for the bottle.
+    /// The instant at which the request stops scanning for the bottle.
     let scanUntil: Instant
-    /// When the request fails.
+    /// The instant at which the request fails.
     var until: Instant
     var stage = Stage.waits
     /// Whether the bottle was found since the request was made.
@@ -23,7 +24,7 @@ struct Requests: Sendable, Hashable {
     var wasConnected = false
     /// Whether a state arrived since the request was passed to the radio.
     var sawState = false
-    /// The number of new drinks for a refresh. It includes the drinks that a running
+    /// The number of new drinks counted for a refresh. It includes drinks that a running
     /// synchronization had added before the refresh.
     var added = 0
   }
@@ -40,7 +41,7 @@ struct Requests: Sendable, Hashable {
   var deadline: Instant? { entries.map(\.until).min() }
 }
 
-// Refreshes and commands, which look for the bottle at once and end in bounded time.
+// Refreshes and commands. They look for the bottle at once and end within a bounded time.
 extension BottleModel {
   mutating func refresh(_ id: UInt64, _ step: inout Step) { ask(id, nil, &step) }
 
@@ -76,30 +77,30 @@ extension BottleModel {
     }
   }
 
-  /// Ends the requests that this step completed, and keeps scanning while a request looks for the
-  /// bottle.
+  /// Ends the requests that this step completed, and continues scanning while a request looks for
+  /// the bottle.
   mutating func updateRequests(_ step: inout Step) {
     for index in requests.entries.indices {
       if search.burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
       if isConnected { requests.entries[index].wasConnected = true }
     }
     endWaiting(&step) { entry, model in model.blockedReason(for: entry) }
-    // While a connection has something to fetch, it fetches it or waits to.
+    // A connection with drinks left to fetch is either fetching them or waiting to retry.
     if isConnected, !sync.isRunning, connection?.syncAt == nil {
       let waiting = state?.unsynced ?? 0
       endRefreshes(&step) { entry in
         guard waiting == 0 else { return .nothingCame(waiting) }
-        // Drinks were stored, but the response to the last acknowledgement was lost with its
-        // connection.
+        // Drinks were stored, but the connection was lost before the response to the last
+        // acknowledgement arrived.
         return entry.added > 0 ? .synced(entry.added) : .alreadySynced
       }
     }
-    // One burst is shorter than the manual scan of the requirements.
+    // A single burst is shorter than the manual scan of the requirements.
     let looks = requests.entries.contains { $0.scanUntil > step.now }
     if looks, connection == nil { drive(.trigger(.userRefresh), &step) }
   }
 
-  /// The reason why a request cannot succeed; `nil` while it can.
+  /// The reason why a request cannot succeed now; `nil` if it can.
   private func blockedReason(for entry: Requests.Entry) -> BottleRefreshResult? {
     switch adapter {
     case .off: .bluetoothOff
@@ -147,7 +148,7 @@ extension BottleModel {
     step.show(.performed(entry.id, entry.stage == .waits ? .notSent(result) : .unconfirmed))
   }
 
-  /// Ends the refreshes; commands continue.
+  /// Ends the refreshes. Commands continue.
   mutating func endRefreshes(
     _ step: inout Step, with result: (Requests.Entry) -> BottleRefreshResult
   ) {
@@ -155,7 +156,7 @@ extension BottleModel {
     requests.entries.removeAll { $0.request == nil }
   }
 
-  /// Adds new drinks to all refreshes, including drinks from a connection that has been lost.
+  /// Adds new drinks to all refreshes, including drinks received over a connection that was lost.
   mutating func countForRefreshes(_ added: Int) {
     for index in requests.entries.indices { requests.entries[index].added += added }
   }
@@ -210,8 +211,8 @@ extension BottleModel {
     _ = commit(change, &step)
   }
 
-  /// Ends the requests that a lost connection left unanswered. They may have arrived, so they are
-  /// not resent.
+  /// Ends the requests that were unanswered when the connection was lost. They may have arrived, so
+  /// they are not resent.
   mutating func interruptRequests(_ ids: [UInt64], _ step: inout Step) {
     for entry in requests.entries where ids.contains(entry.id) || entry.stage == .confirms {
       step.show(.performed(entry.id, .unconfirmed))

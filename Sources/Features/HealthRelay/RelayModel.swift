@@ -2,10 +2,9 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A phone that answers an assistant's questions, paired by a code.
+/// A phone that is paired by a code and answers an assistant's questions.
 ///
-/// A link decides when to connect. This machine decides what that means for the user and the
-/// questions:
+/// A link decides when to connect. This machine translates that for the user and the questions:
 ///
 ///     start ──▶ starting ──code──▶ running ──lost──▶ reconnecting ──code──▶ running
 ///                  │                  │                    │
@@ -14,35 +13,35 @@ public import LinkWire
 ///                error              idle                 error      stop: stopping ──▶ idle
 ///
 /// Questions wait in one queue and are answered one at a time, in order of arrival. An answer is
-/// complete when the backend has confirmed all of its messages by pongs. Until then the phone sends
-/// it again on every session that the backend resumes; the backend recognizes a repeated answer by
-/// its ID. On a new session no caller waits for the answer any more: the question is dropped, since
-/// the backend has already reported to the caller that the phone went away.
+/// complete when the backend has confirmed all of its messages by pongs. Until then, the phone
+/// sends the answer again on every session that the backend resumes, and the backend recognizes a
+/// repeated answer by its ID. On a new session no caller waits for the answer. The question is
+/// dropped, since the backend has already reported to the caller that the phone is gone.
 public struct RelayModel: Machine {
   /// The settings of the relay.
   public let settings: RelaySettings
   /// The link, which decides whether, when and how to connect.
   public internal(set) var link: HeldLink
-  /// The status that the user was shown last.
+  /// The status that was most recently shown to the user.
   public internal(set) var status = RelayStatus(.idle)
-  /// The token that identifies this phone to the backend as that of an earlier session; never
+  /// The token with which the backend recognizes the phone of an earlier session. It is never
   /// journaled.
   public internal(set) var resume: Secret?
   var phase = Phase.off
-  /// The content of the newest code message since the start; `nil` before the first.
+  /// The content of the most recent code message since the start; `nil` before the first one.
   var welcome: Welcome?
   var line = RequestLine()
   var problems: Throttle
-  /// The rate limit of replies to messages that were not understood. It ends an exchange in which
-  /// both ends reject each other's messages.
+  /// The rate limit for replies to messages that were not understood. It stops a loop in which both
+  /// ends reject each other's messages.
   var refusals = Windows([RelaySettings.refusals])
   /// The most recent lifecycle state of the app.
   var lifecycle = Lifecycle.foreground
-  /// The time of the backend's newest message, or of the start.
+  /// The instant of the backend's most recent message, or of the start.
   var lastMessage = Instant.zero
 
   enum Phase: Sendable, Hashable {
-    /// Stopped; the link's status has the reason.
+    /// Stopped. The link's status contains the reason.
     case off
     /// Started by the user.
     case on
@@ -61,7 +60,7 @@ public struct RelayModel: Machine {
     problems = Throttle(every: RelaySettings.problemInterval)
   }
 
-  /// The number of open questions. The first one is being answered; the others wait.
+  /// The number of open questions. The first one is being answered, and the others wait.
   package var openQuestions: Int { line.items.count }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
@@ -85,7 +84,8 @@ public struct RelayModel: Machine {
     [link.deadline, line.deadline, quietDeadline, stopDeadline].compactMap(\.self).min()
   }
 
-  /// Completes a step: starts what the first question needs, and shows changes to the user.
+  /// Completes a step: starts the next operation for the first question, and reports changes to the
+  /// user.
   private mutating func finish(_ step: inout Step) {
     advanceLine(&step)
     let current = observed
@@ -96,7 +96,7 @@ public struct RelayModel: Machine {
     notify(before, &step)
   }
 
-  /// The time of one call, and the effects it has produced so far.
+  /// The time of one call, and the effects produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -117,14 +117,15 @@ public struct RelayModel: Machine {
 }
 
 extension RelayModel {
-  /// Everything that can happen to a relay.
+  /// An input of a relay.
   public enum Input: Sendable, Equatable, Codable {
     // Inputs from the user.
-    /// Connect; also valid after an error.
+    /// Connect. This is also valid after an error.
     case start
     /// End the connection and the pairing.
     case stop
-    /// The token of an earlier process, for the next connect. Ignored if the model already has one.
+    /// Use the token of an earlier process for the next connect. The token is ignored if the model
+    /// already has one.
     case resume(Secret)
 
     /// An event of the device or of the socket.
@@ -143,7 +144,7 @@ extension RelayModel {
     case prepared(WorkID, Prepared)
   }
 
-  /// The meaning of a message from the backend.
+  /// A message from the backend, as the model handles it.
   public enum Message: Sendable, Equatable, Codable {
     case paired(Welcome)
     case asked(RelayRequestID, HealthQuestion)
@@ -151,7 +152,7 @@ extension RelayModel {
     case unknown(type: String, RelayRequestID?)
     case malformed(RelayWireError)
 
-    /// Creates a message, with codes and tokens as secrets.
+    /// Creates a message whose codes and tokens are secrets.
     public init(_ message: BackendMessage) {
       switch message {
       case .connectionCode(let code):
@@ -168,7 +169,7 @@ extension RelayModel {
       }
     }
 
-    /// Returns the token if it is valid in a header field (RFC 9110 section 5.5), otherwise `nil`.
+    /// Returns the token if it is valid in a header field (RFC 9110 section 5.5); `nil` otherwise.
     private static func resume(_ token: String?) -> Secret? {
       guard let token, !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
         return nil
@@ -177,7 +178,7 @@ extension RelayModel {
     }
   }
 
-  /// The content of a code message, which is the only proof of a connection.
+  /// The content of a code message. Only this message proves that a connection works.
   public struct Welcome: Sendable, Hashable, Codable {
     /// The code and word with which an assistant pairs.
     public var pair: RelayPair
@@ -188,8 +189,8 @@ extension RelayModel {
     /// Whether the backend accepts long answers in parts.
     public var acceptsParts: Bool
 
-    /// Creates a welcome. The defaults describe a plain backend, which neither resumes nor accepts
-    /// parts.
+    /// Creates a welcome. The defaults describe a basic backend, which neither resumes sessions nor
+    /// accepts parts.
     public init(
       pair: RelayPair, resume: Secret? = nil, isResumed: Bool = false, acceptsParts: Bool = false
     ) {
@@ -200,9 +201,9 @@ extension RelayModel {
     }
   }
 
-  /// A summary of an answer for the model. The health data stays outside.
+  /// A summary of an answer for the model. It does not contain the health data.
   public struct Prepared: Sendable, Hashable, Codable {
-    /// The number of messages in which the answer is sent; at least 1.
+    /// The number of messages in which the answer is sent, at least 1.
     public var parts: Int
     /// The result that the answer reports.
     public var content: Content
@@ -210,7 +211,7 @@ extension RelayModel {
     /// A success or a failure.
     public enum Content: Sendable, Hashable, Codable {
       case points(Int, isTruncated: Bool)
-      /// The question cannot be answered as asked.
+      /// The question cannot be answered in its present form.
       case refused(reason: String)
       /// The store does not respond.
       case unreadable(reason: String)
@@ -255,7 +256,7 @@ extension RelayModel {
   }
 }
 
-/// The ID of the reading for one answer.
+/// The ID of the work that reads the data for one answer.
 public struct WorkID: NumberedID {
   /// The number, counted from the start of the model.
   public let number: UInt64
@@ -270,24 +271,24 @@ extension RelayModel.Input: LinkInput {
 }
 
 extension RelayModel {
-  /// Every effect of a relay. Effects are carried out in order.
+  /// An effect of a relay. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
     /// Open the socket. The token, if present, identifies the phone to the backend.
     case open(AttemptID, resume: Secret?)
     /// Close the socket with a code of RFC 6455 section 7.4, then report `.closed`.
     case close(AttemptID, code: UInt16)
     case ping(AttemptID, UInt64)
-    /// Read the data that answers a question. Hold the answer until it is sent or discarded.
+    /// Read the data that answers a question. Keep the answer until it is sent or discarded.
     case read(WorkID, RelayRequestID, HealthQuestion, inParts: Bool)
-    /// Send one message of an answer; the index starts at 0.
+    /// Send one message of an answer. The index starts at 0.
     case send(AttemptID, WorkID, part: Int)
     /// Stop reading, and release the answer.
     case discard(WorkID)
-    /// Hold a failure instead of an answer.
+    /// Keep a failure in place of an answer.
     case fail(WorkID, RelayRequestID, HealthQuestion.Kind, reason: String)
-    /// Send a failure at once, with the kind of the question if it is known.
+    /// Send a failure at once, with the kind of the question if that is known.
     case refuse(AttemptID, RelayRequestID?, HealthQuestion.Kind?, reason: String)
-    /// Show this status as the notification, or update the notification.
+    /// Show the status as a notification, or update the notification.
     case notify(RelayStatus)
     /// Remove the notification.
     case unnotify
@@ -339,7 +340,7 @@ extension RelayModel {
     phase = .on
     lastMessage = step.now
     drive(.setIntent(.live), &step)
-    // A user who starts again does not wait for the next retry.
+    // If the user starts the relay again, it does not wait for the next retry.
     if link.status.retryAt != nil { drive(.trigger(.userRefresh), &step) }
   }
 
@@ -355,7 +356,7 @@ extension RelayModel {
   }
 
   mutating func closed(_ attempt: AttemptID) {
-    guard case .stopping(attempt, _) = phase else { return }  // late
+    guard case .stopping(attempt, _) = phase else { return }  // a late event
     phase = .off
   }
 
@@ -364,8 +365,8 @@ extension RelayModel {
     return until
   }
 
-  /// The end of the idle time while the network is unavailable. While connected, the link's own
-  /// idle rule applies.
+  /// The instant at which the idle time ends while the network is unavailable. While connected, the
+  /// link's own idle rule applies.
   var quietDeadline: Instant? {
     guard phase == .on, link.status.phase == .held, let idle = settings.policy.liveness.idle
     else { return nil }
@@ -422,13 +423,13 @@ extension LinkStatus {
 // Received messages, and the answers to them.
 extension RelayModel {
   mutating func opened(_ attempt: AttemptID, _ step: inout Step) {
-    guard link.currentAttempt == attempt else { return }  // late
+    guard link.currentAttempt == attempt else { return }  // a late event
     line.forgetAnswered()
     drive(.opened(attempt), &step)
   }
 
   mutating func received(_ message: Message, _ attempt: AttemptID, _ step: inout Step) {
-    guard link.currentAttempt == attempt else { return }  // late
+    guard link.currentAttempt == attempt else { return }  // a late event
     noteActivity(attempt, &step)
     switch message {
     case .paired(let welcome): paired(welcome, attempt, &step)
@@ -446,14 +447,14 @@ extension RelayModel {
   }
 
   mutating func oversized(_ bytes: UInt64, _ attempt: AttemptID, _ step: inout Step) {
-    guard link.currentAttempt == attempt else { return }  // late
+    guard link.currentAttempt == attempt else { return }  // a late event
     noteActivity(attempt, &step)
     report(.oversized(bytes: bytes), &step)
     refuse(nil, nil, "a message of \(bytes) bytes is too long", attempt, &step)
   }
 
-  /// Records a message from the backend. Any message is activity, even one that is not understood;
-  /// pings and pongs are not.
+  /// Records a message from the backend. Every message counts as activity, even one that is not
+  /// understood. Pings and pongs do not count.
   private mutating func noteActivity(_ attempt: AttemptID, _ step: inout Step) {
     lastMessage = step.now
     drive(.validData(attempt), &step)
@@ -463,12 +464,12 @@ extension RelayModel {
     let isNew = link.status.phase != .connected
     let couldSendParts = welcome?.acceptsParts ?? next.acceptsParts
     welcome = next
-    // A backend that resumed the session does not have to repeat the token, at once or with later
-    // codes.
+    // A backend that resumed the session may omit the token, both now and with later codes.
     if next.resume != nil || isNew && !next.isResumed { resume = next.resume }
     if isNew {
       if next.isResumed { line.adopt(attempt) } else { drop(&step) { $0.attempt != attempt } }
-      // An answer split for a backend that accepts parts does not suit one that does not.
+      // An answer that was split for a backend that accepts parts does not suit a backend that does
+      // not.
       if couldSendParts != next.acceptsParts { readAgain(&step) }
       drive(.established(attempt), &step)
     }
@@ -501,7 +502,7 @@ extension RelayModel {
     step.effects.append(.refuse(attempt, id, kind, reason: reason))
   }
 
-  /// Starts the next step of the first question.
+  /// Starts the next operation for the first question.
   mutating func advanceLine(_ step: inout Step) {
     guard let welcome, let first = line.items.first else { return }
     switch first.progress {
@@ -532,14 +533,14 @@ extension RelayModel {
 
   mutating func takePrepared(_ work: WorkID, _ prepared: Prepared, _ step: inout Step) {
     guard case .reading(work, _)? = line.items.first?.progress else {
-      step.effects.append(.discard(work))  // late
+      step.effects.append(.discard(work))  // a late event
       return
     }
     line.items[0].progress = .prepared(work, prepared)
     if case .unreadable(let reason) = prepared.content { report(.unreadable(reason), &step) }
   }
 
-  /// Handles a pong, which confirms everything sent before its ping.
+  /// Handles a pong, which confirms everything that was sent before its ping.
   mutating func confirm(_ attempt: AttemptID, _ id: UInt64, _ step: inout Step) {
     guard link.currentAttempt == attempt, let first = line.items.first,
       case .sending(let work, let prepared, let part, id) = first.progress
@@ -604,7 +605,7 @@ extension RequestLine {
     items[index].attempt = attempt
   }
 
-  /// Returns an answer in transit to `prepared`, since its arrival is unknown after a loss.
+  /// Marks an answer in transit as prepared again, since it may have been lost with the connection.
   mutating func interrupt() {
     guard case .sending(let work, let prepared, _, _)? = items.first?.progress else { return }
     items[0].progress = .prepared(work, prepared)
@@ -652,7 +653,7 @@ extension RelayModel {
 extension RelayModel: Journaled {
   public static var journalName: String { "health-relay" }
 
-  /// The policy of a relay, and whether it shows a notification.
+  /// The values from which a relay is created: its policy, and whether it shows a notification.
   public struct Birth: Codable, Sendable, Hashable {
     var policy: LinkPolicy
     var extra: Extra

@@ -2,15 +2,15 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// Everything that the user of a relay observes, in order.
+/// An update that a relay reports to its user. Updates are reported in order.
 public enum RelayUpdate: Sendable, Hashable, Codable {
   case status(RelayStatus)
   /// A code and a word for the next assistant. Earlier pairs are no longer valid.
   case pair(RelayPair)
   /// A question ended.
   case ended(RelayReceipt)
-  /// A problem, reported at most once in 30 s, with the number of problems withheld since the last
-  /// one.
+  /// A problem, reported at most once in 30 s. `withheld` is the number of problems that were not
+  /// reported since the last one.
   case problem(RelayProblem, withheld: Int)
 }
 
@@ -20,9 +20,9 @@ public struct RelayPair: Sendable, Hashable, Codable {
   public var code: Secret
   /// A short word.
   public var word: Secret
-  /// The backend's text for the person; it may repeat the code and the word.
+  /// The backend's text for the person. It may repeat the code and the word.
   public var message: Secret
-  /// The validity of an unused code; `nil` if the backend does not send it.
+  /// The time for which an unused code is valid; `nil` if the backend does not send it.
   public var expiresIn: Duration?
 
   /// Creates a pair.
@@ -35,25 +35,25 @@ public struct RelayPair: Sendable, Hashable, Codable {
   }
 }
 
-/// The status of a relay: one of six states of the requirements, with details.
+/// The status of a relay: one of the six states of the requirements, with details.
 public struct RelayStatus: Sendable, Hashable, Codable {
   /// The current state.
   public var state: State
-  /// The number of the current or next retry, from 1; 0 if there is none.
+  /// The number of the current or next retry, counted from 1; 0 if there is none.
   public var attempt: Int
   /// The maximum number of retries; `nil` if the link sets none.
   public var of: Int?
-  /// When the next attempt starts, if the relay waits for a time.
+  /// The instant at which the next attempt starts; `nil` if none is scheduled.
   public var retryAt: Instant?
   /// The reason why the relay is not running.
   public var reason: LinkStatus.Reason?
 
-  /// A state, with the name that the requirements use.
+  /// A state, under the name that the requirements use.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
     case idle, starting, running, reconnecting, error, stopping
   }
 
-  /// Creates a status, by default without details.
+  /// Creates a status. By default it has no details.
   public init(
     _ state: State, attempt: Int = 0, of: Int? = nil, retryAt: Instant? = nil,
     reason: LinkStatus.Reason? = nil
@@ -98,7 +98,7 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
   /// The outcome of a question.
   public enum Outcome: Sendable, Hashable, Codable {
     /// The backend received the answer with this number of points. A truncated answer contains the
-    /// position at which to continue.
+    /// position from which to continue.
     case answered(points: Int, isTruncated: Bool)
     /// The backend received a failure with this reason.
     case refused(reason: String)
@@ -120,7 +120,8 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
 public enum RelayProblem: Sendable, Hashable, Codable {
   /// The connection failed, and only the user can start the relay again.
   case connection(LinkFailure)
-  /// A start was refused because the app is in the background, where the socket cannot be kept.
+  /// A start was refused because the app is in the background, where the socket cannot be kept
+  /// open.
   case inBackground
   /// A message from the backend could not be decoded.
   case malformed(String)
@@ -145,15 +146,15 @@ public struct RelaySettings: Sendable, Hashable, Codable {
   public static let problemInterval = Duration.seconds(30)
   /// The time-out of a stop (contracts 1.8: 5 s).
   public static let stopTimeout = Duration.seconds(5)
-  /// The time-out of reading for one answer. It is shorter than the 45 s that callers wait
+  /// The time-out of a read for one answer. It is shorter than the 45 s for which callers wait
   /// (contracts 1.9.5), so that they receive the cause.
   public static let readTimeout = Duration.seconds(40)
-  /// The most questions in the queue; a further one is refused at once.
+  /// The maximum number of questions in the queue. Further questions are refused at once.
   public static let lineLimit = 32
-  /// The most IDs of answered questions that are stored while a connection lasts.
+  /// The maximum number of IDs of answered questions that are stored during a connection.
   public static let answeredLimit = 256
-  /// The limit of replies to messages that are not understood: 20 a minute, then none. Project
-  /// choice.
+  /// The limit on replies to messages that are not understood: 20 a minute. Further replies are not
+  /// sent. Project choice.
   public static let refusals = AttemptWindow(attempts: 20, per: .seconds(60))
 
   /// Creates settings with a custom policy.

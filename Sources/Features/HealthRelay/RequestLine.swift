@@ -19,7 +19,7 @@ struct RequestLine: Sendable, Hashable {
     case waiting
     case reading(WorkID, until: Instant)
     case prepared(WorkID, RelayModel.Prepared)
-    /// Part `part` is in transit; the pong to `ping` confirms its arrival.
+    /// Part `part` is in transit. The pong to `ping` confirms its arrival.
     case sending(WorkID, RelayModel.Prepared, part: Int, ping: UInt64)
 
     /// The identifier of the work that reads the answer's data; `nil` if it has not begun.
@@ -44,7 +44,8 @@ struct RequestLine: Sendable, Hashable {
     return until
   }
 
-  /// Whether the question was asked on the current connection and is answered or in the queue.
+  /// Returns whether the question was asked on the current connection and is answered or in the
+  /// queue.
   func knows(_ id: RelayRequestID) -> Bool {
     answered.contains(id) || items.contains { $0.id == id }
   }

@@ -8,21 +8,22 @@ public import LinkWire
 ///     no ticket ─▶ creating ──URL─────┘ creating, once more
 ///                     └──the server does not support uploads──▶ whole
 ///
-/// This value sends nothing itself: the shell makes the request of each step and reports the
-/// response. An interrupted request ends the attempt. The ticket stays stored, and the next attempt
-/// begins with it.
+/// This value performs no I/O: the shell makes the request of each step and reports the response.
+/// An interrupted request ends the attempt. The ticket stays stored, and the next attempt begins
+/// with it.
 public struct ResumableUpload: Sendable, Hashable {
   /// The next step of an attempt.
   public enum Step: Sendable, Hashable {
     /// Ask the server to create an upload.
     case create
-    /// Ask the server how many bytes of the payload it has.
+    /// Ask the server how many bytes of the payload it has received.
     case offset(url: String)
     /// Send `count` bytes from an offset.
     case append(url: String, from: Int, count: Int, isLast: Bool)
-    /// Send the payload in one request, as to a server that does not support uploads.
+    /// Send the payload in one request, as for a server that does not support uploads in pieces.
     case whole
-    /// The response to the whole payload, or a refusal that another attempt may avoid.
+    /// The attempt ended, either with the response to the whole payload or with a refusal that a
+    /// later attempt may avoid.
     case ended(status: Int)
   }
 
@@ -35,12 +36,14 @@ public struct ResumableUpload: Sendable, Hashable {
     case forget
   }
 
-  /// The least size of a payload that is sent in pieces. Project choice: below it an interruption
-  /// costs less than the requests of a resumption.
+  /// The minimum size of a payload that is sent in pieces. Project choice: an interruption of a
+  /// smaller payload costs less than the requests of a resumption.
   public static let usualLeast = 64 << 10
-  /// The most bytes of a piece. Project choice: the most that a restart of the server costs.
+  /// The maximum size of a piece in bytes. Project choice: a restart of the server loses at most
+  /// this many bytes.
   public static let mostPiece = 256 << 10
-  /// The most restarts and offset corrections of an attempt before it sends the payload whole.
+  /// The maximum number of restarts and offset corrections before an attempt sends the payload
+  /// whole.
   static let mostDetours = 3
 
   private enum Stage: Sendable, Hashable {
@@ -58,7 +61,8 @@ public struct ResumableUpload: Sendable, Hashable {
   private var detours = 0
   /// Whether the server accepted the request to create an upload.
   public private(set) var isUnderstood = true
-  /// Whether the final response reports the batch as stored, if its status is a success.
+  /// Whether the final response reports that the batch is stored. It applies only if the status is
+  /// a success.
   public private(set) var isStored = true
 
   /// Creates an attempt.
@@ -99,9 +103,9 @@ public struct ResumableUpload: Sendable, Hashable {
     }
   }
 
-  /// Takes the response to the step's request.
+  /// Handles the response to the step's request.
   ///
-  /// - Returns: What to store for the next attempt.
+  /// - Returns: The change of the ticket to store for the next attempt.
   public mutating func take(_ reply: UploadReply) -> TicketUpdate {
     switch stage {
     case .creating: return created(reply)
@@ -127,7 +131,8 @@ public struct ResumableUpload: Sendable, Hashable {
 
   private mutating func asked(_ reply: UploadReply, _ url: String) -> TicketUpdate {
     guard (200..<300).contains(reply.status) else { return refused(reply.status) }
-    // If the payload is complete, its response was lost. Whether that was a success is unknown.
+    // If the payload is complete, the response to it was lost, and it is unknown whether that was a
+    // success.
     guard reply.fields.isComplete != true, let offset = reply.fields.offset, offset <= size,
       dialect != .tus || offset < size
     else { return begin() }
@@ -156,9 +161,9 @@ public struct ResumableUpload: Sendable, Hashable {
     return accepted(reply.fields.offset, of: from..<(from + count), url)
   }
 
-  /// Whether a successful response to the last piece completes the upload.
+  /// Returns whether a successful response to the last piece completes the upload.
   ///
-  /// In tus the offset shows this; in the draft a server may omit it.
+  /// In tus, the offset shows this. In the draft, a server may omit the offset.
   private func isWhole(_ reply: UploadReply) -> Bool {
     guard let offset = reply.fields.offset else {
       return dialect != .tus && reply.fields.isComplete == nil
@@ -166,11 +171,13 @@ public struct ResumableUpload: Sendable, Hashable {
     return offset == size && reply.fields.isComplete != false
   }
 
-  /// Continues after the accepted bytes of a piece. Less than half of a piece counts as a detour.
+  /// Continues after the accepted bytes of a piece. If less than half of the piece was accepted,
+  /// this counts as a detour.
   private mutating func accepted(_ offset: Int?, of sent: Range<Int>, _ url: String) -> TicketUpdate
   {
     guard let offset else {
-      // The offset is required in tus and recommended in the draft, so the server is asked for it.
+      // The offset is required in tus but only recommended in the draft, so the server is asked for
+      // it.
       return detour(.asking(url: url))
     }
     guard offset <= size else { return begin() }
@@ -193,7 +200,8 @@ public struct ResumableUpload: Sendable, Hashable {
     return .nothing
   }
 
-  /// Continues after a refusal of the upload itself, which is no refusal of the payload.
+  /// Continues after the server refused the upload resource, which does not mean that it refused
+  /// the payload.
   private mutating func refused(_ status: Int) -> TicketUpdate {
     guard !Self.isTransient(status) else {
       stage = .ended(status: status)
@@ -209,7 +217,7 @@ public struct ResumableUpload: Sendable, Hashable {
     return .forget
   }
 
-  /// Whether the same request may succeed later or with another secret.
+  /// Returns whether the same request may succeed later or with another secret.
   public static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 401, 408, 425, 429: true

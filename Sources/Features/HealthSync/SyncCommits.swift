@@ -5,7 +5,7 @@ import LinkWire
 /// The queue's transactions in progress, and the accepted batches that wait to be stored.
 ///
 /// Transactions of different kinds run at the same time and fail independently, so a `CommitQueue`
-/// does not fit. Only accepted batches are stored one transaction at a time.
+/// is not suitable. Only accepted batches are stored in one transaction at a time.
 struct SyncCommits: Sendable, Hashable {
   /// The change that a transaction makes.
   enum Commit: Sendable, Hashable {
@@ -23,10 +23,10 @@ struct SyncCommits: Sendable, Hashable {
   }
 
   private(set) var underWay: [SyncCommitID: Commit] = [:]
-  /// The most recent failure of the store; nil after a success.
+  /// The most recent failure of the store; `nil` after a success.
   private(set) var failure: StoreFailure?
   private var failures = 0
-  /// Batches that the server has accepted, without a transaction yet.
+  /// The batches that the server has accepted but that are not yet in a transaction.
   private var unsaved: [Accepted] = []
   private var saveAt: Instant?
 
@@ -45,7 +45,7 @@ struct SyncCommits: Sendable, Hashable {
   /// The wait after a failure of the store.
   var pause: Duration { SyncSettings.pause(after: failures) }
 
-  /// When accepted batches are stored after a failure.
+  /// The instant at which accepted batches are stored after a failure.
   var deadline: Instant? { saveAt }
 
   /// Whether a page or an accepted batch is being stored.
@@ -58,7 +58,7 @@ struct SyncCommits: Sendable, Hashable {
     }
   }
 
-  /// The first position of a page of a type that is being stored.
+  /// Returns the lowest position among the pages of a type that are being stored.
   func firstPosition(of type: String) -> UInt64? {
     underWay.values.compactMap { commit in
       guard case .page(type, let batches, _) = commit else { return nil }
@@ -69,14 +69,14 @@ struct SyncCommits: Sendable, Hashable {
   /// Records that a transaction begins.
   mutating func begin(_ commit: Commit, _ id: SyncCommitID) { underWay[id] = commit }
 
-  /// Records that a transaction is stored, and returns its change.
+  /// Records that a transaction is stored. Returns its change.
   mutating func committed(_ id: SyncCommitID) -> Commit? {
     guard let commit = underWay.removeValue(forKey: id) else { return nil }
     (failures, failure) = (0, nil)
     return commit
   }
 
-  /// Records that a transaction failed, and returns the change that was not stored.
+  /// Records that a transaction failed. Returns the change that was not stored.
   mutating func failed(_ id: SyncCommitID, _ failure: StoreFailure) -> Commit? {
     guard let commit = underWay.removeValue(forKey: id) else { return nil }
     failures += 1
@@ -91,7 +91,8 @@ struct SyncCommits: Sendable, Hashable {
     unsaved.append(Accepted(file: file, at: time))
   }
 
-  /// Takes the batches to store next; nil if there are none or a transaction is in progress.
+  /// Removes and returns the batches to store next; `nil` if there are none or a transaction is in
+  /// progress.
   mutating func takeUnsaved(at now: Instant) -> [Accepted]? {
     guard !unsaved.isEmpty, saveAt.map({ now >= $0 }) ?? true else { return nil }
     for case .accepted in underWay.values { return nil }
@@ -100,7 +101,7 @@ struct SyncCommits: Sendable, Hashable {
     return unsaved
   }
 
-  /// Returns the batches of a failed transaction, to be stored later.
+  /// Queues the batches of a failed transaction again, to be stored later.
   mutating func requeue(_ all: [Accepted], at now: Instant) {
     unsaved = all + unsaved
     saveAt = now.advanced(by: pause)
@@ -125,15 +126,15 @@ struct SyncCommits: Sendable, Hashable {
   }
 }
 
-/// The counters of a sync: IDs of readings and transactions, positions of batches, time stamps.
+/// The counters of a sync: IDs of reads and transactions, positions of batches, and timestamps.
 struct SyncNumbers: Sendable, Hashable {
-  /// The newest time stamp of a batch.
+  /// The most recent timestamp of a batch.
   private(set) var stamp = Timestamp(nanoseconds: .min)
   /// The position of the next new batch.
   private(set) var nextPosition = QueuedBatch.distance
   private var last: UInt64 = 0
 
-  /// Returns the ID of the next reading or transaction.
+  /// Returns the ID of the next read or transaction.
   mutating func next() -> UInt64 {
     last += 1
     return last
@@ -150,13 +151,13 @@ struct SyncNumbers: Sendable, Hashable {
     nextPosition = max(nextPosition, position + QueuedBatch.distance)
   }
 
-  /// Records the time stamp of a batch.
+  /// Records the timestamp of a batch.
   mutating func note(stamp time: Timestamp) { stamp = max(stamp, time) }
 
-  /// The least time stamp of the next page: a whole second after the newest one.
+  /// The earliest allowed timestamp of the next page: a whole second after the most recent one.
   ///
-  /// Time stamps are sent in whole seconds, and servers use them to find the later one of two
-  /// batches.
+  /// Timestamps are sent in whole seconds, and servers compare them to decide which of two batches
+  /// is later.
   var nextStamp: Timestamp {
     guard stamp.nanoseconds != .min else { return stamp }
     return SyncTime(stamp).instant.advanced(by: .seconds(1))

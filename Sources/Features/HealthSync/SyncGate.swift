@@ -1,17 +1,17 @@
 import LinkCore
 import LinkWire
 
-/// Whether uploads may begin, depending on network, app state, cost and the secret.
+/// A gate for uploads, which depends on the network, the app's state, the cost and the secret.
 ///
-/// A refused secret is read again periodically until it differs.
+/// A refused secret is read again periodically until it has changed.
 struct SyncGate: Sendable, Hashable {
   private(set) var conditions = SyncConditions()
-  /// Whether the server refused the secret, and no other one has been read since.
+  /// Whether the server refused the secret and no different one has been read since.
   private(set) var isSecretRefused = false
   private var gate: Gate
-  /// When a refused secret is read again.
+  /// The instant at which a refused secret is read again.
   private var askAt: Instant?
-  /// When the secret was last replaced.
+  /// The instant at which the secret was last replaced.
   private var renewedAt: Instant?
 
   /// Creates a gate without reported conditions.
@@ -31,7 +31,7 @@ struct SyncGate: Sendable, Hashable {
   /// The reason that blocks uploads, apart from a missing or refused secret.
   var blockedReason: BlockedReason? { gate.blockedReason }
 
-  /// The instants at which the secret is read again or its reading times out.
+  /// The instants at which the secret is read again or the current read times out.
   var deadlines: [Instant?] { [gate.credentials.deadline, askAt] }
 
   /// Records the cost of uploads.
@@ -54,22 +54,22 @@ struct SyncGate: Sendable, Hashable {
     }
   }
 
-  /// Ends the wait for the next reading of a refused secret.
+  /// Ends the wait before a refused secret is read again.
   mutating func tryNow(at now: Instant) {
     if askAt != nil { askAt = now }
   }
 
-  /// Whether a request began before the secret was replaced.
+  /// Returns whether a request began before the secret was replaced.
   func isOfEarlierSecret(since: Instant) -> Bool { renewedAt.map { since < $0 } ?? false }
 
-  /// Requests another reading of the secret after a refusal.
+  /// Requests that the secret be read again after a refusal.
   ///
-  /// - Parameter since: When the request began.
+  /// - Parameter since: The instant at which the request began.
   mutating func refuseSecret(
     since: Instant, at now: Instant, _ effects: inout [SyncModel.Effect]
   ) {
-    // Several refused uploads cause one reading. Uploads that began before the secret was replaced
-    // cause none.
+    // Several refused uploads cause only one read. Uploads that began before the secret was
+    // replaced cause none.
     guard gate.credentials.state == .available, !isOfEarlierSecret(since: since) else { return }
     gate.credentials.forget()
     ask(at: now, &effects)
@@ -79,11 +79,11 @@ struct SyncGate: Sendable, Hashable {
     if gate.credentials.refresh(at: now) { effects.append(.askSecret) }
   }
 
-  /// Takes the result of reading the secret again; returns whether the secret has changed.
+  /// Handles the result of reading the secret again. Returns whether the secret has changed.
   mutating func renew(
     isNew: Bool, at now: Instant, _ effects: inout [SyncModel.Effect]
   ) -> Bool {
-    guard gate.credentials.isRefreshing else { return false }  // late
+    guard gate.credentials.isRefreshing else { return false }  // a late event
     guard isNew else {
       markRefused(at: now, &effects)
       return false
@@ -102,7 +102,7 @@ struct SyncGate: Sendable, Hashable {
     isSecretRefused = true
   }
 
-  /// Reads a refused secret again when that is due.
+  /// Reads a refused secret again if that is due.
   mutating func watchSecret(at now: Instant, _ effects: inout [SyncModel.Effect]) {
     if let deadline = gate.credentials.deadline, now >= deadline { markRefused(at: now, &effects) }
     guard let due = askAt, now >= due else { return }

@@ -4,15 +4,14 @@ public import LinkStorage
 public import LinkWire
 
 extension SyncModel {
-  /// Everything that can happen to a sync.
+  /// An input of a sync.
   public enum Input: Sendable, Equatable, Codable {
-    /// The stored queue, the files whose uploads still run from an earlier process, and the missing
-    /// files. Always the first input.
+    /// The stored queue, the files that an earlier process is still uploading, and the missing
+    /// files. This is always the first input.
     case restored(StoredSyncQueue, running: Set<String>, missing: Set<String>)
-    /// Sync exactly these types.
+    /// Sync these types and no others.
     case ask([String])
-    /// The source of these types has changed. The budget is the time granted for storing the
-    /// change.
+    /// The source of these types has changed. The budget is the time granted to store the change.
     case fired([String], WakeID, budget: Duration)
     /// A page was read, and its batches were written to files.
     case fetched(SyncFetchID, FetchedPage)
@@ -22,7 +21,7 @@ extension SyncModel {
     case notWritten(SyncFetchID, StoreFailure)
     /// A transaction is stored.
     case committed(SyncCommitID)
-    /// A transaction failed, and nothing of it was stored.
+    /// A transaction failed, and none of its changes were stored.
     case notCommitted(SyncCommitID, StoreFailure)
     /// An upload ended at this wall-clock time.
     case uploaded(String, UploadOutcome, at: Timestamp)
@@ -34,11 +33,11 @@ extension SyncModel {
     case identified(SyncIdentity)
     /// The request for the owner failed.
     case notIdentified(LinkFailure)
-    /// The response to an upload names this epoch.
+    /// The response to an upload contains this epoch.
     case epoch(String)
-    /// The secret was read again. `isNew` is whether it differs from the refused one.
+    /// The secret was read again. `isNew` is whether it differs from the refused secret.
     case secret(isNew: Bool)
-    /// The request that reports a complete sync ended, with the failure if it failed.
+    /// The request that reports a complete sync ended. The failure is `nil` if it succeeded.
     case refreshed(LinkFailure?)
     case device(DeviceChange)
     case conditions(SyncConditions)
@@ -48,11 +47,11 @@ extension SyncModel {
     case stop
   }
 
-  /// Every effect of a sync. Effects are carried out in order.
+  /// An effect of a sync. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
-    /// Observe exactly these types.
+    /// Observe these types and no others.
     case observe([String])
-    /// Read a page and write its batches to files, with a time stamp not before `notBefore`.
+    /// Read a page and write its batches to files. Their timestamp must not be before `notBefore`.
     case fetch(SyncFetchID, String, HealthPageStart, limit: Int, notBefore: Timestamp)
     /// Apply changes to the queue in one transaction.
     case commit(SyncCommitID, [SyncQueueStep])
@@ -68,7 +67,7 @@ extension SyncModel {
     case askSecret
     /// Report to the server that everything was sent.
     case refresh
-    /// End a grant of background time; exactly once for each.
+    /// End a grant of background time. Each grant is ended exactly once.
     case giveBack(WakeID, WakeResult)
     case update(SyncUpdate)
   }
@@ -76,7 +75,7 @@ extension SyncModel {
 
 /// A batch that was written to a file but is not in the queue yet.
 public struct PayloadDraft: Sendable, Hashable, Codable {
-  /// The file, relative to the directory of payloads.
+  /// The file, relative to the payload directory.
   public var file: String
   /// The number of records and workouts.
   public var records: Int
@@ -102,9 +101,9 @@ public struct PayloadDraft: Sendable, Hashable, Codable {
 public struct FetchedPage: Sendable, Hashable, Codable {
   /// The batches, in order.
   public var drafts: [PayloadDraft]
-  /// Where the next page begins.
+  /// The anchor at which the next page begins.
   public var anchor: HealthAnchor
-  /// The time stamp of the batches.
+  /// The timestamp of the batches.
   public var made: Timestamp
   /// The earliest start of the page's samples; `nil` without samples.
   public var earliest: Timestamp?
@@ -118,7 +117,7 @@ public struct FetchedPage: Sendable, Hashable, Codable {
   }
 }
 
-/// The ID of one reading of a source.
+/// The ID of one read of a source.
 public struct SyncFetchID: NumberedID {
   /// The number, counted from the start of the model.
   public let number: UInt64
@@ -138,7 +137,7 @@ public struct SyncCommitID: NumberedID {
 
 /// The ID of one grant of background time.
 public struct WakeID: NumberedID {
-  /// The number, counted by the shell.
+  /// The number, which the shell assigns.
   public let number: UInt64
 
   /// Creates an ID from its number.

@@ -2,17 +2,18 @@ public import LinkCore
 import LinkStorage
 import LinkWire
 
-/// A phone that syncs health samples to a server: it reads sources, queues batches and sends them.
+/// A sync of health samples from a phone to a server. It reads sources, queues batches and sends
+/// them.
 ///
 ///     source ─▶ fetch ─▶ files ─▶ commit: anchor and batches ─▶ upload ─▶ stored ─▶ commit: accepted
 ///                                   │                            │  ▲
 ///                                   ▼                            ▼  │
 ///                              the wake ends           retry, split, quarantine, ask for a secret
 ///
-/// `TypeQueue` reads each type. An anchor moves in the transaction that stores the batches up to
-/// it, so a kill at any moment repeats work but loses nothing. A batch leaves the queue when the
-/// server reports it as stored; only a refusal quarantines it. Nothing is sent before the server
-/// has identified the owner of the progress.
+/// A `TypeQueue` reads each type. An anchor moves in the transaction that stores the batches up to
+/// it. If the process is killed at any point, work is repeated but no data is lost. A batch leaves
+/// the queue when the server reports it as stored. A batch is quarantined only if the server
+/// refuses it. Nothing is sent before the server has identified the owner of the progress.
 ///
 /// Sample values never enter this machine: the shell packs pages into files and reports their
 /// counts.
@@ -50,7 +51,7 @@ public struct SyncModel: Machine {
     return effects
   }
 
-  /// Handles the passage of time.
+  /// Handles the deadlines that have passed by `now`.
   public mutating func tick(at now: Instant) -> [Effect] {
     guard let deadline, now >= deadline else { return [] }
     var effects: [Effect] = []
@@ -86,15 +87,15 @@ public struct SyncModel: Machine {
       if gate.note(change, isFailing: server.isFailing) { tryNow(at: now) }
     case .conditions(let conditions): gate.note(conditions)
     case .again:
-      // A person who retries may have restored the server. While the server fails, one attempt is
-      // enough.
+      // A person who retries may have restored the server. While the server fails, a single attempt
+      // is enough.
       if ownership.identification == .known, !server.isFailing { ownership.verifyAgain() }
       tryNow(at: now)
     case .stop: stop(at: now, &effects)
     }
   }
 
-  /// Does everything that is due. The function is idempotent.
+  /// Performs everything that is due. The function is idempotent.
   private mutating func performDue(at now: Instant, _ effects: inout [Effect]) {
     wakes.expire(at: now, &effects)
     switch stage {
@@ -154,7 +155,7 @@ public struct SyncModel: Machine {
     for index in queues.indices { queues[index].tryNow(at: now, earliest: earliest) }
   }
 
-  /// Returns the indices of a batch: of its queue, and within the queue.
+  /// Returns the index of a batch's queue, and the index of the batch in that queue.
   private func find(_ file: String) -> (queue: Int, batch: Int)? {
     for (index, queue) in queues.enumerated() {
       if let batch = queue.index(of: file) { return (index, batch) }
@@ -229,7 +230,7 @@ extension SyncModel {
       if let run = queues[index].fire(at: now) {
         needs[type] = run
       } else {
-        // The change is read once the queue has room. The granted time is too short for that.
+        // The change is read once the queue has room, which takes longer than the granted time.
         isPostponed = true
       }
     }
@@ -269,7 +270,7 @@ extension SyncModel {
   private mutating func fetched(
     _ id: SyncFetchID, _ page: FetchedPage, at now: Instant, _ effects: inout [Effect]
   ) {
-    guard stage == .running, let index = reading(id) else {  // late
+    guard stage == .running, let index = reading(id) else {  // a late event
       return effects.append(.delete(page.drafts.map(\.file)))
     }
     guard !ownership.isChanging else {
@@ -305,11 +306,11 @@ extension SyncModel {
     take(queues[index].proceed(), index, &effects)
   }
 
-  /// Postpones a run, which is retried later.
+  /// Postpones a run to be retried later.
   private mutating func postpone(
     _ id: SyncFetchID, _ trouble: SyncSourceTrouble, at now: Instant, _ effects: inout [Effect]
   ) {
-    guard stage == .running, let index = reading(id) else { return }  // late
+    guard stage == .running, let index = reading(id) else { return }  // a late event
     rest(index, trouble, at: now, &effects)
   }
 
@@ -359,18 +360,18 @@ extension SyncModel {
   private mutating func identified(
     _ identity: SyncIdentity, at now: Instant, _ effects: inout [Effect]
   ) {
-    guard let since = ownership.answered(isKnown: true) else { return }  // late
+    guard let since = ownership.answered(isKnown: true) else { return }  // a late event
     server.answered(at: now)
     // The request used an earlier secret, perhaps of another person.
     if gate.isOfEarlierSecret(since: since) { return ownership.verifyAgain() }
-    // The server has a newer time stamp than the queue, so the queue was restored to an earlier
-    // state. Later batches need time stamps after all earlier ones.
+    // The server has a newer timestamp than the queue, so the queue was restored to an earlier
+    // state. Later batches need timestamps after all earlier ones.
     let isRolledBack = identity.stamp.map { $0 > numbers.stamp } ?? false
     if let newest = identity.stamp { numbers.note(stamp: newest) }
     adopt(identity.owner, isRolledBack: isRolledBack, at: now, &effects)
   }
 
-  /// Handles the epoch that a response names.
+  /// Handles the epoch in a response.
   private mutating func received(epoch: String, at now: Instant, _ effects: inout [Effect]) {
     guard let owner = ownership.owner(epoch: epoch) else { return }
     adopt(owner, isRolledBack: false, at: now, &effects)
@@ -392,7 +393,7 @@ extension SyncModel {
   private mutating func notIdentified(
     _ failure: LinkFailure, at now: Instant, _ effects: inout [Effect]
   ) {
-    guard let since = ownership.answered(isKnown: false) else { return }  // late
+    guard let since = ownership.answered(isKnown: false) else { return }  // a late event
     if case .http(401, _, _) = failure {
       gate.refuseSecret(since: since, at: now, &effects)
     } else {
@@ -402,8 +403,8 @@ extension SyncModel {
 
   /// Resets the progress in the transaction that stores the new owner.
   ///
-  /// This waits until nothing is being read or stored, since such data belongs to the previous
-  /// owner.
+  /// The reset waits until nothing is being read or stored, since data in progress belongs to the
+  /// previous owner.
   private mutating func readAgain(at now: Instant, _ effects: inout [Effect]) {
     guard ownership.isChangeDue(at: now), !commits.isStoringBatches else { return }
     for queue in queues { if case .fetching = queue.run { return } }
@@ -428,8 +429,8 @@ extension SyncModel {
     return id
   }
 
-  /// Stores accepted batches, one transaction at a time. Batches accepted during a transaction
-  /// share the next one.
+  /// Stores accepted batches in one transaction at a time. Batches that are accepted during a
+  /// transaction share the next one.
   private mutating func save(at now: Instant, _ effects: inout [Effect]) {
     guard let all = commits.takeUnsaved(at: now) else { return }
     commit(.accepted(all), all.map { .accept(file: $0.file, at: $0.at) }, &effects)
@@ -485,7 +486,7 @@ extension SyncModel {
     effects.append(.update(.notice(.store(failure))))
   }
 
-  /// Quarantines a batch, and reports it.
+  /// Quarantines a batch and reports the quarantine.
   private mutating func quarantine(
     _ file: String, _ reason: SyncBatchReport.Reason, _ effects: inout [Effect]
   ) {
@@ -498,7 +499,7 @@ extension SyncModel {
   }
 
   /// Returns a batch to the queue because its quarantine could not be stored. Other processes could
-  /// neither see the quarantine nor end it.
+  /// neither see nor end such a quarantine.
   private mutating func sendAgain(_ file: String, at now: Instant) {
     guard let (index, batch) = find(file), queues[index].batches[batch].queued.quarantined != nil
     else { return }
@@ -559,12 +560,12 @@ extension SyncModel {
     "413: the server does not take it, and it cannot be divided")
 }
 
-// Uploads and their answers.
+// Uploads and their results.
 extension SyncModel {
   /// Whether a batch waits to be sent.
   private var hasWaiting: Bool { queues.contains(where: \.hasWaiting) }
 
-  /// Whether every queued batch is accepted or quarantined, and that is stored.
+  /// Whether every queued batch is accepted or quarantined, and all of these changes are stored.
   private var isSent: Bool { queues.allSatisfy { $0.pending == 0 } && commits.isDone }
 
   /// Hands over all batches that may be sent now.
@@ -616,7 +617,7 @@ extension SyncModel {
   ) {
     guard let (index, batch) = find(file) else { return }
     switch (outcome, queues[index].batches[batch].state) {
-    // This may be the late response to an earlier upload. In any case the server has the batch.
+    // This may be the late response to an earlier upload. In either case, the server has the batch.
     case (.accepted, .waiting), (.accepted, .sending):
       queues[index].acknowledge(batch)
       commits.add(file, at: time)
@@ -627,7 +628,7 @@ extension SyncModel {
     case (.accepted, .acknowledged), (.accepted, .splitting), (.failed, .waiting),
       (.failed, .acknowledged), (.failed, .splitting), (.unreadable, .waiting),
       (.unreadable, .acknowledged), (.unreadable, .splitting):
-      return  // late
+      return  // a late event
     }
   }
 
@@ -643,7 +644,7 @@ extension SyncModel {
         return effects.append(.split(queues[index].split(batch)))
       }
       quarantine(queued.file, Self.tooLarge, &effects)
-      // A server that rejects a single record may reject all, so the next batch waits.
+      // A server that rejects a single record may reject all of them, so the next batch waits.
       hold(index, failure, at: now, &effects)
     case .newSecret:
       retry(index, batch, failure, &effects)
@@ -693,13 +694,13 @@ extension SyncModel {
 
 // The progress of a sync.
 extension SyncModel {
-  /// Whether the sync has stopped for good.
+  /// Whether the sync has stopped permanently.
   public var isStopped: Bool { stage == .stopped }
 
   /// The policy of the sync.
   public var policy: LinkPolicy { settings.policy }
 
-  /// The most uploads of one type that are handed over at once.
+  /// The maximum number of uploads of one type that are handed over at once.
   package var depth: Int { settings.depth }
 
   /// The progress of the sync, for a user who waits for its end.
@@ -728,7 +729,7 @@ extension SyncModel {
   }
 
   /// Whether every change was read, all batches are accepted or quarantined, and the server
-  /// received the report of that.
+  /// received a report of this.
   package var isComplete: Bool {
     stage == .running && server.isReported && isSent && queues.allSatisfy(\.isRead)
       && !needsServer && !ownership.isChanging

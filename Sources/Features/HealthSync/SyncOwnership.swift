@@ -3,48 +3,49 @@ import LinkWire
 
 /// The owner of the progress: a server with its user and epoch.
 ///
-/// The server is asked for the owner before anything is sent, and names its epoch in each response.
-/// If the owner changes, everything is read again. The server's hashes turn batches that it already
-/// has into no-ops.
+/// The server is asked for the owner before anything is sent, and each response contains its epoch.
+/// If the owner changes, all data is read again. The server recognizes batches that it already has
+/// by their hashes and ignores them.
 struct SyncOwnership: Sendable, Hashable {
   /// Whether the server has identified the owner in this process.
   enum Identification: Sendable, Hashable {
     case unknown
     /// The request to the server is in progress.
     case asking(since: Instant)
-    /// The owner is being stored. Until then a batch accepted by a new server would count for the
-    /// old one.
+    /// The owner is being stored. If the server changed before that, an accepted batch would be
+    /// counted for the old owner.
     case storing
     case known
   }
 
-  /// A change of the owner, which causes a full reading once nothing is being read or stored.
+  /// A change of the owner. It causes all data to be read again once nothing is being read or
+  /// stored.
   private struct Change: Sendable, Hashable {
     var owner: SyncOwner
-    /// The earliest instant of the change, after it could not be stored.
+    /// The instant before which the change must not be stored, used after a failure.
     var notBefore: Instant?
   }
 
-  /// The owner; nil until a server first identified it.
+  /// The owner; `nil` until a server has identified it.
   private(set) var owner: SyncOwner?
   private(set) var identification = Identification.unknown
   private var change: Change?
   /// The number of changes of the owner in this process.
   private var changes = 0
 
-  /// Creates the state of a phone that has no owner.
+  /// Creates the state of a phone without an owner.
   init() {}
 
   /// Whether a change of the owner waits to be stored.
   var isChanging: Bool { change != nil }
 
-  /// Whether types may be read. Their data belongs to an owner, who must be stored first.
+  /// Whether types may be read. Their data belongs to an owner, which must be stored first.
   var allowsReading: Bool { change == nil && identification != .storing }
 
   /// Whether batches may be sent.
   var allowsSending: Bool { identification == .known && change == nil }
 
-  /// When a change may be stored.
+  /// The instant at which the pending change may be stored.
   var deadline: Instant? { change?.notBefore }
 
   /// Sets the stored owner.
@@ -66,9 +67,10 @@ struct SyncOwnership: Sendable, Hashable {
     identification = .unknown
   }
 
-  /// Records the end of a request; returns when it began, or nil if none was in progress.
+  /// Records the end of a request. Returns the instant at which it began; `nil` if none was in
+  /// progress.
   mutating func answered(isKnown: Bool) -> Instant? {
-    guard case .asking(let since) = identification else { return nil }  // late
+    guard case .asking(let since) = identification else { return nil }  // a late event
     identification = isKnown ? .known : .unknown
     return since
   }
@@ -78,7 +80,7 @@ struct SyncOwnership: Sendable, Hashable {
 
   // MARK: The owner
 
-  /// Returns the owner with the epoch of a response; nil before the identification.
+  /// Returns the owner with the epoch of a response; `nil` before the identification.
   func owner(epoch: String) -> SyncOwner? {
     guard identification == .known || identification == .storing, let owner = change?.owner ?? owner
     else { return nil }
@@ -88,7 +90,7 @@ struct SyncOwnership: Sendable, Hashable {
   /// Compares the reported owner with the stored one.
   ///
   /// - Parameter isRolledBack: Whether the queue was restored to an earlier state.
-  /// - Returns: The first owner, to be stored at once; nil if there is an owner.
+  /// - Returns: The owner to store at once if there was none; `nil` otherwise.
   mutating func adopt(
     _ reported: SyncOwner, isRolledBack: Bool, at now: Instant, _ effects: inout [SyncModel.Effect]
   ) -> SyncOwner? {
@@ -97,7 +99,7 @@ struct SyncOwnership: Sendable, Hashable {
     // Nothing has been sent yet.
     guard before != nil || isRolledBack else { return next }
     guard next != before || isRolledBack else { return nil }
-    // Behind one address there may be two servers, so that each response names another epoch.
+    // Two servers may share one address, so that the epoch alternates between responses.
     change = Change(
       owner: next,
       notBefore: changes == 0 ? nil : now.advanced(by: SyncSettings.pause(after: changes)))
@@ -106,7 +108,7 @@ struct SyncOwnership: Sendable, Hashable {
     return nil
   }
 
-  /// Whether a change may be stored now.
+  /// Returns whether a change may be stored now.
   mutating func isChangeDue(at now: Instant) -> Bool {
     guard let change else { return false }
     guard let due = change.notBefore else { return true }
@@ -115,7 +117,7 @@ struct SyncOwnership: Sendable, Hashable {
     return true
   }
 
-  /// Removes the pending change, and returns its owner to be stored.
+  /// Removes the pending change. Returns its owner, which the caller must store.
   mutating func takeChange() -> SyncOwner? {
     defer { change = nil }
     return change?.owner
@@ -134,7 +136,7 @@ struct SyncOwnership: Sendable, Hashable {
 
   /// Records that an owner was not stored, and schedules a retry.
   ///
-  /// - Parameter again: Whether everything is read again with that owner.
+  /// - Parameter again: Whether all data is read again for that owner.
   /// - Returns: Whether the server has to be asked again.
   mutating func notStored(_ owner: SyncOwner, again: Bool, retryAt: Instant) -> Bool {
     guard change == nil else { return false }

@@ -3,7 +3,7 @@ package import LinkWire
 
 /// Packs pages of a source into batches, within the limits of one request.
 package struct SyncPacking: Sendable {
-  /// The encoded body of a batch, and the counts of its content.
+  /// The encoded body of a batch, with the counts of its content.
   package struct Packed: Sendable, Hashable {
     /// The body.
     package var bytes: [UInt8]
@@ -19,21 +19,22 @@ package struct SyncPacking: Sendable {
     }
   }
 
-  /// The most records of a batch, and the most deletions (contract 5.4).
+  /// The maximum number of records in a batch, and the maximum number of deletions (contract 5.4).
   package static let mostRecords = 1_000
-  /// The most bytes of a batch with more than one record. Project choice: a thousand records have
-  /// about 350 kB, and hosts accept 4 MB and more.
+  /// The maximum size in bytes of a batch with more than one record. Project choice: a thousand
+  /// records have about 350 kB, and hosts accept 4 MB and more.
   package static let mostBytes = 1 << 20
 
   /// The phone's ID in batches.
   package var deviceID: String
 
-  /// Creates a packing for a phone.
+  /// Creates a packer for a phone.
   package init(deviceID: String) { self.deviceID = deviceID }
 
   /// Packs a page into batches: its deletions first, then its samples, in order.
   ///
-  /// - Parameter made: When the page was read; never before an earlier page of this phone.
+  /// - Parameter made: The time when the page was read. It must not be before that of an earlier
+  ///   page of this phone.
   package func batches(of type: String, _ page: SourcePage, made: Timestamp) -> [Packed] {
     let empty = SyncBatch(
       dataType: SyncTypes.dataType(of: type), deviceID: deviceID, timestamp: SyncTime(made))
@@ -44,7 +45,7 @@ package struct SyncPacking: Sendable {
       var batch = empty
       batch.deletedUUIDs = Array(deletions.prefix(Self.mostRecords))
       deletions = deletions.dropFirst(Self.mostRecords)
-      // Deletions go before all samples, since a batch applies its deletions before its samples.
+      // Deletions come before all samples, since a batch applies its deletions before its samples.
       if deletions.isEmpty {
         let part = samples.prefix(Self.mostRecords)
         samples = samples.dropFirst(part.count)
@@ -68,7 +69,7 @@ package struct SyncPacking: Sendable {
     return bounded(first) + bounded(second)
   }
 
-  /// Splits an encoded batch into two parts with the same content; returns `nil` if that is
+  /// Splits an encoded batch into two parts with the same content. Returns `nil` if that is
   /// impossible.
   package static func halves(of body: [UInt8]) -> [Packed]? {
     guard let batch = try? SyncBatch.read(body), let (first, second) = batch.halves else {
@@ -81,7 +82,7 @@ package struct SyncPacking: Sendable {
 extension SyncBatch {
   /// Two batches that together have the same effect; `nil` for a single record or deletion.
   ///
-  /// The first one has the deletions, unless there is nothing else to split.
+  /// The first batch contains the deletions, unless there are only deletions to split.
   var halves: (SyncBatch, SyncBatch)? {
     let (records, workouts) = (records ?? [], workouts ?? [])
     let count = records.count + workouts.count

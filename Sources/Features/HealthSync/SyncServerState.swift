@@ -3,7 +3,7 @@ import LinkWire
 
 /// The server's availability for all types, and the report of a complete sync.
 struct SyncServerState: Sendable, Hashable {
-  /// The report to the server that everything was sent.
+  /// The state of the report to the server that everything was sent.
   private enum Refresh: Sendable, Hashable {
     case none
     /// A batch was accepted since the last report.
@@ -13,26 +13,28 @@ struct SyncServerState: Sendable, Hashable {
     case runningAndPending
   }
 
-  /// The end of the current wait, before which nothing is sent.
+  /// The instant before which nothing is sent; `nil` if there is no wait.
   private(set) var heldUntil: Instant?
   /// The failure that exhausted the retry schedule.
   private(set) var exhausted: LinkFailure?
-  /// The type of the most recent attempt while the server fails, so that the next attempt is of
-  /// another type.
+  /// The type of the most recent attempt while the server fails. The next attempt is for another
+  /// type.
   private(set) var lastTried: String?
   private let policy: LinkPolicy
   private var generator: RandomSource
-  /// The rate-limit windows and the server's retry-after. Every attempt after a failure counts.
+  /// The rate-limit windows and the server's retry-after. Every attempt after a failure counts
+  /// toward the windows.
   private var retry: Retry
   /// The number of consecutive failures that concern all types.
   private var failures = 0
-  /// When the last of these failures occurred. Requests sent before it add no information.
+  /// The instant at which the last of these failures occurred. The failure of a request that was
+  /// sent before adds no information.
   private var failedAt: Instant?
   /// Whether a batch was accepted in this process.
   private var wasReached = false
   private var refresh = Refresh.none
 
-  /// Creates the state of a server without requests.
+  /// Creates the state of a server to which no request was sent.
   init(_ policy: LinkPolicy, seed: UInt64) {
     (self.policy, generator, retry) = (policy, RandomSource(seed: seed), Retry(policy.retry))
   }
@@ -42,7 +44,7 @@ struct SyncServerState: Sendable, Hashable {
 
   // MARK: Waits
 
-  /// Returns the earliest instant of an attempt.
+  /// Returns the earliest instant at which an attempt is allowed.
   func earliest(at now: Instant) -> Instant { retry.earliest(at: now) }
 
   /// Counts an attempt after a failure, if the rate-limit windows allow one.
@@ -75,7 +77,7 @@ struct SyncServerState: Sendable, Hashable {
 
   // MARK: Answers
 
-  /// Records that the server responds. A retry-after of the response to another upload stays in
+  /// Records that the server responds. A retry-after from the response to another upload stays in
   /// effect.
   mutating func answered(at now: Instant) {
     (failures, exhausted) = (0, nil)
@@ -95,11 +97,11 @@ struct SyncServerState: Sendable, Hashable {
 
   /// Records a failure that concerns all types, and starts a wait.
   ///
-  /// - Parameter since: When the request began.
+  /// - Parameter since: The instant at which the request began.
   /// - Returns: Whether the failure exhausted the retry schedule.
   mutating func failed(_ failure: LinkFailure, since: Instant, at now: Instant) -> Bool {
     retry.noteFailure(at: now, retryAfter: failure.retryAfter)
-    // Uploads that began before the failure was known share it.
+    // Uploads that began before the failure was known do not count as further failures.
     if let failedAt, since < failedAt, failures > 0 { return false }
     failures += 1
     failedAt = now
@@ -110,14 +112,15 @@ struct SyncServerState: Sendable, Hashable {
     return true
   }
 
-  /// Records a failure that concerns one type.
+  /// Records a failure that concerns only one type.
   mutating func failedOneType(_ failure: LinkFailure, at now: Instant) {
     // Any response, even this one, shows that the server is reachable.
     answered(at: now)
     retry.noteFailure(at: now, retryAfter: failure.retryAfter)
   }
 
-  /// Returns when to retry after a number of failures, and whether the schedule is exhausted.
+  /// Returns the instant of the next retry after a number of failures, and whether the schedule is
+  /// exhausted.
   mutating func next(
     after failures: Int, _ failure: LinkFailure, at now: Instant
   ) -> (due: Instant, isLast: Bool) {
@@ -142,14 +145,14 @@ struct SyncServerState: Sendable, Hashable {
   /// Whether the server has received the report for every accepted batch.
   var isReported: Bool { refresh == .none }
 
-  /// Begins the report that everything was sent; returns false if none is needed.
+  /// Begins the report that everything was sent. Returns false if no report is needed.
   mutating func beginReport() -> Bool {
     guard refresh == .pending else { return false }
     refresh = .running
     return true
   }
 
-  /// Records that the report has ended; returns false for a late response.
+  /// Records that the report has ended. Returns false for a late response.
   mutating func endReport() -> Bool {
     switch refresh {
     case .none, .pending: return false
@@ -167,7 +170,7 @@ struct SyncServerState: Sendable, Hashable {
   }
 }
 
-/// The reaction to an unsuccessful response.
+/// The action that follows an unsuccessful response.
 enum Consequence {
   case retryAll, retryType, newSecret, split, quarantine
 
@@ -180,11 +183,12 @@ enum Consequence {
       switch status {
       case 401: .newSecret
       case 413: .split
-      // Too early, too slow or too frequent: the same batch may be accepted later.
+      // The request came too early, too slowly or too often. The same batch may be accepted later.
       case 408, 425, 429: .retryAll
       case 400..<500: .quarantine
-      // Gateway errors and overload concern all batches. Other server errors may concern only one,
-      // and so may a successful response whose body reports that the batch was not stored.
+      // Gateway errors and overload concern all batches. Other server errors may concern only one
+      // batch. The same applies to a successful response whose body reports that the batch was not
+      // stored.
       case 200..<300: .retryType
       case 502, 503, 504: .retryAll
       case 500..<600: .retryType

@@ -2,12 +2,12 @@ public import LinkCore
 
 /// The settings of a phone's sync. Their encoded form contains no secret.
 public struct SyncSettings: Sendable, Hashable, Codable {
-  /// The policy for retries, and for when attempts are allowed.
+  /// The policy, which sets the retries and the conditions of attempts.
   public var policy: LinkPolicy
-  /// The most uploads of one type that are handed over at once.
+  /// The maximum number of uploads of one type that are handed over at once.
   ///
-  /// With 1 they are sent in order. A system that uploads while the app is suspended receives more,
-  /// since servers find the order by the time stamps.
+  /// If the value is 1, batches are sent in order. A system that uploads while the app is suspended
+  /// receives more uploads at once, since servers determine the order from the timestamps.
   public var depth: Int
 
   /// Creates settings with a policy.
@@ -17,29 +17,29 @@ public struct SyncSettings: Sendable, Hashable, Codable {
 
   /// The time span of the first sync of a type (contract 5.4).
   static let firstSpan = Duration.seconds(30 * 86_400)
-  /// The most samples and deletions of one page. Project choice: two batches, so that little is
-  /// read twice.
+  /// The maximum number of samples and deletions in one page. Project choice: two batches, so that
+  /// little is read twice.
   static let pageLimit = 2 * SyncPacking.mostRecords
-  /// The most waiting batches of a type. At the limit its source is not read until half of them are
-  /// gone.
+  /// The maximum number of waiting batches of a type. At the limit, the source is not read until
+  /// half of the batches are gone.
   package static let mostBatches = 64
-  /// The debounce interval of change callbacks. Project choice: between the 16 ms and the 2 s of
-  /// peers, and short compared with the budget of a wake-up.
+  /// The debounce interval of change callbacks. Project choice: between the 16 ms and 2 s that
+  /// similar clients use, and short compared with the budget of a wake-up.
   static let gathering = Duration.milliseconds(50)
   /// The waits after failures of a source, a file or the store. The last wait repeats.
   static let pauses: [Duration] = [1, 2, 4, 8, 16, 32, 60].map { .seconds($0) }
   /// The number of consecutive failures that counts as an outage. Project choice: 7 s of waits.
   static let mostFailures = 4
-  /// The interval of readings of a refused secret. Project choice.
+  /// The interval at which a refused secret is read again. Project choice.
   static let secretPause = Duration.seconds(60)
-  /// The wait between attempts if the policy's schedule has none. Project choice.
+  /// The wait between attempts if the policy's schedule has no waits. Project choice.
   static let longestPause = Duration.seconds(900)
   /// The longest time that `stop` waits for transactions in progress.
   static let flushTimeout = Duration.seconds(2)
 
-  /// Returns how long before its end a grant of background time is given back.
+  /// Returns how long before its expiry a grant of background time is given back.
   ///
-  /// The grant began before the model received it, and the system ends an app that is late.
+  /// The grant began before the model received it, and the system terminates an app that is late.
   /// Project choice: a second, or half of a shorter grant.
   static func margin(of budget: Duration) -> Duration { min(.seconds(1), budget / 2) }
 
@@ -52,9 +52,9 @@ public struct SyncSettings: Sendable, Hashable, Codable {
 public struct SyncConditions: Sendable, Hashable, Codable {
   /// Whether the network asks apps to use little data (Low Data Mode).
   public var isConstrained: Bool
-  /// Whether the network costs money, such as a cellular one.
+  /// Whether the network charges for data, such as a cellular network.
   public var isExpensive: Bool
-  /// Whether the battery should be spared (Low Power Mode).
+  /// Whether the device saves power (Low Power Mode).
   public var isLowPower: Bool
   /// Whether health data can be read because the device was unlocked.
   public var isUnlocked: Bool
@@ -70,7 +70,7 @@ public struct SyncConditions: Sendable, Hashable, Codable {
 
   /// Whether uploads may begin while the app is in the background.
   ///
-  /// They may not if the user or the system asked to save data or power. An expensive network alone
+  /// Uploads wait if the user or the system asked to save data or power. An expensive network alone
   /// is acceptable, since a sync sends little.
   var allowsBackground: Bool { !isConstrained && !isLowPower }
 }

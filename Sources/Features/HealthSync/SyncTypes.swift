@@ -4,7 +4,7 @@ import LinkWire
 
 /// The types that the original app syncs, and the encoding of samples as records (contract 5.3).
 public enum SyncTypes {
-  /// The types of the original app, in its order. Workouts have the identifier that stores use.
+  /// The types of the original app, in its order. Workouts have the identifier that the stores use.
   public static let usual =
     units.map(\.type) + [sleep, HealthSample.workoutType]
 
@@ -19,12 +19,12 @@ public enum SyncTypes {
 
   private static let sleep = "HKCategoryTypeIdentifierSleepAnalysis"
 
-  /// Returns the name of a type in batches.
+  /// Returns the name that batches use for a type.
   public static func dataType(of type: String) -> String {
     type == HealthSample.workoutType ? "HKWorkoutType" : type
   }
 
-  /// The texts for HealthKit's raw values of sleep analysis, indexed from 0.
+  /// The names of HealthKit's raw values for sleep analysis, indexed from 0.
   private static let stages = [
     "InBed", "AsleepUnspecified", "Awake", "AsleepCore", "AsleepDeep", "AsleepREM",
   ]
@@ -58,7 +58,7 @@ public enum SyncTypes {
   private static func stage(_ name: String, _ record: inout SyncRecord) {
     var stage = name
     if name.hasPrefix(stagePrefix) { stage.removeFirst(stagePrefix.count) }
-    // Before iOS 16 there was only one kind of sleep.
+    // Before iOS 16, HealthKit had only one kind of sleep.
     if stage == "Asleep" { stage = "AsleepUnspecified" }
     guard let index = stages.firstIndex(of: stage) else {
       record.valueText = .text("Unknown")

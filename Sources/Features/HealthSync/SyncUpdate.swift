@@ -37,7 +37,7 @@ public struct SyncBatchReport: Sendable, Hashable, Codable {
     case retrying
     /// The server has accepted the batch, and the acceptance is stored.
     case accepted
-    /// The batch is quarantined: it is resent only on the user's request.
+    /// The batch is quarantined. It is resent only at the user's request.
     case quarantined
   }
 
@@ -71,7 +71,7 @@ public struct SyncTypeReport: Sendable, Hashable, Codable {
   public var pending: Int
   /// The number of quarantined batches.
   public var quarantined: Int
-  /// The number of records that servers have accepted since the last reset.
+  /// The number of records that the server has accepted since the last reset.
   public var synced: Int
   /// The position up to which the source was read.
   public var anchor: HealthAnchor?
@@ -83,19 +83,19 @@ public struct SyncTypeReport: Sendable, Hashable, Codable {
   }
 }
 
-/// A condition that is worth logging but has no effect by itself.
+/// A condition that is worth logging but has no further effect.
 public enum SyncNotice: Sendable, Hashable, Codable {
   /// The server refused the secret. Nothing is sent until the secret changes.
   case secretRefused
   /// The secret has changed.
   case secretRenewed
-  /// The retry schedule ended without a success. Retries continue at its last interval.
+  /// The retry schedule ended without a success. Retries continue at the schedule's last interval.
   case unreachable(LinkFailure)
   /// A source cannot be read now. The read is retried later.
   case source(type: String, HealthSourceFailure)
   /// Files or the queue cannot be written now. The write is retried later.
   case store(StoreFailure)
-  /// A batch exceeded the server's size limit, and is sent in two parts.
+  /// A batch exceeded the server's size limit and is sent in two parts.
   case divided(file: String)
   /// The progress now belongs to another server, user or epoch, or the queue was restored to an
   /// earlier state. All data that was sent is read again.
@@ -112,7 +112,7 @@ public enum SyncState: Sendable, Hashable {
   case done(quarantined: Int)
   /// Nothing can be sent until the secret changes.
   case secretRefused
-  /// The server did not accept anything during a whole retry schedule.
+  /// The server accepted no request during a whole retry schedule.
   case unreachable(LinkFailure)
   /// A source cannot be read.
   case unreadable(HealthSourceFailure)

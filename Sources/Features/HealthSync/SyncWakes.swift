@@ -1,9 +1,9 @@
 import LinkCore
 import LinkWire
 
-/// The grants of background time, and the runs for which each grant is held.
+/// The grants of background time, each with the runs that must end before it is given back.
 ///
-/// Each grant is given back once: when its runs have ended, or shortly before it expires.
+/// Each grant is given back once, either when its runs have ended or shortly before it expires.
 struct SyncWakes: Sendable, Hashable {
   private struct Grant: Sendable, Hashable {
     /// For each type, the number of the run that must end.
@@ -63,10 +63,10 @@ struct SyncWakes: Sendable, Hashable {
 
   /// Reports each violated invariant.
   ///
-  /// - Parameter isOutstanding: Whether a run of a type has not ended.
+  /// - Parameter isOutstanding: A function that returns whether a run of a type has not ended.
   func check(_ check: inout InvariantCheck, isOutstanding: (String, UInt64) -> Bool) {
     check.require(
-      grants.values.allSatisfy { !$0.needs.isEmpty }, "sync: time is kept only for runs that come")
+      grants.values.allSatisfy { !$0.needs.isEmpty }, "sync: a grant is held only for runs to come")
     guard check.isThorough else { return }
     for grant in grants.values {
       check.require(

@@ -27,11 +27,11 @@ struct TypeQueue: Sendable, Hashable {
   enum Turn: Sendable, Hashable {
     /// Read a page.
     case fetch
-    /// The run was interrupted because the queue is full.
+    /// Wait, since the queue is full.
     case full
   }
 
-  /// Consecutive failures of batches that the server could not process.
+  /// A series of failures to process batches of this type on the server.
   struct Trouble: Sendable, Hashable {
     var failures = 0
     var last: LinkFailure
@@ -68,11 +68,11 @@ struct TypeQueue: Sendable, Hashable {
   private(set) var sourceFailure: SyncSourceTrouble?
   /// The number of consecutive failures of the source or the files.
   private var sourceFailures = 0
-  /// Whether the source should be read. Batches of earlier launches are sent in any case.
+  /// Whether the source should be read. Batches of earlier launches are sent regardless.
   private(set) var isAsked = false
   /// Whether the source changed during the run.
   private var isAgain = false
-  /// The number of runs that began, including the current one, and the number that ended.
+  /// The number of runs that have begun, including the current one, and the number that have ended.
   private var begun: UInt64 = 0
   private var ended: UInt64 = 0
 
@@ -98,7 +98,7 @@ struct TypeQueue: Sendable, Hashable {
 
   /// Schedules a run because the source changed.
   ///
-  /// - Returns: The number of the run that will read the change; nil if the queue is full.
+  /// - Returns: The number of the run that will read the change; `nil` if the queue is full.
   mutating func fire(at now: Instant) -> UInt64? {
     switch run {
     case .idle, .resting: run = .gathering(until: now.advanced(by: SyncSettings.gathering))
@@ -137,7 +137,7 @@ struct TypeQueue: Sendable, Hashable {
     }
   }
 
-  /// Records that a page is being read; returns where the page begins.
+  /// Records that a page is being read. Returns the start of the page.
   mutating func fetch(_ id: SyncFetchID) -> HealthPageStart {
     run = .fetching(id)
     if let anchor { return .after(anchor) }
@@ -145,7 +145,7 @@ struct TypeQueue: Sendable, Hashable {
       ?? .last(SyncSettings.firstSpan)
   }
 
-  /// Whether a page shows that nothing follows the anchor.
+  /// Returns whether a page shows that no data follows the anchor.
   func isEnd(_ page: FetchedPage) -> Bool { page.anchor == anchor && page.drafts.isEmpty }
 
   /// Returns whether a time is earlier than the start of every sample read so far.
@@ -181,13 +181,13 @@ struct TypeQueue: Sendable, Hashable {
     run = .resting(until: now.advanced(by: SyncSettings.pause(after: sourceFailures)))
   }
 
-  /// Ends a run whose pages cannot be used, and begins another one.
+  /// Ends a run whose pages cannot be used, and begins another run.
   mutating func beginAnew(at now: Instant) {
     ended = begun
     run = .gathering(until: now)
   }
 
-  /// Resets the reading progress.
+  /// Resets the read progress.
   ///
   /// - Returns: Whether a run is in progress and has to start over.
   mutating func forgetProgress(at now: Instant) -> Bool {
@@ -204,7 +204,7 @@ struct TypeQueue: Sendable, Hashable {
   /// The number of the current run.
   var currentRun: UInt64 { begun }
 
-  /// Whether a run has ended.
+  /// Returns whether a run has ended.
   func hasEnded(_ run: UInt64) -> Bool { ended >= run }
 
   /// Whether all changes of the source were read.
@@ -215,7 +215,7 @@ struct TypeQueue: Sendable, Hashable {
     sourceFailures >= SyncSettings.mostFailures || (run == .full && pending == 0)
   }
 
-  /// Whether the type is being read or can be read.
+  /// Returns whether the type is being read or can be read.
   func canRead(isUnlocked: Bool) -> Bool {
     switch run {
     case .gathering, .resting: isUnlocked
@@ -251,7 +251,7 @@ struct TypeQueue: Sendable, Hashable {
       type: type, pending: pending, quarantined: quarantined, synced: synced, anchor: anchor)
   }
 
-  /// The number of consecutive batches that the server could not process.
+  /// The number of consecutive failures to process a batch on the server.
   var failures: Int { trouble?.failures ?? 0 }
 
   /// Whether the retry schedule is exhausted.
@@ -259,7 +259,8 @@ struct TypeQueue: Sendable, Hashable {
 
   func index(of file: String) -> Int? { batches.firstIndex { $0.queued.file == file } }
 
-  /// Returns the indices of the next batches to hand over, in order; none during a wait.
+  /// Returns the indices of the next batches to hand over, in order. The result is empty during a
+  /// wait.
   func ready(depth: Int) -> [Int] {
     guard retryAt == nil else { return [] }
     let room = (failures > 0 ? 1 : depth) - sending.count
@@ -277,7 +278,7 @@ struct TypeQueue: Sendable, Hashable {
     return found
   }
 
-  /// Marks a batch as handed over, and returns it.
+  /// Marks a batch as handed over, and returns the batch.
   mutating func handOver(_ index: Int, at now: Instant) -> QueuedBatch {
     batches[index].state = .sending(since: now)
     retryAt = nil
@@ -298,7 +299,7 @@ struct TypeQueue: Sendable, Hashable {
     return batch
   }
 
-  /// Marks a batch as waiting again, and returns it.
+  /// Marks a batch as waiting again, and returns the batch.
   mutating func retry(_ index: Int) -> QueuedBatch {
     batches[index].state = .waiting
     return batches[index].queued
@@ -310,7 +311,7 @@ struct TypeQueue: Sendable, Hashable {
     retryAt = due
   }
 
-  /// Quarantines a batch with a reason; with nil, ends its quarantine.
+  /// Quarantines a batch with a reason, or ends its quarantine if `reason` is `nil`.
   mutating func quarantine(_ index: Int, _ reason: String?) {
     batches[index].queued.quarantined = reason
     batches[index].state = .waiting
@@ -322,12 +323,12 @@ struct TypeQueue: Sendable, Hashable {
     return batches[index].queued.file
   }
 
-  /// Replaces a batch by its parts.
+  /// Replaces a batch with its parts.
   mutating func replace(_ index: Int, by parts: [QueuedBatch]) {
     batches.replaceSubrange(index...index, with: parts.map { Batch(queued: $0) })
   }
 
-  /// Records a failure of this type alone; returns the number of consecutive failures.
+  /// Records a failure that concerns only this type. Returns the number of consecutive failures.
   mutating func note(_ failure: LinkFailure) -> Int {
     trouble = Trouble(
       failures: failures + 1, last: failure, isExhausted: isExhausted)
@@ -337,7 +338,7 @@ struct TypeQueue: Sendable, Hashable {
   /// Delays all batches until an instant.
   mutating func wait(until due: Instant) { retryAt = due }
 
-  /// Marks the retry schedule as exhausted; returns false if it already was.
+  /// Marks the retry schedule as exhausted. Returns false if it was already marked.
   mutating func exhaust() -> Bool {
     guard !isExhausted else { return false }
     trouble?.isExhausted = true

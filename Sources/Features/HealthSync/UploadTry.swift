@@ -9,23 +9,23 @@ package import LinkWire
 ///                          └──────── 415: uncompressed ───┴─────────────────────────┤
 ///                                                         └─────────▶ ended ◀───────┘
 ///
-/// This value makes every decision but sends no request. Its owner carries out `step`, reports the
-/// result with `take`, and stores or removes the ticket that `take` returns before the next step.
-/// with `take`, and stores or removes the ticket that `take` returns before the next step.
+/// This value makes all decisions but sends no request. Its owner carries out `step` and reports
+/// the result with `take`. Before the next step, the owner stores or removes the ticket that `take`
+/// returns.
 package struct UploadTry: Sendable, Hashable {
-  /// The next action of an attempt.
+  /// The next action of an upload attempt.
   package enum Step: Sendable, Hashable {
     /// Compress the payload with gzip.
     case compress
     /// Send a request.
     case send(UploadRequest)
-    /// The attempt has ended. The epoch is the one that the server named on acceptance.
+    /// The attempt has ended. If the payload was accepted, the epoch is that of the response.
     case ended(UploadOutcome, epoch: String?)
   }
 
   /// The result of a step.
   package enum Input: Sendable, Hashable {
-    /// The payload compressed with gzip; nil if compression failed.
+    /// The payload compressed with gzip; `nil` if compression failed.
     case compressed([UInt8]?)
     /// The server's response to the request.
     case answer(UploadAnswer)
@@ -33,7 +33,7 @@ package struct UploadTry: Sendable, Hashable {
     case failed(LinkFailure)
   }
 
-  /// A change of the stored ticket.
+  /// A change of the stored ticket that the caller must carry out.
   package enum TicketChange: Sendable, Hashable {
     /// Replace the stored ticket with this one.
     case store(UploadTicket)
@@ -57,7 +57,7 @@ package struct UploadTry: Sendable, Hashable {
   private var ticket: UploadTicket?
   private var offer: UploadOffer?
   private var stage: Stage
-  /// The bytes to send: the body, compressed or not.
+  /// The bytes to send: the body, either compressed or unchanged.
   package private(set) var payload: [UInt8]
   /// Whether the payload is compressed.
   package private(set) var isGzip = false
@@ -68,7 +68,7 @@ package struct UploadTry: Sendable, Hashable {
   ///   - body: The content of the payload's file.
   ///   - endpoint: The URL to which batches are posted.
   ///   - ticket: The stored ticket of an earlier attempt.
-  ///   - resumesFrom: The least size in bytes of a payload that is sent in pieces.
+  ///   - resumesFrom: The minimum size in bytes of a payload that is sent in pieces.
   ///   - support: The upload features that the server has reported.
   package init(
     _ body: [UInt8], to endpoint: String, ticket: UploadTicket?, resumesFrom: Int,
@@ -83,16 +83,16 @@ package struct UploadTry: Sendable, Hashable {
 
   /// Handles the result of the current step. Results of other steps are ignored.
   ///
-  /// - Parameter support: The upload features that the server has reported; updated from its
-  ///   response.
-  /// - Returns: The change of the stored ticket; nil if it stays as it is.
+  /// - Parameter support: The upload features that the server has reported. They are updated from
+  ///   the response.
+  /// - Returns: The change of the stored ticket; `nil` if it does not change.
   package mutating func take(_ input: Input, _ support: inout UploadSupport) -> TicketChange? {
     switch (stage, input) {
     case (.asking, .answer(let answer)):
       support.offered(answer)
       encode(support)
     case (.asking, .failed(let failure)):
-      // The response is a page for people and does not come from the endpoint.
+      // The response is a web page that does not come from the endpoint.
       if case .http(let status, _, _) = failure, !ResumableUpload.isTransient(status) {
         support.resumption = .absent
       }
@@ -127,7 +127,7 @@ package struct UploadTry: Sendable, Hashable {
       case nil: offer = ticket.map { UploadOffer($0.dialect) }
       }
     }
-    // tus has no field for the coding of an upload.
+    // tus has no header field for the content coding of an upload.
     guard offer?.dialect != .tus, support.takesGzip ?? ticket?.isGzip ?? false else {
       return send(body, isGzip: false)
     }
@@ -150,12 +150,12 @@ package struct UploadTry: Sendable, Hashable {
     step = .send(UploadRequest("POST", endpoint, coding, payload))
   }
 
-  /// The header field that names the content coding of the payload.
+  /// The header field that specifies the content coding of the payload.
   private var coding: [UploadField] {
     isGzip ? [UploadField("Content-Encoding", "gzip")] : []
   }
 
-  /// Returns the request for the next step of an upload in pieces; nil if none follows.
+  /// Returns the request for the next step of an upload in pieces; `nil` if none follows.
   private func request(of upload: ResumableUpload) -> UploadRequest? {
     switch upload.step {
     case .create: UploadRequest("POST", endpoint, upload.fields + coding)
@@ -221,12 +221,12 @@ package struct UploadTry: Sendable, Hashable {
     send(body, isGzip: false)
   }
 
-  /// The protocol of the current upload in pieces; nil for other uploads.
+  /// The protocol of the current upload in pieces; `nil` for other uploads.
   package var dialect: UploadDialect? {
     if case .inPieces(_, let offer) = stage { offer.dialect } else { nil }
   }
 
-  /// The current step of an upload in pieces; nil for other uploads.
+  /// The current step of an upload in pieces; `nil` for other uploads.
   package var piece: ResumableUpload.Step? {
     if case .inPieces(let upload, _) = stage { upload.step } else { nil }
   }
@@ -242,8 +242,8 @@ package struct UploadRequest: Sendable, Hashable {
   package var fields: [UploadField]
   /// The body.
   package var body: [UInt8]
-  /// Whether the request contains the secret. Without a secret the response is the same for all
-  /// uploads.
+  /// Whether the request contains the secret. The response to a request without it is the same for
+  /// all uploads.
   package var showsSecret: Bool
 
   /// Creates a request.
@@ -264,7 +264,7 @@ package struct UploadAnswer: Sendable, Hashable {
   package var headers: [String: String]
   /// The body.
   package var body: [UInt8]
-  /// The failure that the response means if it is not a success.
+  /// The failure that the response represents if it is not a success.
   package var failure: LinkFailure
 
   /// Creates a response.
@@ -276,13 +276,13 @@ package struct UploadAnswer: Sendable, Hashable {
   /// Whether the status is a success and the body does not contradict it.
   package var isSuccess: Bool { (200..<300).contains(status) && SyncReply.isSuccess(body) }
 
-  /// The failure that the response means; nil for a success.
+  /// The failure that the response represents; `nil` for a success.
   package var refusal: LinkFailure? { isSuccess ? nil : failure }
 
-  /// The epoch that the response names.
+  /// The epoch that the response contains.
   var epoch: String? { SyncIdentity.epoch { headers[$0] } }
 
-  /// Whether the response offers to accept bodies in gzip (RFC 9110 section 12.5.3).
+  /// Whether the response offers to accept bodies compressed with gzip (RFC 9110 section 12.5.3).
   fileprivate var offersGzip: Bool {
     let offered = (headers["accept-encoding"] ?? "").lowercased().split(separator: ",")
     return offered.contains { coding in
@@ -305,12 +305,12 @@ package struct UploadSupport: Sendable, Hashable {
     case offered(UploadOffer)
   }
 
-  /// The support for resumption; nil until the server has responded.
+  /// The support for resumption; `nil` until the server has responded.
   package fileprivate(set) var resumption: Resumption?
-  /// Whether bodies may be compressed with gzip; nil until the server has responded.
+  /// Whether bodies may be compressed with gzip; `nil` until the server has responded.
   package fileprivate(set) var takesGzip: Bool?
 
-  /// Creates the features of a server, by default of one that has not responded.
+  /// Creates the features of a server. The defaults describe a server that has not responded.
   package init(resumption: Resumption? = nil, takesGzip: Bool? = nil) {
     (self.resumption, self.takesGzip) = (resumption, takesGzip)
   }
@@ -327,12 +327,12 @@ package struct UploadSupport: Sendable, Hashable {
   /// Handles the response to the request for the owner of the progress.
   ///
   /// - Parameter server: The address of the server.
-  /// - Returns: The identity, also of a server that does not identify itself. A transient failure,
-  ///   or a body that reports an error, is a failure.
+  /// - Returns: The identity, even for a server that does not identify itself. The result is a
+  ///   failure if the response is a transient failure or its body reports an error.
   package mutating func identified(
     _ answer: UploadAnswer, server: String
   ) -> Result<SyncIdentity, LinkFailure> {
-    // Some servers catch their errors and respond with a successful status.
+    // Some servers report an error in the body of a response with a successful status.
     guard !ResumableUpload.isTransient(answer.status), !SyncReply.isDenied(answer.body) else {
       return .failure(answer.failure)
     }
@@ -344,16 +344,16 @@ package struct UploadSupport: Sendable, Hashable {
   }
 }
 
-/// The secret of requests, and the most recent secret that the server refused.
+/// The secret used for requests, and the most recent secret that the server refused.
 package struct UploadSecret<Value: Sendable & Hashable>: Sendable, Hashable {
-  /// The secret in use; nil until it was read.
+  /// The secret in use; `nil` until it was read.
   package private(set) var current: Value?
   private var refused: Value?
 
   /// Creates the state of a process that uses this secret.
   package init(_ current: Value? = nil) { self.current = current }
 
-  /// Sets a secret that was read again; returns whether it differs from the refused one.
+  /// Sets a secret that was read again. Returns whether it differs from the refused secret.
   package mutating func renew(_ value: Value) -> Bool {
     current = value
     return value != refused

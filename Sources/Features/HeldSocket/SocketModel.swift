@@ -1,6 +1,6 @@
 public import LinkCore
 
-/// A WebSocket with any protocol, kept connected according to a policy.
+/// A WebSocket with any application protocol, kept connected according to a policy.
 ///
 ///     start ──▶ connecting ──open──▶ greeted ──confirmed──▶ connected ──lost──▶ reconnecting
 ///                   ▲                                                              │
@@ -8,9 +8,9 @@ public import LinkCore
 ///
 /// A link decides when to connect. This machine decides how a connection begins and what is sent.
 /// The greeting is the first message of every connection. If a confirmation is required,
-/// "connected" means confirmed within the policy's `establish.timeout`; otherwise it means open.
-/// All messages of the current connection are delivered, in order, up to its close frame. The
-/// meaning of a message enters as data (`SocketMarks`), since the app's functions run outside.
+/// "connected" means confirmed within the policy's `establish.timeout`. Otherwise it means open.
+/// All messages of the current connection are delivered, in order, up to its close frame. The app's
+/// functions run outside this machine and pass the meaning of a message as data (`SocketMarks`).
 public struct SocketModel: Journaled {
   public static var journalName: String { "held-socket" }
   /// The settings of this socket.
@@ -19,22 +19,23 @@ public struct SocketModel: Journaled {
   public internal(set) var link: HeldLink
   /// The messages to send.
   public internal(set) var queue = ProvenQueue()
-  /// The number of messages handed to a socket so far. A resent message counts again.
+  /// The number of messages handed to a socket so far. A resent message is counted again.
   public internal(set) var sent: UInt64 = 0
   /// The most recent position that the app marked.
   var position: Secret?
-  /// The most recent status and quality that the app was shown.
+  /// The status and quality that were most recently shown to the app.
   var shown = (status: LinkStatus(phase: .disconnected), quality: LinkQuality.good)
-  /// The link's ping for which the app's own ping message was sent.
+  /// The number of the link's ping for which the app's own ping message was sent.
   var asked: UInt64?
-  /// The attempt whose socket is not read because the app leaves messages unread.
+  /// The attempt whose socket is not read, because the app has left too many messages unread.
   var paused: AttemptID?
-  /// When to stop even if accepted messages wait; `nil` while not stopping.
+  /// The instant at which to stop even if accepted messages wait; `nil` if the socket is not
+  /// stopping.
   var stopsAt: Instant?
 
   /// Creates a socket that is not started.
   ///
-  /// - Parameter seed: The seed of the random source. The same seed and inputs give the same
+  /// - Parameter seed: The seed of the random source. The same seed and inputs produce the same
   ///   effects.
   public init(_ settings: SocketSettings, seed: UInt64) {
     self.settings = settings
@@ -52,7 +53,7 @@ public struct SocketModel: Journaled {
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
     if let due = link.deadline, due <= now {
-      // While the socket is not read, silence is not evidence about the server.
+      // While the socket is not read, silence says nothing about the server.
       if let paused { drive(.heard(paused), &step) }
       follow(link.tick(at: now), &step)
     }
@@ -71,17 +72,17 @@ public struct SocketModel: Journaled {
   /// Whether messages can be handed to a socket now.
   public var isConnected: Bool { link.status.phase == .connected }
 
-  /// Whether nothing is in progress, and nothing will be until the next start.
+  /// Whether nothing is in progress, and nothing will begin before the next start.
   public var isStopped: Bool { !link.isWanted && stopsAt == nil }
 
   /// Whether messages are resent if they may not have arrived.
   var repeats: Bool { settings.outbox.repeats }
 
-  /// The end of the wait for a pong, for messages that are sent only once. A server that answers no
-  /// pings must not delay them.
+  /// The instant at which the wait for a pong ends, for messages that are sent only once. A server
+  /// that does not answer pings must not delay them.
   private var proofDeadline: Instant? { repeats ? nil : queue.deadline }
 
-  /// Completes a step: hands the messages that can be sent to the socket, in order.
+  /// Completes a step: hands messages that can be sent to the socket, in order.
   private mutating func finish(_ step: inout Step) {
     if let attempt = link.currentAttempt, isConnected {
       let ready = queue.take()
@@ -95,12 +96,13 @@ public struct SocketModel: Journaled {
         step.show(.sent(sent))
       }
     }
-    // A durable outbox keeps messages for the next run. Messages in memory wait for a connection.
+    // A durable outbox keeps its messages for the next run. Messages in memory wait for a
+    // connection.
     let mayArrive = isConnected || settings.outbox == .waiting || settings.outbox == .memory
     if stopsAt != nil, !mayArrive || queue.entries.isEmpty { end(&step) }
   }
 
-  /// The time of one call, and the effects it has produced so far.
+  /// The time of one call, and the effects produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -120,12 +122,12 @@ extension SocketModel.Input: LinkInput {
 }
 
 extension SocketModel {
-  /// Everything that can happen to a held socket.
+  /// An input of a held socket.
   public enum Input: Sendable, Equatable, Codable {
     // Inputs from the app.
-    /// Connect without waiting for the next retry; also valid after an error.
+    /// Connect without waiting for the next retry. This is also valid after an error.
     case start
-    /// Close with 1000 when all accepted messages have arrived, or after 2 s. Without a connection
+    /// Close with 1000 once all accepted messages have arrived, or after 2 s. Without a connection,
     /// the socket waits only for messages in memory.
     case stop
     case send(SocketMessage)
@@ -136,23 +138,23 @@ extension SocketModel {
     case socket(AttemptID, News)
 
     // Inputs from the durable outbox.
-    /// The stored messages of an earlier run; the first input.
+    /// The stored messages of an earlier run. This is the first input.
     case restored([ProvenQueue.Entry])
     case stored(UInt64)
     case storeFailed(UInt64, detail: String)
   }
 
-  /// An event of a socket besides the events of any link.
+  /// An event of a socket that is not common to all links.
   public enum News: Sendable, Equatable, Codable {
     case opened(subprotocol: String?)
     case message(SocketMessage, SocketMarks)
-    /// Reading was paused because the app left too many messages unread, or has resumed.
+    /// Reading was paused because the app left too many messages unread, or was resumed.
     case reading(isPaused: Bool)
     /// The socket could not send a message.
     case unsent
   }
 
-  /// Every effect of a held socket. Effects are carried out in order.
+  /// An effect of a held socket. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
@@ -174,10 +176,10 @@ extension SocketModel {
     case update(Update)
   }
 
-  /// Everything that the app observes, in order.
+  /// An update that a held socket reports to the app. Updates are reported in order.
   public enum Update: Sendable, Hashable, Codable {
     case status(LinkStatus)
-    /// The quality of the connection has changed; good at first.
+    /// The quality of the connection has changed. It is initially good.
     case quality(LinkQuality)
     case message(SocketMessage)
     /// The number of messages handed to a socket since the start.
@@ -186,7 +188,7 @@ extension SocketModel {
   }
 }
 
-/// A condition that is worth logging but has no effect by itself.
+/// A condition that is worth logging but has no further effect.
 public enum SocketNotice: Sendable, Hashable, Codable {
   /// A message was not accepted because there is no connection and the outbox is off.
   case notConnected
@@ -194,13 +196,13 @@ public enum SocketNotice: Sendable, Hashable, Codable {
   case refused(ProvenQueue.Refusal)
   /// A message was not accepted because it could not be stored.
   case notStored(detail: String)
-  /// The connection was lost after messages were handed to it, or their pong timed out. Whether
-  /// they arrived is unknown. They are resent if `isRepeated`.
+  /// The connection was lost after messages were handed to it, or their pong timed out. It is
+  /// unknown whether the messages arrived. They are resent if `isRepeated` is true.
   case unproven(count: Int, isRepeated: Bool)
   /// The socket was stopped before this number of accepted messages was sent and confirmed.
   ///
-  /// A durable outbox keeps them for the next run, other outboxes until the socket is started
-  /// again.
+  /// A durable outbox keeps these messages for the next run. Other outboxes keep them until the
+  /// socket is started again.
   case unsent(count: Int)
   /// An incoming message over the size limit was dropped without being read.
   case oversized(bytes: UInt64)
@@ -212,7 +214,7 @@ extension SocketModel {
     switch input {
     case .start: begin(&step)
     case .link(.device(.again)):
-      // This input requests another attempt. A stopped socket stays stopped.
+      // This input requests another attempt, but a stopped socket stays stopped.
       if stopsAt == nil, link.isWanted { begin(&step) }
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
     case .send(let message): send(message, &step)
@@ -245,7 +247,7 @@ extension SocketModel {
     case .message(let message, let marks): received(message, marks, attempt, &step)
     case .reading(let isPaused):
       paused = isPaused ? attempt : nil
-      // The time of silence starts again here.
+      // The time without received bytes starts over here.
       drive(.heard(attempt), &step)
     case .unsent:
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
@@ -264,7 +266,7 @@ extension SocketModel {
 
   /// Handles an event of the device or the link.
   ///
-  /// If the app has its own ping message, control frames are not evidence that the server's program
+  /// If the app has its own ping message, control frames do not show that the server's program
   /// works.
   private mutating func handle(_ event: LinkEvent, _ step: inout Step) {
     switch event {

@@ -4,28 +4,28 @@ public import LinkCore
 public struct SocketSettings: Sendable, Hashable, Codable {
   /// The policy that decides when to connect, and what to do after a failure.
   public var policy: LinkPolicy
-  /// Whether "connected" requires a message that the app marks as the answer to its greeting.
+  /// Whether "connected" requires a message that the app marks as the response to its greeting.
   public var awaitsConfirmation = false
   /// Whether the app has its own ping message, which replaces WebSocket pings as the liveness
   /// check.
   public var hasPing = false
-  /// The treatment of messages that cannot be sent at once.
+  /// The handling of messages that cannot be sent at once.
   public var outbox = Outbox.off
-  /// The most recent position of an earlier run; never journaled.
+  /// The most recent position of an earlier run. It is never journaled.
   public var position: Secret?
 
-  /// The treatment of messages that cannot be sent at once.
+  /// The handling of messages that cannot be sent at once.
   public enum Outbox: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Messages are accepted only while connected, and handed to a socket at most once. If the
-    /// socket is lost before a later pong, a notice reports that the arrival of the messages is
-    /// unknown.
+    /// Messages are accepted only while connected and are handed to a socket at most once. If the
+    /// socket is lost before a pong confirms them, a notice reports that their arrival is unknown.
     case off
     /// Like `off`, but messages also wait for a connection.
     case waiting
-    /// A message is kept until a later pong proves that the server's WebSocket received it. It is
-    /// resent after a loss, so it may arrive twice. Remaining messages end with the process.
+    /// A message is kept until a pong proves that the server's WebSocket received it. It is resent
+    /// after a loss, so it may arrive twice. Remaining messages are lost when the process ends.
     case memory
-    /// Like `memory`, but messages are stored before they are sent, so they survive the process.
+    /// Like `memory`, but messages are stored before they are sent, so they survive the end of the
+    /// process.
     case durable
 
     /// Whether messages are resent if they may not have arrived.
@@ -44,7 +44,7 @@ public struct SocketSettings: Sendable, Hashable, Codable {
 
   /// The longest time that `stop` waits for proof that accepted messages arrived.
   ///
-  /// It is 2 s, since the end of an app must not take longer. The remaining messages are then
+  /// The time is 2 s, since the end of an app must not take longer. Messages that remain are then
   /// treated as after a loss.
   static let flushTimeout = Duration.seconds(2)
 }
@@ -57,9 +57,9 @@ public struct SocketMarks: Sendable, Hashable, Codable {
   public var answersPing = false
   /// Whether the message shows that the server works.
   public var provesLife = true
-  /// The message's position in the server's sequence; never journaled.
+  /// The message's position in the server's sequence. It is never journaled.
   public var position: Secret?
 
-  /// Creates the marks of a message for which the app set none.
+  /// Creates marks for a message that the app has not marked.
   public init() {}
 }

@@ -2,31 +2,31 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The reader's position in the past, and the fetch of older messages.
+/// The oldest point that the reader has reached, and the fetch of older messages.
 struct History: Sendable, Hashable {
   /// The oldest message shown. Older messages appear only on request.
   var oldest: Mark?
-  /// The number of messages shown so far. It finds the right page if a server counts pages.
+  /// The number of messages shown so far. It is used to find the right page of a server that counts
+  /// pages.
   var shown = 0
-  /// The difference by which a count was too high, because the server has fewer messages than are
-  /// stored.
+  /// The number by which a count was too high because the server has fewer messages than the store.
   var excess = 0
   /// Whether older messages may exist, in the store or on the server.
   var hasMore = true
-  /// Whether the reader has requested older messages and waits.
+  /// Whether the reader has requested older messages and is waiting for them.
   var isWanted = false
-  /// Whether the fetched messages are older than the screen. They are then read back from the
-  /// store, in order.
+  /// Whether the fetched messages are older than those on the screen. If so, they are read back
+  /// from the store, in order.
   var readsWhenStored = false
-  /// Whether the server has no older messages; `nil` until it was asked.
+  /// Whether the server has no older messages; `nil` before the first request.
   ///
-  /// The history ends only after the store was read once more: messages received in the meantime
-  /// may lie above the top of the screen.
+  /// The end of the history is reported only after the store was read once more, since messages
+  /// received in the meantime may belong above the top of the screen.
   var isBeginning: Bool?
   /// Whether stored messages are being read.
   var isReading = false
-  /// Whether the app leaves updates unread. New messages are then left to a later catch-up, which
-  /// bounds memory while the link stays up.
+  /// Whether the app leaves updates unread. If so, new messages are left to a later catch-up, which
+  /// limits memory while the link stays connected.
   var isReaderBehind = false
   var fetch: Fetch?
 
@@ -42,41 +42,41 @@ struct History: Sendable, Hashable {
     /// The number of pages requested so far.
     var pages = 0
     var until = Instant.zero
-    /// The upper limit of the requested messages: the oldest shown message, or the upper edge of a
-    /// gap.
+    /// The upper limit of the requested messages: either the oldest shown message or the upper edge
+    /// of a gap.
     var below: TimelineKey
     /// The number of messages counted down to `below` when the fetch began.
     var counted = 0
-    /// The anchor of its pages.
+    /// The anchor of the fetch's pages.
     var tie = Tie.loose
-    /// The oldest place that its pages reach beyond `below`.
+    /// The oldest message beyond `below` that the pages contain.
     var reached: TimelineKey?
-    /// Whether its pages reach the messages beyond the gap.
+    /// Whether the pages reach the messages beyond the gap.
     var meetsBeyond = false
-    /// The lowest position of its most recent page.
+    /// The lowest position on the most recent page.
     var lowest: Position?
     var repetition = Repetition()
-    /// The generation of the credentials that the request was sent with.
+    /// The generation of the credentials with which the request was sent.
     var credentials: UInt64 = 0
   }
 
   /// The anchor of the pages of a server without positions.
   ///
-  /// Page numbers count from the newest message, which changes. A number alone therefore does not
-  /// locate a page.
+  /// Page numbers count from the newest message, which changes. A page number alone therefore does
+  /// not locate a page.
   enum Tie: Sendable, Hashable {
-    /// No anchor; the page was found by counting.
+    /// There is no anchor. The page was found by counting.
     case loose
-    /// The newest message. The pages lead down from it without a break.
+    /// The anchor is the newest message. The pages continue down from it without a break.
     case newest
-    /// The shown messages. The messages of the pages follow them without a break.
+    /// The anchor is the shown messages. The messages of the pages follow them without a break.
     case shown
   }
 
   var deadline: Instant? { fetch?.until }
 
-  /// Whether a newly stored message is shown at once. It is not if it lies above the top of the
-  /// screen.
+  /// Returns whether a newly stored message is shown at once. A message above the top of the screen
+  /// is not.
   func shows(_ key: TimelineKey) -> Bool {
     guard let oldest, hasMore else { return true }
     return key >= oldest.key
@@ -96,18 +96,18 @@ extension History: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
       (oldest == nil) == (shown == 0), "history: what is shown has an oldest message")
-    check.require(excess >= 0, "history: a count is too high or right")
+    check.require(excess >= 0, "history: a count is never too low")
   }
 }
 
 // The anchoring of pages that were found by counting.
 //
-// A page is evidence only for the range between two neighbors in it. Because new messages are added
-// on top, it is also evidence for the range between the pages of one walk down. The messages of a
-// page are therefore known to follow the shown messages only after the walk has met the message at
-// which it began.
+// A page is evidence only for the range between two neighboring messages on it. Since new messages
+// are added on top, the ranges between consecutive pages of one downward walk are also covered. The
+// messages of a page are therefore known to follow the shown messages only after the walk has
+// reached the message from which the fetch started.
 extension History.Fetch {
-  /// Records what a page contains beyond the message at which the fetch began.
+  /// Records which messages a page contains beyond the message from which the fetch started.
   ///
   /// - Parameter bringsUnseen: Whether the page contains a message that is not stored.
   /// - Parameter beyond: The last message before the gap to be filled.
@@ -122,7 +122,8 @@ extension History.Fetch {
     let behind = page.messages[(start.map { $0 + 1 } ?? 0)...]
     reached = (behind.map(\.key) + [reached].compactMap(\.self)).min()
     if let beyond {
-      // That message may have been deleted, but not a whole page of older ones.
+      // The last message before the gap may have been deleted, but not a whole page of older
+      // messages.
       let isBeyond =
         !bringsUnseen && !behind.isEmpty && page.messages.allSatisfy { $0.key <= beyond }
       meetsBeyond = meetsBeyond || isBeyond || behind.contains { $0.id == beyond.id }
@@ -131,15 +132,16 @@ extension History.Fetch {
     return (number - 1) * limit + start + 1
   }
 
-  /// Whether a page of a walk from the newest message lies beyond a deleted starting message. All
-  /// newer messages are then stored.
+  /// Returns whether a page lies beyond a deleted starting message, in a walk from the newest
+  /// message. All newer messages are then stored.
   private func isBehind(_ page: Page, bringsUnseen: Bool) -> Bool {
     tie == .newest && bringsUnseen && page.messages.allSatisfy { $0.key < below }
   }
 
-  /// Whether its pages lie too far down, or none of them is known to follow the shown messages.
+  /// Returns whether the pages lie too far down, or whether no page is known to follow the shown
+  /// messages.
   ///
-  /// The fetch must then walk down from the newest message.
+  /// If so, the fetch must walk down from the newest message.
   func isMisplaced(after page: Page) -> Bool {
     guard tie == .loose, !page.isUnreadable else { return false }
     return !page.hasNext || pages >= 10 || page.messages.allSatisfy { $0.key < below }
@@ -155,15 +157,15 @@ extension History.Fetch {
   }
 }
 
-/// The gaps of a timeline, oldest first; no two end at the same message.
+/// The gaps of a timeline, oldest first. No two gaps end at the same message.
 struct GapList: Sendable, Hashable {
   /// The gaps.
   private(set) var all: [Gap]
 
-  /// Creates a list of these gaps.
+  /// Creates a list of gaps.
   init(_ gaps: [Gap] = []) { all = gaps }
 
-  /// The gap that ends before a message.
+  /// Returns the gap that ends before a message.
   subscript(before key: TimelineKey) -> Gap? { all.first { $0.before == key } }
 
   /// Adds a gap.
@@ -172,21 +174,21 @@ struct GapList: Sendable, Hashable {
     all.sort { $0.before < $1.before }
   }
 
-  /// Removes a gap; returns false if the gap is not in the list.
+  /// Removes a gap. Returns false if the gap is not in the list.
   mutating func close(_ gap: Gap) -> Bool {
     guard let index = all.firstIndex(of: gap) else { return false }
     all.remove(at: index)
     return true
   }
 
-  /// Moves the end of a gap to an older message.
+  /// Moves the upper end of a gap to an older message.
   mutating func shrink(_ gap: Gap, to edge: TimelineKey) {
     guard close(gap) else { return }
     open(Gap(after: gap.after, before: edge))
   }
 }
 
-/// The IDs of page requests, and the generation of the credentials that they are sent with.
+/// The IDs of page requests, and the generation of the credentials with which they are sent.
 struct PageRequests: Sendable, Hashable {
   /// The most recent ID.
   private(set) var last: UInt64 = 0

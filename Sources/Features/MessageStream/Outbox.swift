@@ -3,25 +3,25 @@ public import LinkStorage
 public import LinkWire
 
 extension OutboxEntry: QueuedItem {
-  /// The shop, as messages of a shop are sent in the order in which they were written.
+  /// The shop. Messages of one shop are sent in the order in which they were written.
   public var orderingKey: ShopID { shop }
 }
 
-/// A send queue that also supports plain servers, which have no idempotency keys.
+/// A send queue that also supports basic servers, which have no idempotency keys.
 ///
-/// On a plain server an entry whose attempt was not answered ends when a message arrives that can
-/// be that entry.
+/// On a basic server, an entry whose attempt had no response is removed when a message arrives that
+/// matches it.
 public struct Outbox: Sendable, Hashable {
   /// The entries and their attempts.
   var queue: SendQueue<OutboxEntry>
   /// The entries that were not found on the server. A slow server may still process their requests.
   var sought: Set<UUID128> = []
-  /// For each entry, the earliest time by the server's clock at which its first attempt can have
-  /// arrived.
+  /// For each entry, the earliest time at which its first attempt can have arrived, by the server's
+  /// clock.
   var floors: [UUID128: Timestamp] = [:]
   /// The author of sent messages, if known from the app or from the server's responses.
   var author: String?
-  /// A message that matches the entry being sent, held until the attempt ends.
+  /// A message that matches the entry being sent. It is held until the attempt ends.
   var echo: Echo?
 
   struct Echo: Sendable, Hashable {
@@ -37,10 +37,10 @@ public struct Outbox: Sendable, Hashable {
   /// The entries, oldest first.
   public var entries: [OutboxEntry] { queue.items }
 
-  /// The number of entries that are not stored. They end with the process.
+  /// The number of entries that are not stored. They are lost when the process ends.
   public var unstoredCount: Int { queue.unstoredCount }
 
-  /// Whether the server may have an entry although it has not confirmed the entry.
+  /// Returns whether the server may have received an entry that it has not confirmed.
   public func mayHaveArrived(_ id: UUID128) -> Bool { queue.mayHaveArrived(id) }
 
   /// Adds the stored entries of an earlier run.
@@ -66,12 +66,13 @@ public struct Outbox: Sendable, Hashable {
     return next
   }
 
-  /// Records that the server does not show these entries.
+  /// Records that these entries were not found on the server.
   mutating func noteAbsent(_ ids: Set<UUID128>) {
     sought.formUnion(queue.clearUnsure(ids))
   }
 
-  /// Returns the entry that a new message can be: one whose attempt was made but not answered.
+  /// Returns the entry that a new message matches and whose attempt had no response; `nil` if there
+  /// is none.
   func claimed(by message: Message, overlap: Duration) -> UUID128? {
     entries.first { entry in
       (sought.contains(entry.id) || mayHaveArrived(entry.id))
@@ -80,7 +81,7 @@ public struct Outbox: Sendable, Hashable {
     }?.id
   }
 
-  /// Holds a message until the attempt of its entry ends; returns false if another message is held.
+  /// Holds a message until the attempt of its entry ends. Returns false if another message is held.
   mutating func keepBack(_ message: Message, for entry: UUID128) -> Bool {
     guard echo == nil || echo?.message.id == message.id else { return false }
     echo = Echo(entry: entry, message: message)
@@ -105,8 +106,8 @@ public struct Outbox: Sendable, Hashable {
 extension Cursor {
   /// Returns the earliest time that a server can assign to an entry whose first attempt is now.
   ///
-  /// The phone's clock may be wrong by any amount. It counts only if no time of the server is
-  /// known, and then only a stream that only sends makes attempts.
+  /// The phone's clock may be wrong by any amount. It is used only if no time of the server is
+  /// known. In that case, only a stream that only sends makes attempts.
   fileprivate func floor(of entry: OutboxEntry) -> Timestamp {
     if let time { return time }
     return wholeAt == nil ? entry.createdAt : Timestamp(nanoseconds: 0)
@@ -117,7 +118,7 @@ extension Outbox: SelfChecking {
   public func check(_ check: inout InvariantCheck) {
     check.require(
       sought.count <= entries.count && floors.count <= entries.count,
-      "outbox: what it knows of an entry ends with the entry")
+      "outbox: state of an entry ends with the entry")
     queue.check(&check)
     guard check.isThorough else { return }
     let ids = Set(entries.map(\.id))

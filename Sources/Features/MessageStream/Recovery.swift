@@ -2,24 +2,24 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The extent to which the timeline is complete, and the work that completes it.
+/// The extent to which the timeline is complete, and the operations that complete it.
 struct Recovery: Sendable, Hashable {
-  /// The end of the complete part. It moves only in the change that stores the covered messages.
+  /// The end of the complete part. The cursor moves only in the change that stores the messages
+  /// that it covers.
   var cursor = Cursor()
   /// Whether the store has a cursor.
   var isCursorStored = false
-  /// Whether the server provides positions; nil until its first response.
+  /// Whether the server provides positions; `nil` until its first response.
   var hasPositions: Bool?
   /// The current work on the timeline.
   private(set) var state = State.incomplete
-  /// Whether something happened that the current run may have missed, so that another run must
-  /// follow.
+  /// Whether the current run may have missed a change, so that another run must follow.
   var again = false
-  /// Offsets beyond the cursor, received since the socket opened. On the next socket they may
-  /// belong to other messages.
+  /// The offsets beyond the cursor that were received since the socket opened. On the next socket,
+  /// they may belong to other messages.
   var ahead: Set<UInt64> = []
-  /// Messages without a position that arrived while others may have been missing. Having them is
-  /// not evidence that the messages before them are complete.
+  /// The messages without a position that arrived while others may have been missing. They do not
+  /// prove that the messages before them are complete.
   var unplaced: Set<MessageID> = []
   /// The number of consecutive failed runs.
   private(set) var failures = 0
@@ -28,7 +28,8 @@ struct Recovery: Sendable, Hashable {
 
   /// The work that completes the timeline.
   enum State: Sendable, Hashable {
-    /// Nothing is in progress. Messages may be missing; the next connection or poll shows.
+    /// Nothing is in progress. Messages may be missing, which the next connection or poll will
+    /// show.
     case incomplete
     /// No message is missing up to the end of the last run or backlog.
     case complete
@@ -40,22 +41,24 @@ struct Recovery: Sendable, Hashable {
     case receiving(Backlog)
   }
 
-  /// The missed messages, which the server sends before newer ones.
+  /// The missed messages, which the server sends before newer messages.
   struct Backlog: Sendable, Hashable {
     /// The newest position when the socket opened.
     let end: Position
-    /// The time-out. If no more of the backlog arrives by then, the rest is fetched.
+    /// The time-out. If no more messages of the backlog arrive before it, the remaining ones are
+    /// fetched.
     var until: Instant
   }
 
   /// The source of the missed messages in the current attempt to connect.
   struct Connecting: Sendable, Hashable {
-    /// Whether a page is fetched before the next socket because the app was in the background.
+    /// Whether a page is fetched before the next socket opens, because the app was in the
+    /// background.
     var fetchesFirst = false
-    /// The cursor when the last socket was requested.
+    /// The cursor at the time when the last socket was requested.
     private(set) var opening: Position?
-    /// The most recent attempt before which nothing was fetched, since the socket was to deliver
-    /// the backlog.
+    /// The most recent attempt for which no page was fetched first, because its socket was expected
+    /// to deliver the backlog.
     var unprepared: AttemptID?
 
     /// Records that a socket is requested.
@@ -70,7 +73,7 @@ struct Recovery: Sendable, Hashable {
   enum Purpose: Sendable, Hashable {
     /// The preparation of a connect.
     case prepare(AttemptID)
-    /// A hole that a connect left or that was found later.
+    /// Missing messages that were found after a connect or later.
     case live
     /// A poll in standby.
     case poll(UInt64)
@@ -85,29 +88,30 @@ struct Recovery: Sendable, Hashable {
     var purposes: [Purpose]
     var until: Instant
     var pages = 1
-    /// The head that the first page reported. The finished run covers everything up to it.
+    /// The head that the first page reported. A finished run covers all messages up to it.
     var firstHead: Position?
-    /// The newest creation time seen.
+    /// The newest creation time of all received messages.
     var newest: Timestamp?
-    /// The end of the last page, in the server's order.
+    /// The last message of the most recent page, in the server's order.
     var oldest: TimelineKey?
-    /// The gap below the pages of a walk that contain time stamps before the cursor.
+    /// The gap below the pages of a walk that contain timestamps before the cursor.
     ///
-    /// If the walk is interrupted, the reader sees this gap; the next walk ends at the messages
-    /// that this one stored.
+    /// If the walk is interrupted, the reader sees this gap. The next walk ends at the messages
+    /// that this walk stored.
     var hole: Gap?
-    /// The oldest message known when the run began.
+    /// The oldest message that was known when the run began.
     var bottom: TimelineKey?
     /// The last message, in the server's order, that `since` returned and that may lie below all
-    /// stored messages. Messages with late time stamps between them are found only by the pages
-    /// that lead down to it.
+    /// stored messages. Messages with late timestamps between them are found only on the pages that
+    /// lead down to it.
     var goal: MessageID?
-    /// Whether its pages have reached stored messages, on the way to `goal`.
+    /// Whether the pages have reached stored messages on the way to `goal`.
     var reachesStored = false
     /// The gap below all stored messages, until the pages have reached `goal`.
     var bottomGap: Gap?
     var repetition = Repetition()
-    /// The outbox entries whose outcome was unknown when the run began. The run reveals it.
+    /// The outbox entries whose outcome was unknown when the run began. The run determines their
+    /// outcome.
     let unsure: Set<UUID128>
     /// The time when the oldest of these entries was sent.
     let own: Timestamp?
@@ -116,16 +120,17 @@ struct Recovery: Sendable, Hashable {
   }
 
   enum Kind: Sendable, Hashable {
-    /// The newest page, since nothing is stored.
+    /// The newest page, if no message is stored.
     case initial
-    /// After a long absence: the newest page, and a gap if the page does not reach stored messages.
+    /// The newest page after a long absence, and a gap if the page does not reach stored messages.
     case recent
-    /// Everything after a position.
+    /// All messages after a position.
     case position
-    /// Everything since a time minus an overlap.
+    /// All messages since a time minus an overlap.
     case since(Timestamp)
-    /// After `since`: at most this number of newest pages, until they reach stored messages.
-    /// Messages stamped by a clock that went back are not found by time.
+    /// The newest pages after a `since` run, up to this number, until they reach stored messages.
+    /// They contain messages that were stamped by a clock that went back, which are not found by
+    /// time.
     case newest(pages: Int)
   }
 
@@ -135,7 +140,7 @@ struct Recovery: Sendable, Hashable {
   /// The backlog that the socket delivers.
   var backlog: Backlog? { if case .receiving(let backlog) = state { backlog } else { nil } }
 
-  /// When a failed run is retried.
+  /// The instant at which a failed run is retried.
   var retryAt: Instant? { if case .waiting(let until) = state { until } else { nil } }
 
   var deadline: Instant? {
@@ -155,14 +160,14 @@ struct Recovery: Sendable, Hashable {
     }
   }
 
-  /// Whether all known messages have arrived, in the store or on the way to it.
+  /// Whether all known messages have arrived, including those that are not stored yet.
   var isWhole: Bool { state == .complete && !again && ahead.isEmpty }
 
   /// The extent to which a newest page overlaps the complete part.
   enum Reach: Sendable, Hashable {
-    /// No overlap; the range between is unknown.
+    /// There is no overlap, so the messages in between are unknown.
     case short
-    /// An overlap, but not as far back as late time stamps can lie.
+    /// There is an overlap, but it does not reach as far back as late timestamps can lie.
     case touching
     case whole
   }
@@ -178,13 +183,14 @@ struct Recovery: Sendable, Hashable {
     return oldest <= time.advanced(by: .zero - overlap) ? .whole : .touching
   }
 
-  /// Whether a log ends before the cursor, so that it was restored to an earlier state.
+  /// Returns whether a log ends before the cursor, which means that it was restored to an earlier
+  /// state.
   func isBeyond(_ head: Position?) -> Bool {
     guard let head, let cursor = cursor.position else { return false }
     return head.epoch == cursor.epoch && head.offset < cursor.offset
   }
 
-  /// Whether a stored message lies in the complete part.
+  /// Returns whether a stored message lies in the complete part.
   func covers(_ message: Message) -> Bool {
     if let end = cursor.position, let position = message.position {
       return position.epoch == end.epoch && position.offset <= end.offset
@@ -192,11 +198,12 @@ struct Recovery: Sendable, Hashable {
     return cursor.time.map { message.createdAt <= $0 } ?? false
   }
 
-  /// Returns what to fetch, given the cursor and the duration of the absence.
+  /// Returns the kind and the first query of the next run, given the cursor and the duration of the
+  /// absence.
   ///
-  /// - Parameter own: When the oldest outbox entry that may have arrived was sent. Without
-  ///   positions only a fetch of everything since then shows whether it did.
-  /// - Parameter gap: The newest gap; its messages come with the reader's pages.
+  /// - Parameter own: The time at which the oldest outbox entry that may have arrived was sent.
+  ///   Without positions, only a fetch of all messages since then shows whether it arrived.
+  /// - Parameter gap: The newest gap. Its messages are fetched with the reader's pages.
   func plan(
     _ settings: StreamSettings, at wall: Timestamp, own: Timestamp?, gap: Gap?
   ) -> (Kind, PageQuery) {
@@ -215,16 +222,17 @@ struct Recovery: Sendable, Hashable {
     return (.since(since), .since(since, page: 1, limit: settings.catchUpPage))
   }
 
-  /// Whether the timeline was last complete so long ago that only the newest page is wanted.
+  /// Returns whether the timeline was last complete so long ago that only the newest page is
+  /// fetched.
   func isLong(_ settings: StreamSettings, at wall: Timestamp) -> Bool {
     (cursor.wholeAt?.duration(to: wall) ?? .zero) > settings.longAbsence
   }
 
-  /// Whether no message is missing up to the head of a socket that has just opened.
+  /// Returns whether no message is missing up to the head of a socket that has just opened.
   ///
-  /// If the cursor moved beyond the head after the socket was requested, through the response to a
-  /// post or page, that does not mean that the log was restored: the socket delivers those
-  /// messages, too.
+  /// The response to a post or page can move the cursor beyond the head after the socket was
+  /// requested. This does not mean that the log was restored, since the socket delivers those
+  /// messages too.
   func isWhole(at head: Position) -> Bool {
     guard isIdle, let cursor = cursor.position else { return false }
     guard cursor != head else { return true }
@@ -238,7 +246,7 @@ struct Recovery: Sendable, Hashable {
   /// Fetches the first or the next page of a run.
   mutating func fetch(_ run: Run) { state = .fetching(run) }
 
-  /// Adds a reason to the run in progress.
+  /// Adds a purpose to the run in progress.
   mutating func join(_ purpose: Purpose) {
     guard case .fetching(var run) = state else { return }
     run.purposes.append(purpose)
@@ -254,7 +262,7 @@ struct Recovery: Sendable, Hashable {
     return failures
   }
 
-  /// Records that a run fetched everything that was requested.
+  /// Records that a run fetched all requested messages.
   mutating func noteSuccess() { failures = 0 }
 
   /// Schedules a retry.
@@ -270,7 +278,7 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Cancels the run in progress and the run that was to follow. The head of the next socket shows
-  /// what is missing.
+  /// which messages are missing.
   mutating func abandon() {
     again = false
     switch state {
@@ -291,7 +299,7 @@ struct Recovery: Sendable, Hashable {
   /// Records that no message is missing.
   mutating func noteComplete() { state = .complete }
 
-  /// Moves the cursor to a fetched position, and drops the offsets ahead that it now covers.
+  /// Moves the cursor to a fetched position, and removes the offsets in `ahead` that it now covers.
   mutating func move(to position: Position) {
     let isSameLog = position.epoch == cursor.position?.epoch
     ahead = isSameLog ? ahead.filter { $0 > position.offset } : []
@@ -300,9 +308,9 @@ struct Recovery: Sendable, Hashable {
 
   /// Resets the cursor after the log was replaced under the same epoch.
   ///
-  /// The timeline counts as last complete long ago, so the newest page is fetched.
+  /// The absence counts as long, so that the newest page is fetched.
   ///
-  /// - Parameter newest: The newest time stamp of the messages that were complete before.
+  /// - Parameter newest: The newest timestamp in the part that was complete before.
   mutating func beginNewLog(under epoch: String, wholeUntil newest: Timestamp?) {
     let time = [cursor.time, newest].compactMap(\.self).max()
     cursor = Cursor(
@@ -324,7 +332,7 @@ struct Recovery: Sendable, Hashable {
     return reached
   }
 
-  /// Whether a socket that begins after `start` delivers everything that is missing up to a head.
+  /// Returns whether a socket that begins after `start` delivers all missing messages up to a head.
   func goesOn(from start: Position, to head: Position) -> Bool {
     guard let cursor = cursor.position, cursor.epoch == start.epoch, cursor.epoch == head.epoch
     else { return false }
@@ -343,33 +351,33 @@ struct Recovery: Sendable, Hashable {
     state = .receiving(backlog)
   }
 
-  /// Returns the way in which a message of the socket arrived.
+  /// Returns the way in which a message from the socket arrived.
   func via(of message: Message) -> Via {
     guard let backlog, let position = message.position else { return .live }
     return position.epoch == backlog.end.epoch && position.offset <= backlog.end.offset
       ? .catchUp : .live
   }
 
-  /// Ends the backlog at the first newer message, after which the rest of the backlog will not
+  /// Ends the backlog at the first newer message. The remaining messages of the backlog will not
   /// arrive.
   mutating func passBacklog(with message: Message) {
     guard backlog != nil, message.position != nil, via(of: message) == .live else { return }
     state = .incomplete
   }
 
-  /// The most messages in `unplaced`. Beyond the limit the time stamp alone decides.
+  /// The maximum number of messages in `unplaced`. Beyond the limit, only the timestamp decides.
   static let mostUnplaced = 10_000
 
-  /// Records a message before which others may be missing.
+  /// Records that earlier messages than this one may be missing.
   mutating func noteUnplaced(_ message: Message) {
     guard message.position == nil, unplaced.count < Self.mostUnplaced else { return }
     unplaced.insert(message.id)
   }
 
-  /// Records the position of a single message; returns true if no message is missing before it.
+  /// Records the position of a single message. Returns true if no message is missing before it.
   ///
-  /// - Parameter isConnected: Whether a socket is open. Without one a hole is fetched together with
-  ///   everything after it.
+  /// - Parameter isConnected: Whether a socket is open. Without a socket, missing messages are
+  ///   fetched together with all later messages.
   mutating func take(_ position: Position, advancing: Bool, isConnected: Bool) -> Bool {
     guard let current = cursor.position, current.epoch == position.epoch else { return false }
     guard position.offset > current.offset else { return true }
@@ -378,13 +386,14 @@ struct Recovery: Sendable, Hashable {
     return advancing && (advance() || awaitsNoMoreThanBacklog)
   }
 
-  /// Whether the backlog delivers everything that is missing before the offsets ahead.
+  /// Whether the backlog delivers all messages that are missing before the offsets in `ahead`.
   private var awaitsNoMoreThanBacklog: Bool {
     guard let backlog else { return false }
     return ahead.allSatisfy { $0 > backlog.end.offset }
   }
 
-  /// Moves the cursor over all offsets that follow it without a hole; returns true if none remains.
+  /// Moves the cursor over all offsets that directly follow it. Returns true if no offset remains
+  /// ahead.
   mutating func advance() -> Bool {
     guard var position = cursor.position else { return ahead.isEmpty }
     while ahead.remove(position.following) != nil { position.offset = position.following }
@@ -396,7 +405,7 @@ struct Recovery: Sendable, Hashable {
 }
 
 extension Position {
-  /// The next offset. The greatest offset is followed by itself.
+  /// The next offset. The greatest offset is its own successor.
   var following: UInt64 { offset == .max ? offset : offset + 1 }
 }
 

@@ -1,6 +1,6 @@
 import LinkWire
 
-/// Detects a server that ignores the page number and returns the same page again and again.
+/// A detector of servers that ignore the page number and return the same page again and again.
 ///
 /// A correct server can also repeat a page, if new messages arrive as fast as pages are requested.
 /// However, a server that ignores the page number always returns its newest page. If a page lacks
@@ -42,7 +42,7 @@ struct Repetition: Sendable, Hashable {
 }
 
 extension Page {
-  /// Whether the page had entries, but no valid message.
+  /// Whether the page has entries but no valid message.
   var isUnreadable: Bool { messages.isEmpty && rejected > 0 }
 
   /// Returns the position up to which messages are complete after the page that follows `position`.

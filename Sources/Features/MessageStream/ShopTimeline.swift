@@ -1,16 +1,16 @@
 public import LinkCore
 public import LinkWire
 
-/// The newest messages of a shop in memory: sorted, bounded, and each ID once.
+/// The newest messages of a shop in memory. They are sorted and bounded, and each ID occurs once.
 ///
-/// The store keeps all messages, so it recognizes repeated IDs that have left memory.
+/// The store keeps all messages, so it recognizes repeated IDs that are no longer in memory.
 public struct ShopTimeline: Sendable, Hashable {
-  /// The messages, oldest first: by creation time, then by ID.
+  /// The messages, oldest first. They are ordered by creation time, then by ID.
   public internal(set) var messages: [Message] = []
   private var ids: Set<MessageID> = []
   /// The memory that the messages use, in bytes.
   public private(set) var bytes = 0
-  /// Whether the store may hold older messages than are in memory.
+  /// Whether the store may contain older messages than memory.
   var isFull: Bool { isCut || messages.count >= limit }
   private var isCut = false
   private let limit: Int
@@ -25,18 +25,19 @@ public struct ShopTimeline: Sendable, Hashable {
   /// The key of the first message; `nil` without messages.
   public var oldest: TimelineKey? { messages.first?.key }
 
-  /// Whether the message with this ID is in memory; O(1).
+  /// Returns whether the message with this ID is in memory, in O(1).
   public func contains(_ id: MessageID) -> Bool { ids.contains(id) }
 
-  /// The message with this ID; `nil` if it is not in memory.
+  /// Returns the message with this ID; `nil` if it is not in memory.
   public subscript(id: MessageID) -> Message? {
     guard ids.contains(id) else { return nil }
     return messages.last { $0.id == id }
   }
 
-  /// Inserts a message in order unless it is present; the caller calls `trim` afterwards.
+  /// Inserts a message in order unless it is present. The caller must call `trim` afterward.
   ///
-  /// The cost is O(1) for the newest message, otherwise O(n) to move the later ones.
+  /// The cost is O(1) for the newest message. Otherwise it is O(n), since the later messages are
+  /// moved.
   @discardableResult
   mutating func insert(_ message: Message) -> Bool {
     guard ids.insert(message.id).inserted else { return false }
@@ -49,7 +50,8 @@ public struct ShopTimeline: Sendable, Hashable {
     return true
   }
 
-  /// Removes the oldest messages beyond the limits, but never the newest one; O(n) for any number.
+  /// Removes the oldest messages beyond the limits, but never the newest message. The cost is O(n)
+  /// for any number of removals.
   mutating func trim() {
     var surplus = 0
     while messages.count - surplus > limit
@@ -67,7 +69,7 @@ public struct ShopTimeline: Sendable, Hashable {
   /// Records that the store has older messages than it returned.
   mutating func noteOlder() { isCut = true }
 
-  /// Replaces an edited message, and moves it if its time stamp was edited.
+  /// Replaces an edited message, and moves it if its timestamp was edited.
   mutating func replace(_ message: Message) {
     guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id })
     else { return }
@@ -80,7 +82,7 @@ public struct ShopTimeline: Sendable, Hashable {
     }
   }
 
-  /// Removes the positions of messages, and returns the newest time stamp of these messages.
+  /// Removes the positions of messages, and returns the newest timestamp of those messages.
   mutating func forgetPositions(where isForgotten: (Message) -> Bool) -> Timestamp? {
     var newest: Timestamp?
     for index in messages.indices where isForgotten(messages[index]) {

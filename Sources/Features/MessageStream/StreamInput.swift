@@ -3,20 +3,20 @@ public import LinkStorage
 public import LinkWire
 
 extension StreamModel {
-  /// Everything that can happen to a stream.
+  /// An input of a stream.
   public enum Input: Sendable, Equatable, Codable {
     // Inputs from the user.
-    /// The shop's screen appears.
+    /// The shop's screen appeared.
     case open(at: Timestamp)
-    /// The user leaves the screen.
+    /// The user left the screen.
     case close
     /// Real-time messaging was switched on or off in the settings.
     case realtime(Bool)
     /// The user pulled to refresh.
     case refresh
-    /// The app leaves so many updates unread that messages must wait, or reads them again.
+    /// The app left so many updates unread that messages must wait, or reads updates again.
     case reader(isBehind: Bool)
-    /// The user scrolled to the top: show older messages.
+    /// The user scrolled to the top, so older messages are shown.
     case loadOlder
     case send(text: String, parent: MessageID?, at: Timestamp)
     /// Resend a failed entry.
@@ -31,8 +31,9 @@ extension StreamModel {
     case user(String)
 
     // Inputs from the socket.
-    /// The socket is open. `head` is the newest position when the server began to send, if the
-    /// server reported it. With `after`, the server first sends everything after that position.
+    /// The socket is open. `head` is the newest position at the time when the server began to send,
+    /// if the server reported it. If `after` is set, the server first sends all messages after that
+    /// position.
     case opened(AttemptID, head: Position?, after: Position? = nil)
     case frame(AttemptID, Frame)
 
@@ -48,7 +49,7 @@ extension StreamModel {
     case loadFailed(StoreFailure)
     case committed(CommitID, TimelineCommit)
     case commitFailed(CommitID, StoreFailure)
-    /// Stored messages before the oldest shown one, oldest first.
+    /// The stored messages before the oldest shown message, oldest first.
     case older([Message])
     case olderFailed(StoreFailure)
   }
@@ -84,9 +85,10 @@ extension StreamModel.Input: LinkInput {
 }
 
 extension StreamModel {
-  /// Every effect of a stream. Effects are carried out in order.
+  /// An effect of a stream. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
-    /// Open a socket. With `after`, ask the server to send first everything after that position.
+    /// Open a socket. If `after` is set, ask the server to first send all messages after that
+    /// position.
     case open(AttemptID, after: Position? = nil)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
@@ -94,7 +96,7 @@ extension StreamModel {
     case refreshCredentials
     case fetch(FetchID, PageQuery)
     case post(OutboxEntry, try: TryID)
-    /// Read the stored data: the newest `limit` messages, and everything else.
+    /// Read the newest `limit` messages and all other stored data.
     case load(limit: Int)
     case commit(CommitID, TimelineChange)
     /// Read up to `limit` stored messages before `key`.
@@ -106,14 +108,15 @@ extension StreamModel {
 extension StreamModel: Journaled {
   public static var journalName: String { "message-stream" }
 
-  /// The shop and the policy of a stream. All other settings have their defaults.
+  /// The values from which a stream is created: its shop and its policy. All other settings have
+  /// their defaults.
   public struct Birth: Codable, Sendable, Hashable {
     var policy: LinkPolicy
     var extra: Extra
 
     struct Extra: Codable, Hashable {
       var shop: ShopID
-      /// `nil` in journals of versions that always fetched.
+      /// `nil` in journals of versions that had no such setting and always fetched.
       var sendsOnly: Bool?
     }
 

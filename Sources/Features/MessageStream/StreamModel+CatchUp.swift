@@ -2,9 +2,9 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-// Catch-up: completing the timeline.
+// Catch-up, which completes the timeline.
 extension StreamModel {
-  /// Fetches what may be missing, or joins the run in progress where that is enough.
+  /// Fetches the messages that may be missing, or joins the run in progress if that is sufficient.
   mutating func catchUp(_ purpose: Recovery.Purpose, _ step: inout Step) {
     guard link.isWanted, !link.status.isTerminal else { return }
     if recovery.run != nil {
@@ -32,7 +32,7 @@ extension StreamModel {
     step.effects.append(.fetch(run.fetch, query))
   }
 
-  /// Cancels all fetches; their responses are late.
+  /// Cancels all fetches. Responses that arrive later are ignored.
   mutating func stopFetching(_ step: inout Step) {
     stopCatchUp()
     stopHistory(&step)
@@ -102,7 +102,8 @@ extension StreamModel {
   ) {
     var run = before
     if case .since = run.kind, case .page(_, let limit) = next {
-      // The walk must pass what `since` returned. Memory has no more stored messages than that.
+      // The walk must reach beyond the messages that `since` returned. Memory contains no more
+      // stored messages than this.
       let reach = settings.memory + run.pages * settings.catchUpPage
       run.kind = .newest(pages: max(1, reach / limit))
       run.pages = 0
@@ -133,7 +134,7 @@ extension StreamModel {
     case .initial where page.isUnreadable:
       return .page(number: run.pages + 1, limit: settings.historyPage)
     case .initial:
-      // A plain server's pages continue as far back as a message of the outbox may be.
+      // The pages of a basic server continue as far back as a message from the outbox may be.
       guard page.head == nil, let own = run.own, let oldest = run.oldest,
         oldest.createdAt >= own.advanced(by: .zero - settings.overlap)
       else { return nil }
@@ -158,7 +159,7 @@ extension StreamModel {
     }
   }
 
-  /// Whether a page of the messages after a position advances beyond that position.
+  /// Returns whether a page of the messages after a position advances beyond that position.
   private func moves(_ page: Page, in run: Recovery.Run) -> Bool {
     guard page.recovered, case .after(let asked, _) = run.query else { return false }
     return page.end(after: asked) != asked
@@ -168,8 +169,8 @@ extension StreamModel {
     page.messages.contains { $0.createdAt < since }
   }
 
-  /// Moves the cursor with each page of a run by position, since a page covers everything before
-  /// it.
+  /// Moves the cursor with each page of a run by position, since such a page covers all messages
+  /// before its end.
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
     guard case .after(let asked, _) = run.query else { return }
     recovery.move(to: recovery.reached(from: page.end(after: asked)))
@@ -178,7 +179,7 @@ extension StreamModel {
 
   /// Opens a gap for the reader if a run ends before it reaches the complete part.
   private mutating func noteGap(_ page: Page, in run: Recovery.Run, _ step: inout Step) {
-    // Nothing is missing between the earlier pages of a run by position.
+    // No message is missing between the earlier pages of a run by position.
     let oldest = run.kind == .position ? page.end(in: run.kind) : run.oldest
     guard let oldest, leavesHole(page, run) else { return }
     if run.kind == .initial,
@@ -199,7 +200,7 @@ extension StreamModel {
     }
   }
 
-  /// Whether a page contains a message of the complete part.
+  /// Returns whether a page contains a message of the complete part.
   private func holdsWhole(_ page: Page) -> Bool {
     page.messages.contains { timeline[$0.id].map { recovery.covers($0) } ?? false }
   }
@@ -213,7 +214,7 @@ extension StreamModel {
     return hidesLate(page) ? .touching : reach
   }
 
-  /// Ends a run that has more messages to fetch but no query for them, and schedules a retry.
+  /// Ends a run that has more messages to fetch but cannot continue, and schedules a retry.
   private mutating func stall(_ run: Recovery.Run, _ step: inout Step) {
     recovery.endRun()
     drive(.requested(nil), &step)
@@ -222,19 +223,20 @@ extension StreamModel {
     postponeLooked(until: at, &step)
   }
 
-  /// Schedules a retry of a catch-up that did not complete the timeline; returns its time.
+  /// Schedules a retry of a catch-up that did not complete the timeline. Returns the time of the
+  /// retry.
   private mutating func askAgainLater(retryAfter: Duration = .zero, _ step: inout Step) -> Instant {
     let wait = TimelineCommits.delay(after: recovery.noteFailure())
     let jitterWindow = wait - generator.duration(below: wait / 4)
     let at = step.now.advanced(by: max(jitterWindow, retryAfter))
-    // While the socket is open, the messages it may have missed are requested until they arrive.
+    // While the socket is open, messages that it may have missed are requested until they arrive.
     if link.status.phase == .connected { recovery.wait(until: at) }
     return at
   }
 
-  /// Completes a run: moves the cursor, and continues everything that waited for the run.
+  /// Completes a run: moves the cursor, and continues all operations that waited for the run.
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
-    // The run reached its page limit before the end, and the next run continues there.
+    // The run reached its page limit before the end. The next run continues from there.
     let isCut = run.kind == .position && page.recovered && page.hasNext
     recovery.endRun(isComplete: !isCut)
     recovery.connecting.unprepared = nil
@@ -251,12 +253,12 @@ extension StreamModel {
     if recovery.again {
       catchUpWhileConnected(&step)
     } else if !isWhole {
-      // The response lacked messages that the socket announced, because the server lags behind.
+      // The response lacked messages that the socket had announced, because the server lags behind.
       _ = askAgainLater(&step)
     }
   }
 
-  /// Continues everything that waited for a run.
+  /// Continues the operations that waited for a run.
   private mutating func release(_ purposes: [Recovery.Purpose], _ step: inout Step) {
     for purpose in purposes {
       switch purpose {
@@ -267,7 +269,8 @@ extension StreamModel {
     }
   }
 
-  /// Updates the time at which the timeline was last complete, if it is. An absence begins now.
+  /// If the timeline is complete, updates the time at which it was last complete. An absence begins
+  /// now.
   mutating func noteWhole(at now: Instant) {
     guard link.status.phase == .connected, recovery.isIdle, recovery.ahead.isEmpty,
       recovery.backlog == nil
@@ -276,8 +279,8 @@ extension StreamModel {
     commits.waiting.change.cursor = recovery.cursor
   }
 
-  /// Moves the cursor to what a finished run covers; returns false if live messages lie beyond a
-  /// hole.
+  /// Moves the cursor to the end of the messages that a finished run covers. Returns false if live
+  /// messages lie beyond a hole.
   private mutating func advanceCursor(
     _ run: Recovery.Run, _ page: Page, _ step: inout Step
   ) -> Bool {
@@ -295,13 +298,13 @@ extension StreamModel {
     return recovery.advance()
   }
 
-  /// Returns the position up to which a finished run fetched everything or left a gap.
+  /// Returns the position up to which a finished run fetched all messages or left a gap.
   private func covered(by run: Recovery.Run, _ page: Page) -> Position? {
     switch run.kind {
     case .initial, .recent, .since, .newest: return run.firstHead
     case .position:
-      // Without a next page everything up to the head was received, even if part of it is
-      // unreadable.
+      // If there is no next page, all messages up to the head were received, even if some of them
+      // are unreadable.
       guard case .after(let asked, _) = run.query else { return page.head }
       let end = page.end(after: asked)
       return page.recovered && page.hasNext ? end : page.head ?? page.messages.last?.position
@@ -311,12 +314,12 @@ extension StreamModel {
   mutating func catchUpWhileConnected(_ step: inout Step) {
     recovery.again = false
     let isConnected = link.status.phase == .connected
-    // The next poll or the next socket shows what was missed.
+    // The next poll or the next socket shows which messages were missed.
     if isConnected { catchUp(.live, &step) } else { recovery.noteIncomplete() }
   }
 
   mutating func fetchFailed(_ id: FetchID, _ failure: LinkFailure, _ step: inout Step) {
-    guard let run = recovery.run, run.fetch == id else { return }  // late
+    guard let run = recovery.run, run.fetch == id else { return }  // a late event
     recovery.endRun()
     if isStale(failure, asked: run.credentials) {
       for purpose in run.purposes { catchUp(purpose, &step) }
@@ -349,8 +352,8 @@ extension StreamModel {
 extension Page {
   /// Returns the key at which a page ends.
   ///
-  /// A server without positions continues below this message in its own order, whatever the time
-  /// stamps are.
+  /// A server without positions continues below this message in its own order, regardless of the
+  /// timestamps.
   fileprivate func end(in kind: Recovery.Kind) -> TimelineKey? {
     kind == .position || head != nil ? messages.lazy.map(\.key).min() : messages.last?.key
   }
@@ -365,13 +368,13 @@ extension Recovery.Run {
   }
 }
 
-// The catch-up before a connect, or by the socket itself.
+// The catch-up before a connect or over the socket itself.
 extension StreamModel {
   /// Fetches a page before a connect, unless the socket itself delivers the missed messages.
   ///
-  /// After a return to the foreground the page comes first in any case (requirements 001: the
-  /// screen fills, then the app connects). After a long absence the newest page is more useful than
-  /// the messages after the cursor.
+  /// After a return to the foreground, the page always comes first (requirements 001: the screen
+  /// fills, then the app connects). After a long absence the newest page is more useful than the
+  /// messages after the cursor.
   mutating func prepare(_ attempt: AttemptID, _ step: inout Step) {
     guard !recovery.connecting.fetchesFirst, recovery.cursor.position != nil, !takesNoMore,
       !recovery.isLong(settings, at: wall(at: step.now))
@@ -400,10 +403,10 @@ extension StreamModel {
     }
   }
 
-  /// Handles the failure of the page before a connect.
+  /// Handles a failure to fetch the page before a connect.
   ///
-  /// If the failure concerns the network or the user, it also rejects the attempt. If it concerns
-  /// only the page, the attempt continues.
+  /// If the failure concerns the network or the user, it also rejects the attempt. If the failure
+  /// concerns only the page, the attempt continues.
   mutating func prepareFailed(
     _ attempt: AttemptID, _ failure: LinkFailure, _ step: inout Step
   ) {
@@ -424,7 +427,7 @@ extension StreamModel {
 extension StreamModel {
   /// Resets the cursor if one of these messages shows that the server's log was replaced.
   ///
-  /// The newest page is then fetched instead of the current one.
+  /// In that case, the newest page is fetched instead of the current page.
   mutating func noteOtherLog(_ messages: [Message], _ step: inout Step) {
     guard let position = otherPosition(in: messages) else { return }
     beginNewLog(at: position, &step)
@@ -436,10 +439,11 @@ extension StreamModel {
     for purpose in run.purposes { catchUp(purpose, &step) }
   }
 
-  /// Returns the position of a message at which another message is known.
+  /// Returns the position of one of these messages if a different message is known at that
+  /// position.
   ///
-  /// Only past messages count, and only those above the newest gap: below a gap, messages may
-  /// belong to a replaced log.
+  /// Only messages in the past count, and only messages above the newest gap. Messages below a gap
+  /// may belong to a replaced log.
   func otherPosition(in messages: [Message]) -> Position? {
     let unknown = messages.filter(isOfThePast)
     guard !unknown.isEmpty else { return nil }
@@ -452,7 +456,7 @@ extension StreamModel {
   /// Resets the cursor because the server's log was restored to an earlier state and then
   /// continued.
   ///
-  /// The positions of stored messages have no meaning in the new log, so times show which part was
+  /// The positions of stored messages are meaningless in the new log, so times show which part was
   /// complete.
   mutating func beginNewLog(at position: Position, _ step: inout Step) {
     step.show(.notice(.newEpoch(position)))
@@ -462,7 +466,8 @@ extension StreamModel {
     commits.waiting.isOfNewLog = true
   }
 
-  /// Asks the server: either the message is stored already, or the log was restored.
+  /// Requests messages from the server, to find out whether the message is already stored or the
+  /// log was restored.
   mutating func doubtCursor(_ step: inout Step) {
     if recovery.run != nil {
       recovery.again = true
@@ -472,19 +477,19 @@ extension StreamModel {
   }
 }
 
-// The evidence about stored messages in the pages of a server without positions.
+// The evidence that pages of a server without positions reach stored messages.
 extension StreamModel {
   func reachesStored(_ page: Page) -> Bool { leadsToStored(page) && !hidesLate(page) }
 
-  /// Whether the pages of a walk lead to stored messages, and to all messages of `since` that may
-  /// lie below them.
+  /// Returns whether the pages of a walk reach stored messages, and all messages of `since` that
+  /// may lie below them.
   func reachesStored(_ page: Page, _ run: Recovery.Run) -> Bool {
     run.goal == nil && (run.reachesStored || reachesStored(page))
   }
 
-  /// Whether a page without positions contains a message of the complete part.
+  /// Returns whether a page without positions contains a message of the complete part.
   ///
-  /// Time stamps alone do not show this, since the server's clock may have gone back.
+  /// Timestamps alone do not show this, since the server's clock may have gone back.
   func leadsToStored(_ page: Page) -> Bool { page.messages.contains(where: isCovered) }
 
   private func isCovered(_ message: Message) -> Bool {
@@ -493,16 +498,17 @@ extension StreamModel {
       && !recovery.unplaced.contains(message.id)
   }
 
-  /// Whether a page has an unseen message with an earlier time stamp than late ones may have.
+  /// Returns whether a page has an unseen message whose timestamp is too early even for a late
+  /// message.
   func hidesLate(_ page: Page) -> Bool {
     guard let time = recovery.cursor.time else { return false }
     let earliest = time.advanced(by: .zero - settings.overlap)
     return page.messages.contains { $0.createdAt < earliest && !isSeen($0.id) }
   }
 
-  /// Whether a page of a walk has messages stamped by a clock that went back.
+  /// Returns whether a page of a walk has messages that were stamped by a clock that went back.
   ///
-  /// Once they are stored, the next walk ends there.
+  /// Once these messages are stored, the next walk ends at them.
   private func goesBack(_ page: Page, in run: Recovery.Run) -> Bool {
     guard case .newest = run.kind, let time = recovery.cursor.time else { return false }
     return page.messages.contains { $0.createdAt <= time && !isSeen($0.id) }
@@ -512,14 +518,14 @@ extension StreamModel {
 
   /// Records how far down a page leads.
   ///
-  /// `since` may return messages below all stored ones, without those between them that have late
-  /// time stamps. Such a message follows a stored message in the server's order, or is on a page
-  /// without stored messages. Its time stamp is at most `overlap` after the oldest stored message.
+  /// `since` may return messages below all stored ones and omit the messages with late timestamps
+  /// between them. Such a message follows a stored message in the server's order, or is on a page
+  /// without stored messages. Its timestamp is at most `overlap` after the oldest stored message.
   func noteBottom(_ page: Page, in run: inout Recovery.Run) {
     let messages = page.messages
     switch run.kind {
     case .since:
-      // If memory is full, the store may have messages that memory has not.
+      // If memory is full, the store may contain messages that are not in memory.
       guard page.head == nil, history.hasMore, let bottom = run.bottom,
         !timeline.isFull,
         run.bottomGap != nil || holes[before: bottom] == nil
@@ -558,7 +564,7 @@ extension StreamModel {
 
 // Gaps: the holes that a reader sees in a timeline.
 extension StreamModel {
-  /// Opens a gap and returns it; returns `nil` if there is a gap already.
+  /// Opens a gap and returns it. Returns `nil` if there is already a gap at this message.
   ///
   /// - Parameter isBottomless: Whether no stored message below the gap marks its end.
   @discardableResult

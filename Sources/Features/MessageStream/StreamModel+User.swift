@@ -2,7 +2,7 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-// Scrolling back: first into visible gaps, then to stored messages, then to the server's.
+// Scrolling back: first into visible gaps, then to stored messages, then to messages on the server.
 extension StreamModel {
   mutating func loadOlder(_ step: inout Step) {
     guard isOpen, !history.isWanted else { return }
@@ -20,10 +20,10 @@ extension StreamModel {
     }
   }
 
-  /// Whether more messages than the shown ones are known to exist, in the store or on the server.
+  /// Whether messages older than the shown ones are known to exist, in the store or on the server.
   ///
-  /// A server without positions reveals this only on the first request; until then a full first
-  /// screen counts.
+  /// A server without positions reveals this only on the first request. Until then, it is assumed
+  /// if the first screen is full.
   public var hasOlder: Bool {
     guard history.hasMore, let oldest = history.oldest else { return false }
     guard let position = oldest.position else { return history.shown >= settings.historyPage }
@@ -36,7 +36,7 @@ extension StreamModel {
     step.effects.append(.readOlder(key, limit: settings.historyPage))
   }
 
-  /// Shows stored messages. Those beyond a gap wait until the gap is filled.
+  /// Shows stored messages. Messages beyond a gap are shown only after the gap is filled.
   mutating func older(_ read: [Message], _ step: inout Step) {
     history.isReading = false
     guard history.isWanted, let oldest = history.oldest else { return }
@@ -78,25 +78,26 @@ extension StreamModel {
       let newer = timeline.messages.count { $0.key >= mark.key }
       let isGap = holes[before: mark.key] != nil
       fetch.counted = isGap ? newer : history.shown
-      // A page too early costs one request. A page too late costs all requests on the way down to
-      // it.
+      // A page that is too early costs one extra request. A page that is too late costs a request
+      // for each page on the way down to it.
       let number = (fetch.counted - history.excess) / settings.historyPage
       query = .page(number: max(1, number), limit: settings.historyPage)
     }
     ask(query, fetch, &step)
   }
 
-  /// Whether the message is the first one of the server's log, so that nothing older exists.
+  /// Returns whether the message is the first one of the server's log, so that no older message
+  /// exists.
   private func isFirst(_ position: Position?, _ key: TimelineKey) -> Bool {
     guard let position, position.offset <= 1 else { return false }
     return position.epoch == recovery.cursor.position?.epoch
       && holes[before: key] == nil
   }
 
-  /// Returns the lowest position in memory that is reached from a message without a break.
+  /// Returns the lowest position in memory that can be reached from a message without a break.
   ///
-  /// If the server's clock goes back, later messages have earlier time stamps. The messages before
-  /// the oldest one in the log are then already shown, further down. In a gap this is unknown.
+  /// If the server's clock goes back, later messages have earlier timestamps. The messages before
+  /// the oldest one in the log are then already shown further down. In a gap, this is unknown.
   private func lowest(from position: Position, above key: TimelineKey) -> Position {
     guard holes[before: key] == nil else { return position }
     let known = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
@@ -130,7 +131,8 @@ extension StreamModel {
       return
     }
     if !page.recovered, case .before(_, let limit) = fetch.query {
-      // The position belongs to another log. Pages lead down from the newest message of this log.
+      // The position belongs to another log. The pages lead down from the newest message of this
+      // log.
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
@@ -139,7 +141,8 @@ extension StreamModel {
     if !repeats || page.messages.isEmpty, fetch.isMisplaced(after: page),
       case .page(_, let limit) = fetch.query
     {
-      // Its messages are not stored, since after a kill they would seem to follow the screen.
+      // The page's messages are not stored. After a kill, they would seem to follow the screen
+      // directly.
       fetch.repetition = Repetition()
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
@@ -154,7 +157,7 @@ extension StreamModel {
     closeGap(fetch, isLast: !page.hasNext && fetch.tie != .loose, &step)
     let isEdge = fetch.below == oldest.key
     let isOlder = fetch.reached.map { $0 < fetch.below } ?? false
-    // An empty page with a next page does not show where the history begins.
+    // An empty page that has a next page does not show where the history begins.
     let isEnd = !page.hasNext || repeats && !page.messages.isEmpty
     history.isBeginning = !isOlder && isEnd
     history.readsWhenStored = isEdge
@@ -172,9 +175,10 @@ extension StreamModel {
 
   /// Records whether older messages exist, after the first screen was fetched.
   ///
-  /// An app that received `hasMore: false` receives the correction.
+  /// An app that received `hasMore: false` receives a correction.
   mutating func noteBeginning(hasMore isOlder: Bool, _ step: inout Step) {
-    // Messages stamped before the screen may have been stored but not shown while this was unknown.
+    // Messages with earlier timestamps than the screen may have been stored but not shown while
+    // this was unknown.
     let isHidden = history.oldest.flatMap { shown in timeline.oldest.map { $0 < shown.key } }
     let hasMore = isOlder || isHidden ?? false
     let isNews = hasMore && !history.hasMore
@@ -182,7 +186,7 @@ extension StreamModel {
     if isNews { step.show(.history(hasMore: true)) }
   }
 
-  /// Ends the reader's wait, and reports that.
+  /// Ends the reader's wait and reports its end.
   mutating func stopHistory(_ step: inout Step) {
     history.fetch = nil
     if history.isWanted { endHistory(&step) }
@@ -193,10 +197,10 @@ extension StreamModel {
     step.show(.history(hasMore: history.hasMore))
   }
 
-  /// Whether the pages reached everything requested.
+  /// Returns whether the pages reached all requested messages.
   ///
-  /// That is any older message. At the lower edge of a gap it also includes messages that a server
-  /// without positions may have stamped late.
+  /// Usually, any older message is sufficient. At the lower edge of a gap, the pages must also
+  /// reach messages that a server without positions may have stamped late.
   private func isFar(_ fetch: History.Fetch, with page: Page) -> Bool {
     guard let reached = fetch.reached, reached < fetch.below else { return false }
     guard let gap = holes[before: fetch.below], let after = gap.after,
@@ -205,10 +209,10 @@ extension StreamModel {
     return closes(gap, fetch)
   }
 
-  /// Whether the pages of a fetch reach the messages before a gap.
+  /// Returns whether the pages of a fetch reach the messages before a gap.
   ///
-  /// The pages must reach the position of the gap's lower end. Where the log has no such position,
-  /// they must reach as far back as late time stamps can lie.
+  /// The pages must reach the position of the gap's lower end. If the log has no such position,
+  /// they must reach as far back as late timestamps can lie.
   private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
     guard fetch.meetsBeyond, let after = gap.after, let reached = fetch.reached else {
       return false
@@ -221,11 +225,11 @@ extension StreamModel {
     return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
   }
 
-  /// Closes a gap if the pages reach the messages beyond it; otherwise shrinks it.
+  /// Closes a gap if the pages reach the messages beyond it. Otherwise shrinks the gap.
   private mutating func closeGap(_ fetch: History.Fetch, isLast: Bool, _ step: inout Step) {
     guard let gap = holes[before: fetch.below] else { return }
     let edge = min(gap.before, fetch.reached ?? gap.before)
-    // What lies below the edge of another gap is missing there.
+    // Messages below the edge of another gap belong to that gap.
     let meetsOther = edge < gap.before && holes[before: edge] != nil
     if isLast || meetsOther || closes(gap, fetch) {
       _ = holes.close(gap)
@@ -252,7 +256,8 @@ extension StreamModel {
     historyFailed(.timeout(.response), &step)
   }
 
-  /// Reads the screen's older messages from the store, in order, now that fetched ones are stored.
+  /// Reads the messages above the screen from the store, in order, after fetched messages were
+  /// stored.
   mutating func historyStored(_ step: inout Step) {
     guard history.isWanted else { return }
     if history.readsWhenStored, let oldest = history.oldest {
@@ -270,7 +275,7 @@ extension StreamModel {
   }
 }
 
-// Sending over REST, through an outbox that loses nothing.
+// Sending over REST with an outbox, so that no message is lost.
 extension StreamModel {
   mutating func send(
     _ text: String, _ parent: MessageID?, at wall: Timestamp, _ step: inout Step
@@ -280,22 +285,23 @@ extension StreamModel {
       id: .random(using: &generator), shop: settings.shop, text: text, parent: parent,
       createdAt: wall)
     if let reason = Self.refusal(of: text) { return refuse(entry, reason, &step) }
-    // The entry is shown once it is stored, because a message that is shown as waiting must survive
-    // the process.
+    // The entry is shown once it is stored, since a message that is shown as waiting must survive
+    // the end of the process.
     guard outbox.queue.add(entry) else {
       return refuse(entry, "too many messages wait to be sent", &step)
     }
     commits.waiting.put(entry)
   }
 
-  /// Rejects a message. The app still has the text, and receives the reason.
+  /// Rejects a message and reports the reason to the app, which still has the text.
   private func refuse(_ entry: OutboxEntry, _ reason: String, _ step: inout Step) {
     var refused = entry
     refused.state = .failed(reason: reason)
     step.show(.outbox(refused))
   }
 
-  /// Returns the reason why every server rejects a text as a message; `nil` if its length is valid.
+  /// Returns the reason why every server rejects a text as a message; `nil` if the text has a valid
+  /// length.
   package static func refusal(of text: String) -> String? {
     if text.isEmpty { return "it is empty" }
     let limits = MessageLimits()
@@ -329,15 +335,15 @@ extension StreamModel {
       needsLook(next),
       recovery.run != nil || awaitsCursor
     {
-      return nil  // the catch-up or the store, which have their own time-outs, decide
+      return nil  // the catch-up and the store have their own time-outs
     }
     return outbox.queue.deadline
   }
 
-  /// Whether the server must be checked before the next attempt to send an entry.
+  /// Returns whether the server must be checked before the next attempt to send an entry.
   ///
-  /// A plain server has no idempotency keys and may already have the message. Without stored
-  /// messages, the entry's message cannot be distinguished from older ones.
+  /// A basic server has no idempotency keys and may already have the message. Without stored
+  /// messages, the entry's message cannot be distinguished from older messages.
   private func needsLook(_ entry: OutboxEntry) -> Bool {
     guard recovery.hasPositions != true else { return false }
     return outbox.queue.unsure.contains(entry.id)
@@ -347,11 +353,11 @@ extension StreamModel {
   /// Whether the first cursor is being stored. Only a stored cursor survives a kill.
   private var awaitsCursor: Bool { !recovery.isCursorStored && recovery.cursor.isKnown }
 
-  /// Delays the next entry if it needs a check, after a check that gave no answer.
+  /// Delays the next entry if it needs a check on the server, after a check without a result.
   mutating func postponeLooked(until instant: Instant, _ step: inout Step) {
     guard let next = outbox.queue.oldestQueued, needsLook(next) else { return }
     outbox.queue.pause(next.orderingKey, until: instant)
-    // The user sees that the entry waits.
+    // The user can see that the entry is waiting.
     guard let entry = outbox.queue.postpone(next.id) else { return }
     commits.waiting.put(entry)
     step.show(.outbox(entry))
@@ -375,12 +381,12 @@ extension StreamModel {
     step.effects.append(.post(entry, try: sending.number))
   }
 
-  /// Ends the entry that a new message must be, in the change that stores the message.
+  /// Removes the entry that matches a new message, in the change that stores the message.
   ///
-  /// A plain server has no idempotency keys, so this matches an entry whose attempt was not
-  /// answered. A message by a possibly different author ends no entry. While the attempt can still
-  /// be answered, the message is held. If it were stored without the end of the entry, a check
-  /// after a kill would not recognize it as new.
+  /// A basic server has no idempotency keys, so the message is matched with an entry whose attempt
+  /// had no response. A message whose author may be a different person matches no entry. The
+  /// message is held while the attempt may still get a response. If the message were stored but the
+  /// entry kept, a check after a kill would not recognize the message as new.
   ///
   /// - Returns: Whether the message is held.
   mutating func claim(_ message: Message, _ step: inout Step) -> Bool {
@@ -392,8 +398,8 @@ extension StreamModel {
     return false
   }
 
-  /// Adds the held message once the attempt has ended. It is that entry's message or an unrelated
-  /// one.
+  /// Adds the held message once the attempt has ended. It is either the entry's message or an
+  /// unrelated one.
   mutating func releaseEcho(_ step: inout Step) {
     if let message = outbox.takeEcho() { add([message], via: .live, &step) }
   }
@@ -408,7 +414,7 @@ extension StreamModel {
 
   mutating func posted(_ id: UUID128, _ message: Message, _ step: inout Step) {
     drive(.requested(nil), &step)
-    guard outbox.queue[id] != nil else { return }  // late
+    guard outbox.queue[id] != nil else { return }  // a late event
     outbox.author = message.user
     outbox.remove(id)
     commits.waiting.remove(id)
@@ -420,7 +426,7 @@ extension StreamModel {
   mutating func postFailed(
     _ id: UUID128, _ number: TryID, _ failure: LinkFailure, _ step: inout Step
   ) {
-    guard outbox.queue.sending(id)?.number == number else { return }  // late
+    guard outbox.queue.sending(id)?.number == number else { return }  // a late event
     sendFailed(id, failure, &step)
   }
 
@@ -444,7 +450,7 @@ extension StreamModel {
     case .tls:
       failSend(id, "the server's certificate was refused", &step)
       drive(.requested(failure), &step)
-    // The response did not come from the server itself.
+    // The response does not come from the server itself.
     case .otherStatus where failure.isElsewhere:
       retryLater(id, isUnsure: failure.mayFollowSuccess, failure, &step)
     case .badRequest, .notFound, .otherStatus, .closedNormally, .closedRestart, .closedPolicy,
@@ -492,10 +498,10 @@ extension StreamModel {
 }
 
 extension LinkFailure {
-  /// Whether a redirect or a page for people may have followed an accepted message.
+  /// Whether a redirect or a web page may have followed an accepted message.
   ///
-  /// A 303 has this purpose (RFC 9110 section 15.4.4); any other redirect asks for the same request
-  /// elsewhere.
+  /// A 303 has this purpose (RFC 9110 section 15.4.4). Any other redirect asks for the same request
+  /// at another URL.
   fileprivate var mayFollowSuccess: Bool {
     if case .http(let status, _, _) = self { status < 300 || status == 303 } else { false }
   }

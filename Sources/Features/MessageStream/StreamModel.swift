@@ -2,9 +2,10 @@ public import LinkCore
 public import LinkStorage
 import LinkWire
 
-/// One shop's messages on a phone: in order, complete and stored, whatever happens to the link.
+/// One shop's messages on a phone. They stay in order, complete and stored, regardless of the
+/// link's state.
 ///
-/// A link decides when to connect. This machine decides what that means for the data:
+/// A link decides when to connect. This machine keeps the data complete:
 ///
 ///     open ── load ── shown at once ──▶ link starts ── prepare: fetch ──▶ socket opens
 ///                                                                           │
@@ -24,13 +25,13 @@ public struct StreamModel: Machine {
   public internal(set) var timeline: ShopTimeline
   /// The messages to send.
   public internal(set) var outbox: Outbox
-  /// The gaps that the reader sees.
+  /// The gaps that are shown to the reader.
   var holes = GapList()
   /// The extent to which the timeline is complete, and the work that completes it.
   var recovery = Recovery()
   /// The changes that the store has not confirmed.
   var commits = TimelineCommits()
-  /// The reader's position in the past.
+  /// The oldest point that the reader has reached.
   var history = History()
   /// The random source of idempotency keys and jitter.
   var generator: RandomSource
@@ -39,11 +40,11 @@ public struct StreamModel: Machine {
   /// settings.
   private var intent = ConnectionIntent.live
   private var clock = WallClock()
-  /// The times of the malformed frames of the last minute.
+  /// The instants of the malformed frames of the last minute.
   private var malformed: [Instant] = []
   /// The number of consecutive failures to read the store.
   private var failedLoads = 0
-  /// The IDs of page requests, and the generation of the credentials that they are sent with.
+  /// The IDs of page requests, and the generation of the credentials with which they are sent.
   var requests = PageRequests()
 
   private enum Phase: Sendable, Hashable {
@@ -51,7 +52,7 @@ public struct StreamModel: Machine {
     /// The store is being read.
     case loading
     case open
-    /// The store cannot be read. The time is that of the next attempt, if one may help.
+    /// The store cannot be read. `retryAt` is the instant of the next attempt, if one may help.
     case broken(StoreFailure, retryAt: Instant?)
   }
 
@@ -92,7 +93,7 @@ public struct StreamModel: Machine {
     .compactMap(\.self).min()
   }
 
-  /// Whether the store has everything or rejects it.
+  /// Whether the store has all changes or rejects them.
   public var isStored: Bool {
     switch phase {
     case .open, .closed: commits.isDone || commits.failures > 0
@@ -100,7 +101,7 @@ public struct StreamModel: Machine {
     }
   }
 
-  /// Whether every known message of the server is stored and shown, and new ones arrive.
+  /// Whether all known messages of the server are stored and shown, and new messages arrive.
   public var isWhole: Bool {
     phase == .open && link.status.mode != .none && recovery.isWhole && commits.isDone
   }
@@ -119,16 +120,16 @@ public struct StreamModel: Machine {
     }
   }
 
-  /// The gaps that the reader sees, oldest first.
+  /// The gaps that are shown to the reader, oldest first.
   public var gaps: [Gap] { holes.all }
 
   /// Whether the store was read.
   var isOpen: Bool { phase == .open }
 
-  /// Whether no messages are accepted, because the store is stuck or the app does not read.
+  /// Whether no messages are accepted, because the store is stuck or the app leaves updates unread.
   var takesNoMore: Bool { commits.waiting.isFull || history.isReaderBehind }
 
-  /// The time of one call, and the effects it has produced so far.
+  /// The time of one call, and the effects produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -136,8 +137,8 @@ public struct StreamModel: Machine {
     mutating func show(_ update: StreamUpdate) { effects.append(.update(update)) }
   }
 
-  /// Returns the estimated wall-clock time. It serves only for spans of minutes and for displayed
-  /// times.
+  /// Returns the estimated wall-clock time. It is used only for durations of minutes and for
+  /// display.
   func wall(at now: Instant) -> Timestamp { clock.time(at: now) }
 
   mutating func note(wall: Timestamp, at now: Instant) { clock.set(wall, at: now) }
@@ -148,7 +149,7 @@ public struct StreamModel: Machine {
   }
 }
 
-// The dispatch of every input.
+// The handling of each input.
 extension StreamModel {
   mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
@@ -255,7 +256,7 @@ extension StreamModel {
       switch effect {
       case .prepare(let attempt): prepare(attempt, &step)
       case .open(let attempt):
-        // While no messages are accepted, a backlog would only be dropped.
+        // While no messages are accepted, a backlog would be dropped.
         let after = takesNoMore ? nil : recovery.cursor.position
         recovery.connecting.open(attempt, at: recovery.cursor.position)
         step.effects.append(.open(attempt, after: after))
@@ -269,13 +270,13 @@ extension StreamModel {
       case .refreshCredentials: step.effects.append(.refreshCredentials)
       case .poll(let id): poll(id, &step)
       case .status(let status): show(status, &step)
-      case .arm, .disarm: continue  // a stream's standby polls; there is no queued connect
+      case .arm, .disarm: continue  // a stream's standby polls instead of queuing a connect
       }
     }
   }
 
   private mutating func poll(_ id: UInt64, _ step: inout Step) {
-    // A stream that only sends treats the network as working until a post fails.
+    // A stream that only sends assumes that the network works until a post fails.
     if settings.sendsOnly, outbox.oldestUnsure == nil {
       drive(.polled(id, nil), &step)
     } else {
@@ -283,7 +284,7 @@ extension StreamModel {
     }
   }
 
-  /// Abandons requests on a lost network path, which would otherwise end only by their time-outs.
+  /// Abandons requests on a lost network path, which would otherwise end only when they time out.
   private mutating func abandonRequests(_ step: inout Step) {
     recovery.abandon()
     stopHistory(&step)
@@ -292,10 +293,10 @@ extension StreamModel {
 
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {
     step.show(.status(StreamStatus(status)))
-    // A server that closes sockets may later have other messages at these positions.
+    // After closing a socket, a server may have other messages at these positions.
     if status.phase != .connected { recovery.ahead = [] }
-    // Requests in progress may never be answered, since the process can be suspended at any moment.
-    // After the link has ended, there is no reason to fetch.
+    // Requests in progress may never get a response, since the process can be suspended at any
+    // time. Fetching is pointless after the link has ended.
     if status.reason == .blocked(.background) || status.phase == .disconnected {
       stopFetching(&step)
     }
@@ -371,11 +372,12 @@ extension StreamModel {
     case .rejected, .refreshFailed: break
     }
     drive(.credentials(event), &step)
-    // While a request is still accepted, sending continues; it ends only with the link.
+    // Sending continues while requests are still accepted. It ends only with the link.
     if link.status.reason == .signIn { failSends("sign in to send", &step) }
   }
 
-  /// Whether a refusal concerns earlier credentials and is no evidence about the current ones.
+  /// Returns whether a refusal concerns earlier credentials, so that it says nothing about the
+  /// current ones.
   func isStale(_ failure: LinkFailure, asked: UInt64) -> Bool {
     failure.failureClass == .unauthorized && asked < requests.credentials
   }
@@ -411,7 +413,7 @@ extension LinkStatus {
 // Frames received over the socket.
 extension StreamModel {
   mutating func received(_ frame: Frame, _ attempt: AttemptID, _ step: inout Step) {
-    guard link.currentAttempt == attempt else { return }  // late
+    guard link.currentAttempt == attempt else { return }  // a late event
     recovery.extendBacklog(until: step.now.advanced(by: settings.fetchTimeout))
     switch frame {
     case .message(let message):
@@ -445,13 +447,13 @@ extension StreamModel {
   }
 
   mutating func oversized(_ bytes: UInt64, _ attempt: AttemptID, _ step: inout Step) {
-    guard link.currentAttempt == attempt else { return }  // late
+    guard link.currentAttempt == attempt else { return }  // a late event
     drive(.heard(attempt), &step)
     step.show(.notice(.oversized(bytes: bytes)))
     catchUp(.live, &step)
   }
 
-  /// Handles a message of the socket, or the server's response to a sent message.
+  /// Handles a message from the socket, or the server's response to a sent message.
   mutating func takeLive(_ message: Message, isAnswer: Bool = false, _ step: inout Step) {
     noteOtherLog([message], &step)
     guard !takesNoMore else {
@@ -474,19 +476,20 @@ extension StreamModel {
     }
   }
 
-  /// Whether a message lies before the cursor but is neither in memory nor in the commits.
+  /// Returns whether a message lies before the cursor but is neither in memory nor in the commits.
   ///
-  /// It is either stored already or in a part that was not loaded. Stored alone it would look like
-  /// the end of a complete range.
+  /// Such a message is already stored or lies in a part that was not loaded. If it were stored
+  /// alone, it would look like the end of a complete range.
   func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && recovery.covers(message) && timeline[message.id] == nil
       && !commits.holds(message.id)
   }
 
-  /// Whether a message without a position has an earlier time stamp than all stored ones.
+  /// Returns whether a message without a position has an earlier timestamp than all stored
+  /// messages.
   ///
-  /// It has no known neighbor, and the pages in between were never fetched. If memory is full, the
-  /// store may have the messages in between, unless a clock went back.
+  /// Such a message has no known neighbor, and the pages in between were never fetched. If memory
+  /// is full, the store may have the messages in between, unless a clock went back.
   private func liesBelowAll(_ message: Message) -> Bool {
     guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
     else { return false }
@@ -496,11 +499,11 @@ extension StreamModel {
   }
 
   private enum Arrival {
-    /// No message before it is missing.
+    /// No earlier message is missing.
     case whole
-    /// A message before it is missing.
+    /// An earlier message is missing.
     case hole
-    /// A current or future fetch decides.
+    /// A current or later fetch decides.
     case undecided
   }
 
@@ -512,24 +515,24 @@ extension StreamModel {
       let isConnected = link.status.phase == .connected
       let isWhole = recovery.take(position, advancing: isIdle, isConnected: isConnected)
       guard isIdle else { return .undecided }
-      // The socket being opened delivers the messages before it.
+      // The socket that is being opened delivers the earlier messages.
       let unprepared = recovery.connecting.unprepared
       let isToCome = unprepared != nil && unprepared == link.currentAttempt
       return isWhole ? .whole : isToCome ? .undecided : .hole
     }
-    // The socket may be dead when a post is answered, so only messages of the socket arrive in
-    // order.
+    // The socket may be dead when a post gets its response, so only messages from the socket arrive
+    // in order.
     guard isIdle, link.status.phase == .connected, !isAnswer else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
     recovery.unplaced.remove(message.id)
     return .whole
   }
 
-  /// Adds messages that are not in memory to the next commit. The store recognizes the other known
-  /// ones.
+  /// Adds messages that are not in memory to the next commit. The store recognizes any others that
+  /// it has.
   ///
-  /// - Parameter isAnswer: Whether the message is the response to a post, so that it ends no other
-  ///   entry.
+  /// - Parameter isAnswer: Whether the message is the response to a post and therefore matches no
+  ///   other entry.
   mutating func add(
     _ messages: [Message], via: Via, isAnswer: Bool = false, _ step: inout Step
   ) {
@@ -592,7 +595,7 @@ extension StreamModel {
     switch failure {
     case .locked, .full, .denied, .other:
       retryAt = step.now.advanced(by: TimelineCommits.delay(after: failedLoads))
-    case .corrupt, .fromTheFuture: break  // a retry alone does not help
+    case .corrupt, .fromTheFuture: break  // retries alone do not help
     }
     phase = .broken(failure, retryAt: retryAt)
     step.show(.notice(.store(failure)))
@@ -600,7 +603,7 @@ extension StreamModel {
 
   mutating func committed(_ id: CommitID, _ commit: TimelineCommit, _ step: inout Step) {
     let wasRefused = commits.failures > 0
-    guard let batch = commits.committed(id) else { return }  // late
+    guard let batch = commits.committed(id) else { return }  // a late event
     if wasRefused { step.show(.notice(.storeRecovered)) }
     if batch.change.cursor?.isKnown ?? false { recovery.isCursorStored = true }
     for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
@@ -638,23 +641,23 @@ extension StreamModel {
   }
 
   mutating func commitFailed(_ id: CommitID, _ failure: StoreFailure, _ step: inout Step) {
-    guard commits.refused(id, at: step.now) else { return }  // late
+    guard commits.refused(id, at: step.now) else { return }  // a late event
     step.show(.notice(.store(failure)))
   }
 }
 
-// The state in memory besides the shown messages. Each part has a bound.
+// Values in memory other than the shown messages. Each has a bound.
 extension StreamModel {
   /// The number of messages that are not stored yet.
   public var unstoredCount: Int { commits.count }
   /// The number of known offsets beyond the cursor.
   public var aheadCount: Int { recovery.ahead.count }
 
-  /// The newest known message, stored or being stored.
+  /// The newest known message, including messages that are being stored.
   var newestKnown: TimelineKey? {
     [timeline.newest, commits.messages.map(\.key).max()].compactMap(\.self).max()
   }
-  /// The oldest message in memory, stored or being stored.
+  /// The oldest known message, including messages that are being stored.
   var oldestKnown: TimelineKey? {
     [timeline.oldest, commits.messages.map(\.key).min()].compactMap(\.self).min()
   }
@@ -685,7 +688,7 @@ extension StreamModel {
   private func checkFetches(_ check: inout InvariantCheck) {
     check.require(
       recovery.ahead.isEmpty || link.status.phase == .connected,
-      "stream: offsets lie ahead only while a socket stands")
+      "stream: offsets lie ahead only while a socket is open")
     check.require(
       recovery.deadline == nil || (link.isWanted && !link.status.isTerminal),
       "stream: a catch-up waits only while the link is wanted")
@@ -707,7 +710,7 @@ extension StreamModel {
     }
   }
 
-  /// Checks what the reader and the outbox wait for.
+  /// Checks the waits of the reader and of the outbox.
   private func checkReader(_ check: inout InvariantCheck) {
     check.require(
       Set(gaps.map(\.before)).count == gaps.count, "stream: no two gaps end at the same message")
@@ -729,7 +732,7 @@ extension StreamModel {
     }
     check.require(
       !committed.isBeyond(recovery.cursor),
-      "stream: the store is told no cursor beyond the known one")
+      "stream: the store gets no cursor beyond the known one")
   }
 
   private func checkMessages(_ check: inout InvariantCheck) {
@@ -754,7 +757,7 @@ extension StreamModel {
 }
 
 extension Cursor {
-  /// Whether it covers more than another cursor.
+  /// Returns whether this cursor covers more than another one.
   fileprivate func isBeyond(_ other: Cursor) -> Bool {
     if let time, time > other.time ?? Timestamp(nanoseconds: .min) { return true }
     guard let position else { return false }

@@ -2,22 +2,22 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// Everything that the user of a stream observes, in order.
+/// An update that a stream reports to its user. Updates are reported in order.
 public enum StreamUpdate: Sendable, Hashable, Codable {
   case status(StreamStatus)
-  /// Messages that were not shown before, in timeline order. Each ID appears once in a run.
+  /// Messages that were not shown before, in timeline order. Each ID is shown once in a run.
   case messages([Message], via: Via)
   /// Shown messages whose text changed.
   case edited([Message])
-  /// A gap was found, which older pages can fill.
+  /// A gap was found. Pages of older messages can fill it.
   case gap(Gap)
   /// A gap was closed.
   case gapClosed(Gap)
   /// A message of the user waits, or could not be sent.
   case outbox(OutboxEntry)
-  /// A message of the user was sent, and became `message`, or was discarded.
+  /// A message of the user was sent and became `message`, or was discarded.
   case outboxDone(UUID128, message: MessageID?)
-  /// The requested older page arrived. `hasMore` is whether more exist.
+  /// The requested page of older messages arrived. `hasMore` is whether more messages exist.
   case history(hasMore: Bool)
   case notice(StreamNotice)
 }
@@ -30,22 +30,22 @@ public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
   case history
 }
 
-/// The status of a stream: one of five states of requirements 001, with details.
+/// The status of a stream: one of the five states of requirements 001, with details.
 public struct StreamStatus: Sendable, Hashable, Codable {
   /// The current state.
   public var state: State
-  /// The number of the current or next attempt, from 1; 0 if there is none.
+  /// The number of the current or next attempt, counted from 1; 0 if there is none.
   public var attempt: Int
-  /// The maximum number of attempts; `nil` if none runs or waits.
+  /// The maximum number of attempts; `nil` if none is running or waiting.
   public var of: Int?
-  /// When the next attempt starts, if the stream waits for a time.
+  /// The instant at which the next attempt starts; `nil` if none is scheduled.
   public var retryAt: Instant?
-  /// The way in which messages arrive now.
+  /// The way in which messages currently arrive.
   public var mode: LinkStatus.Mode
   /// The reason why the stream is not connected.
   public var reason: LinkStatus.Reason?
 
-  /// A state, with the name that the requirements use.
+  /// A state, under the name that the requirements use.
   public enum State: String, Sendable, Hashable, Codable {
     case disconnected = "DISCONNECTED"
     case connecting = "CONNECTING"
@@ -57,7 +57,7 @@ public struct StreamStatus: Sendable, Hashable, Codable {
   /// Creates the status of a link.
   ///
   /// As in the requirements, FAILED means that the stream polls instead. A response that ends all
-  /// attempts is DISCONNECTED with a reason.
+  /// attempts leads to DISCONNECTED with a reason.
   public init(_ link: LinkStatus) {
     switch link.phase {
     case .disconnected, .held, .failed: state = .disconnected
@@ -74,21 +74,21 @@ public struct StreamStatus: Sendable, Hashable, Codable {
   }
 }
 
-/// A condition that is worth logging or showing but has no effect by itself.
+/// A condition that is worth logging or showing but has no further effect.
 public enum StreamNotice: Sendable, Hashable, Codable {
   /// A frame or page entry was not a valid message and was left out.
   case malformed(MessageError)
-  /// Entries of a page were left out. The reason is that of the first one.
+  /// Entries of a page were left out. `first` is the reason for the first of them.
   case rejected(count: Int, first: MessageError? = nil)
   /// A frame has a type that this version does not support.
   case unknownType(String)
-  /// A message over the frame limit was dropped; the catch-up fetches it.
+  /// A message over the frame limit was dropped. The catch-up fetches it.
   case oversized(bytes: UInt64)
-  /// A page could not be fetched; the fetch is retried.
+  /// A page could not be fetched. The fetch is retried.
   case fetchFailed(LinkFailure)
-  /// A message of the user could not be posted; the post is retried.
+  /// A message of the user could not be posted. The post is retried.
   case sendFailed(LinkFailure)
-  /// The store failed. The change is kept and retried.
+  /// The store failed. The change is kept, and storing it is retried.
   case store(StoreFailure)
   /// The store works again.
   case storeRecovered
@@ -100,6 +100,6 @@ public enum StreamNotice: Sendable, Hashable, Codable {
   case signIn
   /// The user is not, or no longer, a member of the shop.
   case forbidden
-  /// TLS was refused; a third party may be listening.
+  /// The TLS connection was refused. A third party may be intercepting it.
   case security(LinkFailure)
 }

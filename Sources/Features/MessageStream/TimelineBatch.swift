@@ -4,11 +4,11 @@ import LinkWire
 
 /// The changes of a stream that wait for the store, and the change being stored.
 ///
-/// The cursor of a later change waits behind a failed one, so nothing is acknowledged before it is
-/// stored.
+/// The cursor of a later change waits behind a failed change, so no message is acknowledged before
+/// it is stored.
 typealias TimelineCommits = CommitQueue<CommitID, TimelineBatch>
 
-/// A change of the timeline that is stored as one, with the origin of each message.
+/// A change of the timeline that is stored as a unit, with the origin of each message.
 struct TimelineBatch: CommitBatch {
   var change = TimelineChange()
   /// The way in which each message of the change arrived, in the order of the messages.
@@ -16,12 +16,12 @@ struct TimelineBatch: CommitBatch {
   private var ids: Set<MessageID> = []
   /// The memory that the messages use, in bytes.
   private var bytes = 0
-  /// Whether the reader of history waits for the change.
+  /// Whether the reader waits for this change to see older messages.
   var feedsHistory = false
-  /// Whether its positions belong to a log that replaced the log of earlier changes.
+  /// Whether the change's positions belong to a log that replaced the log of earlier changes.
   var isOfNewLog = false
 
-  /// Whether there is nothing to store, and nothing waits.
+  /// Whether there is nothing to store and no reader waits.
   var isEmpty: Bool { change.isEmpty && !feedsHistory }
 
   /// Whether further messages are left to a later catch-up.
@@ -32,12 +32,12 @@ struct TimelineBatch: CommitBatch {
   /// Whether the batch has a message with this ID.
   func holds(_ id: MessageID) -> Bool { ids.contains(id) }
 
-  /// The message with this ID.
+  /// Returns the message with this ID; `nil` if it is not in the batch.
   subscript(id: MessageID) -> Message? {
     ids.contains(id) ? change.messages.last { $0.id == id } : nil
   }
 
-  /// Adds messages. An edit of a message in the batch replaces that message.
+  /// Adds messages. An edited version of a message in the batch replaces that message.
   mutating func add(_ messages: [Message], via: Via) {
     let new = messages.filter { !replace($0) }
     change.messages += new
@@ -88,15 +88,15 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
   /// The number of messages that the store has not confirmed.
   var count: Int { (inFlight?.batch.change.messages.count ?? 0) + waiting.change.messages.count }
 
-  /// Whether the reader of history waits for a change that the store has not confirmed.
+  /// Whether the reader waits for a change that the store has not confirmed.
   var feedsHistory: Bool { waiting.feedsHistory || inFlight?.batch.feedsHistory ?? false }
 
-  /// Whether a message with this ID waits for the store.
+  /// Returns whether a message with this ID waits for the store.
   func holds(_ id: MessageID) -> Bool {
     waiting.holds(id) || inFlight?.batch.holds(id) ?? false
   }
 
-  /// Whether a message is a later version of one that waits for the store.
+  /// Returns whether a message is a later version of one that waits for the store.
   func isEdited(by message: Message) -> Bool {
     guard message.updatedAt != nil else { return false }
     let held = waiting[message.id] ?? inFlight?.batch[message.id]
@@ -105,7 +105,7 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
 }
 
 extension Message {
-  /// Whether this is a later version of the same message.
+  /// Returns whether this is a later version of a stored message.
   func isEdit(of stored: Message) -> Bool {
     guard let updatedAt else { return false }
     return updatedAt > stored.updatedAt ?? stored.createdAt

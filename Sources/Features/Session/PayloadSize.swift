@@ -1,22 +1,23 @@
 import LinkCore
 
-/// The longest message that the server is asked to send, adapted to the messages that arrive.
+/// The maximum message size that the server is asked to use, adapted to the messages that arrive.
 ///
-/// The sizes and numbers are those of requirements 003: the last 20 outcomes count. 3 large
-/// failures shrink the size to three quarters, and 10 consecutive successes let it grow by a tenth.
+/// The values come from requirements 003. The last 20 outcomes count. Three losses of large
+/// messages reduce the size to three quarters, and 10 consecutive successes increase it by a tenth.
 struct PayloadSize: Sendable, Hashable {
   /// The size in units of 1,024 bytes.
   var kilobytes = Self.usual
-  /// The most recent outcomes of large messages, oldest first; true if a message arrived complete.
+  /// The most recent outcomes of large messages, oldest first. An outcome is true if the message
+  /// arrived complete.
   var outcomes: [Bool] = []
 
   static let usual = 200
   static let range = 50...250
   static let window = 20
-  /// The size that servers send if none was requested.
+  /// The size that servers use if none was requested.
   static let untold = 100
 
-  /// Records an arrived message. A message far below the limit is no evidence and does not count.
+  /// Records an arrived message. A message far below the limit does not count.
   mutating func noteArrival(bytes: Int) {
     guard bytes * 2 >= kilobytes * 1_024 else { return }
     note(true)
@@ -52,10 +53,10 @@ extension PayloadSize: SelfChecking {
 
 /// The pieces of incomplete responses.
 ///
-/// The response that follows the pieces may contain only the beginning and the end of the text.
+/// The response that follows its pieces may contain only the beginning and the end of the text.
 struct ResponsePieces: Sendable, Hashable {
-  /// The most bytes of all pieces together. If the pieces of a response exceed it, the response is
-  /// shown as received.
+  /// The maximum size of all pieces together in bytes. If the pieces of a response exceed it, the
+  /// response is shown as it was received.
   static let limit = 16 << 20
   private var texts: [String: [String]] = [:]
   private(set) var bytes = 0
@@ -69,7 +70,7 @@ struct ResponsePieces: Sendable, Hashable {
     texts[key, default: []].append(text)
   }
 
-  /// Returns the text if all of `count` pieces arrived, and removes the pieces.
+  /// Removes the pieces of a response. Returns the whole text if `count` pieces arrived.
   mutating func take(_ count: Int?, of key: String?) -> String? {
     guard let key, let row = texts[key] else { return nil }
     drop(key)

@@ -2,19 +2,19 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The evidence of a server without keys about the turns of one conversation.
+/// Evidence about the turns of one conversation on a server without idempotency keys.
 ///
 /// Messages are identified by their IDs and ordered by their positions. A user message with a
 /// prompt's text at or after its floor proves that the server has the prompt. The end of a turn
 /// ends the prompt if no other turn can have ended with it. Insufficient evidence changes nothing:
-/// the prompt waits for more, and its outcome is unknown if none arrives.
+/// the prompt waits for more evidence, and its outcome is unknown if none arrives.
 struct PromptEvidence: Sendable, Hashable {
   /// A message of the history.
   private struct Row: Sendable, Hashable {
     var position: UInt64?
-    /// Whether it repeats text that was shown under another ID.
+    /// Whether the message repeats text that was shown under another ID.
     var isRepetition = false
-    /// Whether a prompt of another client precedes it, and the prompt of this client does not.
+    /// Whether the message follows a prompt of another client but not the prompt of this client.
     var isOthers = false
   }
 
@@ -22,18 +22,18 @@ struct PromptEvidence: Sendable, Hashable {
   private struct Own: Sendable, Hashable {
     let key: UUID128
     let text: String
-    /// The first position that its message can have.
+    /// The first position that the prompt's message can have.
     var floor: UInt64
     /// Whether the server acknowledged the prompt.
     var isAccepted: Bool
     /// Whether the prompt was sent on the current connection.
     var isHere: Bool
-    /// The number of messages with its text, and the position of the last one.
+    /// The number of messages with the prompt's text, and the position of the last one.
     var count = 0
     var position: UInt64?
-    /// The most recent assistant text after it.
+    /// The most recent assistant text after the prompt.
     var spoken: String?
-    /// Whether there was inconclusive evidence of its end.
+    /// Whether there was inconclusive evidence that the prompt ended.
     var isDoubtful = false
   }
 
@@ -41,18 +41,18 @@ struct PromptEvidence: Sendable, Hashable {
   private struct Other: Sendable, Hashable {
     var position: UInt64?
     var isSpoken = false
-    /// The time of the server's most recent activity for it.
+    /// The instant of the server's most recent activity for the turn.
     var sign: Instant
   }
 
-  /// Text that the history will repeat, under this ID or another one.
+  /// Text that the history will repeat, under the same ID or another one.
   private struct Echo: Sendable, Hashable {
     var role: SessionRole
     var text: String
     var id: String?
   }
 
-  /// The silence after which a turn counts as over.
+  /// The time without activity after which a turn counts as over.
   private let timeout: Duration
   private var own: Own?
   private var others: [Other] = []
@@ -61,13 +61,13 @@ struct PromptEvidence: Sendable, Hashable {
   private var order: [String] = []
   private var echoes: [Echo] = []
   private var ends = TurnEnds()
-  /// The last end as `KnownConversation` stores it.
+  /// The ID of the message that ended this client's last prompt, as `KnownConversation` stores it.
   private(set) var lastEnd: String?
-  /// Whether `echoes` contains the text of the prompt that this message ended.
+  /// Whether `echoes` contains the text of the prompt that `lastEnd` refers to.
   private var knowsLast = false
   /// Whether messages that may belong to the prompt are missing.
   private var hasHole = false
-  /// Whether all messages that the server had of the conversation were once received.
+  /// Whether all messages that the server had of the conversation have ever been received.
   private var wasCurrent = false
 
   private static let rowLimit = 1_000
@@ -91,19 +91,20 @@ struct PromptEvidence: Sendable, Hashable {
     return own.count > repeated(own.text) && (lastEnd == nil || knowsLast)
   }
 
-  /// The first position that the prompt's message can have; for a seen prompt, that of the answer.
+  /// The first position that the prompt's message can have. If the prompt was seen, this is the
+  /// first position of its answer.
   var floor: UInt64? { isSeen ? own?.position.map { $0 + 1 } ?? own?.floor : own?.floor }
 
   /// Whether the server may have the prompt, according to the evidence.
   var mayBeThere: Bool { hasHole || (own?.count ?? 0) > 0 || !ends.waiting.isEmpty }
 
-  /// The number of other turns without an assistant text.
+  /// The number of other turns that have no assistant text.
   var openTurns: Int { others.count { !$0.isSpoken } }
 
   /// The state of the prompt in progress and of the turns around it.
   ///
-  /// It is a copy, since the optimizer of Swift 6.3.1 fails if the evidence is read between
-  /// changes.
+  /// The summary is a copy, since the optimizer of Swift 6.3.1 fails if the evidence is read
+  /// between changes.
   struct Summary: Sendable, Hashable {
     var key: UUID128?
     var isSeen: Bool
@@ -119,7 +120,7 @@ struct PromptEvidence: Sendable, Hashable {
       openTurns: openTurns)
   }
 
-  /// The longest wait for the prompt without further evidence.
+  /// The longest wait for the prompt's end without further evidence.
   var patience: Duration {
     let mayBeOver =
       own.map { $0.isDoubtful || !$0.isHere && $0.spoken != nil } ?? false
@@ -129,25 +130,25 @@ struct PromptEvidence: Sendable, Hashable {
 
   private var quiet: Duration { min(SessionSettings.quietTime, timeout) }
 
-  /// Whether a message has already ended a turn.
+  /// Returns whether a message has already ended a turn.
   func hasEnded(by id: String?) -> Bool { ends.contains(id) }
 
-  /// Whether an answer was already shown as a message of the history under another ID.
+  /// Returns whether an answer was already shown as a message of the history under another ID.
   func hasShown(_ text: String, as id: String?) -> Bool {
     own?.spoken == text && id.flatMap { rows[$0] } == nil
   }
 
-  /// Whether a message of the history repeats text that was shown.
+  /// Returns whether a message of the history repeats text that was already shown.
   func isRepetition(_ entry: SessionEntry) -> Bool { rows[entry.id]?.isRepetition ?? false }
 
-  /// Returns the number of earlier prompts with this text that the history has not shown.
+  /// Returns the number of earlier prompts with this text that have not appeared in the history.
   private func repeated(_ text: String) -> Int {
     echoes.count { $0.role == .user && $0.text == text }
   }
 
   // MARK: Prompts
 
-  /// Makes a prompt the one in progress.
+  /// Makes a prompt the current one.
   mutating func begin(_ prompt: StoredPrompt, isHere: Bool, at now: Instant) {
     guard own?.key != prompt.id else {
       own?.isHere = isHere
@@ -172,11 +173,11 @@ struct PromptEvidence: Sendable, Hashable {
   mutating func accept(_ key: UUID128) {
     guard own?.key == key else { return }
     own?.isAccepted = true
-    // Earlier evidence belonged to something else.
+    // Earlier evidence concerned something other than this prompt.
     own?.isDoubtful = false
   }
 
-  /// Records a refusal that names no prompt; returns false if it may repeat an earlier one.
+  /// Records a refusal that names no prompt. Returns false if it may repeat an earlier refusal.
   mutating func refuse(_ error: String) -> Bool {
     ends.note(TurnEnd(result: .failure(error: error)))?.mayRepeat == false
   }
@@ -187,10 +188,10 @@ struct PromptEvidence: Sendable, Hashable {
     ends.lose()
   }
 
-  /// Returns the value of `lastEnd` to store when a message ends the prompt.
+  /// Returns the value of `lastEnd` to store if a message ends the prompt.
   func lastEnd(by id: String?) -> String? { own == nil ? lastEnd : isSeen ? nil : id ?? "" }
 
-  /// Removes the prompt after its end was stored or the user discarded it.
+  /// Removes the prompt after its end was stored or the user discarded the prompt.
   mutating func finish(by id: String?) {
     guard let own else { return }
     lastEnd = lastEnd(by: id)
@@ -199,24 +200,24 @@ struct PromptEvidence: Sendable, Hashable {
     (self.own, hasHole) = (nil, false)
   }
 
-  /// Stops waiting for the prompt, whose turn may be over or not; returns the unattributed ends.
+  /// Stops waiting for the prompt, whose turn may not be over. Returns the unattributed ends.
   mutating func giveUp(at now: Instant) -> [TurnEnd] {
     if let own {
-      // A turn with a text was silent long enough to be over.
+      // A turn with assistant text has been silent for so long that it counts as over.
       let isSpoken = own.spoken != nil
       let sign = isSpoken ? now.advanced(by: .zero - patience) : now
       add(Other(position: own.position, isSpoken: isSpoken, sign: sign))
     }
     let waiting = ends.takeWaiting()
-    // As many turns are over as ends arrived, whichever they are.
+    // As many turns are over as ends have arrived, although it is unknown which ones.
     others.removeLast(min(others.count, waiting.count { !$0.isDoubtful }))
     return waiting
   }
 
-  /// Records inconclusive evidence of the prompt's end.
+  /// Records inconclusive evidence that the prompt ended.
   mutating func doubt() { own?.isDoubtful = true }
 
-  /// Records a shown answer, which the history will repeat.
+  /// Records an answer that was shown. The history will repeat it.
   mutating func note(_ text: String, as id: String?) {
     guard id.flatMap({ rows[$0] }) == nil, id == nil || !echoes.contains(where: { $0.id == id })
     else { return }
@@ -230,7 +231,7 @@ struct PromptEvidence: Sendable, Hashable {
 
   // MARK: The history
 
-  /// Records that messages are missing. After a reset, earlier positions have no meaning.
+  /// Records that messages are missing. After a reset, earlier positions are meaningless.
   mutating func skip(isReset: Bool) {
     hasHole = true
     guard isReset else { return }
@@ -240,7 +241,7 @@ struct PromptEvidence: Sendable, Hashable {
     own?.position = nil
   }
 
-  /// Records a message at a new position; returns whether it repeats text that was shown.
+  /// Records a message at a new position. Returns whether it repeats text that was already shown.
   mutating func take(_ entry: SessionEntry, at now: Instant) -> Bool {
     guard rows[entry.id] == nil else { return isRepetition(entry) }
     var row = Row(position: entry.position)
@@ -266,7 +267,7 @@ struct PromptEvidence: Sendable, Hashable {
     }
     if let index = echoes.firstIndex(where: { $0.role == .user && $0.text == entry.text }) {
       echoes.remove(at: index)
-      // This is the last of them, so a later message belongs to no earlier prompt.
+      // No further echo is left, so a later message does not belong to an earlier prompt.
       if knowsLast, !echoes.contains(where: { $0.role == .user }) { lastEnd = nil }
       return true
     }
@@ -286,14 +287,15 @@ struct PromptEvidence: Sendable, Hashable {
       ?? echoes.firstIndex { $0.role == .assistant && $0.text == entry.text }
     let echo = index.map { echoes.remove(at: $0) }
     // Text from before this client's first connection belongs to finished turns. Later text may be
-    // an intermediate message.
+    // intermediate output of a turn.
     if !wasCurrent { others = [] }
     for index in others.indices { (others[index].isSpoken, others[index].sign) = (true, now) }
     if let own, own.count > 0, echo == nil { self.own?.spoken = entry.text }
     return echo.map { $0.id != entry.id } ?? false
   }
 
-  /// Discards evidence from before the end of an earlier prompt, which the history has now shown.
+  /// Discards the evidence from before the end of an earlier prompt, which has now appeared in the
+  /// history.
   private mutating func discardEvidence(_ position: UInt64?) {
     (lastEnd, knowsLast) = (nil, false)
     echoes.removeAll { $0.role == .user }
@@ -306,7 +308,7 @@ struct PromptEvidence: Sendable, Hashable {
 
   // MARK: Ends of turns
 
-  /// Records the end of a turn; returns the ends that can now be attributed.
+  /// Records the end of a turn. Returns the ends that can now be attributed.
   ///
   /// - Parameter isCurrent: Whether all messages that the server had of the conversation were
   ///   received.
@@ -315,7 +317,7 @@ struct PromptEvidence: Sendable, Hashable {
     return attribute(end, isCurrent: isCurrent)
   }
 
-  /// Attributes the waiting ends again, after the history has shown more.
+  /// Attributes the waiting ends again, after more of the history was received.
   mutating func attributeWaiting(isCurrent: Bool) -> [AttributedEnd] {
     wasCurrent = wasCurrent || isCurrent
     return ends.takeWaiting().flatMap { attribute($0, isCurrent: isCurrent) }
@@ -323,8 +325,8 @@ struct PromptEvidence: Sendable, Hashable {
 
   /// Attributes an end that names no message.
   ///
-  /// It ends only a prompt of an earlier connection that the history shows with an answer. On the
-  /// prompt's own connection a response arrives as well.
+  /// It can only end a prompt of an earlier connection if the history contains the prompt with an
+  /// answer. On the prompt's own connection, a response also arrives.
   func complete(isCurrent: Bool) -> AttributedEnd? {
     guard let own, let text = own.spoken, !own.isHere, isCurrent, isSeen, others.isEmpty,
       ends.waiting.isEmpty
@@ -339,10 +341,11 @@ struct PromptEvidence: Sendable, Hashable {
     }
     guard !end.isReplay || !own.isHere else { return [AttributedEnd(end)] }
     var open = Array(others.indices)
-    // A prompt of an earlier connection may never have arrived, or its message may be in transit.
+    // A prompt of an earlier connection may never have arrived, or its message may still be in
+    // transit.
     var isProof = own.isHere || isCurrent && (own.isAccepted || own.count > 0 || end.isReplay)
     if let row = end.id.flatMap({ rows[$0] }), let position = row.position {
-      // An answer follows its prompt.
+      // An answer always comes after its prompt.
       open.removeAll { (others[$0].position ?? 0) >= position }
       let isBehind = own.count > 0 ? (own.position ?? 0) < position : open.isEmpty
       if row.isOthers || position < own.floor || isCurrent && !isBehind {
@@ -351,7 +354,7 @@ struct PromptEvidence: Sendable, Hashable {
       }
       isProof = isProof && isBehind
     }
-    // Identical text may belong to a new answer, which the history shows.
+    // Identical text may belong to a new answer, which then appears in the history.
     if end.mayRepeat { isProof = isProof && end.text != nil && end.text == own.spoken }
     var end = end
     end.isDoubtful = !isProof
@@ -361,7 +364,7 @@ struct PromptEvidence: Sendable, Hashable {
     return all
   }
 
-  /// Attributes an end that belongs to no prompt of this client to the first turn that can have it.
+  /// Attributes an end that belongs to no prompt of this client to the first turn that it can end.
   private mutating func close(before position: UInt64?) {
     let first = others.firstIndex { other in position.map { (other.position ?? 0) < $0 } ?? true }
     if let first { others.remove(at: first) }

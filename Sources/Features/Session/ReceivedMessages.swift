@@ -1,23 +1,24 @@
 import LinkCore
 
-/// The numbers of the received server messages, and the pending acknowledgements.
+/// The numbers of the received server messages, and the acknowledgements to send.
 struct ReceivedMessages: Sendable, Hashable {
-  /// The number up to which all messages are stored or being stored.
+  /// The number up to which all messages are stored or are being stored.
   private(set) var received: UInt64 = 0
   /// The number up to which all messages are stored. `connect` reports it to the server.
   private(set) var stored: UInt64 = 0
-  /// The received numbers beyond a missing one.
+  /// The received numbers that follow a missing number.
   private(set) var ahead: Set<UInt64> = []
-  /// Whether the server reported missing messages, so that numbering continues with its next
+  /// Whether the server reported missing messages, so that the numbering continues with the next
   /// message.
   private var skipsNumbers = false
-  /// The stored messages that have not been acknowledged on a connection.
+  /// The stored messages that have not been acknowledged.
   private(set) var pendingAcks: [String] = []
 
-  /// Continues after the stored messages of an earlier run.
+  /// Sets the number of the last stored message of an earlier run.
   mutating func restore(_ number: UInt64) { (received, stored) = (number, number) }
 
-  /// Records a number; returns the number up to which all are received, or nil if nothing changes.
+  /// Records a number. Returns the number up to which all messages are received; `nil` if that does
+  /// not change.
   mutating func note(_ number: UInt64) -> UInt64? {
     if skipsNumbers, number > received {
       // Messages received beyond a gap may arrive again with other numbers.
@@ -32,7 +33,8 @@ struct ReceivedMessages: Sendable, Hashable {
     return received
   }
 
-  /// Records that the server no longer has messages; returns false if that was already recorded.
+  /// Records that the server no longer has some messages. Returns false if that was already
+  /// recorded.
   mutating func skip() -> Bool {
     defer { skipsNumbers = true }
     return !skipsNumbers

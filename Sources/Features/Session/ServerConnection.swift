@@ -1,11 +1,11 @@
 import LinkCore
 import LinkWire
 
-/// One connection to the server, with the messages sent on it and the expected responses.
+/// A connection to the server, with the messages sent on it and the expected responses.
 struct ServerConnection: Sendable, Hashable {
   /// The progress of establishing the connection.
   private enum Stage: Sendable, Hashable {
-    /// The socket is not open, or `hello` was not received.
+    /// The socket is not open yet, or `hello` has not been received.
     case opening
     /// `connect` was sent.
     case greeted
@@ -24,20 +24,20 @@ struct ServerConnection: Sendable, Hashable {
     case prompt(UUID128)
   }
 
-  /// A prompt that was sent but not acknowledged. The next prompt waits for it.
+  /// A prompt that was sent but not acknowledged. The next prompt waits for the ack.
   struct Upload: Sendable, Hashable {
     let key: UUID128
-    /// When the upload stops delaying other prompts.
+    /// The instant at which the upload stops delaying other prompts.
     let until: Instant
-    /// When the upload stops delaying pings. It delays none if the prompt is small, or if the
-    /// upload before it brought no sign of life.
+    /// The instant at which the upload stops delaying pings. The upload delays no pings if the
+    /// prompt is small, or if there was no sign of life during the previous upload.
     let deafUntil: Instant
   }
 
-  /// A prompt whose upload takes a while.
+  /// A prompt that takes a noticeable time to upload.
   struct Large: Sendable, Hashable {
     let key: UUID128
-    /// When control frames stop counting as signs of life.
+    /// The instant at which control frames stop counting as signs of life.
     let until: Instant
   }
 
@@ -48,7 +48,7 @@ struct ServerConnection: Sendable, Hashable {
   private var stage = Stage.opening
   /// Whether the server announced that it will stop.
   private(set) var isDraining = false
-  /// Whether the socket is not read because the app leaves messages unread.
+  /// Whether the socket is not read because the app has left too many messages unread.
   private(set) var isPaused = false
   private var malformed = 0
   private var hasReportedSkew = false
@@ -58,26 +58,28 @@ struct ServerConnection: Sendable, Hashable {
 
   /// The messages whose acks are awaited.
   private(set) var awaited: [Awaited] = []
-  /// The number of acks that belong to an unknown one of `awaited`.
+  /// The number of acks that were received but could not be matched to a message in `awaited`.
   private var looseAcks = 0
-  /// Whether messages of the server were acknowledged. An error may refer to an acknowledgement.
+  /// Whether messages of the server were acknowledged. An error may then refer to an
+  /// acknowledgement.
   private var hasAcknowledged = false
-  /// Until when no other message that causes an ack is sent to a server without keys.
+  /// The instant until which no further message that causes an ack is sent to a server without
+  /// keys.
   private var askedUntil: Instant?
-  /// The size that was reported to the server.
+  /// The maximum message size that was reported to the server.
   private(set) var reportedSize: Int?
 
   /// The prompt that is being uploaded.
   private(set) var upload: Upload?
-  /// Whether an upload has delayed pings since the server's last message. The next upload does not,
-  /// so that a dead connection is detected.
+  /// Whether an upload has delayed pings since the server's last message. If so, the next upload
+  /// does not delay them, so that a dead connection is detected.
   private var wasDeaf = false
   /// The last large prompt without an ack. The client's pings wait behind it, so control frames of
   /// the server count as signs of life.
   private(set) var large: Large?
-  /// The prompts that were sent on this connection and not answered.
+  /// The prompts that were sent on this connection and have no response.
   private(set) var sent: Set<UUID128> = []
-  /// The pieces of incomplete responses, by the key of their prompt.
+  /// The pieces of incomplete responses, keyed by the prompt.
   var pieces = ResponsePieces()
   /// The conversations to which the connection has subscribed.
   var subscriptions = SessionSubscriptions()
@@ -88,10 +90,10 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Stages
 
-  /// Whether `hello` was not received.
+  /// Whether `hello` has not been received.
   var isOpening: Bool { stage == .opening }
 
-  /// Whether `connect` was sent and not answered.
+  /// Whether `connect` was sent but has no response.
   var isGreeted: Bool { stage == .greeted }
 
   /// Whether `connected` was received.
@@ -101,7 +103,7 @@ struct ServerConnection: Sendable, Hashable {
     if case .connected(let instant, _, _) = stage { instant } else { nil }
   }
 
-  /// The server's version; the oldest one until it is known.
+  /// The server's version. It is the oldest version until the server's is known.
   var version: SessionVersion {
     if case .connected(_, let version, _) = stage { version } else { .oldest }
   }
@@ -140,29 +142,29 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Signs of life
 
-  /// Whether silence of the server is no evidence, because the socket is not read or a prompt is
+  /// Whether silence says nothing about the server, because the socket is not read or a prompt is
   /// being uploaded.
   func isDeaf(at now: Instant) -> Bool {
     isPaused || upload.map { $0.deafUntil > now } ?? false
   }
 
-  /// Records a sign of life of the server.
+  /// Records a sign of life from the server.
   mutating func noteSignOfLife() { wasDeaf = false }
 
-  /// Records whether reading of the socket is paused.
+  /// Records whether reading from the socket is paused.
   mutating func pause(_ isPaused: Bool) {
     self.isPaused = isPaused
     noteSignOfLife()
   }
 
-  /// Counts a frame that could not be decoded; returns whether the limit is reached.
+  /// Counts a frame that could not be decoded. Returns whether the limit is reached.
   mutating func countMalformed() -> Bool {
     malformed += 1
     noteSignOfLife()
     return malformed == SessionSettings.malformedLimit
   }
 
-  /// Returns whether to report a clock skew. That happens once.
+  /// Returns whether to report a clock skew, which is done once for each connection.
   mutating func reportsSkew(_ skew: Duration) -> Bool {
     let limit = SessionSettings.skewLimit
     guard !hasReportedSkew, skew > limit || skew < .zero - limit else { return false }
@@ -176,7 +178,8 @@ struct ServerConnection: Sendable, Hashable {
 
   /// Records the response to the oldest ping.
   ///
-  /// - Returns: The ID of the ping, the round trip, and whether it is the connection's first one.
+  /// - Returns: The ID of the ping, the round trip, and whether the pong is the connection's first
+  ///   one.
   mutating func takePong(at now: Instant) -> (id: UInt64, roundTrip: Duration, isFirst: Bool)? {
     guard !pings.isEmpty else { return nil }
     let ping = pings.removeFirst()
@@ -188,7 +191,7 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Prompts
 
-  /// Whether a response is awaited that can be large.
+  /// Whether a potentially large response is expected.
   var awaitsMuch: Bool { subscriptions.isWaiting || !sent.isEmpty }
 
   /// Records that a prompt of this size was sent.
@@ -206,7 +209,7 @@ struct ServerConnection: Sendable, Hashable {
     expectAck(of: .prompt(key), at: now)
   }
 
-  /// Records that a prompt will be resent, or has ended.
+  /// Records that a prompt has ended or will be resent.
   mutating func forgetSent(_ key: UUID128) { sent.remove(key) }
 
   /// Records that the server has received a whole prompt.
@@ -217,8 +220,8 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Acks
 
-  /// Whether a message that causes an ack may be sent to a server without keys, so that the ack can
-  /// be attributed.
+  /// Whether a message that causes an ack may be sent now. A server without keys gets the next such
+  /// message only after the ack or a time-out, so that the ack can be attributed.
   var mayAsk: Bool { isIdempotent || awaited.isEmpty || askedUntil == nil }
 
   /// Returns whether an error without a reference can only concern this prompt.
@@ -229,7 +232,7 @@ struct ServerConnection: Sendable, Hashable {
   /// Records that messages of the server were acknowledged.
   mutating func acknowledge() { hasAcknowledged = true }
 
-  /// Records that a size was reported to the server.
+  /// Records that a maximum message size was reported to the server.
   mutating func report(size: Int, at now: Instant) {
     reportedSize = size
     expectAck(of: .size, at: now)
@@ -248,11 +251,11 @@ struct ServerConnection: Sendable, Hashable {
 
   /// Records an ack without a key.
   ///
-  /// - Returns: The prompts to which it may belong, and whether the server has received all of
-  ///   them.
+  /// - Returns: The prompts to which the ack may belong, and whether the server has certainly
+  ///   received all of them.
   mutating func takeAck() -> (prompts: [UUID128], isSure: Bool) {
     guard !awaited.isEmpty else { return ([], false) }
-    // Acks of prompts have keys.
+    // On a server with keys, acks of prompts have keys.
     if isIdempotent, awaited.contains(.size) {
       forget(.size)
       return ([], false)
@@ -268,13 +271,13 @@ struct ServerConnection: Sendable, Hashable {
 
   // MARK: Time
 
-  /// When an upload, a subscription or the wait for an ack times out.
+  /// The instant at which an upload, a subscription or the wait for an ack times out.
   var deadline: Instant? {
     [upload?.until, subscriptions.deadline, askedUntil].compactMap(\.self).min()
   }
 
-  /// Ends the waits that timed out; returns the conversations whose subscriptions were not
-  /// answered, in order.
+  /// Ends the waits that timed out. Returns the conversations whose subscriptions had no response,
+  /// in order.
   mutating func expire(at now: Instant) -> [String] {
     if let upload, upload.until <= now { self.upload = nil }
     if let askedUntil, askedUntil <= now { self.askedUntil = nil }
@@ -296,7 +299,7 @@ extension ServerConnection: SelfChecking {
   }
 }
 
-/// The state of the device that it last reported.
+/// The most recently reported state of the device.
 struct SessionDevice: Sendable, Hashable {
   /// The detection of a captive portal.
   var portal: PortalWatch

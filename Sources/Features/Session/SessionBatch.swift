@@ -10,16 +10,16 @@ public struct SessionCommitID: NumberedID {
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// A change of the stored session, and what follows once it is stored.
+/// A change of the stored session, and the actions that follow once it is stored.
 struct SessionBatch: CommitBatch {
   /// The change to store.
   var change = ClientSessionChange()
   /// The IDs of server messages to acknowledge.
   var acks: [String] = []
-  /// The prompts that may then be sent.
+  /// The prompts that may be sent once the change is stored.
   var prompts: [UUID128] = []
-  /// Prompts whose last change is stored only together with other changes. If it is lost, the
-  /// server repeats the message that caused it.
+  /// The prompts whose last change is stored only together with other changes. If such a change is
+  /// lost, the server repeats the message that caused it.
   private var later: [StoredPrompt] = []
 
   var isEmpty: Bool { change.isEmpty && acks.isEmpty && prompts.isEmpty }
@@ -36,7 +36,8 @@ struct SessionBatch: CommitBatch {
     change.prompts.append(prompt)
   }
 
-  /// Stores a prompt with the next change, without causing a change itself.
+  /// Stores a prompt together with the next change. The prompt alone does not cause a change to be
+  /// stored.
   mutating func putLater(_ prompt: StoredPrompt) {
     later.removeAll { $0.id == prompt.id }
     later.append(prompt)

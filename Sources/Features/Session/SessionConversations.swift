@@ -2,15 +2,16 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The conversations of a session: the known part of each, and which ones are followed.
+/// The conversations of a session, with the known part of each, and the choice of those to follow.
 struct SessionConversations: Sendable, Hashable {
   private var known: [String: KnownConversation] = [:]
-  /// The conversation of prompts without one; empty until the store was read.
+  /// The conversation of prompts that specify none; empty until the store was read.
   private(set) var selected = ""
-  /// The conversation that the user named last. The server may have it from another client.
+  /// The conversation that the user most recently specified. The server may have it from another
+  /// client.
   private var named: String?
 
-  /// The known part of a conversation; nil if it is unknown.
+  /// Returns the known part of a conversation; `nil` if the conversation is unknown.
   subscript(_ id: String) -> KnownConversation? { known[id] }
 
   /// Restores the conversations of an earlier run.
@@ -21,36 +22,38 @@ struct SessionConversations: Sendable, Hashable {
   /// Replaces the state of a conversation.
   mutating func replace(_ one: KnownConversation) { known[one.id] = one }
 
-  /// Selects the conversation of prompts without one; returns it, to be stored as the last one
-  /// used.
+  /// Selects the conversation of prompts that specify none. Returns it, to be stored as the most
+  /// recently used one.
   mutating func select(_ id: String) -> KnownConversation {
     selected = id
     return known[id] ?? KnownConversation(id: id)
   }
 
-  /// Records that the user named a conversation.
+  /// Records that the user specified a conversation.
   mutating func name(_ id: String) { named = id }
 
-  /// Returns whether the user named a conversation for which the server has accepted no prompt.
+  /// Returns whether the user specified a conversation for which the server has not accepted any
+  /// prompt.
   func isNamedOnly(_ id: String) -> Bool { id == named && known[id]?.openedBy == nil }
 
-  /// Returns whether a prompt may be the first one of its conversation.
+  /// Returns whether a prompt may be the first prompt of its conversation.
   func isOpened(by prompt: StoredPrompt) -> Bool {
     let opener = known[prompt.conversation]?.openedBy
     return opener == nil || opener == prompt.id
   }
 
-  /// Returns the conversation that the server has since this prompt; nil if it already had it.
+  /// Returns the conversation if the server has it only since this prompt; `nil` if the server
+  /// already had it.
   func opened(by prompt: StoredPrompt) -> KnownConversation? {
     guard var one = known[prompt.conversation], one.openedBy == nil else { return nil }
     one.openedBy = prompt.id
     return one
   }
 
-  /// Returns the selected conversation and those of prompts, as far as the server has or may have
-  /// them.
+  /// Returns the selected conversation and the conversations of prompts, if the server has or may
+  /// have them.
   ///
-  /// A server without keys is asked whether it has a prompt.
+  /// A server without keys must be asked whether it has a prompt.
   func followed(with queue: SendQueue<StoredPrompt>, asking isAsked: Bool) -> [String] {
     var all = [selected]
     for prompt in queue.items where prompt.waiting != nil && !all.contains(prompt.conversation) {
@@ -77,13 +80,13 @@ struct SessionConversations: Sendable, Hashable {
   }
 }
 
-/// The effect of a window of a conversation on the cursor.
+/// The effect that a window of a conversation has on the cursor.
 enum HistoryReach: Sendable, Hashable {
-  /// The window follows the stored messages.
+  /// The window directly follows the stored messages.
   case whole
-  /// Messages before the window are missing and are requested again.
+  /// Messages before the window are missing and will be requested again.
   case hole
-  /// Missing messages are not available. The cursor continues where messages exist.
+  /// Missing messages are not available. The cursor continues at the next available message.
   case gap(SessionGap)
 
   /// Whether the conversation starts over.
@@ -100,7 +103,7 @@ extension KnownConversation {
     }
   }
 
-  /// Returns whether a message leaves a hole after the cursor.
+  /// Returns whether messages between the cursor and a message are missing.
   func leavesHole(before position: UInt64, of window: SessionHistory) -> Bool {
     switch window.extent {
     case .sequence: position > sequence + 1
@@ -110,8 +113,8 @@ extension KnownConversation {
 
   /// Moves the cursor to the end of a window.
   ///
-  /// - Parameter asksForHole: Called for a hole; returns whether the missing messages are
-  ///   requested. If the server leaves them out again, they do not exist.
+  /// - Parameter asksForHole: A function that is called for a hole and returns whether the missing
+  ///   messages are requested. If the server leaves them out again, they do not exist.
   mutating func advance(behind window: SessionHistory, asksForHole: () -> Bool) -> HistoryReach {
     switch window.extent {
     case .sequence(let first, let last, _): advance(window, first, last, asksForHole)

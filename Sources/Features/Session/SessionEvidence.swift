@@ -2,21 +2,21 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The evidence of servers without keys about prompts, by conversation.
+/// The evidence about prompts on servers without keys, by conversation.
 struct SessionEvidence: Sendable, Hashable {
   private var table: [String: PromptEvidence] = [:]
 
-  /// The evidence of one conversation.
+  /// Returns the evidence of one conversation.
   subscript(_ conversation: String) -> PromptEvidence? { table[conversation] }
 
-  /// Changes the evidence of a conversation, and creates it if necessary.
+  /// Changes the evidence of a conversation. Creates the evidence if necessary.
   ///
-  /// At the limit the evidence of a conversation without a prompt in progress is dropped.
+  /// At the limit, the evidence of a conversation without a current prompt is dropped.
   mutating func change<Value>(
     _ conversation: String, orCreate create: () -> PromptEvidence,
     _ body: (inout PromptEvidence) -> Value
   ) -> Value {
-    // Removing the value allows changing it in place.
+    // The value is removed from the table so that it can be changed in place.
     var one = table.removeValue(forKey: conversation) ?? create()
     let value = body(&one)
     if table.count >= SessionSettings.weighedLimit,

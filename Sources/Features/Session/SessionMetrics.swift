@@ -29,14 +29,14 @@ struct SessionMetrics: Sendable, Hashable {
     }
   }
 
-  /// Returns the statistics of all days but the last, and removes them.
+  /// Removes and returns the statistics of all days except the last.
   mutating func takePast() -> [SessionDay] {
     let past = days.dropLast()
     days.removeFirst(past.count)
     return Array(past)
   }
 
-  /// Returns all statistics, and removes them.
+  /// Removes and returns all statistics.
   mutating func take() -> [SessionDay] {
     defer { days = [] }
     return days

@@ -7,7 +7,7 @@ extension SessionModel {
   mutating func prompt(_ text: String, in conversation: String, _ step: inout Step) {
     let draft = outbox.draft(text, in: conversation, createdAt: wall(at: step.now))
     if let reason = refusal(of: draft) {
-      // The prompt is not stored. The app still has the text, and receives the reason.
+      // The prompt is not stored, since the app still has the text. The app receives the reason.
       return step.show(.prompt(SessionPromptState(draft, .failed, reason), news: nil))
     }
     commits.waiting.put(draft)
@@ -15,7 +15,7 @@ extension SessionModel {
     if conversations[conversation] == nil { keep(KnownConversation(id: conversation)) }
   }
 
-  /// Adds a draft to the outbox; returns the reason if it is refused.
+  /// Adds a draft to the outbox. Returns the reason if the draft is refused.
   private mutating func refusal(of draft: StoredPrompt) -> String? {
     guard client != nil, !isStopping else { return "the session is closed" }
     guard !draft.text.isEmpty else { return "the prompt is empty" }
@@ -29,7 +29,7 @@ extension SessionModel {
   }
 
   private static func fits(_ prompt: StoredPrompt) -> Bool {
-    // Few texts are so long that the message must be measured.
+    // Only a very long text requires its message to be measured.
     guard prompt.text.utf8.count * 6 > SessionSettings.longestMessage / 2 else { return true }
     return message(of: prompt, isNew: false).bytes.count <= SessionSettings.longestMessage
   }
@@ -41,9 +41,9 @@ extension SessionModel {
         idempotencyKey: prompt.id.description, number: prompt.number))
   }
 
-  /// Resends a failed prompt as a new one, since the old one has ended.
+  /// Resends a failed prompt as a new prompt, since the old one has ended.
   mutating func retry(_ key: UUID128, _ step: inout Step) {
-    // While the session stops, the prompt keeps its state, since a new one would be refused.
+    // While the session stops, the prompt keeps its state, since a new prompt would be refused.
     guard let old = outbox[key], old.waiting == nil, !isStopping, !outbox.isEnding(key)
     else { return }
     discard(key)
@@ -91,8 +91,8 @@ extension SessionModel {
     if !prompt.isAccepted { show(prompt, .sent, &step) }
   }
 
-  /// Extends the time-out of a prompt for a slow line, where a second copy would only delay the
-  /// first.
+  /// Extends the time-out of a prompt on a slow connection, where a second copy would only delay
+  /// the first one.
   private mutating func waitForUpload(of prompt: StoredPrompt, _ step: Step) {
     let time = Duration.seconds(prompt.text.utf8.count / SessionSettings.slowestRate)
     let until = min(SessionSettings.ackTimeout + time, SessionSettings.turnLimit)
@@ -101,7 +101,8 @@ extension SessionModel {
 
   // MARK: Answers of the server
 
-  /// Handles an ack, either by its key or as the ack of the only message that awaits one.
+  /// Handles an ack. It is identified by its key or, without a key, by the only message that
+  /// expects one.
   mutating func acknowledged(_ key: String?, _ step: inout Step) {
     guard let key else { return acknowledged(&step) }
     guard let id = UUID128(key) else { return }
@@ -121,7 +122,7 @@ extension SessionModel {
     guard !prompt.isAccepted else { return }
     prompt.isAccepted = true
     outbox.replace(prompt)
-    // A server without keys would run the prompt twice.
+    // A server without keys would run a resent prompt twice.
     if isIdempotent { commits.waiting.putLater(prompt) } else { commits.waiting.put(prompt) }
     evidence.accept(key, in: prompt.conversation)
     show(prompt, .accepted, &step)
@@ -143,7 +144,8 @@ extension SessionModel {
       }
       if let prompt { end(prompt, .answered, nil) }
     case .failure(let error):
-      // A server with keys uses exactly this text. For other failures it quotes its program.
+      // A server with keys uses exactly this text. For other failures, it reports the output of its
+      // program.
       if let prompt { end(prompt, error == "interrupted" ? .interrupted : .failed, error) }
     }
   }
@@ -158,15 +160,16 @@ extension SessionModel {
     commits.waiting.change.news.append(.message(entry, via: .live))
   }
 
-  /// Stores the end of a prompt. Then the end is shown, and the conversation's next prompt is sent.
+  /// Stores the end of a prompt. Afterwards, the end is shown and the conversation's next prompt is
+  /// sent.
   ///
   /// - Parameter message: The ID of the message that ends the prompt without a key. The store
-  ///   detects whether that message has already ended another prompt.
+  ///   detects whether this message has already ended another prompt.
   private mutating func end(
     _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
     by message: String? = nil
   ) {
-    // A server repeats an end that could not be stored.
+    // The server repeats an end that could not be stored.
     guard outbox.end(prompt.id) else { return }
     commits.waiting.change.news.append(
       .ended(
@@ -178,7 +181,7 @@ extension SessionModel {
     outbox.unwatch(prompt.id)
   }
 
-  /// Applies the ends of prompts whose storing was requested. Those in `news` were stored.
+  /// Applies the ends of prompts that were passed to the store. Those in `news` were stored.
   mutating func applyEnds(_ requested: [SessionNews], _ news: [NumberedSessionNews]) {
     for case .ended(let ending) in news.map(\.news) {
       evidence.finish(ending)
@@ -196,7 +199,7 @@ extension SessionModel {
     for case .ended(let ending) in requested { outbox.ended(ending.key) }
   }
 
-  /// Handles a refused prompt, which is retried later or has failed.
+  /// Handles a refused prompt, which is either retried later or marked as failed.
   mutating func refused(_ prompt: StoredPrompt, _ error: SessionError, _ step: inout Step) {
     guard prompt.waiting != nil, !outbox.isEnding(prompt.id) else { return }
     connection?.forget(.prompt(prompt.id))
@@ -217,7 +220,7 @@ extension SessionModel {
       // The store has not responded yet.
       outbox.extend(key, until: step.now.advanced(by: SessionSettings.ackTimeout))
     } else if connection.isIdempotent {
-      // With its key the prompt can be resent as a question about its state.
+      // With its key, the prompt can be resent to query its state.
       self.connection?.forgetSent(key)
       outbox.release(key)
     } else {
@@ -228,10 +231,10 @@ extension SessionModel {
 
 // MARK: - Servers without keys
 
-// Messages of a server without keys are evidence, which `PromptEvidence` attributes to prompts.
+// Messages of a server without keys serve as evidence, which `PromptEvidence` attributes to
+// prompts.
 extension SessionModel {
-  /// Changes the evidence of a conversation, after making its first open prompt the one in
-  /// progress.
+  /// Changes the evidence of a conversation, after making its first open prompt the current one.
   private mutating func withEvidence<Value>(
     _ conversation: String, _ step: Step, _ body: (inout PromptEvidence) -> Value
   ) -> Value {
@@ -261,8 +264,8 @@ extension SessionModel {
 
   /// Sends the next prompt, unless the server may already have it.
   ///
-  /// The least position of its message in the history is stored first, since only a sent prompt can
-  /// be in the history.
+  /// The lowest position that its message can have in the history is stored first, since only a
+  /// prompt that was sent can be in the history.
   private mutating func offer(
     _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
@@ -277,7 +280,7 @@ extension SessionModel {
     commits.waiting.put(marked)
   }
 
-  /// Sends the marked prompt if its mark was stored and it may still be sent.
+  /// Sends the marked prompt if its mark was stored and the prompt may still be sent.
   mutating func sendMarked(_ stored: [StoredPrompt], _ step: inout Step) {
     guard let key = outbox.takeMarked(of: stored), let connection,
       let prompt = outbox[key]?.waiting, outbox.isSending(key)
@@ -312,7 +315,7 @@ extension SessionModel {
     }
   }
 
-  /// Marks a prompt as accepted because the server may have acknowledged it. It is not resent.
+  /// Marks a prompt as accepted because the server may have acknowledged it. It is then not resent.
   private mutating func assumeAccepted(_ key: UUID128) {
     guard var prompt = outbox[key]?.waiting, !prompt.isAccepted else { return }
     prompt.isAccepted = true
@@ -326,7 +329,8 @@ extension SessionModel {
   ) {
     let end = TurnEnd(id: response.id, number: response.number, result: response.result)
     guard let conversation = response.conversation ?? onlyConversation else {
-      // The original's failures name no conversation, so any prompt in progress may have failed.
+      // Failures from the original server name no conversation, so any current prompt may have
+      // failed.
       if let id = end.id, let text = end.text { add(text, as: id, in: conversation, step) }
       keep(id: response.id, number: response.number)
       for prompt in outbox.items where outbox.isSending(prompt.id) { doubt(prompt, step) }
@@ -338,7 +342,7 @@ extension SessionModel {
     take(end, in: conversation, &step)
   }
 
-  /// Returns whether an answer has not been shown, and records that it now is.
+  /// Returns whether an answer has not been shown yet, and records it as shown.
   private mutating func isUnshown(
     _ end: TurnEnd, _ text: String, in conversation: String, _ step: Step
   ) -> Bool {
@@ -351,13 +355,13 @@ extension SessionModel {
     }
   }
 
-  /// The conversation of the only prompt in progress.
+  /// The conversation of the only prompt that is being sent; `nil` if there is not exactly one.
   private var onlyConversation: String? {
     let all = outbox.items.filter { outbox.isSending($0.id) }
     return all.count == 1 ? all[0].conversation : nil
   }
 
-  /// Handles a replayed message, which was not acknowledged before.
+  /// Handles a message that the server replays because it was not acknowledged.
   mutating func replayed(
     _ id: String, _ entry: SessionEntry, _ number: UInt64?, _ step: inout Step
   ) {
@@ -384,7 +388,7 @@ extension SessionModel {
     connection?.subscriptions.isCurrent(conversation) == true
   }
 
-  /// Handles the end of a turn that the server does not identify.
+  /// Handles the end of a turn for which the server names no message.
   mutating func completed(_ conversation: String, _ step: inout Step) {
     guard connection?.isIdempotent == false else { return }
     let isCurrent = isCurrent(conversation)
@@ -394,8 +398,8 @@ extension SessionModel {
     attribute([end], in: conversation, step)
   }
 
-  /// Applies the ends of turns whose prompts are known. Only these ends are acknowledged: until
-  /// they are stored, the server repeats them.
+  /// Applies the ends of turns whose prompts are known. Only these ends are acknowledged, so the
+  /// server repeats an end until it is stored.
   private mutating func attribute(
     _ ends: [AttributedEnd], in conversation: String, _ step: Step
   ) {
@@ -442,7 +446,7 @@ extension SessionModel {
     outbox.extend(prompt.id, until: step.now.advanced(by: SessionSettings.ackTimeout))
   }
 
-  /// Handles a refusal that names no prompt; returns false if it refuses none.
+  /// Handles a refusal that names no prompt. Returns false if it does not refuse a prompt.
   mutating func refusedWithoutKey(_ error: SessionError, _ step: inout Step) -> Bool {
     guard let connection,
       error.conversation.map({ !connection.subscriptions.isPending($0) }) ?? true
@@ -455,7 +459,7 @@ extension SessionModel {
       for prompt in candidates { doubt(prompt, step) }
       return false
     }
-    // Without a conversation it may concern a message of another kind.
+    // A refusal without a conversation may concern a message of another kind.
     let isProof = error.conversation != nil || connection.awaitsOnly(prompt.id)
     let isNew = withEvidence(prompt.conversation, step) { $0.refuse(error.message) }
     guard isProof, isNew || error.isTransient else {
@@ -470,7 +474,7 @@ extension SessionModel {
     "the server may have it and does not say what became of it; read the conversation, and send it "
     + "again if it was not answered"
 
-  /// Records inconclusive evidence of a prompt's end.
+  /// Records inconclusive evidence that a prompt ended.
   private mutating func doubt(_ prompt: StoredPrompt, _ step: Step) {
     withEvidence(prompt.conversation, step) { if $0.key == prompt.id { $0.doubt() } }
     touch(prompt.conversation, step)
@@ -484,7 +488,7 @@ extension SessionModel {
 
   // MARK: The history
 
-  /// Records a message of the history; returns whether it is new to the user.
+  /// Records a message of the history. Returns whether it is new to the user.
   mutating func isNews(_ entry: SessionEntry, isNew: Bool, _ step: Step) -> Bool {
     withEvidence(entry.conversation, step) {
       isNew ? !$0.take(entry, at: step.now) : !$0.isRepetition(entry)
@@ -496,7 +500,7 @@ extension SessionModel {
     withEvidence(conversation, step) { $0.skip(isReset: isReset) }
   }
 
-  /// Applies what the history proves, or that it has no further messages.
+  /// Applies the conclusions from the history received so far.
   mutating func conclude(_ conversation: String, _ step: inout Step) {
     guard let connection, !connection.isIdempotent else { return }
     let isCurrent = isCurrent(conversation)

@@ -2,7 +2,7 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// A two-way session with a server, which delivers each prompt and each message exactly once.
+/// A two-way session with a server. It delivers each prompt and each message exactly once.
 ///
 ///     open ──hello──▶ greeted ──connected──▶ connected ──lost──▶ (the link decides when) open
 ///
@@ -13,39 +13,39 @@ public import LinkWire
 ///     a message:  received ─▶ stored, cursor in the same change ─▶ acknowledged, shown once
 ///
 /// A link decides when to connect. This machine decides what is sent: acks and pings first, then
-/// prompts, one at a time until its ack, then subscriptions. One prompt of a conversation is in
-/// progress at a time, until its end is stored. After a loss an unanswered prompt is resent under
-/// its key if the server supports keys. For a server without keys `PromptEvidence` attributes
-/// messages to prompts: the client first requests the history, and only waits for a prompt that the
-/// server may have. The store numbers everything shown to the user, and it is shown again until it
-/// is confirmed.
+/// prompts, one at a time until its ack, then subscriptions. Each conversation has at most one
+/// prompt in progress, until its end is stored. After a loss, an unanswered prompt is resent under
+/// its key if the server supports keys. On a server without keys, `PromptEvidence` attributes
+/// messages to prompts: the client first requests the history, and does not resend a prompt that
+/// the server may have. The store numbers all news for the user, and each item is shown again until
+/// it is confirmed.
 public struct SessionModel: Journaled {
   public static var journalName: String { "session" }
   /// The settings of the session.
   public let settings: SessionSettings
   /// The link, which decides whether, when and how to connect.
   public internal(set) var link: HeldLink
-  /// The client's own ID; nil until the store was read.
+  /// The client's own ID; `nil` until the store was read.
   public private(set) var client: UUID128?
   var outbox: SessionOutbox
   var conversations = SessionConversations()
   /// The current connection, or the attempt of one.
   var connection: ServerConnection?
   var messages = ReceivedMessages()
-  /// The evidence of servers without keys about prompts.
+  /// The evidence about prompts on servers without keys.
   var evidence = SessionEvidence()
   var commits = CommitQueue<SessionCommitID, SessionBatch>()
   var payload = PayloadSize()
   private var shown = ShownState()
   private var metrics = SessionMetrics()
   private var device: SessionDevice
-  /// When to stop even if work is in progress; nil while not stopping.
+  /// The instant at which to stop regardless of work in progress; `nil` while not stopping.
   private var stopsAt: Instant?
   private var clock = WallClock()
 
   /// Creates a session that is not started.
   ///
-  /// - Parameter seed: The seed of the random source. Equal seeds and inputs give equal effects.
+  /// - Parameter seed: The seed of the random source. It and the inputs determine all effects.
   public init(_ settings: SessionSettings, seed: UInt64) {
     self.settings = settings
     var generator = RandomSource(seed: seed)
@@ -84,10 +84,10 @@ public struct SessionModel: Journaled {
     return due.compactMap(\.self).min()
   }
 
-  /// The prompts without a response, and the failed ones.
+  /// The prompts that have no response and the prompts that failed.
   public var queue: SendQueue<StoredPrompt> { outbox.queue }
 
-  /// The conversation of prompts without one.
+  /// The conversation of prompts that specify none.
   public var conversation: String { conversations.selected }
 
   /// Whether prompts can be sent now.
@@ -96,18 +96,18 @@ public struct SessionModel: Journaled {
   /// Whether the session is stopping and waits for work in progress.
   var isStopping: Bool { stopsAt != nil }
 
-  /// Whether nothing is in progress, and nothing will be until the next start.
+  /// Whether nothing is in progress, and nothing will begin before the next start.
   public var isStopped: Bool {
     !link.isWanted && !isStopping && (commits.isDone || commits.failures > 0)
   }
 
-  /// Whether all news passed to the user were confirmed.
+  /// Whether the user has confirmed all news.
   public var isShown: Bool { shown.isConfirmed }
 
-  /// The number of prompts without an end.
+  /// The number of prompts that have not ended.
   public var unanswered: Int { outbox.unanswered }
 
-  /// Whether all prompts have ended and everything is stored.
+  /// Whether all prompts have ended and all changes are stored.
   public var isIdle: Bool { unanswered == 0 && commits.isDone }
 
   /// Whether all messages of the followed conversations are received, stored and acknowledged.
@@ -122,11 +122,11 @@ public struct SessionModel: Journaled {
       && outbox.isAllAccepted
   }
 
-  /// Completes a step: sends what can be sent, most urgent first, and stores the changes.
+  /// Completes a step: sends waiting messages, most urgent first, and stores the changes.
   private mutating func finish(_ step: inout Step) {
     if isConnected {
       sendAcks(&step)
-      // Acks of a server without keys cannot be attributed, so prompts go first.
+      // Acks from a server without keys cannot be attributed, so prompts are sent first.
       if connection?.isIdempotent == true { sendSize(&step) }
       sendPrompts(&step)
       if connection?.isIdempotent == false { sendSize(&step) }
@@ -139,7 +139,7 @@ public struct SessionModel: Journaled {
     }
   }
 
-  /// The time of one call, and the effects it has produced so far.
+  /// The time of one call, and the effects produced so far.
   struct Step {
     let now: Instant
     var effects: [Effect] = []
@@ -161,16 +161,16 @@ public struct SessionModel: Journaled {
 // MARK: - Inputs and effects
 
 extension SessionModel {
-  /// Everything that can happen to a session. Times are those of the device's wall clock.
+  /// An input of a session. Times are those of the device's wall clock.
   public enum Input: Sendable, Equatable, Codable {
     // Inputs from the user.
-    /// The stored data of earlier runs; the first input. Prompts belong to `conversation`, or with
-    /// `nil` to the one used last or a new one.
+    /// The stored data of earlier runs. This is the first input. Prompts belong to `conversation`
+    /// or, if it is `nil`, to the most recently used conversation or a new one.
     case restored(ClientSessionSnapshot, conversation: String?, at: Timestamp)
-    /// Connect without waiting for the next retry; also valid after an error.
+    /// Connect without waiting for the next retry. This is also valid after an error.
     case start
-    /// Close when pending changes are stored and acknowledged and the shown news are confirmed, or
-    /// after 2 s.
+    /// Close once pending changes are stored and acknowledged and the user has confirmed all news,
+    /// or after 2 s.
     case stop
     case prompt(String, conversation: String?, at: Timestamp)
     /// Resend a failed prompt.
@@ -179,9 +179,9 @@ extension SessionModel {
     case discard(UUID128)
     /// Cancel the current turn of a conversation.
     case cancel(conversation: String)
-    /// Follow this conversation. Prompts without a conversation belong to it.
+    /// Follow this conversation. Prompts that specify no conversation belong to it.
     case follow(conversation: String)
-    /// News up to this number were shown. No run shows them again.
+    /// News items up to this number were shown and must not be shown again.
     case shown(through: UInt64)
 
     case link(LinkEvent, at: Timestamp)
@@ -189,11 +189,11 @@ extension SessionModel {
     /// A check for a captive portal has ended.
     case probed(isPortal: Bool)
 
-    // Inputs from the socket of an attempt.
+    // Inputs from an attempt's socket.
     case opened(AttemptID)
     case frame(AttemptID, SessionServerMessage, bytes: Int, at: Timestamp)
     case malformed(AttemptID, detail: String)
-    /// Reading was paused because the app left too many messages unread, or has resumed.
+    /// Reading was paused because the app left too many messages unread, or was resumed.
     case reading(AttemptID, isPaused: Bool)
     /// The socket could not send a message.
     case unsent(AttemptID)
@@ -203,18 +203,18 @@ extension SessionModel {
     case commitFailed(SessionCommitID, StoreFailure)
   }
 
-  /// Every effect of a session. Effects are carried out in order.
+  /// An effect of a session. Effects are carried out in order.
   public enum Effect: Sendable, Equatable, Codable {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
-    /// Send `connect`, with the signature of its `signedText` if there is a challenge, otherwise
-    /// with the key. The message here contains neither.
+    /// Send `connect`. If there is a challenge, add the signature of the message's `signedText`;
+    /// otherwise add the key. The message here contains neither.
     case connect(AttemptID, SessionConnect, challenge: String?)
     case send(AttemptID, SessionClientMessage)
     /// Read the key again.
     case refreshCredentials
-    /// Request a page of the server within this time, and report whether a captive portal answered.
+    /// Request a page of the server in this time, and report whether a captive portal answered.
     case probe(within: Duration)
     case commit(SessionCommitID, ClientSessionChange)
     case update(SessionUpdate)
@@ -268,7 +268,7 @@ extension SessionModel {
     case .reading(let attempt, let isPaused):
       guard connection?.attempt == attempt else { return }
       connection?.pause(isPaused)
-      // The time of silence starts again here.
+      // The time without received bytes starts over here.
       drive(.heard(attempt), &step)
     case .unsent(let attempt):
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
@@ -314,7 +314,7 @@ extension SessionModel {
     for news in snapshot.unshown { show(news, &step) }
   }
 
-  /// Selects the conversation of prompts without one, and stores it.
+  /// Selects the conversation of prompts that specify none, and stores the selection.
   private mutating func select(_ conversation: String) {
     keep(conversations.select(conversation))
   }
@@ -325,7 +325,7 @@ extension SessionModel {
     commits.waiting.put(known)
   }
 
-  /// Records that a message of the server is being stored, after which it is acknowledged.
+  /// Records that a message of the server is being stored. It is acknowledged afterwards.
   mutating func keep(id: String?, number: UInt64?) {
     if let id { commits.waiting.acks.append(id) }
     guard let received = number.flatMap({ messages.note($0) }) else { return }
@@ -356,7 +356,7 @@ extension SessionModel {
     }
   }
 
-  /// Shows the state of a prompt if it changed.
+  /// Shows the state of a prompt if the state has changed.
   mutating func show(
     _ prompt: StoredPrompt, _ state: SessionPromptState.State, because reason: String? = nil,
     _ step: inout Step
@@ -369,7 +369,7 @@ extension SessionModel {
     for key in outbox.takeStale(at: step.now) { step.show(.notice(.stale(key))) }
     guard isConnected, connection != nil else { return }
     for conversation in connection?.expire(at: step.now) ?? [] {
-      // Silence of a server without keys does not prove that it has no prompt.
+      // If a server without keys does not respond, this does not prove that it has no prompt.
       if connection?.isIdempotent == false { skip(conversation, isReset: false, step) }
       conclude(conversation, &step)
     }
@@ -381,7 +381,7 @@ extension SessionModel {
 // MARK: - The link and the device
 
 extension SessionModel {
-  /// Handles an event of the link. Control frames are not evidence about the server's program. They
+  /// Handles an event of the link. Control frames say nothing about the server's program. They
   /// count only while the client's pings wait behind a large prompt.
   private mutating func handle(_ event: LinkEvent, _ step: inout Step) {
     switch event {
@@ -389,7 +389,7 @@ extension SessionModel {
       guard let large = connection?.large, step.now < large.until else { return }
       drive(.heard(attempt), &step)
     case .device(.again):
-      // This input requests another attempt. A stopping session stays stopped.
+      // This input requests another attempt, but a stopping session stays stopped.
       if !isStopping, link.isWanted { begin(&step) }
     case .device(let change):
       device.note(change)
@@ -406,7 +406,7 @@ extension SessionModel {
     }
   }
 
-  /// Ends a connection that was lost, or that ends because of a message of the server.
+  /// Ends a connection that was lost, or that must end because of a message from the server.
   private mutating func lose(
     _ attempt: AttemptID, _ failure: LinkFailure, isOpen: Bool = false, _ step: inout Step
   ) {
@@ -448,7 +448,7 @@ extension SessionModel {
     step.effects.append(.close(attempt, code: reason.closeCode))
   }
 
-  /// Records the end of a connection. The outcome of its prompts is then unknown.
+  /// Records the end of a connection, after which the outcome of its prompts is unknown.
   private mutating func endConnection(_ reason: SessionRecord.Reason, _ step: inout Step) {
     guard let ended = connection else { return }
     connection = nil
@@ -484,7 +484,8 @@ extension SessionModel {
     }
   }
 
-  /// Handles the result of a check. A captive portal holds the link, even after a failure.
+  /// Handles the result of a check. A captive portal holds the link, even after the link has
+  /// failed.
   private mutating func probed(_ isPortal: Bool, _ step: inout Step) {
     guard device.portal.checked(isPortal: isPortal, at: step.now) else { return }
     guard link.isWanted, !isConnected else {
@@ -495,7 +496,7 @@ extension SessionModel {
     if case .failure(.tls) = link.status.reason { drive(.setIntent(.live), &step) }
   }
 
-  /// Stops assuming a captive portal. One attempt shows whether it is gone.
+  /// Releases a link held by a captive portal. One attempt then shows whether the portal is gone.
   private mutating func leavePortal(_ step: inout Step) {
     if let way = device.portal.release() { drive(.reachability(way), &step) }
   }
@@ -513,7 +514,7 @@ extension SessionModel {
     case .authError(let text):
       lose(attempt, .closed(code: 4401, reason: text), isOpen: true, &step)
     case .error(let error): refused(error, attempt, &step)
-    case .unknown: return  // session_list, recent_sessions, available_commands, and later ones
+    case .unknown: return  // session_list, recent_sessions, available_commands, later types
     case .pong, .ack, .response, .responsePart, .replay, .turnComplete, .history, .historyBatch,
       .heartbeat, .draining, .sessionKilled:
       if connection?.isConnected == true { receiveConnected(message, attempt, &step) }
@@ -561,7 +562,7 @@ extension SessionModel {
       session: client.description, features: Set(SessionFeature.allCases),
       received: messages.stored)
     if hello.challenge != nil {
-      // The server's own time keeps a client with a wrong clock connected.
+      // With the server's own time, a client with a wrong clock stays connected.
       connect.timestamp = hello.timestamp ?? wall(at: step.now)
     }
     if !hello.features.contains(.boundProof) { connect.features.remove(.boundProof) }
@@ -598,11 +599,11 @@ extension SessionModel {
     } else if let key = error.idempotencyKey {
       if let prompt = UUID128(key).flatMap({ outbox[$0] }) { refused(prompt, error, &step) }
     } else if error.message.hasPrefix("Unknown message type") {
-      // The original rejects acknowledgements in this way; a server without keys rejects any
-      // unknown message.
+      // The original server rejects acknowledgements with this message. A server without keys
+      // rejects any unknown message with it.
       if error.message.contains("set_max_message_size") { connection?.forget(.size) }
     } else if !refusedWithoutKey(error, &step) {
-      // A conversation that the user named may be a new one.
+      // A conversation that the user specified may not exist on the server yet.
       if let conversation = error.conversation, leave(conversation, &step),
         conversations.isNamedOnly(conversation)
       {
@@ -612,7 +613,7 @@ extension SessionModel {
     }
   }
 
-  /// Records that the server refused a subscription; returns false if none was pending.
+  /// Records that the server refused a subscription. Returns false if none was pending.
   private mutating func leave(_ conversation: String, _ step: inout Step) -> Bool {
     guard connection?.subscriptions.refused(conversation) == true else { return false }
     conclude(conversation, &step)
@@ -665,7 +666,7 @@ extension SessionModel {
     conversations.followed(with: outbox.queue, asking: connection?.isIdempotent == false)
   }
 
-  /// Requests the followed conversations from the end of the stored messages.
+  /// Subscribes to the followed conversations from the end of the stored messages.
   private mutating func subscribe(_ step: inout Step) {
     guard let current = connection, current.upload == nil || !current.isIdempotent,
       !current.isDraining, !current.subscriptions.isWaiting
@@ -706,7 +707,7 @@ extension SessionModel {
     if moves { keep(known) }
     let isMore =
       !window.isComplete || reach == .hole || window.gap != nil || reach.isReset
-    // A window that does not move the cursor would be requested forever.
+    // A window that does not move the cursor would otherwise be requested forever.
     let isAskedAgain = isMore && (moves || reach == .hole)
     let isNew = moves && (reach == .whole || reach == .gap(.hole))
     if isNew || !isAskedAgain || connection?.isIdempotent == true {
@@ -723,8 +724,8 @@ extension SessionModel {
 
   /// Stores a live message that arrived before the response to a subscription.
   ///
-  /// The response fills the range before it. From a server without keys the message is requested
-  /// again, since there the order is the evidence about prompts.
+  /// The response will contain the messages before it. From a server without keys, the message is
+  /// requested again, since the order of messages there is the evidence about prompts.
   private mutating func takeAhead(_ window: SessionHistory) {
     guard connection?.isIdempotent == true else {
       connection?.subscriptions.repeatLater(window.conversation)
@@ -734,7 +735,7 @@ extension SessionModel {
     commits.waiting.change.news += window.entries.map { .message($0, via: via) }
   }
 
-  /// Whether a window of one message lies beyond the response to a pending subscription.
+  /// Returns whether a window of one message lies beyond the response to a pending subscription.
   private func isAhead(_ window: SessionHistory, of known: KnownConversation) -> Bool {
     guard let connection, window.entries.count == 1, let first = window.entries.first?.position,
       connection.subscriptions.isFetching(window.conversation),
@@ -743,7 +744,7 @@ extension SessionModel {
     return known.leavesHole(before: first, of: window)
   }
 
-  /// Stores messages, except those of a server without keys that repeat shown text.
+  /// Stores messages. Those of a server without keys that repeat shown text are left out.
   private mutating func store(
     _ window: SessionHistory, behind known: KnownConversation, _ step: Step
   ) {
@@ -755,7 +756,7 @@ extension SessionModel {
     }
   }
 
-  /// Returns how a window arrived. A window after the end of a conversation is live.
+  /// Returns the way in which a window arrived. A window after the end of a conversation is live.
   private func via(_ window: SessionHistory) -> SessionVia {
     connection?.subscriptions.hasReached(window.conversation) == true && window.isComplete
       ? .live : .history

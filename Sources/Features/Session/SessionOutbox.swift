@@ -2,7 +2,7 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The prompts of a session: those without a response, and those that failed.
+/// The prompts of a session that have no response or have failed.
 ///
 ///     draft ─add─▶ unstored ─stored─▶ queued ─next─▶ sending ─end─▶ ending ─ended─▶ gone, failed
 ///                                       ▲               │
@@ -17,33 +17,33 @@ struct SessionOutbox: Sendable, Hashable {
   private(set) var queue = SendQueue<StoredPrompt>(limit: SessionSettings.outboxLimit)
   /// The number of the most recent prompt.
   private var lastNumber: UInt64 = 0
-  /// The prompts whose end is being stored. No other action is taken for them.
+  /// The prompts whose end is being stored. No other action is taken on them.
   private var ending: Set<UUID128> = []
   /// The prompt to send to a server without keys once its mark is stored.
   private(set) var marked: UUID128?
-  /// When prompts that are not accepted become stale, in order.
+  /// The instants at which prompts that are not accepted become stale, in order.
   private var staleTimes: [StaleTime] = []
   /// The random source of keys and of the jitter of retries.
   private var generator: RandomSource
 
   init(_ generator: RandomSource) { self.generator = generator }
 
-  /// The prompt with a key.
+  /// Returns the prompt with a key.
   subscript(_ key: UUID128) -> StoredPrompt? { queue[key] }
 
   /// The prompts, oldest first.
   var items: [StoredPrompt] { queue.items }
 
-  /// The number of prompts without an end.
+  /// The number of prompts that have not ended.
   var unanswered: Int { queue.items.count { $0.waiting != nil } }
 
   /// Whether the server has accepted all unanswered prompts.
   var isAllAccepted: Bool { !queue.items.contains { $0.waiting != nil && !$0.isAccepted } }
 
-  /// When an attempt times out or the next one is due.
+  /// The instant at which an attempt times out or the next attempt is due.
   var deadline: Instant? { queue.deadline }
 
-  /// When the next prompt becomes stale.
+  /// The instant at which the next prompt becomes stale.
   var staleDeadline: Instant? { staleTimes.first?.at }
 
   /// Returns a random ID.
@@ -51,7 +51,7 @@ struct SessionOutbox: Sendable, Hashable {
 
   // MARK: Adding and removing
 
-  /// Restores the prompts of an earlier run; returns those without an end.
+  /// Restores the prompts of an earlier run. Returns the prompts that have not ended.
   mutating func restore(
     _ prompts: [StoredPrompt], lastNumber: UInt64, at now: Instant
   ) -> [StoredPrompt] {
@@ -61,7 +61,7 @@ struct SessionOutbox: Sendable, Hashable {
     return prompts.filter { $0.waiting != nil }
   }
 
-  /// Returns a prompt with a new key and the next number, without adding it to the outbox.
+  /// Returns a prompt with a new key and the next number. The prompt is not added to the outbox.
   mutating func draft(
     _ text: String, in conversation: String, createdAt: Timestamp
   ) -> StoredPrompt {
@@ -70,14 +70,14 @@ struct SessionOutbox: Sendable, Hashable {
       createdAt: createdAt)
   }
 
-  /// Adds a draft; returns false if the outbox is full.
+  /// Adds a draft. Returns false if the outbox is full.
   mutating func add(_ draft: StoredPrompt) -> Bool {
     guard queue.add(draft) else { return false }
     lastNumber = draft.number
     return true
   }
 
-  /// Records that a prompt is stored; returns the prompt if it now waits to be sent.
+  /// Records that a prompt is stored. Returns the prompt if it now waits to be sent.
   mutating func stored(_ key: UUID128, at now: Instant) -> StoredPrompt? {
     guard let prompt = queue.stored(key) else { return nil }
     watch(prompt, at: now)
@@ -90,7 +90,7 @@ struct SessionOutbox: Sendable, Hashable {
   /// Removes a prompt.
   mutating func remove(_ key: UUID128) { queue.remove(key) }
 
-  /// The oldest failed prompt, if there are more than the limit.
+  /// The oldest failed prompt if there are more than the limit; `nil` otherwise.
   var excessFailure: StoredPrompt? {
     let failed = queue.items.filter { $0.waiting == nil }
     return failed.count > SessionSettings.failedLimit ? failed.first : nil
@@ -109,11 +109,11 @@ struct SessionOutbox: Sendable, Hashable {
     return queue.take(at: now, timeout: timeout) { !held.contains($0.id) }
   }
 
-  /// Returns the prompts that may not be sent on a connection yet.
+  /// Returns the prompts that must not be sent on a connection yet.
   ///
-  /// These are the prompts whose end is not stored. For a server without keys they include prompts
-  /// that it may have, until the history was read. While such a server's next ack may belong to
-  /// another message, no message that causes an ack is sent.
+  /// They include the prompts whose end is not stored. For a server without keys, they also include
+  /// prompts that it may have, until the history was read. While the next ack from such a server
+  /// may belong to another message, they include all prompts that it has not accepted.
   private func held(by connection: ServerConnection) -> Set<UUID128> {
     guard !connection.isIdempotent else { return ending }
     let unsure = queue.items.filter { prompt in
@@ -128,7 +128,7 @@ struct SessionOutbox: Sendable, Hashable {
   /// Changes the time-out of a prompt.
   mutating func extend(_ key: UUID128, until: Instant) { queue.extend(key, until: until) }
 
-  /// Ends an attempt without a response. The prompt is resent in its turn.
+  /// Ends an attempt without a response. The prompt is resent when its turn comes.
   mutating func release(_ key: UUID128) { queue.release(key) }
 
   /// Ends all attempts because the connection was lost.
@@ -137,7 +137,7 @@ struct SessionOutbox: Sendable, Hashable {
     queue.abandon()
   }
 
-  /// Ends an attempt that the server refused temporarily; returns the prompt if it will be retried.
+  /// Ends an attempt that the server refused temporarily. Returns the prompt if it will be retried.
   mutating func retryLater(_ prompt: StoredPrompt, at now: Instant) -> StoredPrompt? {
     queue.retryLater(
       prompt.id, isUnsure: prompt.isAccepted, retryAfter: nil, at: now,
@@ -150,13 +150,14 @@ struct SessionOutbox: Sendable, Hashable {
   /// Returns a prompt that has timed out.
   func expired(at now: Instant) -> UUID128? { queue.expired(at: now) }
 
-  /// Marks a prompt with its least position in the history, to be stored before the prompt is sent.
+  /// Marks a prompt with the lowest position that it can have in the history. The mark is stored
+  /// before the prompt is sent.
   mutating func mark(_ prompt: StoredPrompt) {
     queue.replace(prompt)
     marked = prompt.id
   }
 
-  /// Returns the marked prompt if its mark was stored, and clears the mark.
+  /// Returns the marked prompt and clears the mark, if the mark was stored.
   mutating func takeMarked(of stored: [StoredPrompt]) -> UUID128? {
     guard let key = marked, stored.contains(where: { $0.id == key && $0.floor != nil }) else {
       return nil
@@ -170,7 +171,7 @@ struct SessionOutbox: Sendable, Hashable {
   /// Returns whether the end of a prompt is being stored.
   func isEnding(_ key: UUID128) -> Bool { ending.contains(key) }
 
-  /// Records that the end of a prompt is being stored; returns false if one already is.
+  /// Records that the end of a prompt is being stored. Returns false if that was already recorded.
   mutating func end(_ key: UUID128) -> Bool { ending.insert(key).inserted }
 
   /// Records that the store has accepted or rejected the end of a prompt.
@@ -187,10 +188,10 @@ struct SessionOutbox: Sendable, Hashable {
       StaleTime(key: prompt.id, at: now.advanced(by: SessionSettings.staleAfter)))
   }
 
-  /// Removes the stale time of a prompt that the server has or that has ended.
+  /// Removes the stale time of a prompt that the server has accepted or that has ended.
   mutating func unwatch(_ key: UUID128) { staleTimes.removeAll { $0.key == key } }
 
-  /// Returns the prompts that became stale, each once.
+  /// Returns the prompts that have become stale. Each is returned once.
   mutating func takeStale(at now: Instant) -> [UUID128] {
     var stale: [UUID128] = []
     while let first = staleTimes.first, first.at <= now {
@@ -212,6 +213,6 @@ extension SessionOutbox: SelfChecking {
 }
 
 extension StoredPrompt {
-  /// The prompt if it still waits for a response; otherwise nil.
+  /// The prompt if it still waits for a response; `nil` otherwise.
   var waiting: StoredPrompt? { if case .queued = state { self } else { nil } }
 }

@@ -2,74 +2,75 @@ public import LinkCore
 
 /// The settings of one session. Their encoded form contains no secret.
 public struct SessionSettings: Sendable, Hashable, Codable {
-  /// The policy that decides when to connect, and what to do after a failure.
+  /// The policy that decides when to connect and which action follows a failure.
   public var policy: LinkPolicy
-  /// The longest silence of a server without idempotency keys about a prompt that it may have.
-  /// After it the state of the prompt is `unsure`.
+  /// The longest time without evidence about a prompt that a server without idempotency keys may
+  /// have. Afterwards, the state of the prompt is `unsure`.
   public var answerTimeout: Duration
 
-  /// Creates settings. Unless noted otherwise, the numbers are those of requirements 003.
+  /// Creates settings. Unless noted otherwise, the values are those of requirements 003.
   public init(policy: LinkPolicy, answerTimeout: Duration = Self.usualAnswerTimeout) {
     self.policy = policy
     self.answerTimeout = answerTimeout
   }
 
-  /// The longest turn of requirements 003.
+  /// The longest turn in requirements 003.
   public static let usualAnswerTimeout = turnLimit
-  /// The least value of `answerTimeout`.
+  /// The minimum of `answerTimeout`.
   package static let leastAnswerTimeout = Duration.seconds(1)
 
-  /// The most unanswered prompts; a further one is refused at once.
+  /// The maximum number of unanswered prompts. Further prompts are refused at once.
   static let outboxLimit = 1_000
-  /// The most conversations to which one message subscribes.
+  /// The maximum number of conversations in one subscription message.
   static let subscriptionsTogether = 100
-  /// The most failed prompts that are kept for a retry. Beyond the limit the oldest one is removed.
+  /// The maximum number of failed prompts that are kept for a retry. Beyond the limit, the oldest
+  /// one is removed.
   static let failedLimit = 100
-  /// The most bytes of a prompt's text, within the limit of the backend.
+  /// The maximum size of a prompt's text in bytes, within the limit of the backend.
   static let longestPrompt = 524_288
-  /// The most bytes of a prompt's message, in which a control character may take 6 bytes.
+  /// The maximum size of a prompt's message in bytes. A control character may take 6 bytes in it.
   ///
-  /// The limit lies within the 1 MiB that the backend reads, and that a socket queues in addition
-  /// to waiting messages.
+  /// The limit is below the 1 MiB that the backend reads, and that a socket queues in addition to
+  /// waiting messages.
   static let longestMessage = 983_040
   /// The time after which a prompt that the server has not accepted is marked as stale
   /// (requirements 003).
   static let staleAfter = Duration.seconds(60)
   /// The silence after which a prompt is resent to a server with keys (requirements 003).
   static let turnLimit = Duration.seconds(300)
-  /// The longest wait after inconclusive evidence of a prompt's end.
+  /// The longest wait after inconclusive evidence that a prompt ended.
   static let quietTime = Duration.seconds(30)
-  /// The longest time for which one message whose ack cannot be attributed delays the next one.
+  /// The longest time for which a message whose ack cannot be attributed delays the next one.
   static let askTime = Duration.seconds(10)
   /// The time after which a prompt without an ack is resent, if the server supports keys.
   static let ackTimeout = Duration.seconds(30)
-  /// The rate of a slow line in bytes per second. A large prompt receives more time accordingly, up
-  /// to `turnLimit`.
+  /// The rate of a slow connection in bytes per second. A large prompt gets a longer time-out
+  /// accordingly, up to `turnLimit`.
   static let slowestRate = 1_024
   /// The longest time for which a prompt without an ack delays the next one.
   ///
-  /// This is in addition to 1 s for each 16 KiB, during which silence is no evidence about the
+  /// This time is in addition to 1 s for each 16 KiB, during which silence says nothing about the
   /// server. The total is at most `longestUpload`.
   static let uploadTime = Duration.seconds(10)
   static let uploadRate = 16_384
   package static let longestUpload = Duration.seconds(60)
-  /// The time after which an unanswered subscription no longer delays anything.
+  /// The time after which a subscription without a response no longer delays other messages.
   static let subscribeTimeout = Duration.seconds(10)
   /// The longest time that `stop` waits for work in progress.
   static let flushTimeout = Duration.seconds(2)
   /// The number of undecodable frames that ends a connection.
   static let malformedLimit = 5
-  /// The difference of the clocks above which a notice is shown (requirements 003).
+  /// The clock difference above which a notice is shown (requirements 003).
   static let skewLimit = Duration.seconds(30)
-  /// The most stored numbers beyond a missing one.
+  /// The maximum number of stored message numbers that follow a missing one.
   static let numbersAhead = 1_000
-  /// The most acknowledgements that wait for a connection. The server's replay requests the others
-  /// again.
+  /// The maximum number of acknowledgements that wait for a connection. Messages whose
+  /// acknowledgements are dropped are replayed by the server.
   static let pendingAckLimit = 1_000
-  /// The most conversations for which the evidence of servers without keys is kept.
+  /// The maximum number of conversations for which evidence about prompts is kept.
   static let weighedLimit = 1_000
-  /// The waits between attempts of a prompt that the server refuses temporarily. After the last one
-  /// the prompt fails.
+  /// The waits between attempts of a prompt that the server refuses temporarily. The prompt fails
+  /// after the last one.
   static let retries = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),
     attempts: 20)

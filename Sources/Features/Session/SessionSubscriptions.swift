@@ -1,25 +1,26 @@
 import LinkCore
 
-/// The subscriptions of one connection to conversations, and the part of each that has arrived.
+/// One connection's subscriptions to conversations, and the part of each conversation that has
+/// arrived.
 struct SessionSubscriptions: Sendable, Hashable {
   /// The subscriptions without a response, with their time-outs.
   private var pending: [String: Instant] = [:]
   /// The conversations to which the connection has subscribed.
   private var subscribed: Set<String> = []
-  /// The conversations to subscribe to again, from the end of the stored messages.
+  /// The conversations to be subscribed to again, from the end of the stored messages.
   private var again: Set<String> = []
-  /// The conversations whose end was once reached.
+  /// The conversations whose end has been reached at least once.
   private var reached: Set<String> = []
-  /// The conversations for which the messages of a hole were once requested.
+  /// The conversations for which missing messages were requested once.
   private var holes: Set<String> = []
 
-  /// Whether there was no subscription.
+  /// Whether no subscription was made.
   var isEmpty: Bool { subscribed.isEmpty && pending.isEmpty }
 
   /// Whether a subscription has no response yet.
   var isWaiting: Bool { !pending.isEmpty }
 
-  /// When the first pending subscription times out.
+  /// The instant at which the first pending subscription times out.
   var deadline: Instant? { pending.values.min() }
 
   /// Returns whether to subscribe to a conversation, for the first time or again.
@@ -30,12 +31,12 @@ struct SessionSubscriptions: Sendable, Hashable {
   /// Returns whether a subscription to a conversation has no response yet.
   func isPending(_ conversation: String) -> Bool { pending[conversation] != nil }
 
-  /// Returns whether messages of a conversation are being requested or will be.
+  /// Returns whether messages of a conversation are being requested or will be requested.
   func isFetching(_ conversation: String) -> Bool {
     isPending(conversation) || again.contains(conversation)
   }
 
-  /// Returns whether the end of a conversation was once reached.
+  /// Returns whether the end of a conversation has been reached at least once.
   func hasReached(_ conversation: String) -> Bool { reached.contains(conversation) }
 
   /// Returns whether all messages that the server had of a conversation have arrived.
@@ -43,10 +44,10 @@ struct SessionSubscriptions: Sendable, Hashable {
     hasReached(conversation) && !isFetching(conversation)
   }
 
-  /// Returns whether the messages of a hole were once requested.
+  /// Returns whether missing messages of a conversation were requested once.
   func hasHole(_ conversation: String) -> Bool { holes.contains(conversation) }
 
-  /// Returns whether there is a subscription to every conversation and nothing left to request.
+  /// Returns whether every conversation is subscribed to and no request is left to make.
   func isComplete(for conversations: [String]) -> Bool {
     pending.isEmpty && again.isEmpty && conversations.allSatisfy(subscribed.contains)
   }
@@ -61,7 +62,7 @@ struct SessionSubscriptions: Sendable, Hashable {
   /// Records that a window of a conversation has arrived.
   mutating func answered(_ conversation: String) { pending[conversation] = nil }
 
-  /// Records that the server refused a subscription; returns false if none was pending.
+  /// Records that the server refused a subscription. Returns false if none was pending.
   mutating func refused(_ conversation: String) -> Bool {
     guard pending.removeValue(forKey: conversation) != nil else { return false }
     reached.insert(conversation)
@@ -71,25 +72,26 @@ struct SessionSubscriptions: Sendable, Hashable {
   /// Schedules another subscription to a conversation.
   mutating func repeatLater(_ conversation: String) { again.insert(conversation) }
 
-  /// Records that the end of a conversation was reached. If nothing is missing before it, a later
-  /// hole is requested again.
+  /// Records that the end of a conversation was reached. If no messages before it are missing,
+  /// messages that are missing later can be requested again.
   mutating func reach(_ conversation: String, isWhole: Bool) {
     reached.insert(conversation)
     if isWhole { holes.remove(conversation) }
   }
 
-  /// Records a hole; returns whether it is the first one, whose messages are requested.
+  /// Records that messages of a conversation are missing. Returns whether this is the first time,
+  /// so that they are requested.
   mutating func noteHole(_ conversation: String) -> Bool { holes.insert(conversation).inserted }
 
-  /// Ends the subscriptions that timed out; returns their conversations in order.
+  /// Ends the subscriptions that timed out. Returns their conversations in order.
   mutating func expire(at now: Instant, isIdempotent: Bool) -> [String] {
     let late = pending.filter { $0.value <= now }.keys.sorted()
     for conversation in late {
       pending[conversation] = nil
-      // The server does not answer this subscription, so it no longer delays prompts.
+      // The server does not respond to this subscription, so it no longer delays prompts.
       reached.insert(conversation)
-      // An early window may have been the response of a server without keys, so the next one like
-      // it is accepted.
+      // An early window may have been the response of a server without keys, so the next similar
+      // window is accepted.
       if !isIdempotent, again.contains(conversation) { holes.insert(conversation) }
     }
     return late

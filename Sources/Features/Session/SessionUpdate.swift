@@ -2,16 +2,19 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// Everything that the user of a session observes, in order.
+/// An update that a session reports to its user. Updates are reported in order.
 public enum SessionUpdate: Sendable, Hashable, Codable {
   case status(LinkStatus)
-  /// The quality of the connection, when it changes and at a connection's first round trip.
+  /// The quality of the connection. It is reported when it changes and after a connection's first
+  /// round trip.
   case quality(LinkQuality, roundTrip: Duration?)
-  /// The prompts that an earlier run left unanswered; at the start, if there are any.
+  /// The prompts that an earlier run left unanswered. They are reported at the start, if there are
+  /// any.
   case pending([StoredPrompt])
-  /// The state of a prompt changed. The number is present if the prompt ended.
+  /// The state of a prompt changed. `news` is the number to confirm if the prompt ended; `nil`
+  /// otherwise.
   case prompt(SessionPromptState, news: UInt64?)
-  /// A message that no run has shown before. Its number must be confirmed.
+  /// A message that no run has confirmed as shown. The user must confirm its number.
   case message(SessionEntry, via: SessionVia, news: UInt64)
   /// A piece of an incomplete response. The whole response follows as a message.
   case part(conversation: String, key: String, index: Int, text: String)
@@ -32,7 +35,7 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
   public var text: String
   /// The state of the prompt.
   public var state: State
-  /// The reason of the state, for people.
+  /// The human-readable reason for the state.
   public var reason: String?
 
   /// The states of a prompt.
@@ -44,7 +47,7 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
     /// The server has accepted the prompt.
     case accepted
     case answered, failed, interrupted
-    /// The server may have the prompt, but did not report its outcome.
+    /// The server may have the prompt but did not report its outcome.
     case unsure
   }
 
@@ -83,13 +86,13 @@ public enum SessionGap: String, Sendable, Hashable, Codable, CaseIterable {
   case clientAhead
   /// The server replaced the conversation's file.
   case replaced
-  /// The server left out messages without a reason.
+  /// The server left out messages without giving a reason.
   case hole
   /// The server dropped messages that this client had not acknowledged.
   case notRecovered
 }
 
-/// One connection, from its attempt to its end.
+/// One connection, from the start of its attempt to its end.
 public struct SessionRecord: Sendable, Hashable, Codable {
   /// The attempt of the connection.
   public var attempt: AttemptID
@@ -97,7 +100,7 @@ public struct SessionRecord: Sendable, Hashable, Codable {
   public var startedAt: Timestamp
   /// The end of the connection, by the client's wall clock.
   public var endedAt: Timestamp
-  /// The duration from the attempt to the connection; `nil` if none was established.
+  /// The time from the start of the attempt to the connection; `nil` if none was established.
   public var connecting: Duration?
   /// The duration of the connection; `nil` if none was established.
   public var connected: Duration?
@@ -105,7 +108,7 @@ public struct SessionRecord: Sendable, Hashable, Codable {
   public var network: String?
   /// The most recent round trip.
   public var roundTrip: Duration?
-  /// The reason of the end.
+  /// The reason why the connection ended.
   public var reason: Reason
 
   /// The reason why a connection ended.
@@ -125,7 +128,7 @@ public struct SessionRecord: Sendable, Hashable, Codable {
 }
 
 extension SessionRecord.Reason {
-  /// The failure itself, or the one that the close reason stands for.
+  /// The failure, or the failure that the close reason represents.
   var failure: LinkFailure {
     switch self {
     case .failure(let failure): failure
@@ -134,7 +137,7 @@ extension SessionRecord.Reason {
     }
   }
 
-  /// Whether the connection was lost and not closed by this client.
+  /// Whether the connection was lost rather than closed by this client.
   var isLoss: Bool {
     switch self {
     case .failure(let failure):
@@ -145,25 +148,26 @@ extension SessionRecord.Reason {
   }
 }
 
-/// A condition that is worth logging but has no effect by itself.
+/// A condition that is worth logging but has no further effect.
 public enum SessionNotice: Sendable, Hashable, Codable {
   /// The server has not accepted a prompt for 60 s.
   case stale(UUID128)
   /// A frame could not be decoded and was left out.
   case malformed(String)
-  /// The server refused a message that is not a prompt.
+  /// The server refused a message other than a prompt.
   case refused(SessionError)
-  /// A message over the size limit was dropped; the history returns it.
+  /// A message over the size limit was dropped. The history will contain it.
   case oversized(bytes: UInt64)
   /// The server will stop soon.
   case draining(retryAfter: Duration)
-  /// The server's clock differs from this device's by more than 30 s; positive if it is ahead.
+  /// The server's clock differs from this device's clock by more than 30 s. The value is positive
+  /// if the server's clock is ahead.
   case clockSkew(Duration)
-  /// The size of the longest message that the server is asked to send changed, in units of 1,024
-  /// bytes.
+  /// The maximum message size that the server is asked to use has changed, in units of 1,024 bytes.
   case payload(kilobytes: Int)
   case store(StoreFailure)
   case storeRecovered
-  /// The session was stopped before these prompts were answered. The next run continues with them.
+  /// The session was stopped before this number of prompts was answered. The next run continues
+  /// with them.
   case unanswered(count: Int)
 }

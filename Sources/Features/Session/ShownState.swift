@@ -2,7 +2,7 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The state that the user of a session was shown.
+/// The state that was shown to the user of a session.
 struct ShownState: Sendable, Hashable {
   /// The status of the link.
   private(set) var status = LinkStatus(phase: .disconnected)
@@ -10,25 +10,25 @@ struct ShownState: Sendable, Hashable {
   private(set) var quality = LinkQuality.good
   /// The most recent state of each prompt.
   private var prompts: [UUID128: SessionPromptState.State] = [:]
-  /// The number up to which news were passed to the user.
+  /// The number up to which news items were reported to the user.
   private var delivered: UInt64 = 0
-  /// The number up to which news were confirmed.
+  /// The number up to which the user has confirmed news items.
   private var confirmed: UInt64 = 0
 
-  /// The effect of a new status on the user.
+  /// The effect of a new link status on the user.
   struct StatusChange: Sendable, Hashable {
-    /// Whether anything besides the quality changed.
+    /// Whether anything other than the quality has changed.
     var isShown: Bool
     /// Whether attempts and connections have ended.
     var hasEnded: Bool
-    /// The new quality; nil if it did not change.
+    /// The new quality; `nil` if it has not changed.
     var quality: LinkQuality?
   }
 
-  /// Whether all news passed to the user were confirmed.
+  /// Whether the user has confirmed all news.
   var isConfirmed: Bool { confirmed >= delivered }
 
-  /// Records a status of the link; returns the change.
+  /// Records a status of the link. Returns the change.
   mutating func take(_ next: LinkStatus) -> StatusChange {
     var known = status
     known.quality = next.quality
@@ -39,18 +39,18 @@ struct ShownState: Sendable, Hashable {
     return change
   }
 
-  /// Records the state of a prompt; returns false if it was already shown.
+  /// Records the state of a prompt. Returns false if that state was already shown.
   mutating func note(_ state: SessionPromptState.State, of key: UUID128) -> Bool {
     prompts.updateValue(state, forKey: key) != state
   }
 
-  /// Records that news are passed to the user.
+  /// Records that news items are reported to the user.
   mutating func deliver(_ one: NumberedSessionNews) {
     delivered = max(delivered, one.number)
     if case .ended(let ending) = one.news { prompts[ending.key] = nil }
   }
 
-  /// Records that the user confirmed news; returns false if they were already confirmed.
+  /// Records that the user confirmed news items. Returns false if they were already confirmed.
   mutating func confirm(_ through: UInt64) -> Bool {
     guard through > confirmed else { return false }
     confirmed = through

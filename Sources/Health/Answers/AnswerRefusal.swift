@@ -1,21 +1,21 @@
 /// The reason why a question is refused, with a description for the assistant and its user.
 enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A statistic without a grouping.
+  /// A statistic was requested without a grouping.
   case statisticAlone
-  /// A sum of readings, which cannot be added.
+  /// A sum of readings was requested. Readings cannot be added.
   case cannotAdd(types: [String])
-  /// A statistic that compares days or nights, requested by the hour.
+  /// A statistic that compares days or nights was requested by the hour.
   case needsDays(types: [String], HealthStatistic)
   case startAfterEnd
   case startInFuture
-  /// A time outside the years 1900 to 2199. These limits are Holdfast's own, and keep all
+  /// A time is outside the years 1900 to 2199. These limits are Holdfast's own. They keep all
   /// arithmetic far from overflow.
   case outOfRange
   /// The data of a single instant exceeds the size limit of an answer.
   case tooMuchAtOnce
-  /// More days than one answer can combine.
+  /// The question covers more days than one answer can combine.
   case tooManyDays
-  /// A sum above 1.8e308, for which both `null` and the largest number would be wrong.
+  /// A sum exceeds 1.8e308, so that both `null` and the largest number would be wrong.
   case sumTooLarge
   /// The store could not be read.
   case unreadable(reason: String)
@@ -59,7 +59,7 @@ extension AnswerRefusal {
 extension [String] {
   fileprivate func adding(_ more: [String]) -> [String] { self + more.filter { !contains($0) } }
 
-  /// The strings as a list within a sentence.
+  /// The strings, joined as a list within a sentence.
   fileprivate var listed: String {
     guard let last, count > 1 else { return first ?? "" }
     return dropLast().joined(separator: ", ") + " and " + last
@@ -97,7 +97,7 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
   /// an object, and as text in which each quotation mark is escaped.
   public static let groupedBytes = 400_000
 
-  /// The limits for one frame of 200,000 bytes, with room for the fields around the object.
+  /// The limits for one frame of 200,000 bytes. There is room for the fields around the object.
   public static let oneFrame = AnswerLimits()
   /// The limits of an answer that a backend joins from parts.
   public static let parts = AnswerLimits(maxBytes: 8 << 20)

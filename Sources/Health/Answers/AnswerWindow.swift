@@ -2,12 +2,12 @@ import LinkCore
 
 /// The interval that an answer covers.
 struct AnswerWindow: Sendable, Hashable {
-  /// The start of the interval of samples that count.
+  /// The start of the interval whose samples count.
   var from: Timestamp
   var to: Timestamp
   /// The requested start.
   var start: Timestamp
-  /// The requested end. No reported span goes beyond it.
+  /// The requested end. No reported span extends beyond it.
   var end: Timestamp
   /// The time before midnight at which the days of this answer begin.
   var lead = Duration.zero
@@ -26,7 +26,7 @@ struct AnswerWindow: Sendable, Hashable {
     if query.valueType == .sleep { widenToNights(in: zone) }
   }
 
-  /// The interval of samples that count, as a range.
+  /// The interval whose samples count, as a range.
   var members: Range<Timestamp> { from..<max(from, to) }
 
   /// The time from 21:00, when days of sleep begin, to midnight.
@@ -37,7 +37,7 @@ struct AnswerWindow: Sendable, Hashable {
     Timestamp(
       nanoseconds: -2_208_988_800_000_000_000)..<Timestamp(nanoseconds: 7_258_118_400_000_000_000)
 
-  /// Widens whole days of sleep to the nights that belong to them, from 21:00 to 21:00.
+  /// Extends whole days of sleep to the nights that belong to them, from 21:00 to 21:00.
   ///
   /// The nights of neighboring days then neither overlap nor leave a gap.
   private mutating func widenToNights(in zone: ZoneRules) {
@@ -49,7 +49,7 @@ struct AnswerWindow: Sendable, Hashable {
     to = Self.evening(before: last, in: zone)
   }
 
-  /// Returns the moment from which a query of whole days that starts at `start` counts.
+  /// Returns the time from which samples count in a query of whole days that starts at `start`.
   static func evening(before start: Timestamp, in zone: ZoneRules) -> Timestamp {
     midnight(near: start, in: zone).map { evening(before: $0, in: zone) } ?? start
   }
@@ -58,9 +58,9 @@ struct AnswerWindow: Sendable, Hashable {
     zone.first(showing: CivilTime(nanoseconds: midnight.nanoseconds - nightLead.nanoseconds))
   }
 
-  /// Returns the midnight that is meant by a moment within 5 minutes of 00:00 or of 23:59.
+  /// Returns the midnight that a time represents: a time within 5 minutes of 00:00 or of 23:59.
   ///
-  /// Where the clocks skip 00:00, the day begins with the next time that they show.
+  /// Where clocks skip 00:00, the day begins with the first time that they show afterwards.
   private static func midnight(near time: Timestamp, in zone: ZoneRules) -> CivilTime? {
     let minute: Int64 = 60_000_000_000
     let day = CivilTime.nanosecondsPerDay

@@ -6,14 +6,14 @@ struct Bucket: Sendable, Hashable {
   var start: Timestamp
   /// The start of the next span.
   var end: Timestamp
-  /// The interval whose samples belong to the span. It can be shifted against the span.
+  /// The interval whose samples belong to the span. It can be shifted relative to the span.
   var members: Range<Timestamp>
 }
 
 /// The calendar of one time zone, divided into hours, days, weeks from Monday, or months.
 ///
-/// The spans follow each other without a gap, whatever the clocks do. A day can have 23 or 25
-/// hours, and an hour that is shown twice makes two spans.
+/// The spans follow each other without gaps, even when clocks change. A day can have 23 or 25
+/// hours, and an hour that clocks show twice forms two spans.
 struct CalendarBuckets: Sendable, Hashable {
   private let zone: ZoneRules
   private let grouping: HealthGrouping
@@ -22,7 +22,7 @@ struct CalendarBuckets: Sendable, Hashable {
   /// The single span of `total`.
   private let whole: Bucket?
 
-  /// Creates a calendar. `whole` is the span of `total`, and is ignored for other groupings.
+  /// Creates a calendar. `whole` is the span of `total` and is ignored for other groupings.
   init(
     zone: ZoneRules, grouping: HealthGrouping, lead: Duration = .zero, whole: Bucket? = nil
   ) {
@@ -32,7 +32,7 @@ struct CalendarBuckets: Sendable, Hashable {
     self.whole = grouping == .total ? whole : nil
   }
 
-  /// Returns the span to which a moment belongs.
+  /// Returns the span to which a time belongs.
   func bucket(at time: Timestamp) -> Bucket {
     if let whole { return whole }
     if grouping == .hour { return hour(at: time) }
@@ -40,8 +40,8 @@ struct CalendarBuckets: Sendable, Hashable {
     let day = Int(Gregorian.floorDivide(reading, by: CivilTime.nanosecondsPerDay).0)
     var first = firstDay(of: day)
     var bucket = days(first, next(after: first))
-    // Clocks that go back over midnight show the end of a day twice. Its second showing belongs to
-    // the next day.
+    // Clocks that are set back across midnight show the end of a day twice. The second time belongs
+    // to the next day.
     while bucket.members.upperBound <= time {
       first = next(after: first)
       bucket = days(first, next(after: first))

@@ -1,28 +1,28 @@
 import LinkCore
 
-/// The totals of the samples of one type and source in one span.
+/// The totals of the samples of one type and one source in one span.
 struct Cell: Sendable, Hashable {
   var type: Int
   var source: Int
   var bucket: Bucket
   /// The kind of workout.
   var activity: String?
-  /// The sums: a single number, a meal's four numbers, or a workout's distance, energy, steps and
-  /// minutes.
+  /// The sums. They are a single number, the four numbers of a meal, or the distance, energy, steps
+  /// and minutes of a workout.
   var sums = SIMD4<Double>.zero
-  /// The number of samples in each sum. All workouts have minutes.
+  /// The number of samples in each sum. Every workout counts in the minutes.
   var counts = SIMD4<Double>.zero
-  /// The average over time: of the values, or of the heart rates during the workouts.
+  /// The average over time of the values, or of the heart rates during the workouts.
   var held = HeldAverage()
   /// The times of the workouts.
   var sessions: [Range<Timestamp>] = []
-  /// The start and end of the last sample, only for the figure `latest`.
+  /// The start and end of the last sample. It is set only for the figure `latest`.
   var latest: Range<Timestamp>?
 
-  /// Whether all sums are finite. Sums above about 1.8e308 are not.
+  /// Whether all sums are finite. Sums above about 1.8e308 are infinite.
   var isFinite: Bool { sums - sums == .zero }
 
-  /// Adds a value in the way that the figure requires. Values of figures that compare days are
+  /// Adds a value in the way that the figure requires. For figures that compare days, values are
   /// summed.
   mutating func take(_ value: Double, at index: Int = 0, for figure: Figure) {
     defer { counts[index] += 1 }
@@ -33,22 +33,23 @@ struct Cell: Sendable, Hashable {
       sums[index] += value
     case .min: sums[index] = counts[index] == 0 ? value : Swift.min(sums[index], value)
     case .max: sums[index] = counts[index] == 0 ? value : Swift.max(sums[index], value)
-    // Samples arrive in order of time.
+    // Samples arrive in chronological order.
     case .latest: sums[index] = value
     case .count: break
     }
   }
 }
 
-/// The cells of an answer, one for each type, source, kind of workout and span that has samples.
+/// The cells of an answer: one for each combination of type, source, kind of workout and span that
+/// has samples.
 ///
-/// There are at most `limit` cells. When the limit is reached, the caller shortens the answer.
+/// There are at most `limit` cells. If the limit is reached, the caller shortens the answer.
 struct Cells: Sendable {
   private(set) var all: [Cell] = []
   private let limit: Int
   private var indices: [Key: Int] = [:]
-  /// The index of the last cell of each source of the current type. Samples arrive in order of
-  /// time.
+  /// The index of the last cell of each source of the current type. Samples arrive in chronological
+  /// order.
   private var latest: [Int] = []
   private var latestType = 0
 
@@ -63,7 +64,7 @@ struct Cells: Sendable {
     self.limit = limit
   }
 
-  /// Changes one cell. Returns false, without a change, if there is no room for it.
+  /// Changes one cell. Returns false and changes nothing if there is no room for the cell.
   mutating func update(
     type: Int, source: Int, bucket: Bucket, activity: String? = nil,
     _ change: (inout Cell) -> Void
@@ -103,7 +104,7 @@ struct Cells: Sendable {
     return all.count - 1
   }
 
-  /// The start of the later half of the spans, or `nil` if there is only one span.
+  /// The start of the second half of the spans, or `nil` if there is only one span.
   var middle: Timestamp? {
     let starts = all.map(\.bucket.start).sorted()
     guard let first = starts.first else { return nil }
@@ -124,11 +125,11 @@ struct Cells: Sendable {
   }
 }
 
-/// The sources of an answer, by number.
+/// The sources of an answer. Each source has a number.
 struct Sources: Sendable {
-  /// The number of the value that is merged from all sources.
+  /// The number of the values that are merged from all sources.
   static let merged = 0
-  /// The number of the value of all sources together, without merging by time.
+  /// The number of the values of all sources together, which are not merged by time.
   static let all = 1
   private(set) var names: [String?] = ["merged", "all"]
   private var numbers: [String: Int] = [:]

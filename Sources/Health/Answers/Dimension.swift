@@ -1,10 +1,10 @@
-/// The dimension of a quantity. Answers use one unit and one name for each, whatever unit was
-/// stored.
+/// The dimension of a quantity. Answers use one unit and one name for each dimension, regardless of
+/// the stored unit.
 enum Dimension: Sendable, Hashable, CaseIterable {
   case count, beats, breaths, interval, energy, share, pressure, temperature, length, speed, mass
   case nutrient, volume, glucose, time
 
-  /// The unit's name: the original app's name in statistics, except for energy.
+  /// The unit's name. Except for energy, it is the name that the original app uses in statistics.
   var unit: String {
     switch self {
     case .count: "count"
@@ -25,15 +25,15 @@ enum Dimension: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Returns the number as answers report it. Counts are whole, others have four decimals.
+  /// Returns the number as answers report it. Counts are whole numbers. Other numbers are rounded.
   func rounded(_ number: Double) -> Double {
     self == .count ? number.rounded() : number.roundedForAnswer
   }
 
-  /// Returns how to convert from a unit in HealthKit's spelling, or `nil` if it has another
-  /// dimension.
+  /// Returns the conversion from a unit in HealthKit's spelling, or `nil` if the unit has a
+  /// different dimension.
   ///
-  /// A missing unit is taken to be the unit of answers.
+  /// A missing unit is assumed to be the unit of answers.
   func scale(from unit: String?) -> Scale? {
     guard let unit else { return Scale() }
     switch self {
@@ -53,8 +53,7 @@ enum Dimension: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The factor of each unit, by the definition of the units (NIST Special Publication 811,
-  /// appendix B).
+  /// The factor of each unit, as defined in NIST Special Publication 811, appendix B.
   var factors: [(unit: String, factor: Double)] {
     switch self {
     case .count: [("count", 1)]
@@ -87,31 +86,32 @@ enum Dimension: Sendable, Hashable, CaseIterable {
 /// A conversion from one unit to another.
 struct Scale: Sendable, Hashable {
   var factor = 1.0
-  /// The number added before multiplying, in the unit that is converted from.
+  /// The number that is added before the multiplication, in the original unit.
   var offset = 0.0
 
-  /// Returns the number in the target unit, rounded to the 15 decimal digits that every `Double`
-  /// holds.
+  /// Returns the number in the target unit, rounded to 15 digits, which every `Double` can
+  /// represent.
   ///
-  /// The rounding keeps round figures round, although 0.57 * 100 is 56.99999999999999.
+  /// Without rounding, 0.57 * 100 would be 56.99999999999999.
   func callAsFunction(_ value: Double) -> Double {
     guard self != Scale() else { return value }
     let result = (value + offset) * factor
-    // A difference has no more exact digits than the larger of its numbers.
+    // The result of an addition has no more exact decimal places than the larger of its operands.
     return result.rounded(toDigitsOf: max(abs(result), abs(offset)))
   }
 }
 
 extension Double {
-  /// The number with four decimals, or with four digits if it is below 1.
+  /// The number rounded to four decimal places, or to four significant digits if it is below 1.
   ///
-  /// No measurement is more exact than that, and a language model reads each digit.
+  /// No measurement is more precise, and each digit adds to the text that a language model has to
+  /// read.
   var roundedForAnswer: Double {
     var unit = 1e4
     // Powers of ten up to 1e22 are exact.
     while abs(self) * unit < 1_000, unit < 1e22 { unit *= 10 }
     let scaled = self * unit
-    // From 2^53 on a `Double` has no decimals.
+    // From 2^53 on, a `Double` has no decimal places.
     guard (1_000..<0x1p53).contains(abs(scaled)) else { return self }
     return scaled.rounded() / unit
   }

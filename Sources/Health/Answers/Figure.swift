@@ -1,10 +1,10 @@
 /// The way in which the values of a type combine: HealthKit's `HKQuantityAggregationStyle`.
 enum Aggregation: Sendable, Hashable {
-  /// Amounts that add up: steps, energy, distance, water, minutes, workouts.
+  /// Amounts that can be added: steps, energy, distance, water, minutes, workouts.
   case cumulative
-  /// Readings that do not add up: heart rate, pressure, oxygen, speed, glucose, weight.
+  /// Readings that cannot be added: heart rate, pressure, oxygen, speed, glucose, weight.
   case discrete
-  /// Sessions of sleep, which are counted by nights.
+  /// Sessions of sleep, which are combined by night.
   case nightly
 }
 
@@ -13,16 +13,17 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
   case sum, average, min, max, count, latest
   /// An average in which each value is weighted by the time to the next one.
   case averageOverTime = "average_over_time"
-  /// The average of the sums of the days that have data.
+  /// The average of the daily sums of all days that have data.
   case averagePerDay = "average_per_day"
   case minPerDay = "min_per_day"
   case maxPerDay = "max_per_day"
-  /// The average of the nights. Naps are left out.
+  /// The average of all nights. Naps are excluded.
   case averagePerNight = "average_per_night"
   case minPerNight = "min_per_night"
   case maxPerNight = "max_per_night"
 
-  /// Whether the figure is made from sums of whole days, so that an hour has none.
+  /// Whether the figure is computed from whole days or nights, so that it does not exist for an
+  /// hour.
   var needsDays: Bool {
     switch self {
     case .sum, .average, .averageOverTime, .min, .max, .count, .latest: false
@@ -30,7 +31,7 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Whether the figure is a sum or made from sums, so that overlapping sources have a merged
+  /// Whether the figure is a sum or is computed from sums. Overlapping sources then have a merged
   /// value.
   var isAdded: Bool { self == .sum || needsDays }
 
@@ -46,7 +47,7 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Returns the combined value of several days, or `nil` if none has data.
+  /// Returns the combined value of several days, or `nil` if no day has data.
   func combine(_ days: [(value: Double, isKnown: Bool)]) -> Double? {
     let known = days.lazy.filter(\.isKnown).map(\.value)
     let count = known.count
@@ -63,10 +64,10 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
 }
 
 extension HealthKind {
-  /// Returns the figure of a statistic for this type. Without a statistic it is the sum of
-  /// cumulative types, and the average of other types. For sleep by the hour it is the sum.
+  /// Returns the figure of a statistic for this type. Without a statistic, the figure is the sum
+  /// for cumulative types and the average for other types. For sleep by the hour, it is the sum.
   ///
-  /// - Throws: The reason that there is none, and what to request instead.
+  /// - Throws: An error that explains why there is no such figure and what to request instead.
   func figure(
     _ statistic: HealthStatistic?, by grouping: HealthGrouping
   ) throws(AnswerRefusal) -> Figure {
@@ -108,12 +109,13 @@ extension HealthKind {
   }
 }
 
-/// The conversions between units of one dimension.
+/// A namespace for conversions between units of the same dimension.
 package enum HealthUnits {
-  /// Returns a number in another unit, or `nil` if a unit is unknown or the dimensions differ.
+  /// Converts a number to another unit. Returns `nil` if a unit is unknown or the dimensions
+  /// differ.
   package static func convert(_ value: Double, from unit: String, to other: String) -> Double? {
     guard unit != other else { return value }
-    // Among dimensions that share a unit, those of readings come before those of nutrients.
+    // If dimensions share a unit, those of readings take precedence over those of nutrients.
     for dimension in [Dimension.mass, .energy, .count, .beats, .length, .time] {
       guard let from = dimension.scale(from: unit), let into = dimension.scale(from: other) else {
         continue

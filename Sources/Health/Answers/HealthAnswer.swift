@@ -1,46 +1,46 @@
 import LinkCore
 
-/// The answer to one query for samples, which reads pages of samples and turns them into points.
+/// The answer to one query for samples. It reads pages of samples and converts them to points.
 ///
-/// A statistic stores one cell for each span and source, not the samples. An answer that grows
-/// beyond its size in bytes is truncated at a moment and reports from where to continue.
+/// For a statistic, it stores one cell for each span and source instead of the samples. An answer
+/// that exceeds its maximum size is truncated at an instant and reports where to continue.
 struct HealthAnswer: Sendable {
   let query: HealthDataQuery
   let zone: ZoneRules
   let now: Timestamp
   let limits: AnswerLimits
   let stored: StoredHealth
-  /// The types to which the statistic applies. `figures` has one figure for each, or is empty
-  /// without a statistic.
+  /// The types to which the statistic applies. `figures` contains one figure for each of them, or
+  /// is empty if there is no statistic.
   let kinds: [HealthKind]
   let figures: [Figure]
-  /// Notes on the types and numbers that were left out, with the reason.
+  /// Notes on the types and numbers that were omitted, with the reasons.
   var notes: [String]
-  /// The number of each kind's type. The four kinds of a meal share one.
+  /// The number of each kind's type. The four kinds of a meal share one number.
   let typeNumbers: [Int]
-  /// Whether single sources are left out where there is a merged value.
+  /// Whether values of single sources are omitted where there is a merged value.
   var mergedOnly = false
-  /// The time before and after the window in which samples are also read.
+  /// The length of the intervals before and after the window in which samples are also read.
   private let margin: Duration
-  /// The interval that counts. Its end moves back when the answer is truncated.
+  /// The interval whose samples count. Its end moves back when the answer is truncated.
   var window: AnswerWindow
-  /// The original window, which does not change.
+  /// The original window. It does not change.
   let asked: AnswerWindow
   var reading: Reading
   let buckets: CalendarBuckets
   /// The calendar of figures that compare days.
   let days: CalendarBuckets
-  /// The current span. Most samples fall into the same span as the one before.
+  /// The current span. Most samples belong to the same span as the previous sample.
   var current: Bucket?
   var cells: Cells
   var sources = Sources()
   var tracks = SourceMerger()
-  /// The merged series of the current type, if its values are added. It has no data for types that
-  /// are not merged by time.
+  /// The merged series of the current type, if its values are added. It contains no data for types
+  /// that are not merged by time.
   var merge: SourceMerge?
   /// The readings of the current type.
   var same = SameReadings()
-  /// The heart rates during the workouts, read after all workouts.
+  /// The heart rates during the workouts. They are read after all workouts.
   var pulses: WorkoutPulses?
   var runs = SleepRuns()
   var nights = SleepLog()
@@ -49,7 +49,7 @@ struct HealthAnswer: Sendable {
   var raw = RawPoints()
   var nextStart: Timestamp?
   var skipped = 0
-  /// The reason that there is no answer.
+  /// The reason why there is no answer, if the question is refused.
   var refusal: AnswerRefusal?
 
   init(
@@ -66,7 +66,7 @@ struct HealthAnswer: Sendable {
     let chosen = try AnswerChoice(query)
     (kinds, figures, notes) = (chosen.kinds, chosen.figures, chosen.notes)
     typeNumbers = kinds.map { [kinds] kind in kinds.firstIndex { $0.type == kind.type } ?? 0 }
-    // A session that crosses an edge of the window must be read as a whole to find its end.
+    // A session that crosses an edge of the window must be read completely to determine its end.
     let isSleep = query.valueType == .sleep
     let seesWhole = isSleep && query.groupBy != nil && window.from < window.to
     margin = seesWhole ? Duration.seconds(12 * 3_600) : .zero
@@ -78,21 +78,22 @@ struct HealthAnswer: Sendable {
     buckets = CalendarBuckets(
       zone: zone, grouping: query.groupBy ?? .hour, lead: lead, whole: whole)
     days = CalendarBuckets(zone: zone, grouping: .day, lead: lead)
-    // A point takes at least 120 bytes, and half of the spans must still fill an answer. Two spans
-    // have four points: one of a source and one of all sources for each.
+    // A point takes at least 120 bytes. Half of the spans must be enough to fill an answer. Two
+    // spans have at least four points: for each span, one of a source and one of all sources.
     let spans = max(4, limits.maxBytes / 60)
     cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepLog.most : spans)
     beginType()
   }
 
-  /// The calendar of the current type: days if its figure compares days.
+  /// The calendar of the current type. It consists of days if the figure compares days.
   var calendar: CalendarBuckets {
     figures[reading.index].needsDays ? days : buckets
   }
 
   /// Begins the merged series of the current type, if its values are added.
   private mutating func beginType() {
-    // The next type's units have another dimension, and its spans belong to another calendar.
+    // The units of the next type have a different dimension, and its spans belong to a different
+    // calendar.
     (scale, current, merge) = (nil, nil, nil)
     same = SameReadings()
     guard figures.indices.contains(reading.index), figures[reading.index].isAdded else { return }
@@ -102,7 +103,7 @@ struct HealthAnswer: Sendable {
   /// The next query of samples, or `nil` when the answer is complete.
   var wanted: HealthSampleQuery? { refusal == nil ? reading.query ?? pulses?.query : nil }
 
-  /// Takes the page that `wanted` requested.
+  /// Adds the page that `wanted` requested.
   mutating func take(_ page: HealthSamplePage) {
     guard refusal == nil else { return }
     guard reading.index < kinds.count else { return takePulses(page) }
@@ -124,7 +125,7 @@ struct HealthAnswer: Sendable {
     if query.valueType == .workout, !limits.isExact { beginPulses() }
   }
 
-  /// Ends the answer at a moment, for every type alike. `next` is the time from which to continue.
+  /// Truncates the answer at an instant, for all types alike. The next query continues at `next`.
   mutating func shorten(to cut: Timestamp, askingFrom next: Timestamp) {
     (window.to, nextStart) = (cut, next)
     reading.shorten(to: cut.advanced(by: margin))
@@ -141,7 +142,7 @@ struct HealthAnswer: Sendable {
     return number
   }
 
-  /// Returns the span of a moment.
+  /// Returns the span to which a time belongs.
   mutating func bucket(at time: Timestamp) -> Bucket {
     if let current, current.members.contains(time) { return current }
     let found = calendar.bucket(at: time)
@@ -150,13 +151,14 @@ struct HealthAnswer: Sendable {
   }
 }
 
-/// The types of an answer, and the figure of each.
+/// The types of an answer, and the figure of each type.
 private struct AnswerChoice {
   var kinds: [HealthKind] = []
   var figures: [Figure] = []
   var notes: [String] = []
 
-  /// Chooses by the query's statistic. Throws an error if it applies to none of the types.
+  /// Chooses types and figures for a query. Throws an error if its statistic applies to none of the
+  /// types.
   init(_ query: HealthDataQuery) throws(AnswerRefusal) {
     guard let grouping = query.groupBy else {
       kinds = query.valueType.kinds
@@ -202,7 +204,7 @@ extension HealthAnswer {
       guard let anchor = anchor(of: sample, kind.rule) else { return }
       let all = numbers + [sample.minutes(of: workout)]
       add(source, bucket(at: anchor), activity: workout.answerType) { cell in
-        // `latest` takes all numbers from one workout, even those that it lacks.
+        // For `latest`, all numbers come from one workout. Numbers that it lacks are missing.
         if figure == .latest { (cell.sums, cell.counts, cell.sessions) = (.zero, .zero, []) }
         for (index, number) in all.enumerated() {
           if let number { cell.take(number, at: index, for: figure) }
@@ -230,7 +232,7 @@ extension HealthAnswer {
     let isFirst = kind.aggregation != .discrete || same.isFirst(value, at: sample.start)
     for owner in [source, Sources.all] {
       guard owner == source || kind.hasAll(figure) && isFirst,
-        // The anchor's span is looked up for each owner, since adding to the first may shorten the
+        // The anchor is determined for each owner, because adding to the first may shorten the
         // window.
         let anchor = anchor(of: sample, kind.rule)
       else { continue }
@@ -254,7 +256,7 @@ extension HealthAnswer {
     }
   }
 
-  /// Moves the merged sums that are complete to their cells.
+  /// Moves complete merged sums to their cells.
   mutating func addMerged() {
     guard let sums = merge?.finished else { return }
     merge?.finished.removeAll()
@@ -269,8 +271,8 @@ extension HealthAnswer {
     }
   }
 
-  /// Returns the moment that decides to which span a sample belongs, or `nil` if it is outside the
-  /// window.
+  /// Returns the time that determines to which span a sample belongs, or `nil` if that time is
+  /// outside the window.
   private func anchor(of sample: HealthSample, _ rule: HealthKind.Rule) -> Timestamp? {
     let anchor: Timestamp =
       switch rule {
@@ -311,7 +313,8 @@ extension HealthAnswer {
       session, of: source, in: calendar.bucket(at: session.end), isNight: session.isNight(in: zone))
   }
 
-  /// Adds to each span its share of a value, by time. The share outside the window is dropped.
+  /// Divides a value among the spans in proportion to time. The share outside the window is
+  /// dropped.
   private mutating func spread(
     _ value: Double, _ span: Range<Timestamp>, _ source: Int, _ index: Int, _ figure: Figure
   ) {
@@ -327,12 +330,12 @@ extension HealthAnswer {
     }
   }
 
-  /// Adds the sessions that are still open when all samples were read.
+  /// Adds the sessions that are still open after all samples were read.
   mutating func finishSleep() {
     for (source, spans) in runs.finish() { add(spans, of: source) }
   }
 
-  /// Makes room by dropping the later half of the spans, for every type alike.
+  /// Makes room by dropping the second half of the spans, for all types alike.
   private mutating func shorten() {
     guard let cut = cells.middle, let bucket = cells.all.first(where: { $0.bucket.start == cut })
     else {
@@ -345,22 +348,24 @@ extension HealthAnswer {
 }
 
 extension Timestamp {
-  /// Returns the nanoseconds from this moment to `other`, without overflow.
+  /// Returns the number of nanoseconds from this time to `other`, without overflow.
   func distance(to other: Timestamp) -> Double {
     let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
     return overflow ? Double(other.nanoseconds) - Double(nanoseconds) : Double(difference)
   }
 
-  /// Returns the moment halfway to `end`, rounded down to a nanosecond. `end` must not be earlier.
+  /// Returns the time halfway to `end`, rounded down to a nanosecond. `end` must not be earlier
+  /// than this time.
   func middle(to end: Timestamp) -> Timestamp {
-    // The distance between any two moments fits into an unsigned integer.
+    // The distance between any two times fits into an unsigned integer.
     let length = UInt64(bitPattern: end.nanoseconds &- nanoseconds)
     return Timestamp(nanoseconds: nanoseconds + Int64(length / 2))
   }
 }
 
 extension Cell {
-  /// Stores the time of the last sample. The numbers of a meal are read one after another.
+  /// Stores the time of the last sample. The four numbers of a meal are read one after another, so
+  /// a sample may be earlier.
   fileprivate mutating func note(_ sample: HealthSample) {
     if let latest, latest.lowerBound > sample.start { return }
     latest = sample.start..<max(sample.start, sample.end)
@@ -368,10 +373,10 @@ extension Cell {
 }
 
 extension HealthSample {
-  /// The sample's length in minutes, or 0 if it ends before it starts.
+  /// The length of the sample in minutes, or 0 if the sample ends before it starts.
   var minutes: Double { max(0, start.distance(to: end)) / 60e9 }
 
-  /// Returns the minutes of a workout, without its pauses if they are known.
+  /// Returns the length of a workout in minutes. Pauses are excluded if they are known.
   func minutes(of workout: WorkoutValue) -> Double {
     guard let duration = workout.duration, duration >= .zero else { return minutes }
     let (seconds, rest) = duration.components
@@ -385,7 +390,7 @@ extension HealthSample {
 struct TimedPoint: Sendable, Hashable {
   var point: HealthPoint
   var start: Timestamp
-  /// The size of the point as sent, including the comma after it, in bytes.
+  /// The size of the point in the answer, including the comma after it, in bytes.
   var length: Int
 
   init(_ point: HealthPoint, start: Timestamp) {
@@ -398,7 +403,8 @@ struct TimedPoint: Sendable, Hashable {
 /// The samples of an answer without statistics.
 struct RawPoints: Sendable {
   var all: [TimedPoint] = []
-  /// The bytes of the current type. Each type may fill the answer, which is truncated at the end.
+  /// The number of bytes of the current type. Each type may fill the answer, which is truncated at
+  /// the end.
   var bytes = 0
   /// The index of the current type.
   var index = 0
@@ -407,12 +413,13 @@ struct RawPoints: Sendable {
 }
 
 extension HealthAnswer {
-  /// The bytes around the points: names, times, freshness and where to continue.
+  /// The number of bytes for all members except the points: names, times, freshness and the
+  /// position to continue at.
   static let around = 1_500
 
   private var room: Int { max(0, limits.maxBytes - Self.around) }
 
-  /// Adds a sample as a point. If there is no room for it, the answer ends before it.
+  /// Adds a sample as a point. If there is no room for it, the answer is truncated before it.
   mutating func list(_ sample: HealthSample, _ kind: HealthKind) {
     guard (window.from..<window.to).contains(sample.start) else { return }
     if raw.index != reading.index {
@@ -470,8 +477,8 @@ extension HealthAnswer {
     let points = try query.groupBy == nil ? samples() : statistics()
     var nextStart = nextStart
     var bytes = 0
-    // The answer is truncated at one moment for every type and source, so that the next query
-    // repeats nothing.
+    // The answer is truncated at the same instant for all types and sources, so that the next query
+    // repeats no point.
     for point in points.sorted(by: { $0.start < $1.start }) {
       bytes += point.length
       guard bytes > room else { continue }
@@ -479,7 +486,7 @@ extension HealthAnswer {
       break
     }
     let included = points.filter { point in nextStart.map { point.start < $0 } ?? true }
-    // The next query would find the same number of samples at that moment.
+    // The next query would find the same samples at that instant.
     if included.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
     var answered = query
     (answered.statistic, answered.maxBytes) = (statistic, nil)
@@ -488,7 +495,7 @@ extension HealthAnswer {
       skipped: skipped, notes: notes, freshness: freshness)
   }
 
-  /// The requested statistic, or the one that all types have in common.
+  /// The requested statistic, or the statistic that all types have in common.
   private var statistic: HealthStatistic? {
     let chosen = Set(figures.map(\.statistic))
     return query.statistic ?? (chosen.count == 1 ? chosen.first : nil)
@@ -510,7 +517,7 @@ extension HealthAnswer {
     return freshness
   }
 
-  /// The samples as points, with heart rates for workouts.
+  /// Returns the samples as points, with heart rates for workouts.
   private func samples() -> [TimedPoint] {
     guard let pulses else { return raw.all }
     return raw.all.enumerated().map { index, timed in
@@ -522,11 +529,11 @@ extension HealthAnswer {
     }
   }
 
-  /// The points by type, then the value of all sources before each source's, by source, then by
-  /// time.
+  /// Returns the points, sorted by type, source and time. Values of all sources come before those
+  /// of each source.
   private func statistics() throws(AnswerRefusal) -> [TimedPoint] {
     let cells = folded()
-    // Sums of several days can overflow as well.
+    // Sums of several days can also overflow.
     guard cells.allSatisfy(\.isFinite) else { throw .sumTooLarge }
     let counted = cells.map { cell in
       (
@@ -549,8 +556,8 @@ extension HealthAnswer {
     )
   }
 
-  /// The cells by spans of the query. Cells of several days become one where the figure compares
-  /// days.
+  /// Returns the cells for the spans of the query. If the figure compares days, the cells of
+  /// several days are combined.
   private func folded() -> [Cell] {
     var single: [Cell] = []
     var groups: [Group: [Cell]] = [:]
@@ -619,19 +626,21 @@ extension HealthAnswer {
     return TimedPoint(point, start: cut(before: entry.bucket))
   }
 
-  /// Returns the time from which to continue without losing part of a night, whose evening is
-  /// before the span's start.
+  /// Returns the time at which to continue without losing part of a night, since the evening of a
+  /// night is before the start of its span.
   private func cut(before bucket: Bucket) -> Timestamp {
-    // A query that is not for whole days counts from exactly the moment at which it starts.
+    // In a query that is not for whole days, samples count from exactly the time at which it
+    // starts.
     guard asked.lead > .zero else { return bucket.members.lowerBound }
     let evening = AnswerWindow.evening(before: bucket.start, in: zone)
     guard evening > bucket.members.lowerBound else { return bucket.start }
-    // The clocks skip the span's first day, so only the span before has a start with its evening.
+    // Clocks skip the first day of the span, so only the start of the previous span includes the
+    // evening.
     let before = bucket.members.lowerBound.advanced(by: .nanoseconds(-1))
     return cut(before: buckets.bucket(at: before))
   }
 
-  /// Returns whether the query or the present cuts off more than a second of a span.
+  /// Returns whether more than a second of a span is outside the query or in the future.
   private func isPartial(_ bucket: Bucket) -> Bool {
     let second = Duration.seconds(1)
     return bucket.members.lowerBound.advanced(by: second) < asked.from
@@ -658,10 +667,9 @@ extension HealthAnswer {
     }
   }
 
-  /// Returns a moment in the form of the query: as local time, or with an offset if the query had
-  /// one.
+  /// Returns a time in the form that the query uses: as local time or with an offset.
   ///
-  /// A local time that occurs twice gets its offset the second time.
+  /// If a local time occurs twice, its second occurrence is returned with its offset.
   func written(_ time: Timestamp) -> HealthTime {
     let east = zone.secondsEast(at: time)
     let zoned = HealthTime.instant(time, minutesEast: east % 60 == 0 ? east / 60 : nil)
@@ -693,7 +701,8 @@ extension HealthAnswer {
     return times
   }
 
-  /// Returns a workout, or the totals of several, from distance, energy, steps and minutes.
+  /// Returns a workout or the totals of several workouts, given the distance, energy, steps and
+  /// minutes.
   private func training(_ type: String, _ numbers: [Double?], sessions: Int) -> WorkoutTotals {
     let all = rounded(numbers)
     return WorkoutTotals(
@@ -701,7 +710,7 @@ extension HealthAnswer {
       steps: numbers[2].map { rounded($0, as: .count) }, sessions: sessions, duration: all[3])
   }
 
-  /// Returns a meal from its four numbers.
+  /// Returns a meal, given its four numbers.
   private func meal(_ numbers: [Double?]) -> NutritionTotals {
     let all = rounded(numbers)
     return NutritionTotals(calories: all[0], protein: all[1], carbs: all[2], fat: all[3])

@@ -5,7 +5,7 @@ public import LinkCore
 ///     question ──▶ read(query) ──take(page)──▶ read(query) … ──▶ done(object)
 ///          └────────── a question that makes no sense ─────────────▲
 ///
-/// It stores what the answer needs, not the samples.
+/// It stores the data that the answer needs instead of all samples.
 public struct HealthAnswering: Sendable {
   /// The next step of the caller.
   public enum Step: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct HealthAnswering: Sendable {
   public private(set) var step: Step
   /// The number of points in the finished parts of the answer.
   public private(set) var points = 0
-  /// Whether any part is incomplete and reports from where to continue.
+  /// Whether any part of the answer is incomplete and reports where to continue.
   public private(set) var isCut = false
 
   private let zone: ZoneRules
@@ -33,17 +33,17 @@ public struct HealthAnswering: Sendable {
   /// The queries of the remaining parts.
   private var queries: [HealthDataQuery]
   private var results: [SummaryResult] = []
-  /// The bytes left for the remaining parts.
+  /// The number of bytes left for the remaining parts.
   private var room: Int
 
   /// Starts to answer a question.
   ///
   /// - Parameters:
   ///   - zone: The user's time zone.
-  ///   - now: The wall clock's time.
-  ///   - stored: The facts about the store from which the answer reports how fresh it is.
-  ///   - mergedOnly: Whether to leave out the values of single sources where there is a merged
-  ///     value, so that many sources do not take the room of many days.
+  ///   - now: The current wall-clock time.
+  ///   - stored: Facts about the store, from which the answer reports its freshness.
+  ///   - mergedOnly: Whether to omit the values of single sources where there is a merged value.
+  ///     This leaves room for more days if there are many sources.
   public init(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp,
     limits: AnswerLimits = .oneFrame, stored: StoredHealth = StoredHealth(),
@@ -65,17 +65,18 @@ public struct HealthAnswering: Sendable {
     goOn()
   }
 
-  /// The bytes around a summary's results, and around each of them.
+  /// The number of bytes for all members of a summary except its results. `aroundResult` is the
+  /// number for each result.
   private static let aroundResults = 1_000
   private static let aroundResult = 100
 
-  /// Takes the page that `step` requested.
+  /// Adds the page that `step` requested.
   public mutating func take(_ page: HealthSamplePage) {
     answer?.take(page)
     goOn()
   }
 
-  /// Fails the query of `step`, which could not be read. `reason` is human-readable.
+  /// Handles a failure to read the samples that `step` requested. `reason` is human-readable.
   public mutating func fail(_ reason: String) {
     answer?.refusal = .unreadable(reason: reason)
     goOn()
@@ -104,7 +105,7 @@ public struct HealthAnswering: Sendable {
 
   private mutating func begin(_ query: HealthDataQuery) {
     var limits = limits
-    // The remaining bytes are divided evenly. A short answer leaves more to the parts after it.
+    // The remaining bytes are divided evenly. A short part leaves more bytes for later parts.
     limits.maxBytes = max(0, room / (queries.count + 1))
     do throws(AnswerRefusal) {
       answer = try HealthAnswer(query, zone: zone, now: now, limits: limits, stored: stored)
@@ -133,7 +134,7 @@ public struct HealthAnswering: Sendable {
 }
 
 extension SummaryQuery {
-  /// The metrics as queries. Missing metrics and groupings are chosen here.
+  /// Returns the metrics as queries. Missing metrics and groupings are replaced by defaults.
   fileprivate func questions(in zone: ZoneRules) -> [HealthDataQuery] {
     let usual = rejected.isEmpty ? Self.usual.map { SummaryMetric(valueType: $0) } : []
     let asked = metrics.isEmpty ? usual : metrics
@@ -147,8 +148,8 @@ extension SummaryQuery {
 
   private static let usual: [HealthValueType] = [.steps, .calories, .distance, .workout, .sleep]
 
-  /// Returns days for up to 31 days, weeks for up to 93, and months otherwise, by the calendar and
-  /// not by hours.
+  /// Returns the default grouping: days for up to 31 calendar days, weeks for up to 93, and months
+  /// otherwise.
   private func grouping(in zone: ZoneRules) -> HealthGrouping {
     let first = zone.local(at: zone.instant(of: start)).nanoseconds
     let last = zone.local(at: zone.instant(of: end)).nanoseconds
@@ -160,7 +161,7 @@ extension SummaryQuery {
 }
 
 extension SummaryReply {
-  /// Inserts the failures of rejected metrics, each at its index.
+  /// Inserts a failure for each rejected metric at its index.
   public mutating func insert(_ rejected: [RejectedMetric]) {
     for line in rejected.sorted(by: { $0.index < $1.index }) {
       let failed = SummaryResult(valueType: line.valueType, data: .failure(line.reason))
@@ -170,7 +171,7 @@ extension SummaryReply {
 }
 
 extension AnswerLimits {
-  /// Returns the limits of one answer, which are at most those of its question.
+  /// Returns the limits of the answer to a question. The question can lower the maximum size.
   fileprivate func fitting(_ question: HealthQuestion) -> AnswerLimits {
     var limits = self
     switch question {

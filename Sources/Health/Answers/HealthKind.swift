@@ -1,6 +1,7 @@
-/// A stored type of sample, with its unit in answers and the way in which its values combine.
+/// A type of stored sample, with its unit in answers and the way in which its values are combined.
 ///
-/// The way in which samples combine depends on their own type, not on that of the first sample.
+/// The way in which samples are combined depends on their own type, not on the type of the first
+/// sample.
 struct HealthKind: Sendable, Hashable {
   /// The name of the type in the store.
   var identifier: String
@@ -8,9 +9,9 @@ struct HealthKind: Sendable, Hashable {
   var type: String
   var measure: Measure
   var rule: Rule
-  /// Whether its average is weighted by time
-  /// (`HKQuantityAggregationStyle.discreteTemporallyWeighted`), because it is measured more often
-  /// when it is high.
+  /// Whether the average is weighted by time
+  /// (`HKQuantityAggregationStyle.discreteTemporallyWeighted`), because the type is measured more
+  /// often when its values are high.
   var isHeld = false
 
   /// The meaning of a sample's value.
@@ -24,16 +25,16 @@ struct HealthKind: Sendable, Hashable {
     case workout
   }
 
-  /// The rule that decides to which span of the calendar a sample belongs.
+  /// The rule that determines to which span of the calendar a sample belongs.
   enum Rule: Sendable, Hashable {
-    /// The value is divided among all spans that the sample overlaps, in proportion.
+    /// The value is divided in proportion among all spans that the sample overlaps.
     case spread
     /// The sample belongs to the span in which it begins.
     case atStart
     /// The sample belongs to the span in which it ends.
     case atEnd
-    /// The sample belongs to the span of its middle. No other span can contain more than half of
-    /// it.
+    /// The sample belongs to the span that contains its middle. No other span contains more than
+    /// half of the sample.
     case atMiddle
   }
 }
@@ -87,10 +88,10 @@ extension HealthValueType {
 }
 
 extension HealthKind {
-  /// The type of the time asleep in a night or a nap.
+  /// The name of the type for the time asleep in a night or nap.
   static let sleepType = "SLEEP_SESSION"
 
-  /// The heart rate, which watches measure far more often during a workout.
+  /// The heart rate. Watches measure it far more often during a workout.
   static let heartRate: HealthKind = {
     var kind = reading("HeartRate", "HEART_RATE", .beats)
     kind.isHeld = true
@@ -108,7 +109,8 @@ extension HealthKind {
     .nutrient("DietaryFatTotal", 3),
   ]
 
-  /// Returns a cumulative quantity. It grows with time, and overlapping sources are merged.
+  /// Returns a cumulative quantity. Its values accumulate over time, and overlapping sources are
+  /// merged.
   fileprivate static func spread(
     _ name: String, _ type: String, _ dimension: Dimension
   ) -> HealthKind {
@@ -117,7 +119,7 @@ extension HealthKind {
       rule: .spread)
   }
 
-  /// Returns a discrete quantity, a reading at one moment.
+  /// Returns a discrete quantity, whose samples are readings at one instant.
   fileprivate static func reading(
     _ name: String, _ type: String, _ dimension: Dimension
   ) -> HealthKind {
@@ -132,7 +134,7 @@ extension HealthKind {
       rule: .spread)
   }
 
-  /// The way in which its values combine.
+  /// The way in which values of this kind are combined.
   var aggregation: Aggregation {
     switch measure {
     case .quantity: rule == .spread ? .cumulative : .discrete
@@ -149,7 +151,7 @@ extension HealthKind {
     }
   }
 
-  /// The dimension of the stored numbers, or `nil` if there are none.
+  /// The dimension of the stored numbers, or `nil` if the kind has none.
   var dimension: Dimension? {
     switch measure {
     case .quantity(let dimension): dimension
@@ -198,12 +200,12 @@ enum SleepStage: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The type of stages that this version does not know.
+  /// The name of the type for stages that are unknown to this version.
   static let unknownType = "SLEEP_UNKNOWN"
 }
 
 extension WorkoutValue {
-  /// Distance, energy and steps, or `nil` if one of them is not finite.
+  /// The distance, energy and steps, or `nil` if one of them is not finite.
   var numbers: [Double?]? {
     let numbers = [distance, energy, steps]
     return numbers.allSatisfy { $0?.isFinite ?? true } ? numbers : nil

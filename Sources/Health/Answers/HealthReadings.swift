@@ -1,25 +1,26 @@
 public import LinkCore
 
-/// The readings of one type in an interval, of all sources together: by day, and the latest one.
+/// The readings of one type in an interval, from all sources together: figures by day and in total,
+/// and the latest reading.
 ///
 ///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil
 ///
-/// A reading that two sources report for the same moment counts once.
+/// If two sources report the same reading for the same time, it counts once.
 public struct HealthReadings: Sendable {
-  /// The number of readings, their average, and their extremes.
+  /// The number of readings, their average and their extremes.
   public struct Figures: Sendable, Hashable {
     /// The number of readings.
     public private(set) var count = 0
     private var sum = 0.0
-    /// The least reading, or 0 if there are none.
+    /// The lowest reading, or 0 if there are none.
     public private(set) var least = 0.0
-    /// The greatest reading, or 0 if there are none.
+    /// The highest reading, or 0 if there are none.
     public private(set) var greatest = 0.0
     /// The average over time, for a type that has one.
     private var held: HeldAverage?
 
     /// The average of the readings, or `nil` if there are none. It is weighted by time for types
-    /// that are measured more often when they are high.
+    /// that are measured more often when their values are high.
     public var average: Double? {
       count == 0 ? nil : held.map(\.average) ?? sum / Double(count)
     }
@@ -40,9 +41,9 @@ public struct HealthReadings: Sendable {
 
   /// The readings of one day of the user's calendar.
   public struct Day: Sendable, Hashable {
-    /// The first moment of the day on the wall clock.
+    /// The start of the day in local time.
     public var day: CivilTime
-    /// The figures of the readings that began on the day.
+    /// The figures of the readings that began on this day.
     public var figures: Figures
   }
 
@@ -67,15 +68,16 @@ public struct HealthReadings: Sendable {
   /// The interval of the last day.
   private var day: Range<Timestamp>?
   private let kind: HealthKind?
-  /// The first moment that does not count.
+  /// The end of the interval, exclusive.
   private let end: Timestamp
   private var same = SameReadings()
 
   /// Starts to read a type.
   ///
   /// - Parameters:
-  ///   - type: HealthKit's identifier. Values of types that are in no answer keep their unit.
-  ///   - to: The first moment that does not count.
+  ///   - type: HealthKit's identifier. Values of types that do not occur in answers keep their
+  ///     unit.
+  ///   - to: The end of the interval, exclusive.
   public init(_ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules) {
     wanted = HealthSampleQuery(types: [type], from: from, to: to)
     self.zone = zone
@@ -84,7 +86,7 @@ public struct HealthReadings: Sendable {
     figures = Figures(isHeld: kind?.isHeld == true)
   }
 
-  /// Takes the page that `wanted` requested.
+  /// Adds the page that `wanted` requested.
   public mutating func take(_ page: HealthSamplePage) {
     guard let from = wanted?.from else { return }
     for sample in page.samples where sample.start >= from { take(sample) }
@@ -124,15 +126,15 @@ public struct HealthReadings: Sendable {
   }
 }
 
-/// The values of the readings at one moment, which identify a reading that several sources report.
-/// A reading that one app copies from another counts once.
+/// The values of the readings at one instant. They identify a reading that several sources report,
+/// so that a reading that one app copies from another counts once.
 ///
-/// Samples must arrive in order of time.
+/// Samples must arrive in chronological order.
 struct SameReadings: Sendable, Hashable {
   private var time: Timestamp?
   private var values: Set<Double> = []
 
-  /// Adds a reading, and returns whether it is the first with its value and moment.
+  /// Adds a reading. Returns whether it is the first with this value at this instant.
   mutating func isFirst(_ value: Double, at time: Timestamp) -> Bool {
     if self.time != time { (self.time, values) = (time, []) }
     return values.insert(value).inserted
@@ -146,7 +148,7 @@ public struct StoredHealth: Sendable, Hashable, Codable {
   /// The end of the latest import, or `nil` if none has ended.
   public var lastImport: Timestamp?
 
-  /// Creates facts. By default nothing is known.
+  /// Creates facts. By default, nothing is known.
   public init(lastSamples: [String: Timestamp] = [:], lastImport: Timestamp? = nil) {
     self.lastSamples = lastSamples
     self.lastImport = lastImport
@@ -154,8 +156,8 @@ public struct StoredHealth: Sendable, Hashable, Codable {
 }
 
 extension HealthFreshness {
-  /// Creates the zone and the time of an answer, which always has an offset so that clocks can be
-  /// compared.
+  /// Creates the freshness of an answer at `now`. The time always has an offset, so that clocks can
+  /// be compared.
   init(zone: ZoneRules, now: Timestamp) {
     let east = zone.secondsEast(at: now)
     self.init(

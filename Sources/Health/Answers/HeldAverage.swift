@@ -1,28 +1,28 @@
 import LinkCore
 
-/// The average over time of readings that arrive in order of time.
+/// The average over time of readings that arrive in chronological order.
 ///
-/// Each reading counts for the time to the next one, at most 10 minutes. Readings of the same
-/// moment count as their mean. A plain mean would mostly report the heart rate of workouts, in
-/// which a watch measures every few seconds.
+/// Each reading is weighted by the time to the next one, at most 10 minutes. Readings at the same
+/// instant count as their mean. A plain mean would mostly reflect the heart rate during workouts,
+/// in which a watch measures every few seconds.
 struct HeldAverage: Sendable, Hashable {
-  /// The longest time for which a reading counts, in nanoseconds. The value is Holdfast's own:
-  /// twice the interval at which a watch commonly measures at rest.
+  /// The maximum weight of a reading, in nanoseconds. The value is Holdfast's own. It is twice the
+  /// interval at which a watch commonly measures at rest.
   private static let longest = 600e9
 
-  /// The current moment, with the sum and the number of its readings.
+  /// The current instant. `sum` and `count` are the sum and the number of its readings.
   private var moment: Timestamp?
   private var sum = 0.0
   private var count = 0.0
-  /// The sum of all means before the current moment, each times its length, and the sum of the
-  /// lengths. Both are in units of `longest`.
+  /// The weighted sum of all means before the current instant. `length` is the sum of the weights.
+  /// Both are in units of `longest`.
   private var total = 0.0
   private var length = 0.0
-  /// The mean of the last moment.
+  /// The mean of the last instant.
   private var last: Double?
 
-  /// The average of the ended readings. It is the last mean if they have no length, and `nil`
-  /// without readings.
+  /// The average of the ended readings. It is the last mean if all weights are zero, or `nil` if
+  /// there are no readings.
   var average: Double? { length > 0 ? total / length : last }
 
   mutating func take(_ value: Double, at time: Timestamp) {

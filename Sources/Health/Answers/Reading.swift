@@ -1,8 +1,9 @@
 import LinkCore
 
-/// The progress of reading: one type after the other, each in batches, each batch in pages.
+/// The progress of reading samples. Types are read one after the other, each type in batches, and
+/// each batch in pages.
 ///
-/// A sample that crosses the edge of two batches is found in both and taken from the first.
+/// A sample that crosses the edge between two batches appears in both. It is taken from the first.
 struct Reading: Sendable, Hashable {
   private let identifiers: [String]
   private let from: Timestamp
@@ -18,7 +19,7 @@ struct Reading: Sendable, Hashable {
     identifiers = kinds.map(\.identifier)
     (self.from, self.to) = (from, to)
     self.limits = limits
-    // Shorter batches, or empty ones, might never reach the end.
+    // With shorter or empty batches, reading might never reach the end.
     batch = max(limits.batch, .seconds(3_600))
     batchStart = from
     if from >= to { index = identifiers.count }
@@ -36,14 +37,14 @@ struct Reading: Sendable, Hashable {
 
   /// The range of starts whose samples appear in this batch for the first time.
   var fresh: Range<Timestamp> {
-    // Samples that begin before the whole interval and reach into it appear in its first batch.
+    // Samples that begin before the complete interval and extend into it appear in the first batch.
     (batchStart == from ? Timestamp(nanoseconds: .min) : batchStart)..<batchEnd
   }
 
-  /// Whether nothing of the type follows this batch.
+  /// Whether this batch is the last of its type.
   var isLastBatch: Bool { batchEnd >= to }
 
-  /// Whether the end has moved before this batch.
+  /// Whether the end of the interval has moved before this batch.
   var isPast: Bool { batchStart >= to }
 
   /// Continues after a page that was not the last of its type.
@@ -59,7 +60,7 @@ struct Reading: Sendable, Hashable {
     if from >= to { index = identifiers.count }
   }
 
-  /// Leaves out samples that start at `cut` or later.
+  /// Moves the end of the interval to `cut`, unless it is already earlier.
   mutating func shorten(to cut: Timestamp) {
     to = min(to, cut)
   }

@@ -1,11 +1,11 @@
 import LinkCore
 
-/// The nights and naps of each source, and of all sources merged, by day.
+/// The nights and naps of each source and of all sources merged, by day.
 ///
 /// A day lasts from 21:00 to 21:00, and a session belongs to the day in which it ends. A session is
 /// part of the night if it has at least three hours of sleep, or if its middle is between 21:00 and
-/// 09:00 local time. Every other session is a nap. Sums include both. Figures of nights leave naps
-/// out.
+/// 09:00 local time. Every other session is a nap. Sums include both. Figures of nights exclude
+/// naps.
 struct SleepLog: Sendable {
   /// The sleep of one source on one day, or in one hour.
   struct Day: Sendable, Hashable {
@@ -31,10 +31,10 @@ struct SleepLog: Sendable {
   struct Entry: Sendable {
     var source: Int
     var bucket: Bucket
-    /// The start and end of the point, if they differ from those of the span.
+    /// The start and end of the point, or `nil` if they are those of the span.
     var extent: (start: Timestamp, end: Timestamp)?
-    /// The main value: minutes asleep, or minutes in bed where sleep is unknown, or the number of
-    /// nights.
+    /// The main value. It is the minutes asleep, the minutes in bed if sleep is unknown, or the
+    /// number of nights.
     var value: Double
     var isInBed = false
     var times: SleepTimes
@@ -42,15 +42,15 @@ struct SleepLog: Sendable {
 
   private struct Key: Hashable {
     var source: Int
-    /// The start of the day's members. A day that the clocks skip starts at the same time as the
-    /// next day.
+    /// The start of the day's members. The `start` of a day that clocks skip would be the same as
+    /// that of the next day.
     var first: Timestamp
   }
 
-  /// The maximum number of days. The limit is Holdfast's own: 200,000 days are 90 years of six
+  /// The maximum number of days. The limit is Holdfast's own. 200,000 days are 90 years of six
   /// sources.
   static let most = 200_000
-  /// The minutes from which a session is part of the night, whatever its time.
+  /// The minimum length of a session, in minutes, that always counts as part of the night.
   static let leastNight = 180.0
 
   private var days: [Key: Day] = [:]
@@ -77,7 +77,7 @@ struct SleepLog: Sendable {
     days[key] = day
   }
 
-  /// Returns the entries of each source in each span of `calendar`, in order of time.
+  /// Returns the entries of each source in each span of `calendar`, in chronological order.
   func entries(_ figure: Figure, by calendar: CalendarBuckets) -> [Entry] {
     var entries: [Entry] = []
     var group: (source: Int, bucket: Bucket, days: [Day])?
@@ -129,7 +129,7 @@ struct SleepLog: Sendable {
 }
 
 extension SleepLog.Day {
-  /// Returns the minutes of a part, in the night and in naps.
+  /// Returns the minutes of a part, in the night and in naps together.
   fileprivate func sum(at index: Int) -> (value: Double, isKnown: Bool) {
     (nightMinutes[index] + napMinutes[index], nightKnown[index] + napKnown[index] > 0)
   }

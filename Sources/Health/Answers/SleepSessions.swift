@@ -8,11 +8,11 @@ struct SleepSpan: Sendable, Hashable {
   var track: Int
 }
 
-/// The sleep of a night, a part of a night, or a nap.
+/// A session of sleep: a night, a part of a night, or a nap.
 ///
-/// Each minute counts once: of several sources, only the one with the lowest rank counts at a
-/// moment. Time that this source reports as awake does not count as asleep. Time in bed is counted
-/// separately.
+/// Each minute counts once. If several sources measure at the same time, only the source with the
+/// lowest rank counts. Time that this source reports as awake does not count as asleep. Time in bed
+/// is counted separately.
 struct SleepSession: Sendable, Hashable {
   /// A part of a session, in minutes.
   enum Part: Int, Sendable, Hashable, CaseIterable {
@@ -38,17 +38,17 @@ struct SleepSession: Sendable, Hashable {
     }
   }
 
-  /// The start of the first sleep. Where sleep is unknown, the start of the time in bed.
+  /// The start of the first sleep or, if sleep is unknown, of the time in bed.
   var start: Timestamp
   var end: Timestamp
-  /// The minutes of each part, or 0 where a part is unknown.
+  /// The minutes of each part, or 0 if a part is unknown.
   var minutes = SIMD8<Double>.zero
-  /// A mask with 1 for each part that is known, and 0 for the others.
+  /// A mask with 1 for each known part and 0 for all others.
   var known = SIMD8<Double>.zero
 
   subscript(_ part: Part) -> Double? { known[part.rawValue] > 0 ? minutes[part.rawValue] : nil }
 
-  /// Creates a session from its stages. Returns `nil` if none is of sleep or of time in bed.
+  /// Creates a session from its stages. Returns `nil` if no stage is sleep or time in bed.
   init?(_ spans: [SleepSpan], _ ranks: [SourceRank]) {
     let hasSleep = spans.contains { Part($0.stage).isAsleep }
     let counting = spans.filter {
@@ -67,7 +67,7 @@ struct SleepSession: Sendable, Hashable {
     }
   }
 
-  /// A pass over the starts and ends of stages, in order of time.
+  /// A pass over the starts and ends of stages, in chronological order.
   private struct Sweep {
     struct Edge {
       var time: Timestamp
@@ -82,7 +82,7 @@ struct SleepSession: Sendable, Hashable {
     private var counts: [Int: SIMD8<Int>] = [:]
     private var inBed = 0
 
-    /// Returns the edges in order of time. The sort is stable, so that a stage without a length
+    /// Returns the edges in chronological order. The sort is stable, so that a stage of length zero
     /// begins before it ends.
     static func edges(of spans: [SleepSpan]) -> [Edge] {
       spans.indices.flatMap { index in
@@ -114,8 +114,8 @@ struct SleepSession: Sendable, Hashable {
       for part in Part.allCases where counts[part.rawValue] > 0 { add(length, to: part) }
     }
 
-    /// Adds a length to a part. Stages of centuries, which a source can claim, can exceed an
-    /// `Int64` in total, so the sum stops at its greatest value.
+    /// Adds a length to a part. A source can report stages of centuries, whose total exceeds an
+    /// `Int64`, so the sum saturates.
     private mutating func add(_ length: Int64, to part: Part) {
       let (sum, overflow) = nanoseconds[part.rawValue].addingReportingOverflow(length)
       nanoseconds[part.rawValue] = overflow ? .max : sum
@@ -123,10 +123,10 @@ struct SleepSession: Sendable, Hashable {
   }
 }
 
-/// A collector that joins stages to sessions, for each source and for all sources together.
+/// A collector that joins stages into sessions, for each source and for all sources together.
 ///
 /// Stages that overlap or are at most 5 minutes apart form one session. A session has at most
-/// `most` stages; a stage after that begins a new session.
+/// `most` stages. A further stage begins a new session.
 struct SleepRuns: Sendable {
   private struct Run {
     var spans: [SleepSpan]
@@ -137,11 +137,12 @@ struct SleepRuns: Sendable {
 
   /// The longest break within a session.
   static let gap = Duration.seconds(300)
-  /// The maximum number of stages in a session. The limit is Holdfast's own: a night of one-minute
+  /// The maximum number of stages in a session. The limit is Holdfast's own. A night of one-minute
   /// stages has 500.
   static let most = 50_000
 
-  /// Takes a stage, in order of starts. Returns the stages of the session that it ends, if any.
+  /// Adds a stage. Stages must arrive in the order of their starts. Returns the stages of the
+  /// session that ends before it, if there is one.
   mutating func take(_ span: SleepSpan, of source: Int) -> [SleepSpan]? {
     guard var run = runs[source], run.spans.count < Self.most,
       span.start <= run.end.advanced(by: Self.gap)

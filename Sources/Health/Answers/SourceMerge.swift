@@ -1,12 +1,12 @@
 import LinkCore
 
-/// The merged series of the samples of all sources, in which overlapping sources count once.
+/// The merged series of the samples of all sources. Overlapping sources count once.
 ///
-/// It is a sweep over time. Of the samples in progress at a moment, only those of the source with
-/// the lowest rank count. Each sample counts with the part of its value that corresponds to such
-/// moments. A sample without a length counts unless a source with a lower rank measures at its
-/// moment. Each sample enters and leaves a heap once, so `n` samples take O(n log n) steps, and one
-/// more for each span of the calendar that a sample overlaps.
+/// The series is computed by a sweep over time. At each instant, only the samples of the source
+/// with the lowest rank count. Each sample contributes the part of its value that corresponds to
+/// the time for which it counts. A sample of length zero counts unless a source with a lower rank
+/// measures at the same instant. Each sample enters and leaves a heap once, so `n` samples take O(n
+/// log n) steps, plus one for each calendar span that a sample overlaps.
 struct SourceMerge: Sendable {
   /// The merged value of one span of the calendar.
   struct Sum: Sendable, Hashable {
@@ -21,21 +21,21 @@ struct SourceMerge: Sendable {
     var value: Double
     /// The length of the sample, in nanoseconds.
     var whole: Int64
-    /// The exposure of the sample's track when the sample or the span began.
+    /// The exposure of the sample's track at the start of the sample or span.
     var mark: Int64
   }
 
-  /// The complete sums, in order of time. The caller removes them.
+  /// The complete sums, in chronological order. The caller removes them.
   var finished: [Sum] = []
   private let calendar: CalendarBuckets
   private var clock = Timestamp(nanoseconds: .min)
   private var bucket: Bucket?
-  /// The samples in progress, as a heap. The sample that ends first is the first.
+  /// The samples in progress, as a heap. The first sample is the one that ends first.
   private var parts: [Part] = []
   private var active = ActiveTracks()
   /// The time for which each track has counted, in nanoseconds.
   private var exposures: [Int64] = []
-  /// The samples without a length at the current moment.
+  /// The samples of length zero at the current instant.
   private var moments: [(track: Int, value: Double)] = []
   private var sum = 0.0
   private var hasData = false
@@ -44,7 +44,8 @@ struct SourceMerge: Sendable {
     self.calendar = calendar
   }
 
-  /// Takes the next sample in order of time. The part before `from` is left out.
+  /// Adds the next sample. Samples must arrive in chronological order. The part before `from` is
+  /// ignored.
   mutating func take(
     _ value: Double, _ sample: HealthSample, from: Timestamp, track: Int, _ ranks: [SourceRank]
   ) {
@@ -65,7 +66,7 @@ struct SourceMerge: Sendable {
     active.begin(track, ranks)
   }
 
-  /// Ends the series. Nothing from `end` on counts.
+  /// Ends the series at `end`. Later parts of samples do not count.
   mutating func finish(at end: Timestamp, _ ranks: [SourceRank]) {
     if end > clock { advance(to: end, ranks) }
     resolveMoments(ranks)
@@ -88,7 +89,8 @@ struct SourceMerge: Sendable {
     if bucket?.members.contains(time) != true { beginBucket(at: time) }
   }
 
-  /// Ends the current span and begins that of a moment. No span follows that of `total`.
+  /// Ends the current span and begins the one that contains a time. No span follows that of
+  /// `total`.
   private mutating func beginBucket(at time: Timestamp) {
     closeBucket()
     let next = calendar.bucket(at: time)
@@ -99,7 +101,7 @@ struct SourceMerge: Sendable {
   private mutating func pass(to time: Timestamp, _ ranks: [SourceRank]) {
     guard time > clock else { return }
     resolveMoments(ranks)
-    // Only differences count, and none is longer than a sample, so the sum may wrap around.
+    // Only differences are used, and none is longer than a sample, so the sum may wrap around.
     if let track = active.first { exposures[track] &+= time.nanoseconds &- clock.nanoseconds }
     clock = time
   }
@@ -122,7 +124,7 @@ struct SourceMerge: Sendable {
     (sum, hasData) = (0, false)
   }
 
-  /// Adds the value that a sample has accumulated since its mark.
+  /// Adds the part of a sample's value that has accumulated since its mark.
   private mutating func accumulate(_ part: Part) {
     let exposure = exposures[part.track] &- part.mark
     guard exposure > 0 else { return }

@@ -1,9 +1,11 @@
 import LinkCore
 
-/// The rank of a source. Where several sources measured the same time, the lowest rank counts.
+/// The rank of a source. If several sources measure at the same time, the one with the lowest rank
+/// counts.
 ///
-/// Exports contain no order of sources, so the rank is a rule: watches come first, then phones,
-/// then other devices, then apps that name no device. Among equals the reported name decides.
+/// Exports contain no order of sources, so a rule defines the rank. Watches come first, then
+/// phones, then other devices, then apps that name no device. Sources of the same kind are ordered
+/// by name.
 struct SourceRank: Sendable, Hashable, Comparable {
   enum Kind: Int, Sendable, Hashable, CaseIterable {
     case watch, phone, device, app
@@ -37,7 +39,8 @@ struct SourceRank: Sendable, Hashable, Comparable {
   }
 }
 
-/// The tracks of an answer, with their ranks. A track is one source with one kind of device.
+/// The tracks of an answer, with their ranks. A track is the combination of a source and a kind of
+/// device.
 struct SourceMerger: Sendable {
   private(set) var ranks: [SourceRank] = []
   private var tracks: [Int: Int] = [:]
@@ -61,12 +64,12 @@ struct SourceMerger: Sendable {
   }
 }
 
-/// The tracks that measure at a moment, ordered by rank.
+/// The tracks that measure at an instant, ordered by rank.
 struct ActiveTracks: Sendable {
   private var counts: [Int] = []
   private var order: [Int] = []
 
-  /// The track that counts, or `nil` if none measures.
+  /// The track that counts, or `nil` if no track measures.
   var first: Int? { order.first }
 
   /// Records the start of an interval of a track.

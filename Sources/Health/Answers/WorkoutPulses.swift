@@ -1,12 +1,13 @@
 import LinkCore
 
-/// The heart rates during the workouts of an answer, from the readings of all sources.
+/// The heart rates during the workouts of an answer, computed from the readings of all sources.
 ///
 ///     query ──▶ take(page) ──▶ query … ──▶ nil
 struct WorkoutPulses: Sendable {
-  /// The maximum number of workouts in one answer whose heart rates are read, each on its own.
+  /// The maximum number of workouts in one answer for which heart rates are read.
   ///
-  /// The limit is Holdfast's own: the workouts of three years with one a day.
+  /// The heart rates of each workout are read separately. The limit is Holdfast's own. It allows
+  /// for one workout a day in almost three years.
   static let most = 1_000
 
   /// A workout, and the point or cell to which it belongs.
@@ -14,7 +15,7 @@ struct WorkoutPulses: Sendable {
 
   /// The heart rates, by point or cell.
   private(set) var found: [Int: HeldAverage] = [:]
-  /// The sessions that are still to be read. The last one is next.
+  /// The sessions that remain to be read. The last one is read next.
   private var left: [Session]
   private var after: HealthSamplePosition?
   private var held = HeldAverage()
@@ -34,7 +35,7 @@ struct WorkoutPulses: Sendable {
     }
   }
 
-  /// Takes the page that `query` requested.
+  /// Adds the page that `query` requested.
   mutating func take(_ page: HealthSamplePage) {
     guard let session = left.last else { return }
     for sample in page.samples where session.span.contains(sample.start) {
@@ -53,7 +54,7 @@ struct WorkoutPulses: Sendable {
 }
 
 extension HealthAnswer {
-  /// Starts to read the heart rates, after all workouts were read.
+  /// Starts to read the heart rates, after all workouts have been read.
   mutating func beginPulses() {
     var sessions = raw.sessions.enumerated().map { (span: $1, owner: $0) }
     for (index, cell) in cells.all.enumerated() {
@@ -67,7 +68,7 @@ extension HealthAnswer {
     pulses = WorkoutPulses(sessions, pageLimit: limits.pageLimit)
   }
 
-  /// Takes a page of heart rates. After the last page each cell receives its average.
+  /// Adds a page of heart rates. After the last page, each cell receives its average.
   mutating func takePulses(_ page: HealthSamplePage) {
     pulses?.take(page)
     guard let pulses, pulses.query == nil, query.groupBy != nil else { return }

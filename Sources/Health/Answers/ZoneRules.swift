@@ -1,17 +1,17 @@
 public import LinkCore
 
-/// The offsets of a time zone as a list of changes, provided by the caller.
+/// The offsets of a time zone, as a list of changes. The caller provides the list.
 public struct ZoneRules: Sendable, Hashable, Codable {
-  /// Seconds east of UTC before the first change.
+  /// The offset before the first change, in seconds east of UTC.
   public var initialSecondsEast: Int
   /// The changes, earliest first.
   public var transitions: [Transition]
   /// The common name of the zone, such as `Europe/Berlin`.
   public var name: String?
 
-  /// A moment at which the offset changes.
+  /// A change of the offset.
   public struct Transition: Sendable, Hashable, Codable {
-    /// The moment from which the offset applies.
+    /// The time from which the offset applies.
     public var at: Timestamp
     /// The offset, in seconds east of UTC.
     public var secondsEast: Int
@@ -23,7 +23,7 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     }
   }
 
-  /// Creates rules. By default they have no changes and no name.
+  /// Creates rules. By default, they have no changes and no name.
   public init(initialSecondsEast: Int, transitions: [Transition] = [], name: String? = nil) {
     self.initialSecondsEast = initialSecondsEast
     self.transitions = transitions
@@ -33,7 +33,7 @@ public struct ZoneRules: Sendable, Hashable, Codable {
   /// The rules of UTC.
   public static let utc = ZoneRules(initialSecondsEast: 0, name: "UTC")
 
-  /// Returns the name of the zone, or its offset at a moment, such as `UTC+01:00`.
+  /// Returns the name of the zone or, if it has none, its offset at a time, such as `UTC+01:00`.
   func title(at time: Timestamp) -> String {
     if let name { return name }
     let (hours, minutes) = abs(secondsEast(at: time) / 60).quotientAndRemainder(dividingBy: 60)
@@ -41,26 +41,26 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     return "UTC\(secondsEast(at: time) < 0 ? "-" : "+")\(two(hours)):\(two(minutes))"
   }
 
-  /// Returns the offset at a moment, in seconds east of UTC.
+  /// Returns the offset at a time, in seconds east of UTC.
   public func secondsEast(at time: Timestamp) -> Int {
     secondsEast(of: interval(at: time))
   }
 
-  /// Returns the local time at a moment.
+  /// Returns the local time that corresponds to a time.
   public func local(at time: Timestamp) -> CivilTime {
     CivilTime(nanoseconds: time.nanoseconds &+ nanosecondsEast(of: interval(at: time)))
   }
 
-  /// Returns the moment of a local time: the first of two, or a moment after the gap for a local
-  /// time that is skipped.
+  /// Returns the time that corresponds to a local time. If the local time occurs twice, this is the
+  /// first time. If clocks skip the local time, it is a time after the gap.
   public func instant(of reading: CivilTime) -> Timestamp {
     let (found, interval) = reach(reading)
     if local(at: found) == reading || interval == 0 { return found }
-    // The clocks skipped this local time, so the offset before the change applies.
+    // Clocks skip this local time, so the offset before the change applies.
     return Timestamp(nanoseconds: reading.nanoseconds &- nanosecondsEast(of: interval - 1))
   }
 
-  /// Returns the moment of a requested time.
+  /// Returns the time that corresponds to a requested time.
   public func instant(of time: HealthTime) -> Timestamp {
     switch time {
     case .instant(let time, _): time
@@ -68,13 +68,13 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     }
   }
 
-  /// Returns the first moment at which the clocks show this local time or a later one.
+  /// Returns the earliest time at which clocks show this local time or a later one.
   func first(showing reading: CivilTime) -> Timestamp {
     reach(reading).found
   }
 
   private func reach(_ reading: CivilTime) -> (found: Timestamp, interval: Int) {
-    // No offset reaches 26 hours, so no earlier moment can show this local time.
+    // All offsets are below 26 hours, so clocks cannot show this local time any earlier.
     let early = Timestamp(nanoseconds: reading.nanoseconds &- 26 * 3_600_000_000_000)
     var interval = interval(at: early)
     while true {
@@ -88,7 +88,8 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     }
   }
 
-  /// Returns the number of changes before or at a moment, which is the index of its interval.
+  /// Returns the number of changes at or before a time. This is the index of the interval between
+  /// changes that contains it.
   func interval(at time: Timestamp) -> Int {
     var low = 0
     var high = transitions.count

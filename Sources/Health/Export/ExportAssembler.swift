@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The builder that makes samples from elements and packs them into batches.
+/// A builder that creates samples from elements and groups them into batches.
 struct ExportAssembler: Sendable {
   /// A sample whose element is still open.
   private enum Open {
@@ -9,21 +9,23 @@ struct ExportAssembler: Sendable {
     case workout(HealthRow, ExportWorkout)
   }
 
-  /// The number of rows after which a batch is ready, at the next end of a span.
+  /// The number of rows from which a batch is ready at the end of a span.
   static let fullBatch = 8_192
-  /// The lowest bits of a key that ends a span, which is one key in 1,024 on average.
+  /// The mask for the lowest bits of a key. If all of these bits are 0, as in one of 1,024 keys on
+  /// average, the key ends a span.
   private static let spanMask: UInt64 = 1_023
-  /// The length at which a span ends in any case, so that a batch stays small.
+  /// The maximum length of a span. It keeps batches small.
   private static let longestSpan = 8_192
 
   var counts = ExportCounts()
   private(set) var isReady = false
   private var open = Open.none
-  /// The depth of nested workout activities, whose figures are not those of the whole workout.
+  /// The nesting depth of workout activities. Their figures are not those of the complete workout.
   private var parts = 0
   private var names = ExportNames()
   private var time = ExportTime()
-  /// The reader of creation dates, whose days differ from those of the samples.
+  /// The parser of creation dates. It is separate because the days of creation differ from those of
+  /// the samples.
   private var creationTime = ExportTime()
   /// The creation date of the current sample, if the export contains it.
   private var created: Timestamp?
@@ -34,7 +36,7 @@ struct ExportAssembler: Sendable {
   private var spanCount = 0
   private var countsByType: [Int] = []
 
-  /// Takes a start tag.
+  /// Handles a start tag.
   @inline(__always)
   mutating func start(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
     switch tag.element {
@@ -50,7 +52,8 @@ struct ExportAssembler: Sendable {
     if names.isFull { makeRoom() }
   }
 
-  /// Takes an end tag. Only the ends of samples, of workout activities and of the root matter.
+  /// Handles an end tag. Only the end tags of samples, workout activities and the root have an
+  /// effect.
   @inline(__always)
   mutating func close(_ bytes: Span<UInt8>, _ name: Range<Int>) {
     let meaning = ExportKeywords.elements.meaning(
@@ -66,7 +69,7 @@ struct ExportAssembler: Sendable {
     }
   }
 
-  /// Returns the batch that is ready, and begins the next.
+  /// Returns the batch that is ready, and begins the next one.
   mutating func take() -> HealthBatch {
     let batch = HealthBatch(names: names.names, rows: rows, workouts: workouts, spans: spans)
     for (type, count) in countsByType.enumerated() where count > 0 {
@@ -83,7 +86,7 @@ struct ExportAssembler: Sendable {
     return batch
   }
 
-  /// Returns the remaining rows at the end, or `nil` if there are none.
+  /// Returns the remaining rows at the end of the export, or `nil` if there are none.
   mutating func takeRest() -> HealthBatch? {
     finishOpen()
     endSpan()
@@ -128,7 +131,8 @@ struct ExportAssembler: Sendable {
     if tag.isEmpty { keep(row, workout.value) } else { open = .workout(row, workout) }
   }
 
-  /// Returns a row with the values that records and workouts have in common.
+  /// Returns a row with the values that records and workouts have in common, or `nil` if a date is
+  /// invalid.
   @inline(__always)
   private mutating func row(
     _ tag: borrowing ExportTag, _ bytes: Span<UInt8>, type: UInt16, source: Range<Int>
@@ -139,7 +143,7 @@ struct ExportAssembler: Sendable {
       skip(type, .noDate)
       return nil
     }
-    // No store accepts a sample that lasts longer than an `Int64` of nanoseconds.
+    // No store accepts a sample whose length in nanoseconds exceeds an `Int64`.
     let isShort = !end.nanoseconds.subtractingReportingOverflow(start.nanoseconds).overflow
     guard start <= end, isShort else {
       skip(type, .endsEarly)
@@ -214,7 +218,7 @@ struct ExportAssembler: Sendable {
     isReady = rows.count >= Self.fullBatch
   }
 
-  /// Starts a new list of names, once no row uses the numbers of the old one.
+  /// Starts a new list of names once no row uses the numbers of the old list.
   private mutating func makeRoom() {
     guard rows.isEmpty else {
       endSpan()
@@ -277,8 +281,8 @@ struct ExportAssembler: Sendable {
     }
   }
 
-  /// Counts an element with another name. If it has the attributes of a sample, it may be a sample
-  /// whose name is damaged.
+  /// Counts an element with an unknown name. If it has the attributes of a sample, it may be a
+  /// sample with a damaged name.
   private mutating func unknown(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
     counts[.unknown] += 1
     guard tag[.start] != nil, tag[.end] != nil, tag[.source] != nil else { return }

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Searches that read eight bytes at a time.
+/// Search functions that read eight bytes at a time.
 extension Span<UInt8> {
   /// Returns up to eight bytes as one number. Bytes at or after `end` count as zero.
   @inline(__always)
@@ -27,7 +27,7 @@ extension Span<UInt8> {
     var index = start
     while index &+ 8 <= count {
       let difference = word(at: index) ^ wanted
-      // Marks the lowest byte that became zero, and none below it.
+      // This marks the lowest byte that is zero, and no byte below it.
       let marks = (difference &- ones) & ~difference & (ones &<< 7)
       if marks != 0 { return index &+ marks.trailingZeroBitCount / 8 }
       index &+= 8
@@ -36,7 +36,7 @@ extension Span<UInt8> {
     return index
   }
 
-  /// Returns whether the bytes at `index` are this ASCII text.
+  /// Returns whether the bytes at `index` start with an ASCII text.
   func holds(_ text: StaticString, at index: Int) -> Bool {
     guard index + text.utf8CodeUnitCount <= count else { return false }
     for offset in 0..<text.utf8CodeUnitCount

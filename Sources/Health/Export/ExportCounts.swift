@@ -1,6 +1,7 @@
 public import LinkCore
 
-/// The counts of what a reader found in an export and what it left out, with reasons.
+/// The counts of the parts of an export that a reader found and of those that it omitted, with
+/// reasons.
 public struct ExportCounts: Sendable, Hashable {
   /// The number in `HealthKit Export Version: N`. Versions 3 to 14 have been seen.
   public internal(set) var version: Int?
@@ -8,17 +9,18 @@ public struct ExportCounts: Sendable, Hashable {
   public internal(set) var locale: String?
   /// The time at which the phone wrote the export.
   public internal(set) var exported: Timestamp?
-  /// Whether the export is complete. If not, its end is missing.
+  /// Whether the export is complete. If it is false, the end is missing.
   public internal(set) var isWhole = false
   /// The number of bytes read.
   public internal(set) var bytes = 0
   /// The number of samples read of each type, by HealthKit's identifier.
   public internal(set) var samples: [String: Int] = [:]
-  /// The number of records of each type that were left out, by HealthKit's identifier.
+  /// The number of records of each type that were omitted, by HealthKit's identifier.
   public internal(set) var skippedOfType: [String: Int] = [:]
   /// The number of texts from which control bytes or invalid UTF-8 were removed.
   public internal(set) var repaired = 0
-  /// Whether the file contains something that no export contains, such as text between elements.
+  /// Whether the file contains something that never occurs in exports, such as text between
+  /// elements.
   var isDamaged = false
   /// The types of elements that may be samples with a damaged name.
   var unreadTypes: Set<String> = []
@@ -26,29 +28,30 @@ public struct ExportCounts: Sendable, Hashable {
 
   init() {}
 
-  /// The number of parts that were left out for a reason.
+  /// The number of parts that were omitted for a reason.
   public internal(set) subscript(_ reason: HealthExportSkip) -> Int {
     get { counts[reason.index] }
     set { counts[reason.index] = newValue }
   }
 
-  /// The counts of all parts that were left out, in the order of the reasons.
+  /// The counts of all omitted parts, in the order of the reasons.
   public var skipped: [(reason: HealthExportSkip, count: Int)] {
     HealthExportSkip.allCases.map { ($0, self[$0]) }.filter { $0.count > 0 }
   }
 
-  /// The types that may have unread samples in the export, or `nil` if these may be of any type.
+  /// The types of which the export may contain unread samples, or `nil` if these may be of any
+  /// type.
   public var unread: Set<String>? {
     let ofAnyType: [HealthExportSkip] = [.noType, .malformed, .tooLong, .cutOff]
     guard !isDamaged, ofAnyType.allSatisfy({ self[$0] == 0 }) else { return nil }
     return unreadTypes.union(skippedOfType.keys)
   }
 
-  /// The number of all samples read.
+  /// The total number of samples read.
   public var total: Int { samples.values.reduce(0, +) }
 }
 
-/// The reason that a part of an export did not become a sample.
+/// The reason why a part of an export did not become a sample.
 public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
   case noType, noDate, noValue, endsEarly
   case malformed, tooLong, cutOff
@@ -85,13 +88,13 @@ public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
     uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 }
 
-/// The reason that bytes are not an export.
+/// The reason why bytes are not an export.
 public enum HealthExportError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The bytes are empty, or not XML.
+  /// The bytes are empty or not XML.
   case empty
-  /// The bytes are XML of another kind, with this root element.
+  /// The bytes are XML of a different kind, with this root element.
   case foreign(element: String)
-  /// The bytes have another format that can contain an export.
+  /// The bytes have a different format that can contain an export.
   case disguised(ExportDisguise)
 
   public var description: String {

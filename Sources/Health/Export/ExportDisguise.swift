@@ -1,4 +1,5 @@
-/// A format that can contain an export but is not its XML, recognized by its first four bytes.
+/// A format that can contain an export but is not the XML itself. It is recognized by its first
+/// four bytes.
 public enum ExportDisguise: Sendable, Hashable, CaseIterable {
   /// The gzip format (RFC 1952 section 2.3.1).
   case gzip
@@ -6,7 +7,7 @@ public enum ExportDisguise: Sendable, Hashable, CaseIterable {
   case xz
   /// The Zstandard format (RFC 8878 section 3.1.1).
   case zstandard
-  /// A zip that arrives through a pipe, so that the directory at its end cannot be read first.
+  /// A zip file that arrives through a pipe, so that the directory at its end cannot be read first.
   case zip
   /// UTF-16 with a byte order mark (RFC 2781 section 3.2) or without (XML 1.0 appendix F.1).
   case utf16

@@ -1,11 +1,11 @@
 import LinkCore
 
-/// The texts of an export, numbered by their bytes, so that each is created once.
+/// The texts of an export. Equal bytes have the same number, so that each text is created once.
 struct ExportNames {
   /// The way in which a text is read.
   enum Kind: UInt8 {
     case plain
-    /// A device, without the part that changes from export to export.
+    /// A device, without the part that differs between exports.
     case device
   }
 
@@ -16,8 +16,8 @@ struct ExportNames {
     var number: UInt16
   }
 
-  /// The maximum number of texts: more than real exports have, and few enough for a row's 16-bit
-  /// numbers.
+  /// The maximum number of texts. Real exports have fewer, and the numbers fit into the 16 bits of
+  /// a row.
   private static let mostEntries = 32_768
   private static let mostBytes = 2 << 20
 
@@ -35,10 +35,11 @@ struct ExportNames {
     slots = Array(repeating: .max, count: 1024)
   }
 
-  /// Whether the list must restart before the next element, which contains at most seven texts.
+  /// Whether the list must be cleared before the next element. An element contains at most seven
+  /// texts.
   var isFull: Bool { entries.count > Self.mostEntries - 16 || raw.count > Self.mostBytes }
 
-  /// Removes all texts. Numbers returned before become invalid.
+  /// Removes all texts. Numbers that were returned earlier become invalid.
   mutating func begin() {
     let sum = repaired
     self = ExportNames()

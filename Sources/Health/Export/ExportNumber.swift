@@ -1,6 +1,6 @@
-/// A reader of the decimal numbers in exports.
+/// A namespace for the parser of decimal numbers in exports.
 enum ExportNumber {
-  /// The powers of ten that a `Double` represents exactly, as far as they are needed.
+  /// The powers of ten that are needed. A `Double` represents all of them exactly.
   private static let powers: [Double] = [
     1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
     1e18, 1e19,
@@ -8,8 +8,8 @@ enum ExportNumber {
 
   /// Returns the `Double` nearest to a decimal text, or `nil` if the text is not a finite number.
   ///
-  /// An integer up to 2^53, divided by a power of ten up to 10^22, is rounded once, so the result
-  /// is the nearest `Double` (Clinger 1990). A `UInt64` holds 19 digits.
+  /// The division of an integer up to 2^53 by a power of ten up to 10^22 is rounded only once. The
+  /// result is therefore the nearest `Double` (Clinger 1990). A `UInt64` holds 19 digits.
   @inline(__always)
   static func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
     var position = range.lowerBound

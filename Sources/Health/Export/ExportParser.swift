@@ -1,25 +1,25 @@
 import LinkCore
 
-/// A parser for the markup of an export, which passes the elements to the assembler.
+/// A parser for the markup of an export. It passes the elements to the assembler.
 ///
-/// It skips the type definition token by token. The definitions of iOS 16 end in the middle of a
-/// declaration, and no version declares everything that the file contains.
+/// It skips the type definition token by token. The definition of iOS 16 ends in the middle of a
+/// declaration, and no version declares all elements that the file contains.
 struct ExportParser: Sendable {
-  /// The kind of markup in which the next byte is.
+  /// The kind of markup that contains the next byte.
   private enum Context {
     case content
     case comment
     case instruction
     case section
-    /// Inside `<!DOCTYPE`, before or after its `[`.
+    /// The type definition after `<!DOCTYPE`. `isInside` is true after its `[`.
     case definition(isInside: Bool)
     case definitionComment
   }
 
-  /// The longest tag for which the parser waits, in bytes. Real tags are shorter than 2 KiB.
+  /// The maximum size of a tag, in bytes. Real tags are shorter than 2 KiB.
   static let longestTag = 64 << 10
 
-  /// The longest name of an element.
+  /// The maximum size of an element's name, in bytes.
   private static let longestName = 40
 
   private var context = Context.content
@@ -30,10 +30,11 @@ struct ExportParser: Sendable {
 
   var counts: ExportCounts { assembler.counts }
 
-  /// Records that the bytes contain something that no export contains.
+  /// Records that the bytes contain something that never occurs in exports.
   mutating func noteDamage() { assembler.counts.isDamaged = true }
 
-  /// Reads until a batch is ready or the bytes end. Returns the index that it reached.
+  /// Reads until a batch is ready or the bytes end. Returns the index after the bytes that were
+  /// read.
   mutating func run(_ buffer: [UInt8], from start: Int, isLast: Bool) -> Int {
     let slice = buffer[...]
     let bytes = slice.span
@@ -43,7 +44,7 @@ struct ExportParser: Sendable {
       if next == index {
         guard isLast || bytes.count - index > Self.longestTag else { break }
         assembler.counts[isLast ? .cutOff : .tooLong] += 1
-        // The content of a tag without an end may be intact.
+        // Elements inside a tag that has no end may be intact.
         index = isLast ? bytes.next(UInt8(ascii: "<"), from: index + 1) : index + 1
         continue
       }
@@ -53,7 +54,7 @@ struct ExportParser: Sendable {
     return index
   }
 
-  /// Returns a full batch, or the remaining samples at the end.
+  /// Returns a full batch or, at the end, the remaining samples.
   mutating func take(isLast: Bool) throws(HealthExportError) -> HealthBatch? {
     if let foreign { throw .foreign(element: foreign) }
     if assembler.isReady { return assembler.take() }
@@ -94,7 +95,7 @@ struct ExportParser: Sendable {
     }
   }
 
-  /// Records text within the root. An export has none, so it is the rest of a damaged element.
+  /// Records text within the root. Exports contain none, so it is the rest of a damaged element.
   @inline(__always)
   private mutating func noteText(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     for position in range where !isBlank(bytes[position]) {
@@ -167,7 +168,7 @@ struct ExportParser: Sendable {
     return open + 2
   }
 
-  /// Skips to the end mark, which may be split between two blocks of bytes.
+  /// Skips to the end mark. The mark may be split between two blocks of bytes.
   private mutating func end(
     of mark: StaticString, _ bytes: Span<UInt8>, at index: Int, _ isLast: Bool, then next: Context
   ) -> Int {
@@ -203,7 +204,8 @@ struct ExportParser: Sendable {
   private mutating func definitionToken(_ bytes: Span<UInt8>, at index: Int) -> Int {
     guard index + 4 <= bytes.count else { return index }
     if bytes.holds("<!--", at: index) {
-      // The version is at the beginning of a comment, whose rest may not have arrived yet.
+      // The version is at the beginning of a comment. The rest of the comment may not have arrived
+      // yet.
       guard bytes.next("-->", from: index) != nil || bytes.count - index > 256 else { return index }
       noteVersion(bytes, at: index + 4)
       context = .definitionComment
@@ -212,8 +214,8 @@ struct ExportParser: Sendable {
     switch bytes[index + 1] {
     case UInt8(ascii: "!"), UInt8(ascii: "?"): return index + 2
     case _:
-      // An element cannot occur here, so the definition has no end. Returning `index` would request
-      // more bytes.
+      // An element cannot occur here, so the end of the definition is missing. Returning `index`
+      // would request more bytes.
       context = .content
       return content(bytes, at: index)
     }

@@ -2,7 +2,7 @@
 struct ExportTag {
   /// The result of reading a tag or an attribute.
   enum Outcome {
-    /// The tag or attribute was read, and ends before `next`.
+    /// The tag or attribute was read. It ends before `next`.
     case read(next: Int)
     /// The end of the tag or attribute has not arrived yet.
     case cut
@@ -10,7 +10,7 @@ struct ExportTag {
     case malformed
   }
 
-  /// The longest name of an attribute. It limits the search for the end of a name.
+  /// The maximum size of an attribute's name, in bytes. It limits the search for the end of a name.
   private static let longestName = 64
 
   private(set) var element = ExportElement.unknown
@@ -21,7 +21,8 @@ struct ExportTag {
   private let elements = ExportKeywords.elements
   private let attributes = ExportKeywords.attributes
 
-  /// The range of an attribute's value, between its quotes.
+  /// The range of an attribute's value between its quotes, or `nil` if the tag does not have the
+  /// attribute.
   @inline(__always)
   subscript(attribute: ExportAttribute) -> Range<Int>? {
     guard found & 1 &<< UInt32(attribute.rawValue) != 0 else { return nil }
@@ -57,7 +58,7 @@ struct ExportTag {
     }
   }
 
-  /// Reads one `name="value"`. Names in exports of iOS 8 contain spaces.
+  /// Reads one attribute, `name="value"`. In exports of iOS 8, names contain spaces.
   @inline(__always)
   private mutating func readAttribute(_ bytes: Span<UInt8>, at start: Int) -> Outcome {
     let equals = bytes.next(UInt8(ascii: "="), from: start)
@@ -82,8 +83,8 @@ struct ExportTag {
     return .read(next: end &+ 1)
   }
 
-  /// Returns the meaning of a name without its spaces, or `nil` if it is not a name. A name must
-  /// not begin with a space.
+  /// Returns the meaning of a name that may contain spaces, or `nil` if it is not a name. A name
+  /// must not begin with a space.
   private func oddName(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt8? {
     var name: ArraySlice<UInt8> = []
     for position in range {

@@ -5,8 +5,8 @@ struct ExportText {
   /// Whether control bytes were removed or invalid UTF-8 was replaced.
   var isRepaired: Bool
 
-  /// Decodes bytes and resolves references (XML 1.0, sections 4.1 and 4.6). An invalid reference
-  /// stays unchanged.
+  /// Decodes bytes and resolves references (XML 1.0, sections 4.1 and 4.6). Invalid references stay
+  /// unchanged.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(range.count)
@@ -29,7 +29,7 @@ struct ExportText {
     isRepaired = dropped || valid == nil
   }
 
-  /// Returns the description of a device without its address in the exporting process.
+  /// Returns the description of a device without its memory address in the exporting process.
   ///
   /// `<<HKDevice: 0x28>, name:Apple Watch, model:Watch>` becomes `name:Apple Watch, model:Watch`.
   static func device(_ text: String) -> String {
@@ -68,7 +68,8 @@ struct ExportText {
     let digits = name.dropFirst()
     let number =
       digits.first == "x" ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits, radix: 10)
-    // A reference to a control character would insert what is removed elsewhere.
+    // A reference to a control character is invalid, because control characters are removed
+    // elsewhere.
     guard let number, number >= 0x20, number != 0x7F else { return nil }
     return Unicode.Scalar(number)
   }

@@ -11,7 +11,7 @@ struct ExportTime {
   mutating func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Timestamp? {
     guard range.count == 25 else { return readSlowly(bytes, range) }
     let start = range.lowerBound
-    // After the exclusive-or, each digit is its value and each separator is zero.
+    // After the exclusive-or, each digit's byte is its value, and each separator's byte is zero.
     let first = bytes.word(at: start) ^ 0x2D30_302D_3030_3030  // 0000-00-
     let second = bytes.word(at: start &+ 8) ^ 0x3030_3A30_3020_3030  // 00 00:00
     let third = bytes.word(at: start &+ 16) ^ 0x3030_3000_2030_303A  // :00 s000

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The elements of an export that the reader uses, or counts separately.
+/// An element of an export that the reader uses or counts separately.
 enum ExportElement: UInt8, CaseIterable {
   case unknown
   case healthData, exportDate, me
@@ -42,14 +42,14 @@ enum ExportElement: UInt8, CaseIterable {
   }
 }
 
-/// The attributes that the reader uses.
+/// An attribute that the reader uses.
 enum ExportAttribute: UInt8, CaseIterable {
   case ignored
   case type, unit, value, source, device, start, end, key
   case activity, duration, durationUnit, distance, distanceUnit, energy, energyUnit, sum, locale
   case created
 
-  /// The names of the attribute, including the name in iOS 8 where it differed.
+  /// The names of the attribute, including the name in iOS 8 if that is different.
   var spellings: [String] {
     switch self {
     case .ignored: []
@@ -75,7 +75,7 @@ enum ExportAttribute: UInt8, CaseIterable {
   }
 }
 
-/// A table that finds a known word by its bytes, without creating a string.
+/// A table that looks up known words by their bytes, without creating strings.
 ///
 /// Words are distinguished by their length and by their first and last eight bytes.
 struct ExportKeywords {
@@ -90,8 +90,8 @@ struct ExportKeywords {
 
   /// Creates a table of words.
   ///
-  /// - Parameter keywords: The words, at most 32, with their meanings. A meaning of 0 is reserved
-  ///   for unknown words.
+  /// - Parameter keywords: At most 32 words with their meanings. The meaning 0 is reserved for
+  ///   unknown words.
   init(_ keywords: [(String, UInt8)]) {
     entries = Array(repeating: Entry(), count: 64)
     for (text, meaning) in keywords {

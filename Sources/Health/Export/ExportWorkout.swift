@@ -1,4 +1,5 @@
-/// The totals of a workout. Before iOS 16 they are attributes, and since then statistics.
+/// The totals of a workout. Before iOS 16, exports contain them as attributes. Since then, they
+/// contain them as statistics.
 struct ExportWorkout: Sendable {
   /// The totals read so far.
   var value: WorkoutValue {
@@ -8,7 +9,7 @@ struct ExportWorkout: Sendable {
   }
 
   private var totals: WorkoutValue
-  /// The distances in meters by the name in the statistics, such as `Cycling`.
+  /// The distances in meters, by their names in the statistics, such as `Cycling`.
   private var distances: [String: Double] = [:]
 
   init(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
@@ -23,7 +24,7 @@ struct ExportWorkout: Sendable {
     totals.energy = Self.amount(tag[.energy], tag[.energyUnit], bytes, Self.kilocalories)
   }
 
-  /// Adds a `WorkoutStatistics` element of the whole workout.
+  /// Adds a `WorkoutStatistics` element of the complete workout.
   mutating func add(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
     let type = Self.text(tag[.type], bytes)
     switch type {
@@ -38,8 +39,8 @@ struct ExportWorkout: Sendable {
     }
   }
 
-  /// The distance of the activity. The statistics of a ride also include the steps to the bicycle,
-  /// and their order has no meaning.
+  /// The distance of the activity. The statistics of a ride can also include the walk to the
+  /// bicycle, and their order is arbitrary.
   private var distance: Double? {
     let prefix = totals.activity.hasPrefix(Self.activityType) ? Self.activityType.count : 0
     let name = String(totals.activity.dropFirst(prefix))
@@ -54,8 +55,8 @@ struct ExportWorkout: Sendable {
   private static let activityType = "HKWorkoutActivityType"
   /// The activity whose distance is the sum of its parts.
   private static let multisport = "SwimBikeRun"
-  /// The distances of activities that have one of their own. Other activities use their longest
-  /// distance.
+  /// The names of the distances of activities that have their own. All other activities use their
+  /// longest distance.
   private static let ownDistances = [
     "Walking": "WalkingRunning", "Running": "WalkingRunning", "Hiking": "WalkingRunning",
     "Cycling": "Cycling", "Swimming": "Swimming", "WheelchairWalkPace": "Wheelchair",
@@ -67,7 +68,7 @@ struct ExportWorkout: Sendable {
   private static let seconds: [String: Double] = [
     "s": 1, "sec": 1, "min": 60, "hr": 3_600, "h": 3_600,
   ]
-  /// The factors of lengths, by the international foot of 1959.
+  /// The factors of lengths. They are based on the international foot of 1959.
   private static let metres: [String: Double] = [
     "m": 1, "km": 1_000, "cm": 0.01, "mi": 1_609.344, "ft": 0.304_8, "yd": 0.914_4,
   ]

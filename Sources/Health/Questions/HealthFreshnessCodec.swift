@@ -2,8 +2,7 @@ import LinkJSON
 
 extension HealthFreshness {
   static let names = ["time_zone", "answered_at", "last_import", "last_samples"]
-  /// The maximum number of types. An answer has at most eight types, and the limit is Holdfast's
-  /// own.
+  /// The maximum number of types. The limit is Holdfast's own. An answer has at most eight types.
   private static let maxTypes = 64
 
   func write(to writer: inout JSONWriter) {

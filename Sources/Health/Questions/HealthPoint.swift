@@ -1,31 +1,32 @@
-/// A sample, or the statistic of one span, in an answer.
+/// A point of an answer: a sample or the statistic of one span.
 public struct HealthPoint: Sendable, Hashable, Codable {
-  /// The type by the original app's name, such as `HEART_RATE`.
+  /// The type, under the name that the original app uses, such as `HEART_RATE`.
   public var type: String
   /// The measured value.
   public var value: HealthPointValue
-  /// The unit, such as `count`, or `noUnit` where the value contains its own units.
+  /// The unit, such as `count`. It is `noUnit` if the value consists of numbers with different
+  /// units.
   public var unit: String
   /// The start of the sample or of the span.
   public var start: HealthTime
   /// The end of the sample or of the span.
   public var end: HealthTime
-  /// The source of the value: `merged` for a merged value, or `all` for a value of all sources
-  /// without merging.
+  /// The source of the value. It is `merged` for a merged value, and `all` for a value of all
+  /// sources that is not merged.
   public var source: String?
-  /// The name of the statistic, such as `average_per_day`; `nil` for a sample.
+  /// The name of the statistic, such as `average_per_day`, or `nil` for a sample.
   public var statistic: String?
-  /// Whether the value is merged from all sources, counting one source at each moment.
+  /// Whether the value is merged from all sources, with one source counting at each instant.
   public var isMerged = false
-  /// Whether the span is incomplete because the query or the present cuts it off.
+  /// Whether the span is incomplete because part of it is outside the query or in the future.
   public var isPartial = false
-  /// The parts of a time asleep.
+  /// The parts of the time asleep.
   public var sleep: SleepTimes?
-  /// The kind of workout that is counted.
+  /// The kind of workout that the statistic covers.
   public var workoutType: String?
 }
 
-/// The parts of a time asleep, in minutes. A part is `nil` if it is unknown.
+/// The parts of the time asleep, in minutes. A part is `nil` if it is unknown.
 public struct SleepTimes: Sendable, Hashable, Codable {
   /// The time in bed, asleep or not.
   public var inBed: Double?
@@ -37,13 +38,13 @@ public struct SleepTimes: Sendable, Hashable, Codable {
   public var deep: Double?
   /// REM sleep.
   public var rem: Double?
-  /// The time asleep without a named stage.
+  /// The time asleep whose stage is not specified.
   public var unspecified: Double?
-  /// The number of days in the span that have a night.
+  /// The number of days in the span that include a night.
   public var nights = 0
   /// The number of naps in the span.
   public var naps = 0
-  /// The time asleep in naps, which a sum includes.
+  /// The time asleep in naps. A sum includes it.
   public var napMinutes: Double?
 }
 
@@ -55,8 +56,8 @@ public enum HealthPointValue: Sendable, Hashable, Codable {
   case text(String)
 }
 
-/// The totals of a workout, or of all workouts of one kind in one span. Unrecorded values are
-/// `nil`.
+/// The totals of a workout, or of all workouts of one kind in one span. Values that were not
+/// recorded are `nil`.
 public struct WorkoutTotals: Sendable, Hashable, Codable {
   /// The kind of workout, such as `RUNNING`.
   public var type: String
@@ -68,13 +69,13 @@ public struct WorkoutTotals: Sendable, Hashable, Codable {
   public var steps: Double?
   /// The number of workouts.
   public var sessions = 0
-  /// The duration in minutes, without pauses where these are known.
+  /// The duration in minutes. Pauses are excluded if they are known.
   public var duration: Double?
   /// The average heart rate over time during the workouts, in beats per minute.
   public var heartRate: Double?
 }
 
-/// The totals of food and drink. Unrecorded values are `nil`.
+/// The totals of food and drink. Values that were not recorded are `nil`.
 public struct NutritionTotals: Sendable, Hashable, Codable {
   /// The energy, in kilocalories.
   public var calories: Double?

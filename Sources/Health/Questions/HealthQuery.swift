@@ -1,4 +1,4 @@
-/// A query for the samples of one value type, the payload of `health_data_request`.
+/// A query for the samples of one value type. It is the payload of `health_data_request`.
 public struct HealthDataQuery: Sendable, Hashable, Codable {
   /// The requested value type.
   public var valueType: HealthValueType
@@ -8,12 +8,12 @@ public struct HealthDataQuery: Sendable, Hashable, Codable {
   public var end: HealthTime
   /// The calendar span of each point. `nil` requests the samples themselves.
   public var groupBy: HealthGrouping?
-  /// The statistic of each span. `nil` selects one by the type.
+  /// The statistic of each span. `nil` selects the default of the type.
   public var statistic: HealthStatistic?
-  /// The longest answer, in bytes. `nil` selects a default by the kind of query.
+  /// The maximum size of the answer, in bytes. `nil` selects the default for the kind of query.
   public var maxBytes: Int?
 
-  /// The range of answer lengths that can be requested, in bytes.
+  /// The range of maximum sizes that can be requested, in bytes.
   public static let byteBounds = 2_000...HealthObject.maxBytes
 
   /// Creates a query. The phone checks whether it is valid.
@@ -30,13 +30,13 @@ public struct HealthDataQuery: Sendable, Hashable, Codable {
   }
 }
 
-/// A metric of a summary. The phone chooses the values that are left out.
+/// A metric of a summary. The phone chooses the values that are `nil`.
 public struct SummaryMetric: Sendable, Hashable, Codable {
   /// The requested value type.
   public var valueType: HealthValueType
-  /// The calendar span of each point. `nil` selects one by the length of the summary.
+  /// The calendar span of each point. `nil` selects the default for the length of the summary.
   public var groupBy: HealthGrouping?
-  /// The statistic of each span. `nil` selects one by the type.
+  /// The statistic of each span. `nil` selects the default of the type.
   public var statistic: HealthStatistic?
 
   /// Creates a metric.
@@ -49,17 +49,17 @@ public struct SummaryMetric: Sendable, Hashable, Codable {
   }
 }
 
-/// A query for several value types at once, the payload of `summary_request`.
+/// A query for several value types. It is the payload of `summary_request`.
 public struct SummaryQuery: Sendable, Hashable, Codable {
   /// The start, inclusive.
   public var start: HealthTime
   /// The end, exclusive.
   public var end: HealthTime
-  /// The metrics. An empty list requests the phone's choice, unless some metrics were rejected.
+  /// The metrics. If the list is empty and no metrics were rejected, the phone chooses the metrics.
   public var metrics: [SummaryMetric]
-  /// The invalid metrics. Each fails on its own.
+  /// The invalid metrics. Each of them fails separately.
   public var rejected: [RejectedMetric]
-  /// The longest answer, in bytes. `nil` selects the phone's default.
+  /// The maximum size of the answer, in bytes. `nil` selects the phone's default.
   public var maxBytes: Int?
 
   /// Creates a query. The phone checks whether it is valid.
@@ -79,7 +79,7 @@ public struct SummaryQuery: Sendable, Hashable, Codable {
 public struct RejectedMetric: Sendable, Hashable, Codable {
   /// The index among all metrics, from 0.
   public var index: Int
-  /// The requested value type, as received.
+  /// The requested value type, as it was received.
   public var valueType: String
   /// A human-readable reason for the rejection.
   public var reason: String

@@ -17,7 +17,7 @@ extension HealthDataQuery {
       maxBytes: try fields.optionalInt("max_bytes", in: byteBounds))
   }
 
-  /// The payload of the query, without the values that are `nil`.
+  /// The payload of the query. Values that are `nil` are omitted.
   public var payload: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -31,14 +31,14 @@ extension HealthDataQuery {
 }
 
 extension SummaryQuery {
-  /// The maximum number of metrics in one summary. There are 16 value types, and the limit is
-  /// Holdfast's own.
+  /// The maximum number of metrics in one summary. The limit is Holdfast's own. There are 16 value
+  /// types.
   public static let maxMetrics = 64
 
   /// Reads the payload of `summary_request`. Names are case-insensitive, and `null` counts as
   /// absent.
   ///
-  /// An invalid metric is stored as rejected, so that it fails without failing the others.
+  /// Invalid metrics are added to `rejected`, so that they fail without affecting the others.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> SummaryQuery {
     let names = ["start_time", "end_time", "metrics", "max_bytes", "rejected"]
     let fields = JSONFields(payload, keeping: names)
@@ -67,7 +67,7 @@ extension SummaryQuery {
     return query
   }
 
-  /// The payload of the query, without the values that are `nil`.
+  /// The payload of the query. Values that are `nil` are omitted.
   public var payload: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -127,7 +127,7 @@ extension SummaryMetric {
 }
 
 extension JSONWriter {
-  /// Writes the members for the start and the end.
+  /// Writes the members for the start and the end of a query.
   package mutating func span(from start: HealthTime, to end: HealthTime) {
     entry("start_time", start.description)
     entry("end_time", end.description)

@@ -30,7 +30,7 @@ extension HealthQuestion {
     }
   }
 
-  /// The question as the payload of a message.
+  /// The payload of a message that contains the question.
   public var payload: [UInt8] {
     switch self {
     case .healthData(let query): query.payload

@@ -2,15 +2,16 @@
 public struct HealthReply: Sendable, Hashable, Codable {
   /// The query, with the statistic that was used.
   public var query: HealthDataQuery
-  /// The points by type and source, then by time.
+  /// The points, sorted by type, source and time.
   public var points: [HealthPoint]
-  /// The time from which to continue if not all points fit; `nil` when the answer is complete.
+  /// The start of the next query if not all points fit, or `nil` if the answer is complete.
   public var nextStart: HealthTime?
-  /// The number of samples left out because their unit or value is unknown.
+  /// The number of samples that were omitted because their unit or value is unknown.
   public var skipped = 0
-  /// Sentences for the assistant, such as the types to which the statistic does not apply.
+  /// Sentences for the assistant. For example, they list the types to which the statistic does not
+  /// apply.
   public var notes: [String] = []
-  /// The time zone and the freshness of the answer; `nil` from a phone with the original app.
+  /// The time zone and the freshness of the answer, or `nil` if the phone has the original app.
   public var freshness: HealthFreshness?
 }
 
@@ -18,11 +19,11 @@ public struct HealthReply: Sendable, Hashable, Codable {
 public struct HealthFreshness: Sendable, Hashable, Codable {
   /// The time zone of the days, such as `Europe/Berlin`.
   public var zone: String
-  /// The time by the phone's clock when it began to answer.
+  /// The time of the phone's clock when it began to answer.
   public var answered: HealthTime
   /// The time of the latest import of an export, or `nil` if there was none.
   public var imported: HealthTime?
-  /// The last stored sample of each type in the answer, whatever interval was requested.
+  /// The last stored sample of each type in the answer, regardless of the requested interval.
   public var lastSamples: [LastSample]
 
   /// The last sample of one type.
@@ -42,15 +43,15 @@ public struct SummaryReply: Sendable, Hashable, Codable {
   public var end: HealthTime
   /// One result for each metric, in the order of the metrics.
   public var results: [SummaryResult]
-  /// The time zone and the freshness of the answer, without types; `nil` from a phone with the
+  /// The time zone and the freshness of the answer, without types, or `nil` if the phone has the
   /// original app.
   public var freshness: HealthFreshness?
 }
 
 /// The result of one metric of a summary.
 public struct SummaryResult: Sendable, Hashable, Codable {
-  /// The value type as requested, even if it is unknown.
+  /// The value type as it was requested, even if it is unknown.
   public var valueType: String
-  /// The object of a `HealthReply`, or of an error.
+  /// The object of a `HealthReply` or of an error.
   public var data: HealthObject
 }

@@ -1,7 +1,7 @@
 public import LinkJSON
 
 extension HealthReply {
-  /// The reply as the JSON object that is sent.
+  /// The JSON object of the reply.
   public var object: HealthObject {
     var writer = JSONWriter(capacity: 300 + 150 * points.count)
     writer.beginObject()
@@ -36,8 +36,8 @@ extension HealthReply {
 
   /// Reads the object of a successful answer. Unknown members are ignored.
   ///
-  /// A statistic without a grouping is not restored. Throws an error for the object of an error as
-  /// well.
+  /// A statistic without a grouping is ignored. Also throws an error if the object is that of an
+  /// error.
   public static func read(_ object: [UInt8]) throws(FieldFault) -> HealthReply {
     let fields = JSONFields(object, keeping: names)
     try fields.check()
@@ -61,7 +61,7 @@ extension HealthReply {
     return reply
   }
 
-  /// The maximum number of points, which is more than fit into an answer's bytes.
+  /// The maximum number of points. It is higher than the number that fits into an answer.
   private static let maxPoints = HealthObject.maxBytes / 16
   private static let names =
     [
@@ -69,12 +69,12 @@ extension HealthReply {
       "statistic_type", "next_start_time", "skipped", "notes",
     ]
     + HealthFreshness.names
-  /// The maximum number of notes. There are fewer kinds of notes, and the limit is Holdfast's own.
+  /// The maximum number of notes. The limit is Holdfast's own. There are fewer kinds of notes.
   private static let maxNotes = 16
 }
 
 extension SummaryReply {
-  /// The reply as the JSON object that is sent. It is successful if all of its parts are.
+  /// The JSON object of the reply. It is successful if all of its results are.
   public var object: HealthObject {
     let failed = results.filter { !$0.data.succeeded }
     var writer = JSONWriter(capacity: results.reduce(300) { $0 + $1.data.bytes.count + 80 })
@@ -94,7 +94,7 @@ extension SummaryReply {
     return HealthObject(succeeded: failed.isEmpty, bytes: writer.bytes)
   }
 
-  /// Reads an object, even if parts of it failed. Unknown members are ignored.
+  /// Reads an object, even if some of its results are failures. Unknown members are ignored.
   public static func read(_ object: [UInt8]) throws(FieldFault) -> SummaryReply {
     let names = ["start_time", "end_time", "results"] + HealthFreshness.names
     let fields = JSONFields(object, keeping: names)
@@ -129,7 +129,7 @@ extension SummaryResult {
 }
 
 extension HealthPoint {
-  /// The size of the point as sent, in bytes.
+  /// The size of the encoded point, in bytes.
   package var length: Int {
     var writer = JSONWriter(capacity: 200)
     writer.point(self)
@@ -166,8 +166,8 @@ extension HealthPointValue {
     }
   }
 
-  /// The greatest number of sessions: `Double` holds every whole number up to 2^53. The limit is
-  /// Holdfast's own.
+  /// The maximum number of sessions. The limit is Holdfast's own. A `Double` represents every whole
+  /// number up to 2^53 exactly.
   private static let mostSessions: Double = 0x1p53
 
   private init(object: [UInt8]) throws(FieldFault) {
@@ -239,7 +239,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes a member whose value is a number, or `null` for an unrecorded value.
+  /// Writes a member whose value is a number, or `null` if the value was not recorded.
   mutating func writeNumber(_ name: String, _ number: Double?) {
     key(name)
     if let number { writeNumber(number) } else { null() }
@@ -247,7 +247,7 @@ extension JSONWriter {
 
   /// Writes a number. Whole numbers have no fraction.
   private mutating func writeNumber(_ number: Double) {
-    // `Double` and `Int` both hold every whole number up to 2^53.
+    // `Double` and `Int` both represent every whole number up to 2^53 exactly.
     guard number == number.rounded(), abs(number) < 0x1p53 else { return double(number) }
     int(Int(number))
   }

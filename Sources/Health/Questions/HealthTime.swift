@@ -1,26 +1,26 @@
 public import LinkCore
 package import LinkJSON
 
-/// A time in a question or an answer, in ISO 8601, with or without a zone.
+/// A time in a question or answer. Its form is ISO 8601, with or without a time zone.
 public enum HealthTime: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// A moment, with the offset in which it is written. `nil` is written as `Z`.
+  /// A point in time, with the offset that is written. `nil` is written as `Z`.
   case instant(Timestamp, minutesEast: Int?)
   /// A local time of the user.
   case local(CivilTime)
 }
 
 extension HealthTime {
-  /// Reads a date, or a date and a time, in the extended form of ISO 8601.
+  /// Parses a date, optionally with a time of day, in the extended form of ISO 8601.
   ///
   /// The date and the time are separated by `T` or a space. Seconds, their fraction, and the zone
-  /// (`Z`, `+hh:mm`, `+hhmm`, `+hh`) are optional. A date alone is the first moment of its day, and
-  /// 24:00 is the first moment of the next day. Returns `nil` for anything else, and outside the
-  /// years 1677 to 2262.
+  /// (`Z`, `+hh:mm`, `+hhmm`, `+hh`) are optional. A date alone represents the start of its day,
+  /// and 24:00 represents the start of the next day. Returns `nil` for any other text, and for
+  /// times outside the years 1677 to 2262.
   public init?(_ text: some StringProtocol) {
     self.init(utf8: ArraySlice(text.utf8))
   }
 
-  /// Reads a time in the same form from bytes.
+  /// Parses a time in the same form from bytes.
   package init?(utf8 bytes: ArraySlice<UInt8>) {
     var digits = TimeDigits(bytes)
     guard let day = digits.day() else { return nil }
@@ -46,7 +46,7 @@ extension HealthTime {
     }
   }
 
-  /// The time in ISO 8601. Its fraction is no longer than needed.
+  /// The time in ISO 8601. Its fraction is as short as possible.
   public var description: String {
     switch self {
     case .local(let time): return time.description
@@ -62,7 +62,7 @@ extension HealthTime {
 }
 
 extension HealthTime {
-  /// The reason that a text is not a time.
+  /// The reason why a text is not a time.
   package enum Fault: Sendable, Hashable {
     /// The day or the time of day does not exist.
     case noSuchDate
@@ -71,10 +71,10 @@ extension HealthTime {
     /// The text does not have this form of ISO 8601.
     case otherForm
 
-    /// Finds the reason that `text` cannot be read.
+    /// Determines the reason why `text` cannot be parsed.
     ///
-    /// It tests for a day that does not exist first, then for another form, then for a time of day
-    /// that does not exist. In all other cases the time is out of range.
+    /// The checks are made in this order: a day that does not exist, a different form, and a time
+    /// of day that does not exist. In all other cases, the time is out of range.
     package init(_ text: String) {
       let years = text.utf8.prefix { Self.digits.contains($0) }
       let rest = text.utf8.dropFirst(years.count)
@@ -88,7 +88,7 @@ extension HealthTime {
       // The calendar repeats every 400 years, and the years 1700 to 2099 are in range.
       let day = ArraySlice("\(1700 + (year + 300) % 400)".utf8) + rest.prefix(6)
       let time = rest.dropFirst(6)
-      // With zeros for all digits of its time of day, a text of this form can be read.
+      // A text of this form can be parsed if all digits of its time of day are replaced by zeros.
       let clock = time.prefix { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }
       let zeroes = clock.map { Self.digits.contains($0) ? UInt8(ascii: "0") : $0 }
       let form = ArraySlice("2000-01-01".utf8) + zeroes + time.dropFirst(clock.count)
@@ -106,26 +106,26 @@ extension HealthTime {
 }
 
 extension CivilTime: CustomStringConvertible {
-  /// The local time in ISO 8601 without a zone. Its fraction is no longer than needed.
+  /// The local time in ISO 8601 without a zone. Its fraction is as short as possible.
   public var description: String {
     String(RFC3339.format(Timestamp(nanoseconds: nanoseconds)).dropLast())
   }
 
-  /// Creates a local time from a day counted from 1970-01-01. Returns `nil` outside the years 1677
-  /// to 2262.
+  /// Creates a local time from the number of days since 1970-01-01. Returns `nil` outside the years
+  /// 1677 to 2262.
   package init?(day: Int, nanosecondOfDay: Int64) {
-    // The first day begins before the range, so the sum needs more than 64 bits.
+    // The first day begins before the range, so an intermediate result needs more than 64 bits.
     let sum = Int128(day) * Int128(Self.nanosecondsPerDay) + Int128(nanosecondOfDay)
     guard let nanoseconds = Int64(exactly: sum) else { return nil }
     self.init(nanoseconds: nanoseconds)
   }
 
-  /// The length of a day of local time: 86,400 s, whatever the clocks do.
+  /// The length of a day of local time: 86,400 s, even on days on which clocks change.
   package static let nanosecondsPerDay: Int64 = 86_400_000_000_000
 }
 
 extension TimeDigits {
-  /// Reads `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`, and returns the nanoseconds since midnight.
+  /// Parses `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`. Returns the number of nanoseconds since midnight.
   fileprivate mutating func clock() -> Int64? {
     guard let hour = number(2), take(":"), let minute = number(2), minute <= 59 else { return nil }
     var second = 0
@@ -140,7 +140,7 @@ extension TimeDigits {
     return Int64(seconds) * 1_000_000_000 + fraction
   }
 
-  /// Reads an offset of up to 18 hours, and returns the minutes east of UTC.
+  /// Parses an offset of up to 18 hours. Returns the minutes east of UTC.
   fileprivate mutating func offset() -> Int? {
     let isWest = take("-")
     guard isWest || take("+"), let hours = number(2), hours <= 18 else { return nil }
@@ -153,7 +153,8 @@ extension TimeDigits {
     return isWest ? -(hours * 60 + minutes) : hours * 60 + minutes
   }
 
-  /// Reads an optional fraction and returns its nanoseconds, or `nil` for a point without digits.
+  /// Parses an optional fraction. Returns its nanoseconds, or `nil` if no digits follow the decimal
+  /// mark.
   private mutating func part() -> Int64? {
     take(".") || take(",") ? fraction() : 0
   }

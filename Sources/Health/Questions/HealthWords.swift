@@ -1,4 +1,4 @@
-/// A value type that an assistant can request. It includes one or several types of sample.
+/// A value type that an assistant can request. It includes one or more types of sample.
 public enum HealthValueType: String, Sendable, Hashable, Codable, CaseIterable {
   case steps = "STEPS"
   case heartRate = "HEART_RATE"
@@ -25,11 +25,11 @@ public enum HealthGrouping: String, Sendable, Hashable, Codable, CaseIterable {
   /// A week from Monday to Sunday (ISO 8601).
   case week = "WEEK"
   case month = "MONTH"
-  /// The whole requested time, as one span.
+  /// The complete requested interval, as one span.
   case total = "TOTAL"
 }
 
-/// The way in which the samples of one span become one number.
+/// The way in which the samples of one span are combined into one number.
 public enum HealthStatistic: String, Sendable, Hashable, Codable, CaseIterable {
   case sum = "SUM"
   case average = "AVERAGE"

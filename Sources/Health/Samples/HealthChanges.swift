@@ -1,14 +1,14 @@
 public import LinkCore
 
-/// A position in the history of a source's samples. All changes before it were read.
+/// A position in the history of a source's samples. All changes before the position have been read.
 ///
-/// Only the source that created it can read it. Two anchors of a source are equal if nothing
-/// changed between them.
+/// Only the source that created an anchor can interpret it. Two anchors of a source are equal if
+/// nothing changed between them.
 public struct HealthAnchor: Sendable, Hashable, Codable {
   /// The bytes that the source wrote.
   public let bytes: [UInt8]
 
-  /// Creates an anchor from bytes.
+  /// Creates an anchor from its bytes.
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The bytes in hexadecimal digits.
@@ -19,12 +19,14 @@ public struct HealthAnchor: Sendable, Hashable, Codable {
 public struct HealthChangeQuery: Sendable, Hashable {
   /// HealthKit's identifier.
   public var type: String
-  /// The anchor of the previous page. Without one, the page begins with samples from `from` on.
+  /// The anchor of the previous page. If it is `nil`, the page begins with the samples from `from`
+  /// on.
   public var after: HealthAnchor?
   /// The start of the first page if there is no anchor of this store. Samples that start earlier
-  /// are left out.
+  /// are excluded.
   public var from: Timestamp
-  /// The maximum number of samples and deletions on a page together. Values below 1 count as 1.
+  /// The maximum number of samples and deletions on a page in total. Values below 1 are treated as
+  /// 1.
   public var limit: Int
 
   /// Creates a query.
@@ -35,7 +37,7 @@ public struct HealthChangeQuery: Sendable, Hashable {
 
 /// A page of the additions and deletions of one type since an anchor.
 public struct HealthChangePage: Sendable, Hashable {
-  /// The added samples with their keys, by start.
+  /// The added samples with their keys, sorted by start.
   public var added: [KeyedHealthSample]
   /// The keys of the deleted samples.
   public var deleted: [HealthSampleKey]
@@ -63,22 +65,22 @@ public struct KeyedHealthSample: Sendable, Hashable {
   }
 }
 
-/// The progress of a reader through the changes of one type. Anchors contain it.
+/// The progress of a reader through the changes of one type. Anchors contain it in encoded form.
 ///
-/// A store numbers its changes. A pass reads those above `done` up to `until`, the newest change
-/// when the pass began: first the deletions by key, then the samples by start and key. Changes
-/// during the pass have higher numbers and are left to the next pass. The first pass reads the
-/// deletions last, since a reader that starts over may not know all of them.
+/// A store numbers its changes. A pass reads the changes above `done` up to `until`, the newest
+/// change when the pass began. It reads the deletions by key, and then the samples by start and
+/// key. Changes during the pass have higher numbers and are left to the next pass. The first pass
+/// reads the deletions last, because a reader that starts over may not have read all of them.
 ///
-/// If a store was restored to an earlier state and has changed since, the numbers alone do not
+/// If a store is restored to an earlier state and changes afterwards, numbers alone do not
 /// distinguish its two histories. Each change therefore has a random mark, and a pass stores the
-/// mark of the newest change that it has read.
+/// mark of its newest change.
 package struct HealthChangeCursor: Sendable, Hashable {
   /// The store that assigned the numbers.
   package let store: UInt64
-  /// The number up to which all changes were read, or -1 before the first pass.
+  /// The number up to which all changes have been read, or -1 before the end of the first pass.
   package private(set) var done: Int64
-  /// The mark of the newest known change, or 0 in a store without marks.
+  /// The mark of the newest known change, or 0 if the store has no marks.
   package private(set) var mark: UInt64 = 0
   /// The stage of the current pass.
   private var stage: Stage
@@ -89,10 +91,10 @@ package struct HealthChangeCursor: Sendable, Hashable {
     case added(until: Int64, after: HealthPosition)
   }
 
-  /// Creates the pass of a reader that has read nothing yet.
+  /// Creates the progress of a reader that has not read anything.
   package init(_ store: UInt64) { (self.store, done, stage) = (store, -1, .none) }
 
-  /// Reads an anchor. Returns `nil` unless this store created it.
+  /// Creates the progress from an anchor. Returns `nil` if a different store created the anchor.
   package init?(_ anchor: HealthAnchor, of store: UInt64) {
     var reader = WordReader(anchor.bytes)
     guard let version = reader.byte(), version == Self.plain || version == Self.marked,
@@ -136,7 +138,7 @@ package struct HealthChangeCursor: Sendable, Hashable {
     }
   }
 
-  /// The pass as an anchor.
+  /// The progress, encoded as an anchor.
   package var anchor: HealthAnchor {
     var bytes = [mark == 0 ? Self.plain : Self.marked] + Self.bytes(of: store)
     bytes += Self.bytes(of: UInt64(bitPattern: done))
@@ -161,7 +163,7 @@ package struct HealthChangeCursor: Sendable, Hashable {
   }
 }
 
-/// The start and the key of a sample, which order the samples of a type.
+/// The start and the key of a sample. They define the order of the samples of a type.
 package struct HealthPosition: Sendable, Hashable {
   package var start: Timestamp
   package var key: HealthSampleKey
@@ -177,10 +179,10 @@ package struct HealthPosition: Sendable, Hashable {
   }
 }
 
-/// The changes of one type of a store, above one number and up to another.
+/// A range of the changes of one type in a store.
 package struct HealthChangeSpan: Sendable, Hashable {
   package var type: String
-  /// The number up to which changes are left out.
+  /// The number up to which changes are excluded.
   package var done: Int64
   /// The number of the last change that is included.
   package var until: Int64
@@ -192,7 +194,7 @@ extension HealthChangeCursor {
   /// - Parameters:
   ///   - newest: The number of the newest change of the store.
   ///   - mark: The mark of that change, or 0 in a store without marks.
-  ///   - hasChanges: A closure that returns whether anything in the span changed.
+  ///   - hasChanges: A closure that returns whether a span contains any change.
   ///   - deletions: A closure that returns up to a number of keys after a key, in order.
   ///   - additions: A closure that returns up to a number of samples after a position, in order.
   package static func page<Failure: Error>(
@@ -220,7 +222,7 @@ extension HealthChangeCursor {
     if case .added(let until, let position) = cursor.stage {
       let span = HealthChangeSpan(type: query.type, done: cursor.done, until: until)
       let room = limit - page.deleted.count
-      // One more sample shows whether a page follows.
+      // An additional sample shows whether another page follows.
       let found = try additions(span, position, room + 1)
       page.added = Array(found.prefix(room))
       if found.count > room, let last = page.added.last {
@@ -238,8 +240,8 @@ extension HealthChangeCursor {
 
   /// Continues from an anchor, or starts over.
   ///
-  /// A pass also starts over in a store that was restored to an earlier state and assigns the same
-  /// numbers again; see `HealthChangeQuery.checked`.
+  /// A pass also starts over if the store was restored to an earlier state and assigns the same
+  /// numbers again (see `HealthChangeQuery.checked`).
   private static func begin(
     _ query: HealthChangeQuery, of store: UInt64, newest: Int64
   ) -> HealthChangeCursor {
@@ -251,8 +253,8 @@ extension HealthChangeCursor {
 }
 
 extension HealthChangeQuery {
-  /// Returns the query, without its anchor if that belongs to another history of the store, in
-  /// which the anchor's newest change has another mark.
+  /// Returns the query. The anchor is removed if it belongs to a different history of the store, in
+  /// which the anchor's newest change has a different mark.
   ///
   /// - Parameter mark: A closure that returns the mark of a change of this store, or 0 if there is
   ///   no such change.
@@ -269,8 +271,8 @@ extension HealthChangeQuery {
 }
 
 extension HealthChangeCursor {
-  /// Continues after a page of at most `limit` deletions: with more of them, with the additions, or
-  /// with nothing if the additions came first.
+  /// Continues after a page of at most `limit` deletions. More deletions follow if the page is
+  /// full. Otherwise the additions follow, unless this is the first pass, which then ends.
   fileprivate mutating func deleted(_ found: [HealthSampleKey], limit: Int, until: Int64) {
     if found.count == limit {
       stage = .deleted(until: until, after: found.last)
@@ -281,7 +283,7 @@ extension HealthChangeCursor {
     }
   }
 
-  /// Continues after the last addition. In the first pass the deletions follow.
+  /// Continues after the last addition. In the first pass, the deletions follow.
   fileprivate mutating func added(_ found: [HealthSampleKey], limit: Int, until: Int64) {
     if done >= 0 || found.count < limit {
       (done, stage) = (until, .none)

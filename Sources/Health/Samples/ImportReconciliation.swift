@@ -1,16 +1,16 @@
 public import LinkCore
 
-/// An interval of one type or of all types. It contains the samples that begin in it, including at
-/// its last moment.
+/// An interval of one type or of all types. It contains the samples that begin in it, including
+/// those that begin at its end.
 public struct CoverageInterval: Sendable, Hashable {
-  /// The value of `type` for all types.
+  /// The value of `type` that stands for all types.
   public static let everyType = ""
 
   /// HealthKit's identifier, or `everyType`.
   public var type: String
-  /// The first moment.
+  /// The start of the interval.
   public var from: Timestamp
-  /// The last moment.
+  /// The end of the interval, inclusive.
   public var to: Timestamp
 
   /// Creates an interval.
@@ -18,7 +18,7 @@ public struct CoverageInterval: Sendable, Hashable {
     (self.type, self.from, self.to) = (type, from, to)
   }
 
-  /// Returns whether the interval is of this type, or of all types.
+  /// Returns whether the interval is of this type or of all types.
   public func applies(to type: String) -> Bool { self.type == type || self.type == Self.everyType }
 
   /// Returns whether another interval is completely within this one.
@@ -26,14 +26,14 @@ public struct CoverageInterval: Sendable, Hashable {
     applies(to: other.type) && from <= other.from && other.to <= to
   }
 
-  /// Returns whether a sample with this start is in the interval.
+  /// Returns whether the interval contains a sample with this start.
   public func contains(_ start: Timestamp) -> Bool { from <= start && start <= to }
 }
 
 /// An interval that a complete reading covers.
 ///
-/// A sample in it that is not in the reading was deleted at its source, and no older reading
-/// restores it.
+/// A sample in the interval that the reading does not contain was deleted at its source. No older
+/// reading restores it.
 public struct HealthCoverage: Sendable, Hashable {
   /// The covered interval.
   public var interval: CoverageInterval
@@ -47,10 +47,10 @@ public struct HealthCoverage: Sendable, Hashable {
 }
 
 extension [HealthCoverage] {
-  /// Adds the interval that a reconciled reading covers.
+  /// Adds an interval that a reconciled reading covers.
   ///
-  /// An interval within a coverage of the same date or a later one adds nothing and is left out. A
-  /// reading that replaces others counts in its interval whatever its date.
+  /// An interval within a coverage of the same or a later date is not added. A reading that
+  /// replaces others applies in its interval regardless of its date.
   public mutating func note(_ interval: CoverageInterval, of reconciliation: ImportReconciliation) {
     if reconciliation.replaces {
       removeAll {
@@ -66,8 +66,7 @@ extension [HealthCoverage] {
   }
 }
 
-/// A digest of all samples of a reading in their order. Readings of the same bytes have equal
-/// digests.
+/// A digest of all samples of a reading, in order. Readings of the same bytes have equal digests.
 public struct HealthFingerprint: Sendable, Hashable {
   private var digest = HealthSampleKey(high: 0, low: 0)
   private var count = 0
@@ -75,7 +74,7 @@ public struct HealthFingerprint: Sendable, Hashable {
   /// Creates the digest of no samples.
   public init() {}
 
-  /// Adds the samples of a batch, by their spans where it has them.
+  /// Adds the samples of a batch. Samples in spans are added by the digest of their span.
   public mutating func add(_ batch: HealthBatch) {
     var rest = batch.rows[...]
     for span in batch.spans {
@@ -94,10 +93,10 @@ public struct HealthFingerprint: Sendable, Hashable {
   }
 }
 
-/// The intervals in which a store's samples differ from the sample counts of a reading. A second
-/// pass over the reading finds its samples in these intervals.
+/// The intervals in which the samples of a store differ from the sample counts of a reading. A
+/// second pass over the reading finds the samples in these intervals.
 public struct HealthSuspects: Sendable {
-  /// The intervals, by type and time.
+  /// The intervals, sorted by type and time.
   public let intervals: [CoverageInterval]
   private let numbers: [String: Set<Int64>]
 
@@ -109,7 +108,7 @@ public struct HealthSuspects: Sendable {
     }
   }
 
-  /// Adds a batch's samples within the intervals, and all its spans, to the marks.
+  /// Adds the samples of a batch that are in the intervals, and all spans of the batch, to `marks`.
   public func mark(_ batch: HealthBatch, in marks: inout HealthMarks) {
     marks.spans += batch.spans
     let numbers = batch.names.map { self.numbers[$0.text] }
@@ -123,36 +122,37 @@ public struct HealthSuspects: Sendable {
   }
 }
 
-/// A part of the contents of a complete reading. A store keeps these samples when it removes
-/// others.
+/// The marks of samples of a complete reading. A store keeps marked samples when it removes others.
 public struct HealthMarks: Sendable, Hashable {
   /// The samples in suspect intervals.
   public var positions: [HealthSamplePosition]
-  /// The spans of the whole reading.
+  /// The spans of the complete reading.
   public var spans: [HealthSpan]
 
-  /// Creates marks. By default there are none.
+  /// Creates marks. By default, there are none.
   public init(positions: [HealthSamplePosition] = [], spans: [HealthSpan] = []) {
     (self.positions, self.spans) = (positions, spans)
   }
 
-  /// Whether the store should take the marks before more are added. This keeps them below 3 MB.
+  /// Whether the marks should be passed to the store before more are added. This keeps them below 3
+  /// MB.
   public var isFull: Bool { positions.count >= 8_192 || spans.count >= 8_192 }
 }
 
-/// The import reconciliation: the work of a store after a reading was added to it.
+/// The import reconciliation: the work that a store performs after a reading was added to it.
 public struct ImportReconciliation: Sendable, Hashable {
   /// The intervals in which samples without a mark are removed.
   public var intervals: [CoverageInterval]
   /// The time at which the source wrote the reading.
   public var exported: Timestamp?
-  /// The intervals that the reading covers, one for all types or one for each type. They are empty
+  /// The intervals that the reading covers: one for all types, or one for each type. There are none
   /// if the reading is incomplete.
   public var covered: [CoverageInterval]
-  /// Whether the reading counts in the interval that it covers even if it is not the newest one.
+  /// Whether the reading applies in the interval that it covers even if it is not the newest
+  /// reading.
   public var replaces: Bool
 
-  /// Creates a reconciliation. By default it removes nothing.
+  /// Creates a reconciliation. By default, it removes nothing.
   public init(
     intervals: [CoverageInterval] = [], exported: Timestamp? = nil,
     covered: [CoverageInterval] = [],

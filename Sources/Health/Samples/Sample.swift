@@ -1,6 +1,6 @@
 public import LinkCore
 
-/// A sample of health data, as stored and as read for answers.
+/// A sample of health data, in the form in which it is stored and read for answers.
 public struct HealthSample: Sendable, Hashable {
   /// The type of every workout sample.
   public static let workoutType = "HKWorkoutTypeIdentifier"
@@ -9,15 +9,15 @@ public struct HealthSample: Sendable, Hashable {
   public var type: String
   /// The measured value.
   public var value: HealthSampleValue
-  /// The unit in HealthKit's spelling, such as `count/min`; `nil` for categories and workouts.
+  /// The unit in HealthKit's spelling, such as `count/min`, or `nil` for categories and workouts.
   public var unit: String?
   /// The start of the sample.
   public var start: Timestamp
   /// The end of the sample. It is equal to `start` for a reading.
   public var end: Timestamp
-  /// The name of the app or device that wrote the sample, as shown to the user.
+  /// The name of the app or device that wrote the sample, in the form in which users see it.
   public var source: String
-  /// The measuring device (name, maker, model), without anything that changes between exports.
+  /// The measuring device (name, maker, model), without any part that differs between exports.
   public var device: String?
   /// The time zone in which the sample was recorded (`HKTimeZone`), such as `America/Los_Angeles`.
   public var zone: String?
@@ -37,15 +37,15 @@ public struct HealthSample: Sendable, Hashable {
   }
 }
 
-/// A key made from a sample's content: type, start, end, source, value, unit, and the creation date
-/// if an export contains it.
+/// A key derived from a sample's content: type, start, end, source, value, unit, and the creation
+/// date if the export contains it.
 ///
 /// Exports contain no identifiers, so the content identifies a sample. Two samples with the same
 /// key are the same sample.
 public struct HealthSampleKey: Sendable, Hashable, Comparable {
-  /// The upper half.
+  /// The upper half of the key.
   public var high: UInt64
-  /// The lower half.
+  /// The lower half of the key.
   public var low: UInt64
 
   public init(high: UInt64, low: UInt64) {
@@ -62,13 +62,13 @@ public struct HealthSampleKey: Sendable, Hashable, Comparable {
 public enum HealthSampleValue: Sendable, Hashable {
   /// A measured number, in the sample's unit.
   case quantity(Double)
-  /// A choice by HealthKit's name, such as `HKCategoryValueSleepAnalysisAsleepREM`.
+  /// A category, under HealthKit's name, such as `HKCategoryValueSleepAnalysisAsleepREM`.
   case category(String)
   /// A workout and its totals.
   case workout(WorkoutValue)
 }
 
-/// The totals of a workout. Each has one unit, whatever its source.
+/// The totals of a workout. Each total has the same unit for all sources.
 public struct WorkoutValue: Sendable, Hashable {
   /// HealthKit's name of the activity, such as `HKWorkoutActivityTypeWalking`.
   public var activity: String

@@ -1,9 +1,9 @@
 public import LinkCore
 
-/// A compact list of samples, whose rows refer to their texts by number.
+/// A compact list of samples. Its rows refer to texts by number.
 ///
-/// An importer creates millions of samples. A row takes 64 bytes and contains no references to
-/// copy.
+/// An import creates millions of samples. A row takes 64 bytes and contains no references to
+/// retain.
 public struct HealthBatch: Sendable, Hashable {
   /// The texts to which rows refer, by number.
   public internal(set) var names: [HealthName]
@@ -24,7 +24,7 @@ public struct HealthBatch: Sendable, Hashable {
     self.spans = spans
   }
 
-  /// The maximum number of samples in a batch: with up to seven names each, they need at most
+  /// The maximum number of samples in a batch. With up to seven names each, they need at most
   /// 65,535 numbers.
   package static let most = 8_000
 
@@ -32,7 +32,8 @@ public struct HealthBatch: Sendable, Hashable {
   package init(_ samples: some Collection<HealthSample>) {
     precondition(samples.count <= Self.most, "a batch has 65,535 numbers for names")
     self.init()
-    // The keys are compared because equal strings in Swift can have different bytes.
+    // Keys are compared instead of strings, because equal strings in Swift can have different
+    // bytes.
     var numbers: [HealthSampleKey: UInt16] = [:]
     func number(_ text: String?) -> UInt16 {
       guard let text else { return HealthRow.none }
@@ -61,7 +62,7 @@ public struct HealthBatch: Sendable, Hashable {
     }
   }
 
-  /// The sample of a row, with its texts.
+  /// The complete sample of a row.
   public subscript(_ row: HealthRow) -> HealthSample {
     func text(_ number: UInt16) -> String? {
       number == HealthRow.none ? nil : names[Int(number)].text
@@ -91,7 +92,8 @@ extension HealthBatch {
     }
   }
 
-  /// Returns the batch without some of its rows. A span that contains one of them is dissolved.
+  /// Returns the batch without some of its rows. If a span contains a removed row, its other rows
+  /// are no longer in a span.
   package func without(_ indices: [Int]) -> HealthBatch {
     guard !indices.isEmpty else { return self }
     let removed = Set(indices)
@@ -115,7 +117,7 @@ extension HealthBatch {
   }
 }
 
-/// A text that many rows share, with the key of its bytes.
+/// A text that many rows share, with a key of its bytes.
 public struct HealthName: Sendable, Hashable {
   /// The text itself.
   public let text: String
@@ -128,9 +130,9 @@ public struct HealthName: Sendable, Hashable {
   }
 }
 
-/// A sample whose texts are numbers of its batch's names.
+/// A sample that refers to its texts by the numbers of its batch's names.
 public struct HealthRow: Sendable, Hashable {
-  /// The number of a missing name.
+  /// The number that stands for a missing name.
   public static let none = UInt16.max
 
   /// The measured value.
@@ -162,12 +164,12 @@ public struct HealthRow: Sendable, Hashable {
   public internal(set) var value = Value.quantity(0)
 }
 
-/// A sequence of rows that a store looks up as a whole.
+/// A sequence of rows that a store can look up in one step.
 ///
-/// An import divides the rows at certain keys. A newer export is therefore divided at the same
-/// samples, and a store that remembers the digests need not look up each sample.
+/// An import divides the rows at certain keys, so a newer export is divided at the same samples. A
+/// store that keeps the digests does not have to look up each sample.
 public struct HealthSpan: Sendable, Hashable {
-  /// The digest of the keys of the rows, in their order.
+  /// The digest of the keys of the rows, in order.
   public let digest: HealthSampleKey
   /// The number of rows.
   public let count: Int
@@ -175,7 +177,7 @@ public struct HealthSpan: Sendable, Hashable {
 
 /// The result of adding a batch.
 public struct HealthAddition: Sendable, Hashable {
-  /// The number of samples that were new.
+  /// The number of new samples.
   public var added: Int
   /// The number of samples that the store or the batch itself already contained.
   public var known: Int
@@ -196,7 +198,7 @@ extension HealthRow {
   /// Returns the key of the row's content, which does not depend on the numbers of its names.
   ///
   /// - Parameter created: The time at which the sample was written, if its source reports it. It
-  ///   distinguishes two entries with the same content.
+  ///   distinguishes entries with the same content.
   @inline(__always)
   func key(
     names: [HealthName], workouts: [WorkoutValue], created: Timestamp? = nil
@@ -208,7 +210,7 @@ extension HealthRow {
     hasher.add(
       UInt64(bitPattern: start.nanoseconds), UInt64(bitPattern: end.nanoseconds))
     switch value {
-    // Zero has two bit patterns, which must give the same key.
+    // Zero has two bit patterns, which must result in the same key.
     case .quantity(let quantity): hasher.add(1, (quantity == 0 ? 0 : quantity).bitPattern)
     case .category(let name): hasher.add(names[Int(name)].key)
     case .workout(let index):
@@ -220,6 +222,6 @@ extension HealthRow {
 }
 
 extension HealthSample {
-  /// The key of the sample if its creation date is unknown.
+  /// The key of the sample, computed without a creation date.
   public var key: HealthSampleKey { HealthBatch([self]).rows[0].key }
 }

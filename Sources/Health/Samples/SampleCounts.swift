@@ -1,16 +1,17 @@
 public import LinkCore
 
-/// The sample counts of one complete reading of a person's health data, to compare a store with it.
+/// The sample counts of a complete reading of a person's health data. A store is compared with
+/// them.
 ///
 /// A complete reading covers all types up to the date at which it was made, or to the start of its
-/// latest sample if that is later. A stored sample that begins in this time and is not in the
-/// reading was deleted at its source. Types with unreadable parts are not covered.
+/// latest sample if that is later. If a stored sample begins in this time and the reading does not
+/// contain it, it was deleted at its source. Types with unreadable parts are not covered.
 ///
-/// The counts take 24 bytes for each 13 days of a type, and the keys of types with at most 65,536
-/// samples, a million keys in all.
+/// The counts take 24 bytes for each 13 days of a type. The keys of types with at most 65,536
+/// samples are also kept, up to a million keys in total.
 public struct SampleCounts: Sendable {
-  /// The logarithm of the length of the intervals in which samples are counted: 2^50 ns are 13
-  /// days.
+  /// The binary logarithm of the length of the intervals in which samples are counted. 2^50 ns are
+  /// 13 days.
   private static let intervalBits: Int64 = 50
   private static let (mostKeysOfType, mostKeys) = (65_536, 1 << 20)
 
@@ -45,25 +46,25 @@ public struct SampleCounts: Sendable {
     return types.count - 1
   }
 
-  /// Counts rows of a batch that are left out. An older reading contains them, and a newer reading
-  /// that covers their time does not.
+  /// Counts rows of a batch that are excluded, because a newer reading that covers their time does
+  /// not contain them.
   public mutating func leaveOut(_ batch: HealthBatch, _ rows: [Int]) {
     for row in rows.map({ batch.rows[$0] }) {
       types[index(of: batch.names[Int(row.type)].text)].leaveOut(row)
     }
   }
 
-  /// Returns the number of samples of a type that were left out.
+  /// Returns the number of samples of a type that were excluded.
   public func outdated(_ type: String) -> Int { indices[type].map { types[$0].outdated } ?? 0 }
 
   /// Returns the interval that the reading covers for each type.
   ///
-  /// It covers all types if everything could be read. Otherwise it covers the types in the reading
+  /// It covers all types if everything could be read. Otherwise, it covers the types in the reading
   /// or in the store, except those with unreadable parts.
   ///
   /// - Parameters:
-  ///   - made: The time at which the reading was made. Without a date it covers the time up to its
-  ///     latest sample.
+  ///   - made: The time at which the reading was made. If it is `nil`, the reading covers the time
+  ///     up to its latest sample.
   ///   - unread: The types with unreadable parts.
   ///   - stored: The types in the store.
   public func covered(
@@ -80,17 +81,18 @@ public struct SampleCounts: Sendable {
   /// Returns the number of repeated samples of a type in the reading.
   public func repeated(_ type: String) -> Int { indices[type].map { types[$0].repeated } ?? 0 }
 
-  /// Returns whether a store that received the whole reading contains nothing else of the type.
+  /// Returns whether a store that received the complete reading contains no other samples of the
+  /// type.
   ///
   /// - Parameter stored: The count of all stored samples of the type, or `nil` if it is unknown.
   public func isAll(_ type: String, stored: HealthCount?) -> Bool {
     indices[type].map { types[$0].all == stored } ?? false
   }
 
-  /// Returns the parts of a covered interval in which a store that received the whole reading
+  /// Returns the parts of a covered interval in which a store that received the complete reading
   /// contains other samples, or in which the reading contains samples twice.
   ///
-  /// - Parameter stored: The counts of the stored samples in the interval, by its parts.
+  /// - Parameter stored: The counts of the stored samples in each part of the interval.
   public func suspects(
     _ covered: CoverageInterval, stored: [Int64: HealthCount]
   ) -> [CoverageInterval] {
@@ -104,11 +106,11 @@ public struct SampleCounts: Sendable {
   }
 }
 
-/// A number of samples with a digest of their keys, equal for the same samples in any order.
+/// A number of samples with a digest of their keys. It is equal for the same samples in any order.
 public struct HealthCount: Sendable, Hashable {
   /// The number of samples.
   public private(set) var count = 0
-  /// The lower halves of the keys, combined by exclusive or.
+  /// The exclusive or of the lower halves of all keys.
   public private(set) var digest: UInt64 = 0
 
   /// Creates a count of no samples.
@@ -140,13 +142,15 @@ private struct TypeCounts {
   var repeated = 0
   var outdated = 0
   private var counts: [Int64: HealthCount] = [:]
-  /// The interval of the newest samples, and their count, which is not yet in `counts`.
+  /// The interval of the newest samples and their count, which `counts` does not include yet.
   ///
-  /// Samples mostly arrive in order of time, so the dictionary need not be read for each.
+  /// Samples mostly arrive in chronological order, so the dictionary is not accessed for each
+  /// sample.
   private var newest: (interval: Int64, count: HealthCount) = (0, HealthCount())
   /// The lower halves of the keys, or `nil` once there are too many.
   private var keys: Set<UInt64>? = []
-  /// The keys of the newest samples that begin at the same moment, used when `keys` is `nil`.
+  /// The keys of the newest samples, all of which begin at the same time. It is used if `keys` is
+  /// `nil`.
   private var run: (start: Timestamp, keys: [UInt64])?
 
   var keyCount: Int { keys?.count ?? 0 }
@@ -158,13 +162,13 @@ private struct TypeCounts {
     return all
   }
 
-  /// Removes the keys of all samples before the newest one, and returns their number.
+  /// Removes the keys of all samples before the newest sample. Returns the number of removed keys.
   mutating func dropKeys(before row: HealthRow) -> Int {
     defer { (keys, run) = (nil, (row.start, [row.key.low])) }
     return keyCount
   }
 
-  /// Counts a sample that is left out, although it was read.
+  /// Counts a sample that was read but is excluded.
   mutating func leaveOut(_ row: HealthRow) {
     outdated &+= 1
     last = max(last, row.start)
@@ -195,10 +199,10 @@ private struct TypeCounts {
     return addedKeys
   }
 
-  /// Returns whether an equal sample with the same start was read just before.
+  /// Returns whether an equal sample is among the newest samples, all of which have the same start.
   ///
-  /// Other repeats are counted twice. Count and digest then differ from those of a store, and the
-  /// interval is compared key by key.
+  /// Other repeated samples are counted twice. The count and the digest then differ from those of a
+  /// store, and the interval is compared key by key.
   private mutating func isRepeated(_ row: HealthRow) -> Bool {
     guard let known = run, known.start == row.start else {
       run = (row.start, [row.key.low])

@@ -1,8 +1,9 @@
 /// A hasher that creates a sample's key from its parts.
 ///
-/// It is MurmurHash3 x64 128 (Appleby 2011, public domain). It does not resist forgers, who could
-/// just as well write any sample, but it is even enough that 2^40 samples do not collide by accident.
-/// Stores keep keys, so the result must never change.
+/// The algorithm is MurmurHash3 x64 128 (Appleby 2011, public domain). It does not resist
+/// deliberate collisions, but whoever could cause them can write any sample anyway. Accidental
+/// collisions are unlikely even among 2^40 samples. Stores keep keys, so the result must never
+/// change.
 struct HealthSampleKeyHasher {
   private static let first: UInt64 = 0x87C3_7B91_1142_53D5
   private static let second: UInt64 = 0x4CF5_AD43_2745_937F
@@ -24,7 +25,7 @@ struct HealthSampleKeyHasher {
   @inline(__always)
   mutating func add(_ key: HealthSampleKey) { add(key.low, key.high) }
 
-  /// Returns the key of everything that was added.
+  /// Returns the key of all parts that were added.
   @inline(__always)
   func finished() -> HealthSampleKey {
     var left = low ^ count
@@ -38,8 +39,8 @@ struct HealthSampleKeyHasher {
     return HealthSampleKey(high: left, low: right)
   }
 
-  /// Returns the key of a text: its UTF-8 in blocks of sixteen bytes, padded with zeros, then its
-  /// length.
+  /// Returns the key of a text. The hash covers its UTF-8 in blocks of sixteen bytes, padded with
+  /// zeros, and then its length.
   static func key(of text: String) -> HealthSampleKey {
     var hasher = HealthSampleKeyHasher()
     var words: (UInt64, UInt64) = (0, 0)

@@ -2,18 +2,18 @@ public import LinkCore
 
 /// A query for a page of samples.
 public struct HealthSampleQuery: Sendable, Hashable {
-  /// HealthKit's identifiers. The samples are in this order, and a repeated type counts once. An
-  /// unknown type has no samples.
+  /// HealthKit's identifiers of the requested types. Samples are returned in this order. Repeated
+  /// types count once, and unknown types have no samples.
   public var types: [String]
-  /// The start of the span. Samples that ended before it are left out, and so are samples with a
-  /// duration that end at it.
+  /// The start of the span. Samples that end before it are excluded, and so are samples with a
+  /// duration that end exactly at it.
   public var from: Timestamp
-  /// The end of the span. Samples that start at it or later are left out. A span that does not end
-  /// after its start contains nothing.
+  /// The end of the span. Samples that start at the end or later are excluded. If the end is not
+  /// after the start, the span contains no samples.
   public var to: Timestamp
-  /// The position after which to continue, which is the `next` of the previous page.
+  /// The position after which to continue: the `next` of the previous page.
   public var after: HealthSamplePosition?
-  /// The maximum number of samples on a page. Values below 1 count as 1.
+  /// The maximum number of samples on a page. Values below 1 are treated as 1.
   public var limit: Int
 
   public init(
@@ -27,7 +27,7 @@ public struct HealthSampleQuery: Sendable, Hashable {
     self.limit = limit
   }
 
-  /// The types that are not completed at `after`, each once.
+  /// The types that are not complete at the position `after`, without repetitions.
   public var typesLeft: [String] {
     var seen: Set<String> = []
     let types = types.filter { seen.insert($0).inserted }
@@ -41,7 +41,7 @@ public struct HealthSampleQuery: Sendable, Hashable {
   }
 }
 
-/// The position of a sample in the order of a query: by type as listed, by start, by key.
+/// The position of a sample in the order of a query: by type as listed, then by start, then by key.
 public struct HealthSamplePosition: Sendable, Hashable {
   /// HealthKit's identifier.
   public var type: String
@@ -59,7 +59,7 @@ public struct HealthSamplePosition: Sendable, Hashable {
 
 /// A page of samples.
 public struct HealthSamplePage: Sendable, Hashable {
-  /// The samples in the order of the query's types, then by start.
+  /// The samples, in the order of the query's types and then by start.
   public var samples: [HealthSample]
   /// The position after which the next page begins, or `nil` on the last page.
   public var next: HealthSamplePosition?

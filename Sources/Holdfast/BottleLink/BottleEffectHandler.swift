@@ -6,14 +6,15 @@ import LinkStorage
 import LinkWire
 import Synchronization
 
-/// The shell of a bottle: its radio, store and updates.
+/// The effect handler of a bottle. It uses the radio and the store, and delivers updates.
 actor BottleEffectHandler: EffectHandler {
   let sink = InputSink<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
   private let options: BottleOptions
   private let tasks: EffectTasks<BottleModel, AttemptID>
   private let radio: RadioEvents
-  /// The most recently requested write and change of the store.
+  /// The task of the most recently requested write. `keeping` is the task of the latest change of
+  /// the store.
   private var writing: Task<Void, Never>?
   private var keeping: Task<Void, Never>?
 
@@ -24,9 +25,9 @@ actor BottleEffectHandler: EffectHandler {
     updates = UpdateChannel(overflow: Self.overflow)
   }
 
-  /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
+  /// Replaces the last state with a newer one and drops notices while the app reads no updates.
   ///
-  /// Drinks are kept; a bottle holds 600 of them.
+  /// Drinks are kept. A bottle stores at most 600 of them.
   @Sendable private static func overflow(_ waiting: inout [BottleUpdate], _ next: BottleUpdate) {
     switch (next, waiting.last) {
     case (.notice, _), (.calibration, _): return
@@ -70,7 +71,7 @@ actor BottleEffectHandler: EffectHandler {
 
   /// Discovers the services, subscribes, and then reads the state.
   ///
-  /// With this order, a state that changes in between is notified.
+  /// With this order, a change of the state between the steps is reported as a notification.
   private func discover(_ attempt: AttemptID) {
     tasks.start(attempt) {
       [central = options.radio, clock = options.clock] () throws(LinkFailure) in
@@ -95,7 +96,8 @@ actor BottleEffectHandler: EffectHandler {
     }
   }
 
-  /// Writes one value after another, as the radio does.
+  /// Writes a value after all earlier values have been written, since the radio writes one at a
+  /// time.
   private func write(
     _ attempt: AttemptID, _ id: WriteID, _ attribute: BottleAttribute, _ bytes: [UInt8]
   ) {
@@ -110,7 +112,7 @@ actor BottleEffectHandler: EffectHandler {
     }
   }
 
-  /// Changes the store, one change after another.
+  /// Commits a change to the store after all earlier changes.
   private func commit(_ id: UInt64, _ change: DrinkChange) {
     keeping = Task { [store = options.store, sink, keeping] in
       await keeping?.value
@@ -131,14 +133,16 @@ actor BottleEffectHandler: EffectHandler {
   }
 }
 
-/// The events of a radio on their way to the model, in order.
+/// A queue that forwards the events of a radio to the model, in order.
 ///
-/// Values that arrive faster than the model processes them are dropped beyond a limit; a dropped
-/// chunk is requested again. Other events are few, since each answers a request of the model.
+/// If values arrive faster than the model processes them, those beyond a limit are dropped. A
+/// dropped chunk is requested again. Other events are rare, because each of them answers a request
+/// of the model.
 final class RadioEvents: Sendable {
   /// The maximum number of waiting values.
   ///
-  /// It is more than ten times the number that a bottle sends without an acknowledgement.
+  /// The limit is more than ten times the number of values that a bottle sends without an
+  /// acknowledgement.
   private static let limit = 256
 
   private let sink: InputSink<BottleModel>
@@ -186,7 +190,7 @@ final class RadioEvents: Sendable {
 }
 
 extension BottleModel.Input {
-  /// Creates an input. Returns `nil` for a value that nothing depends on.
+  /// Creates the input for an event. Returns `nil` for a value that the model does not use.
   fileprivate init?(_ event: CentralEvent, at wall: Timestamp) {
     guard case .value(let attempt, let id, let bytes) = event else {
       self = .central(event)

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A drinking bottle that reconnects automatically.
 ///
-/// Iterate the bottle to receive its updates:
+/// Iterate over the bottle to receive its updates:
 ///
 ///     let bottle = try await HeldBottle(BottleOptions(radio: central, store: store))
 ///     for await update in bottle {
@@ -17,9 +17,9 @@ import Synchronization
 ///       }
 ///     }
 ///
-/// Each drink is stored once, before the bottle may forget it, and the next run shows it again
-/// unless it was confirmed. Only one loop reads the updates. End the bottle with `close()`;
-/// releasing the last reference disconnects too.
+/// Each drink is stored once, before it may be deleted on the bottle. The next run shows a drink
+/// again unless it was confirmed. Only one loop may read the updates. End the bottle with
+/// `close()`. Releasing the last reference also disconnects it.
 public final class HeldBottle: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = BottleUpdate
@@ -31,7 +31,8 @@ public final class HeldBottle: Sendable, AsyncSequence {
 
   /// Starts to search for the bottle.
   ///
-  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Parameter notice: A closure that is called with the reason if journaling is turned off
+  ///   later. It is called at most once.
   /// - Throws: `.local` if the journal cannot be created or the store cannot be read.
   public init(
     _ options: BottleOptions,
@@ -53,10 +54,11 @@ public final class HeldBottle: Sendable, AsyncSequence {
     runtime.effectHandler.listen()
   }
 
-  /// Returns the only iterator; a bottle has one reader.
+  /// Returns the iterator of the updates. A bottle has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
-  /// Connects and synchronizes now. The result is a `.refreshed` update with the returned number.
+  /// Connects and synchronizes immediately. The result is a `.refreshed` update with the returned
+  /// number.
   @discardableResult
   public func refresh() -> UInt64 {
     let id = nextRequest
@@ -72,13 +74,13 @@ public final class HeldBottle: Sendable, AsyncSequence {
     return id
   }
 
-  /// Holds the connection while it is idle, or releases a hold. Each hold must be released.
+  /// Keeps an idle connection open, or releases such a hold. Each hold must be released.
   public func hold(_ isHeld: Bool) { runtime.command(.hold(isHeld)) }
 
-  /// Uses another bottle, or the first one found if `bottle` is `nil`.
+  /// Switches to another bottle, or to the first bottle found if `bottle` is `nil`.
   public func choose(_ bottle: KnownBottle?) { runtime.command(.choose(bottle)) }
 
-  /// Confirms that every drink up to this number was shown, so no later run shows it again.
+  /// Confirms that all drinks up to this number were shown, so that no later run shows them again.
   public func confirm(_ number: UInt64) { runtime.command(.shown(through: number)) }
 
   /// Connects again after `close` or a failure, without waiting for the next burst.
@@ -94,14 +96,14 @@ public final class HeldBottle: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `condition` holds.
+  /// Returns when all earlier commands have been processed and `condition` holds.
   ///
-  /// It also returns when the bottle is closed or the task is cancelled.
+  /// Also returns when the bottle is closed or the task is cancelled.
   package func waitUntil(_ condition: @escaping @Sendable (BottleModel) -> Bool) async {
     await runtime.waitUntil(condition)
   }
 
-  /// Disconnects, cancels every connect that is pending in the system, and ends the sequence.
+  /// Disconnects, cancels every connection that is pending with the system, and ends the sequence.
   ///
   /// The call runs to completion even if the calling task is cancelled.
   public func close() async { await runtime.close(.stop) { $0.isStopped } }
@@ -118,11 +120,12 @@ public final class HeldBottle: Sendable, AsyncSequence {
 public struct BottleOptions: Sendable {
   /// The policy of the link, and the numbers of the feature.
   public var settings = BottleSettings()
-  /// The radio that finds and connects the bottle. No other bottle may use it.
+  /// The radio that finds the bottle and connects to it. No other bottle may use it.
   public var radio: any Central
-  /// The store of the drinks. Only one bottle uses it at a time.
+  /// The store of the drinks. Only one bottle may use it at a time.
   public var store: any DrinkStore
-  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
+  /// journal.
   public var journal: String?
   /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor = AlwaysForeground()

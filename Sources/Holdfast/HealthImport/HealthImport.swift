@@ -5,18 +5,18 @@ public import LinkRuntime
 
 /// An import of an Apple Health export into a health store.
 ///
-/// The import reads while the store writes, one batch ahead. Its memory does not grow with the
-/// file, whatever changed in it. Samples that are already stored are found by their content, in
-/// whole intervals, so a second import of the same or a newer export adds the new samples at
-/// reading speed.
+/// The import reads one batch ahead while the store writes. Its memory use does not depend on the
+/// size of the file. Samples that are already stored are recognized by their content, often many at
+/// once. A second import of the same or a newer export is therefore as fast as reading the file.
 public enum HealthImport {
   /// The progress of an import.
   public struct Progress: Sendable, Hashable {
     /// A stage of an import.
     public enum Stage: String, Sendable, Hashable, CaseIterable {
-      /// Adds new samples.
+      /// The stage in which new samples are added.
       case adding
-      /// Reads the export again, to find stored samples that it no longer contains.
+      /// The stage in which the export is read again to find stored samples that it no longer
+      /// contains.
       case comparing
     }
 
@@ -24,7 +24,7 @@ public enum HealthImport {
     public var stage = Stage.adding
     /// The number of XML bytes read in this stage.
     public var bytes = 0
-    /// The total number of bytes, if known.
+    /// The total number of bytes, if it is known.
     public var total: Int?
     /// The samples added to the store.
     public var addition = HealthAddition()
@@ -32,11 +32,11 @@ public enum HealthImport {
 
   /// The result of an import.
   public struct Report: Sendable, Hashable {
-    /// The counts of samples found and skipped in the export.
+    /// The counts of the samples that were found and skipped in the export.
     public var counts: ExportCounts
     /// The samples added to the store.
     public var addition: HealthAddition
-    /// The name of the file in the zip archive; `nil` for plain XML.
+    /// The name of the file in the zip archive, or `nil` if the file is plain XML.
     public var entry: String?
     /// The reason why the import ended.
     public var ending: Ending
@@ -48,22 +48,23 @@ public enum HealthImport {
 
   /// The counts of an import for one type.
   ///
-  /// The samples read are those added, kept, repeated, outdated or skipped. The samples stored are
-  /// those stored before, plus those added, minus those removed.
+  /// Each sample read is either added, kept, repeated, outdated or skipped. The number of stored
+  /// samples is the number stored before, plus those added, minus those removed.
   public struct TypeReport: Sendable, Hashable {
-    /// The HealthKit identifier of the type.
+    /// HealthKit's identifier of the type.
     public var type: String
     /// The number of new samples in the export.
     public var added = 0
     /// The number of samples in the export that were already stored.
     public var kept = 0
-    /// The number of removed samples, which the export covers but no longer contains.
+    /// The number of removed samples. The export covers their time but no longer contains them.
     public var removed = 0
     /// The number of repeated samples in the export.
     public var repeated = 0
-    /// The number of skipped samples that a newer export covers but does not contain.
+    /// The number of samples that were skipped because a newer export covers their time but does
+    /// not contain them.
     ///
-    /// They were deleted at their source.
+    /// These samples were deleted at their source.
     public var outdated = 0
     /// The number of samples that were skipped because they cannot be used.
     public var skipped = 0
@@ -78,21 +79,22 @@ public enum HealthImport {
   public enum Removal: Sendable, Hashable {
     /// Samples that start before the export's date were removed.
     case done
-    /// Nothing was removed: a newer export was imported before, or the store has newer samples.
+    /// Nothing was removed, because a newer export was imported earlier or the store has newer
+    /// samples.
     case older
-    /// Nothing was removed: the export has no date.
+    /// Nothing was removed, because the export has no date.
     case undated
-    /// Nothing was removed, or nothing of the types in `ExportCounts.unread`.
+    /// Nothing was removed, or no samples of the types in `ExportCounts.unread` were removed.
     ///
-    /// The export was not read to its end or not a second time, it contains no sample, or a part of
-    /// it cannot be read.
+    /// The export was not read completely, was not read a second time, contains no sample, or has
+    /// an unreadable part.
     case incomplete
-    /// Nothing was removed: the export cannot be read again for the comparison, such as a pipe, or
-    /// it changed.
+    /// Nothing was removed, because the export could not be read again for the comparison (for
+    /// example, from a pipe) or has changed.
     case unrepeatable
   }
 
-  /// The reason why an import ended. Samples added before remain stored.
+  /// The reason why an import ended. Samples that were added before remain stored.
   public enum Ending: Sendable, Hashable {
     /// The end of the export was reached.
     case complete
@@ -100,7 +102,7 @@ public enum HealthImport {
     case truncated
     /// The import was stopped.
     case stopped
-    /// The rest of the file cannot be read, with the reason.
+    /// The rest of the file cannot be read, for the given reason.
     case damaged(String)
   }
 
@@ -108,7 +110,8 @@ public enum HealthImport {
   public enum Failure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file cannot be opened or is not an export.
     ///
-    /// The values are what the file is, and a remedy; `nil` if the first value suffices.
+    /// The values are a description of the problem and a remedy. The remedy is `nil` if the
+    /// description includes it.
     case file(String, remedy: String?)
     case store(StoreFailure)
 
@@ -120,15 +123,16 @@ public enum HealthImport {
     }
   }
 
-  /// Imports a file, off the caller's actor.
+  /// Imports a file, without blocking the caller's actor.
   ///
   /// - Parameters:
   ///   - path: The path of an XML file, or of a zip archive that contains one.
-  ///   - replaces: Whether the import removes every sample that the export does not contain, even
-  ///     if it is not the newest export, and adds all of its samples.
-  ///   - clock: The clock that dates the import, for answers that state their age.
-  ///   - isStopped: Called often; returning true ends the import early.
-  ///   - note: Called often with the progress.
+  ///   - replaces: Whether the import adds all samples of the export and removes every sample that
+  ///     it does not contain, even if it is not the newest export.
+  ///   - clock: The clock that provides the time of the import. Answers use this time to state
+  ///     their freshness.
+  ///   - isStopped: A closure that is called often. If it returns true, the import ends early.
+  ///   - note: A closure that is called often with the progress.
   @concurrent
   public static func run(
     _ path: String, into store: any HealthStore, replaces: Bool = false,

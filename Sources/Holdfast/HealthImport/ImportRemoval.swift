@@ -3,12 +3,13 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// The last step of an import: it removes samples that the export does not contain, and counts all.
+/// The last step of an import, which removes samples that the export does not contain and creates
+/// the counts.
 struct ImportRemoval {
   /// The result of the removal.
   struct Outcome {
     var removal: HealthImport.Removal
-    /// The numbers of removed samples, by type.
+    /// The number of removed samples, by type.
     var removed: [String: Int] = [:]
     /// Whether the import was stopped.
     var isStopped = false
@@ -25,21 +26,23 @@ struct ImportRemoval {
   private let before: [HealthTypeSummary]
   private let newestBefore: Timestamp?
 
-  /// Records the state of the store before anything is added.
+  /// Records the state of the store before samples are added.
   init(_ store: any HealthStore, replaces: Bool) async throws(HealthImport.Failure) {
     (self.store, self.replaces) = (store, replaces)
     do throws(StoreFailure) {
       let stored = try await store.summary()
       let newest = try await store.newestExport()
       before = stored
-      // A store without an imported export has no date. No sample is newer than its export.
+      // If no export was imported, the newest sample replaces the date, because no sample is newer
+      // than its export.
       newestBefore = newest ?? stored.map(\.last).max()
     } catch {
       throw .store(error)
     }
   }
 
-  /// Removes the samples missing from the export, if permitted, and records its date and coverage.
+  /// Removes the samples that the export does not contain, if this is permitted, and records the
+  /// date and coverage of the export.
   func run(
     _ work: ImportRun, isComplete: Bool, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
@@ -70,7 +73,7 @@ struct ImportRemoval {
     }
   }
 
-  /// Returns `.done` if the export may remove samples, or the reason against it.
+  /// Returns `.done` if the import may remove samples, or the reason why it may not.
   private func permission(_ reconciliation: ImportReconciliation) -> HealthImport.Removal {
     guard !reconciliation.covered.isEmpty else { return .incomplete }
     guard !replaces else { return .done }

@@ -3,16 +3,16 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// The first reading of an import, which adds samples to the store.
+/// The first reading of an import. It adds samples to the store.
 struct ImportRun {
   /// The number of bytes read at a time.
   ///
-  /// The calls for so many bytes cost little, and the bytes fit into a cache.
+  /// With this number, the overhead of the calls is small, and the bytes fit into a CPU cache.
   static let piece = 256 << 10
 
   private let store: any HealthStore
   private let replaces: Bool
-  /// The intervals covered by newer exports; `nil` until the date of this export is known.
+  /// The intervals that newer exports cover, or `nil` until the date of this export is known.
   private var newer: [CoverageInterval]?
   let file: ExportFile
   private(set) var reader = HealthExportReader()
@@ -81,9 +81,10 @@ struct ImportRun {
     }
   }
 
-  /// Returns a batch without the samples that a newer export covers but does not contain.
+  /// Returns a batch without the samples whose time a newer export covers but that it does not
+  /// contain.
   ///
-  /// They were deleted at their source.
+  /// The removed samples were deleted at their source.
   private mutating func withoutOutdated(
     _ batch: HealthBatch
   ) async throws(HealthImport.Failure) -> HealthBatch {
@@ -101,7 +102,7 @@ struct ImportRun {
     }
   }
 
-  /// Records when the import ended.
+  /// Records the time at which the import ended.
   func noteEnd(at time: Timestamp) async throws(HealthImport.Failure) {
     do throws(StoreFailure) {
       try await store.noteImport(at: time)
@@ -110,7 +111,7 @@ struct ImportRun {
     }
   }
 
-  /// Waits for the store, which processes one batch at a time.
+  /// Waits until the store has processed the pending batch. It processes one batch at a time.
   mutating func drain() async throws(HealthImport.Failure) {
     guard let pending else { return }
     self.pending = nil

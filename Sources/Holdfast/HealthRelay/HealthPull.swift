@@ -5,20 +5,22 @@ public import LinkHealth
 public import LinkRuntime
 public import LinkWire
 
-/// A short exchange with the backend that answers the queued questions from the background.
+/// A short exchange with the backend that answers queued questions while the app is in the
+/// background.
 ///
 ///     let pull = HealthPull(configuration, token: token, environment: environment)
 ///     let report = await pull.run()       // from a push or a background task
 ///
-/// The token is the resume token of the last connection. A run ends within its budget, whatever the
-/// network does, and at once when its task is cancelled. Runs may be repeated at any time, since
-/// the backend recognizes repeated answers.
+/// The token is the resume token of the last connection. A run always ends within its budget, and
+/// ends immediately when its task is cancelled. Runs may be repeated at any time, because the
+/// backend recognizes repeated answers.
 public struct HealthPull: Sendable {
-  /// Returns the answer to one question. Its task is cancelled when the time is up.
+  /// A closure that returns the answer to one question. Its task is cancelled when the time limit
+  /// has passed.
   public typealias Answering =
     @Sendable (RelayRequestID, HealthQuestion) async -> HealthObject
 
-  /// The limits of an answer: the size that can be sent within the budget at 100 KB a second.
+  /// The limits of an answer. The maximum size can be sent within the budget at 100 KB a second.
   ///
   /// A longer answer is truncated and marked as such.
   private static let limits = AnswerLimits(maxBytes: 1 << 20)
@@ -27,9 +29,9 @@ public struct HealthPull: Sendable {
   private let clock: any LinkClock
   private let answer: Answering
 
-  /// Creates a pull that answers from the health store, like a relay with this configuration.
+  /// Creates a pull that answers from the health store, as a relay with this configuration does.
   ///
-  /// - Parameter token: The model's `resume` of a running relay, or the token in a `ResumeFile`.
+  /// - Parameter token: The resume token of a running relay, or the token in a `ResumeFile`.
   public init(_ configuration: RelayConfiguration, token: Secret, environment: RelayEnvironment) {
     let (zone, watch) = (configuration.zone, configuration.watch)
     let (store, clock) = (environment.store, environment.clock)
@@ -43,11 +45,11 @@ public struct HealthPull: Sendable {
     }
   }
 
-  /// Creates a pull that answers with a function of the app.
+  /// Creates a pull that answers with a closure of the app.
   ///
   /// - Parameters:
-  ///   - server: The server's URL: `http` or `https`, host and port; a path is kept as a prefix.
-  ///   - token: The resume token, which is secret.
+  ///   - server: The server's URL: `http` or `https`, host and port. A path is used as a prefix.
+  ///   - token: The resume token. It is a secret.
   public init(
     server: String, token: String, http: any HTTPClient, clock: any LinkClock = BootClock(),
     answer: @escaping Answering
@@ -59,13 +61,13 @@ public struct HealthPull: Sendable {
 
   /// Leases questions and answers them.
   ///
-  /// - Parameter budget: The time limit of the run, 25 s by docs/seeds/000.md. A push gives an app
-  ///   about 30 s.
+  /// - Parameter budget: The time limit of the run. The default of 25 s is defined in
+  ///   docs/seeds/000.md. A push gives an app about 30 s.
   public func run(budget: Duration = .seconds(25)) async -> PullReport {
     let runtime = MachineRuntime(
       MachineStart(PullSettings(budget: budget)), PullEffectHandler(api, answer), clock: clock,
       first: [.begin])
-    // A cancelled task could not report the cancellation, so the run has a task of its own.
+    // The run has its own task, because a cancelled task could not report the cancellation.
     let pulling = Task {
       let report = await runtime.effectHandler.updates.next()
       await runtime.end()
@@ -78,19 +80,19 @@ public struct HealthPull: Sendable {
     }
   }
 
-  /// Registers the address that wakes this phone by a push.
+  /// Registers the address for pushes that wake this phone.
   ///
-  /// - Throws: The failure of the exchange; `.http` with 401 if the token has expired.
+  /// - Throws: The failure of the exchange. It is `.http` with 401 if the token has expired.
   public func register(_ address: PushAddress) async throws(LinkFailure) {
     try await api.send("/relay/push", address.encode(), within: .seconds(10))
   }
 }
 
 extension HealthPull {
-  /// Ends the pairings of an order, by default none, and returns the assistants that remain paired.
+  /// Ends the pairings that an order names, and returns the assistants that are still paired.
   ///
-  /// - Throws: The failure of the exchange; `.http` with 401 if the token has expired, and with 404
-  ///   if the backend has no such list or no assistant has the id.
+  /// - Throws: The failure of the exchange. It is `.http` with 401 if the token has expired, and
+  ///   with 404 if the backend does not support this or no assistant has the id.
   public func assistants(
     _ order: AssistantsOrder = .list
   ) async throws(LinkFailure) -> PairedAssistants {

@@ -7,7 +7,8 @@ public actor TextNotifier: Notifier {
 
   /// Creates a notifier.
   ///
-  /// - Parameter write: Called with the notification, or with `nil` when it is removed.
+  /// - Parameter write: A closure that is called with the notification, or with `nil` when it is
+  ///   removed.
   public init(write: @escaping @Sendable (HostNotification?) -> Void) {
     self.write = write
   }
@@ -27,12 +28,12 @@ public actor TextNotifier: Notifier {
   }
 }
 
-/// A notifier that uses a second notifier while the first cannot show anything.
+/// A notifier that uses a second notifier while the first cannot show notifications.
 public actor FallbackNotifier: Notifier {
   private let first: any Notifier
   private let second: any Notifier
 
-  /// Creates a notifier from two others.
+  /// Creates a notifier from two other notifiers.
   ///
   /// - Parameters:
   ///   - first: The notifier that is tried each time.
@@ -42,7 +43,7 @@ public actor FallbackNotifier: Notifier {
     self.second = second
   }
 
-  /// Shows the notification with the first notifier, or else with the second.
+  /// Shows the notification with the first notifier or, if that fails, with the second.
   public func show(_ notification: HostNotification) async -> Bool {
     guard await first.show(notification) else { return await second.show(notification) }
     await second.remove()
@@ -56,7 +57,7 @@ public actor FallbackNotifier: Notifier {
   }
 }
 
-/// A queue of length one for a notifier. A newer notification replaces the waiting one.
+/// A queue of length one for a notifier. A newer notification replaces the one that waits.
 final class Notices: Sendable {
   private let continuation: AsyncStream<HostNotification?>.Continuation
   private let work: Task<Void, Never>
@@ -82,7 +83,7 @@ final class Notices: Sendable {
   /// Shows a notification, or removes it if it is `nil`.
   func put(_ notification: HostNotification?) { continuation.yield(notification) }
 
-  /// Removes the shown notification, and returns when it is gone.
+  /// Removes the shown notification. Returns when it has been removed.
   func end() async {
     continuation.finish()
     await work.value

@@ -3,12 +3,12 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The backend's interface for phones without a socket.
+/// A client of the backend's interface for phones without a socket.
 struct PullAPI: Sendable {
   private let server: String
   private let rest: RestCaller
 
-  /// The maximum size of a response; a page of leased questions is far shorter.
+  /// The maximum size of a response. A page of leased questions is far shorter.
   private static let maxBodyBytes = 1 << 20
 
   init(server: String, token: String, http: any HTTPClient) {
@@ -34,7 +34,7 @@ struct PullAPI: Sendable {
     }
   }
 
-  /// Sends a body. Only the success of the response matters.
+  /// Sends a body. Only the status of the response is used.
   func send(_ path: String, _ body: [UInt8], within time: Duration) async throws(LinkFailure) {
     try await rest.call(request(path, body, within: time), "the answer") { _ in }
   }

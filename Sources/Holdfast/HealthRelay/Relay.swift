@@ -3,7 +3,8 @@ public import HoldfastSocket
 public import LinkCore
 public import LinkDriver
 
-/// A phone whose health data a paired assistant may read: an asynchronous sequence of updates.
+/// The relay of a phone, through which paired assistants read health data. It is an asynchronous
+/// sequence of updates.
 ///
 ///     let relay = try await Relay(configuration, environment: environment)
 ///     relay.start()
@@ -11,8 +12,8 @@ public import LinkDriver
 ///       if case .pair(let pair) = update { show(pair.word.text, pair.code.text) }
 ///     }
 ///
-/// Commands never wait and never fail; their results are updates. Only one loop may read a relay.
-/// End the relay with `close()`; deinitialization closes the socket too.
+/// Commands never wait and never fail. Their results are updates. Only one loop may read a relay.
+/// End the relay with `close()`. Deinitialization also closes the socket.
 public final class Relay: Sendable, AsyncSequence {
   /// An update of the relay.
   public typealias Element = RelayUpdate
@@ -23,7 +24,8 @@ public final class Relay: Sendable, AsyncSequence {
 
   /// Creates an idle relay.
   ///
-  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Parameter notice: A closure that is called with the reason if journaling is turned off
+  ///   later. It is called at most once.
   /// - Throws: `JournalError` if the journal cannot be created.
   public init(
     _ configuration: RelayConfiguration, environment: RelayEnvironment,
@@ -43,15 +45,15 @@ public final class Relay: Sendable, AsyncSequence {
   /// The iterator of a relay's updates.
   public typealias Iterator = UpdateIterator<RelayUpdate>
 
-  /// Returns the only iterator; a relay has one reader.
+  /// Returns the iterator of the updates. A relay has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Connects, or connects again after an error.
   public func start() { runtime.command(.start) }
 
-  /// Uses the token that an earlier process stored, so the phone stays paired.
+  /// Uses the token that an earlier process stored, so that the phone stays paired.
   ///
-  /// Call it before `start`. A backend that does not know the token starts a new pairing.
+  /// Call this method before `start`. If the token is unknown to the backend, a new pairing starts.
   public func resume(_ token: Secret) { runtime.command(.resume(token)) }
 
   /// Ends the connection and the pairing.
@@ -62,7 +64,7 @@ public final class Relay: Sendable, AsyncSequence {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 
-  /// The token of the pairing, for `resume(_:)` in the next run; `nil` without a pairing.
+  /// The token of the pairing, for `resume(_:)` in the next run, or `nil` if there is no pairing.
   public var resumeToken: Secret? {
     get async { await runtime.snapshot.resume }
   }
@@ -72,9 +74,9 @@ public final class Relay: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `condition` holds.
+  /// Returns when all earlier commands have been processed and `condition` holds.
   ///
-  /// It also returns when the relay is closed or the task is cancelled.
+  /// Also returns when the relay is closed or the task is cancelled.
   package func waitUntil(_ condition: @escaping @Sendable (RelayModel) -> Bool) async {
     await runtime.waitUntil(condition)
   }

@@ -10,12 +10,12 @@ struct RelayAnswer: Sendable {
   let object: HealthObject
   let content: RelayModel.Prepared.Content
 
-  /// Reads all needed pages and returns the answer, without blocking the shell's actor.
+  /// Reads all required pages and returns the answer, without blocking the effect handler's actor.
   @concurrent static func make(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp, limits: AnswerLimits,
     from store: any HealthReading
   ) async -> RelayAnswer {
-    // If this fails, reading the first page fails too and reports the reason.
+    // If this fails, reading the first page also fails and reports the reason.
     let stored = (try? await store.stored()) ?? StoredHealth()
     var answering = HealthAnswering(
       question, zone: zone, now: now, limits: limits, stored: stored)
@@ -48,9 +48,9 @@ struct RelayAnswer: Sendable {
     }
   }
 
-  /// Returns the messages that carry the answer.
+  /// Returns the messages that contain the answer.
   ///
-  /// It does not block the shell's actor, since an answer may have megabytes.
+  /// The method does not block the effect handler's actor, because an answer can have megabytes.
   @concurrent func messages(
     to id: RelayRequestID, _ kind: HealthQuestion.Kind, inParts: Bool
   ) async -> [[UInt8]] {
@@ -61,7 +61,7 @@ struct RelayAnswer: Sendable {
 }
 
 extension HealthObject {
-  /// The reason for the failure, if the object has one.
+  /// The reason for the failure, if the object contains one.
   fileprivate var reason: String? {
     var reader = JSONReader(bytes)
     return try? reader.errorMessage()

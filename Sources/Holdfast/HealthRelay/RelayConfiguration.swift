@@ -7,31 +7,35 @@ public import LinkWire
 
 /// The configuration of a relay.
 public struct RelayConfiguration: Sendable {
-  /// The server, `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
+  /// The URL of the server: `https://host[:port]`, or `http://` for the loopback interface. A path
+  /// is used as a prefix.
   public var server: String
-  /// The name of this phone at the backend. Of two connections with one name, the newer is kept.
+  /// The id with which this phone identifies itself to the backend. If two connections have the
+  /// same id, the newer is kept.
   public var device: UUID128
   /// The time zone that determines where days begin.
   public var zone: ZoneRules
-  /// The policy of the link, and whether a notification is shown while the relay is running.
+  /// The policy of the link, and the setting for a notification while the relay is running.
   public var settings: RelaySettings
-  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
+  /// journal.
   ///
-  /// The journal contains questions, but never answers, codes or tokens. An earlier journal at this
-  /// path is kept as FILE.old1, and so on.
+  /// The journal contains questions, but never answers, codes or tokens. Earlier journals at this
+  /// path are kept as FILE.old1, FILE.old2, and so on.
   public var journal: String?
-  /// Returns the text of the notification; English by default.
+  /// A closure that returns the text of the notification. The default text is English.
   public var notification: @Sendable (RelayStatus) -> HostNotification
-  /// A function called with each answer before it is sent, for an app that shows the data it sends.
+  /// A closure that is called with each answer before it is sent, for apps that show the data that
+  /// they send.
   public var watch: (@Sendable (RelayRequestID, HealthObject) -> Void)?
 
-  /// The URL at which assistants reach a backend of this package over MCP.
+  /// The URL at which assistants connect to a backend of this package over MCP.
   public var assistants: String { ServerURL.http(server, "/mcp") }
 
-  /// The backend's path for phones.
+  /// The path of the backend's endpoint for phones.
   static let path = "/ws/phone"
 
-  /// Creates a configuration with the numbers of docs/seeds/000.md for a profile.
+  /// Creates a configuration with the values that docs/seeds/000.md defines for a profile.
   public init(
     server: String, device: UUID128, zone: ZoneRules, profile: RelayProfile,
     journal: String? = nil
@@ -46,7 +50,7 @@ public struct RelayConfiguration: Sendable {
 }
 
 extension HostNotification {
-  /// Creates the notification of a service in the background.
+  /// Creates the notification of a relay that runs in the background.
   init(_ status: RelayStatus) {
     let body =
       switch status.state {
@@ -59,7 +63,7 @@ extension HostNotification {
   }
 }
 
-/// The ports of a relay, each an adapter or a fake of the test kit.
+/// The ports of a relay. Each port is an adapter, or a fake from the test kit.
 public struct RelayEnvironment: Sendable {
   /// The network that opens sockets.
   public var network: any SocketDialer & HTTPClient
@@ -74,7 +78,7 @@ public struct RelayEnvironment: Sendable {
   /// The clock of the relay.
   public var clock: any LinkClock
 
-  /// Creates the ports, by default those of an app in the foreground without a notification.
+  /// Creates the ports. The defaults are those of an app in the foreground without a notification.
   public init(
     network: any SocketDialer & HTTPClient, store: any HealthReading,
     notifier: any Notifier = TextNotifier { _ in },
@@ -92,7 +96,7 @@ public struct RelayEnvironment: Sendable {
 
 /// The file that stores a relay's resume token, so that a pull finds it after the app has ended.
 ///
-/// Only its owner can read it (0600). Where the system has a keychain, prefer it.
+/// Only its owner can read the file (0600). If the system has a keychain, use the keychain instead.
 public struct ResumeFile: Sendable, Hashable {
   private let secrets: SecretFiles
 
@@ -106,8 +110,8 @@ public struct ResumeFile: Sendable, Hashable {
 
   /// Returns the stored token, if there is one.
   ///
-  /// - Throws: `.denied` if the file cannot be read, or others than its owner can read or change
-  ///   it.
+  /// - Throws: `.denied` if the file cannot be read, or if users other than its owner can read or
+  ///   change it.
   public func read() throws(StoreFailure) -> Secret? { try secrets.read(.resume) }
 
   /// Stores a token in place of the previous one, or removes it if `token` is `nil`.

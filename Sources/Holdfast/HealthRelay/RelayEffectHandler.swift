@@ -6,7 +6,8 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The shell of a relay: its socket, answers, notification and updates.
+/// The effect handler of a relay. It uses the sockets, reads answers, shows the notification, and
+/// delivers updates.
 actor RelayEffectHandler: EffectHandler {
   let sink = InputSink<RelayModel>()
   let updates: UpdateChannel<RelayUpdate>
@@ -29,7 +30,7 @@ actor RelayEffectHandler: EffectHandler {
     readings = EffectTasks(sink)
   }
 
-  /// Keeps the newest status and the newest pair, and drops everything else.
+  /// Keeps only the newest status and the newest pairing code, and drops other updates.
   @Sendable private static func overflow(_ waiting: inout [RelayUpdate], _ next: RelayUpdate) {
     switch next {
     case .ended, .problem: return
@@ -115,13 +116,13 @@ actor RelayEffectHandler: EffectHandler {
   }
 
   private func keep(_ messages: [[UInt8]], of work: WorkID) {
-    guard !Task.isCancelled else { return }  // discarded meanwhile
+    guard !Task.isCancelled else { return }  // The work was discarded in the meantime.
     answers[work] = messages
   }
 }
 
 extension RelayModel.Message {
-  /// Decodes a message of the backend.
+  /// Creates a message from a received frame.
   fileprivate init(_ message: SocketMessage) {
     guard message.isText, let bytes = message.bytes else {
       self = .malformed(RelayWireError(.malformed(detail: "a binary frame instead of text")))
@@ -136,7 +137,8 @@ extension RelayModel.Message {
 }
 
 extension PhoneMessage {
-  /// Returns a failure in the form of a success, so that any backend can match it to its question.
+  /// Returns a failure in the form of an answer, so that any backend can match it with its
+  /// question.
   fileprivate static func refusal(
     _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String
   ) -> PhoneMessage {

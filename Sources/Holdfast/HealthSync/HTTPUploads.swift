@@ -6,9 +6,9 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// A queue that uploads in tasks of this process; the next process finds unfinished uploads.
+/// A queue that uploads in tasks of this process. The next process continues unfinished uploads.
 ///
-/// It makes the requests that `UploadTry` returns, and keeps the tickets of uploads in files.
+/// It sends the requests that `UploadTry` returns, and keeps the tickets of uploads in files.
 actor HTTPUploads: UploadQueue {
   private let server: String
   private let deviceID: String
@@ -18,32 +18,32 @@ actor HTTPUploads: UploadQueue {
   private let readSecret: @Sendable () async throws(LinkFailure) -> String
   private var secret = UploadSecret<String>()
   private var support = UploadSupport()
-  /// The requests without a secret that are in progress.
+  /// The requests in progress that contain no secret.
   ///
-  /// Uploads with the same request share its result.
+  /// Uploads that make the same request share its result.
   private var questions: [UploadRequest: Task<UploadTry.Input, Never>] = [:]
   private var deliver: (@Sendable (UploadEvent) async -> Void)?
   private var tasks: [String: Task<Void, Never>] = [:]
 
-  /// The maximum size of a response; a longer one has no further information.
+  /// The maximum size of a response. Longer responses contain no further information.
   private static let maxBodyBytes = 1 << 20
-  /// The time limit of one exchange, to which each 16 KiB of the body add a second.
+  /// The time limit of one exchange. Each 16 KiB of the body add a second.
   private static let patience = Duration.seconds(30)
   private static let rate = 16_384
 
   /// Creates a queue without uploads.
   ///
   /// - Parameters:
-  ///   - deviceID: The name of this phone.
-  ///   - resumesFrom: The size in bytes from which an interrupted upload resumes instead of
-  ///     starting again.
-  ///   - secret: Reads the secret.
+  ///   - deviceID: The identifier of this phone.
+  ///   - resumesFrom: The minimum size, in bytes, of an upload that resumes after an interruption
+  ///     instead of starting again.
+  ///   - secret: A closure that reads the secret.
   init(
     server: String, deviceID: String = SyncBatch.unknownDevice, http: any HTTPClient,
     files: PayloadFiles, resumesFrom: Int,
     secret: @escaping @Sendable () async throws(LinkFailure) -> String
   ) {
-    // The address of the endpoint, as in the original app, is accepted too.
+    // The complete address of the endpoint is also accepted, since the original app uses it.
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
     self.server = base.hasSuffix(Self.path) ? String(base.dropLast(Self.path.count)) : base
@@ -78,14 +78,14 @@ actor HTTPUploads: UploadQueue {
     deliver = nil
   }
 
-  /// Reads the secret again, and returns whether it differs from the refused one.
+  /// Reads the secret again. Returns whether it differs from the refused one.
   func renewSecret() async -> Bool {
     guard let value = try? await readSecret() else { return false }
     return secret.renew(value)
   }
 
   func identify() async throws(LinkFailure) -> SyncIdentity {
-    // Phones without a name share one, so the server must not compare them.
+    // Phones without an identifier share one, so the server must not compare their batches.
     let isNamed = deviceID != SyncBatch.unknownDevice
     let request = HTTPCall(
       method: "GET", url: endpoint, query: isNamed ? [(name: "deviceId", value: deviceID)] : [],
@@ -100,7 +100,7 @@ actor HTTPUploads: UploadQueue {
     }
   }
 
-  /// Reports to the server that the sync is complete. Returns the failure, if any.
+  /// Reports to the server that the sync is complete. Returns the failure, or `nil` on success.
   func refresh() async -> LinkFailure? {
     let request = HTTPCall(
       method: "POST", url: endpoint + "/refresh", timeout: Self.patience,
@@ -141,7 +141,7 @@ actor HTTPUploads: UploadQueue {
     return UploadEvent(file: file, outcome: outcome, epoch: epoch)
   }
 
-  /// Makes the requests of one attempt to upload a file, until it ends.
+  /// Sends the requests of one attempt to upload a file until the attempt ends.
   private func send(
     _ body: [UInt8], of file: String, _ secret: String
   ) async -> (UploadOutcome, epoch: String?) {
@@ -163,7 +163,7 @@ actor HTTPUploads: UploadQueue {
     }
   }
 
-  /// Makes a request that contains no secret, or waits for an equal one in progress.
+  /// Sends a request that contains no secret, or waits for an equal request in progress.
   private func ask(_ request: UploadRequest) async -> UploadTry.Input {
     let question = questions[request] ?? Task { await result(of: request, nil) }
     questions[request] = question

@@ -5,18 +5,18 @@ import OwnerFiles
 
 /// The files of pending batches in a data directory.
 ///
-/// Only their owner can read the files (0600). A file and its name are durable before the file is
-/// reported. Each file has a new name, so a file is never changed.
+/// Only their owner can read the files (0600). A file and its directory entry are durable before
+/// the file is reported. Each file has a new name, so files are never changed.
 struct PayloadFiles: Sendable {
   private let root: String
   private static let folder = "health-sync"
-  /// The maximum size of a file; batches are far smaller.
+  /// The maximum size of a file. Batches are far smaller.
   private static let maxBytes = 64 << 20
 
   /// Creates a reference to the files in a data directory.
   init(in root: String) { self.root = root }
 
-  /// Writes a body and returns the path of its file, relative to the data directory.
+  /// Writes a body. Returns the path of its file, relative to the data directory.
   func write(_ bytes: [UInt8]) throws(StoreFailure) -> String {
     var generator = SystemRandomNumberGenerator()
     let name = UUID128.random(using: &generator).description
@@ -34,7 +34,7 @@ struct PayloadFiles: Sendable {
 
   /// Returns the content of a file.
   ///
-  /// - Throws: An error also if the file does not exist.
+  /// - Throws: An error if the file does not exist or cannot be read.
   func read(_ path: String) throws(StoreFailure) -> [UInt8] {
     guard let bytes = try find(path) else { throw .denied(detail: missing(path)) }
     return bytes
@@ -50,8 +50,8 @@ struct PayloadFiles: Sendable {
     }
   }
 
-  /// Returns a message for people that the file does not exist.
-  func missing(_ path: String) -> String { "\(file(path).path) is not there." }
+  /// Returns a human-readable message that a file does not exist.
+  func missing(_ path: String) -> String { "\(file(path).path) does not exist." }
 
   /// Deletes files. Files that cannot be deleted now are deleted at the next start.
   func delete(_ paths: [String]) {
@@ -67,7 +67,8 @@ struct PayloadFiles: Sendable {
     return try? UploadTicket.read(bytes)
   }
 
-  /// Stores the ticket of an upload. Without it the upload starts again and sends all bytes.
+  /// Stores the ticket of an upload. Without a ticket, an interrupted upload starts again and sends
+  /// all bytes.
   func keep(_ ticket: UploadTicket, of path: String) {
     try? ticketFile(path).replace(with: ticket.bytes)
   }
@@ -83,7 +84,7 @@ struct PayloadFiles: Sendable {
 
   private static let ticketEnd = ".upload"
 
-  /// Deletes the files of no batch, and returns the missing files of batches.
+  /// Deletes files that belong to no batch. Returns the files of batches that are missing.
   ///
   /// Nothing is deleted or reported as missing if the directory cannot be read.
   func removeUnknown(_ named: Set<String>) -> Set<String> {

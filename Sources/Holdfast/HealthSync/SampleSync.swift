@@ -6,7 +6,7 @@ import Foundation
 
 /// A sync of health samples with a server.
 ///
-/// Iterate the sync to receive its updates:
+/// Iterate over the sync to receive its updates:
 ///
 ///     let sync = try await SampleSync(
 ///       SyncConfiguration(
@@ -15,9 +15,9 @@ import Foundation
 ///       if case .type(let report) = update { show(report) }
 ///     }
 ///
-/// Samples that were read survive the process and are sent until the server has them. Only one loop
-/// reads the sequence. While the loop reads nothing, newer counts replace older ones. End the sync
-/// with `close()`.
+/// Samples that were read survive the end of the process and are sent until the server has them.
+/// Only one loop may read the sequence. While the loop does not read, newer counts replace older
+/// ones. End the sync with `close()`.
 public final class SampleSync: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SyncUpdate
@@ -28,9 +28,10 @@ public final class SampleSync: Sendable, AsyncSequence {
 
   /// Starts to read and send samples.
   ///
-  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Parameter notice: A closure that is called with the reason if journaling is turned off
+  ///   later. It is called at most once.
   /// - Throws: `.local` if the queue cannot be read, the journal cannot be created, or the device
-  ///   has no descriptors or threads left.
+  ///   has run out of descriptors or threads.
   public init(
     _ configuration: SyncConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -66,10 +67,10 @@ public final class SampleSync: Sendable, AsyncSequence {
       ])
   }
 
-  /// Returns the only iterator; a sync has one reader.
+  /// Returns the iterator of the updates. A sync has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
-  /// Retries at once, without waiting for the next retry.
+  /// Retries immediately, without waiting for the next scheduled retry.
   public func again() { runtime.command(.again) }
 
   /// Reports the current conditions for uploads, if there is no monitor.
@@ -80,14 +81,14 @@ public final class SampleSync: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `condition` holds.
+  /// Returns when all earlier commands have been processed and `condition` holds.
   ///
-  /// It also returns when the sync is closed or the task is cancelled.
+  /// Also returns when the sync is closed or the task is cancelled.
   package func waitUntil(_ condition: @escaping @Sendable (SyncModel) -> Bool) async {
     await runtime.waitUntil(condition)
   }
 
-  /// Waits at most 2 s until work in progress is stored, and ends the sequence.
+  /// Waits at most 2 s for work in progress to be stored, and ends the sequence.
   ///
   /// Unsent samples wait for the next run. The call runs to completion even if the calling task is
   /// cancelled.
@@ -95,7 +96,7 @@ public final class SampleSync: Sendable, AsyncSequence {
 }
 
 extension SyncConditions {
-  /// Creates the conditions from those that the monitors of a device report.
+  /// Creates the conditions from those of the device.
   init(_ conditions: DeviceConditions) {
     self.init(
       isConstrained: conditions.traits.contains(.constrained),

@@ -3,16 +3,19 @@ import LinkHealth
 public import LinkRuntime
 public import LinkWire
 
-/// A source that reads the health store of imports; a newer export brings additions and deletions.
+/// A source that reads the health store of imports. Importing a newer export causes additions and
+/// deletions.
 ///
-/// A sample's UUID is its key, which is derived from its content. A sample is deleted when the
-/// store has removed it, because a newer export covers its type and time but does not contain it.
+/// A sample's UUID is its key, which is derived from its content. A sample counts as deleted when
+/// the store has removed it because a newer export covers its type and time but does not contain
+/// it.
 public actor StoredHealthSource: HealthSource {
   private let store: any HealthStore
   private let clock: any LinkClock
   private var watching: Task<Void, Never>?
 
-  /// The interval at which the number of the newest change is read: one row of the store.
+  /// The interval at which the number of the newest change is read. Each read accesses one row of
+  /// the store.
   private static let pause = Duration.seconds(2)
   /// The time that a phone grants to a fired observer (contract 5.7, know-how 3.14).
   private static let budget = Duration.seconds(10)
@@ -29,7 +32,7 @@ public actor StoredHealthSource: HealthSource {
     watching = Task { [store, clock] in
       var seen: Int64?
       while !Task.isCancelled {
-        // If the store cannot be read now, the page that follows reports the reason.
+        // If the store cannot be read now, the next page reports the reason.
         let newest = (try? await store.newestChange()) ?? seen ?? -1
         if newest != seen { fired(types, Wake(budget: Self.budget) { _ in }) }
         seen = newest
@@ -44,8 +47,8 @@ public actor StoredHealthSource: HealthSource {
     _ type: String, from start: HealthPageStart, limit: Int
   ) async throws(HealthSourceFailure) -> SourcePage {
     do throws(StoreFailure) {
-      // If the store was replaced or restored to an earlier state since the anchor, all of its
-      // samples count as new.
+      // If the store has been replaced or restored to an earlier state since the anchor was
+      // created, all of its samples count as new.
       var query = HealthChangeQuery(
         type: type, from: Timestamp(nanoseconds: .min), limit: limit)
       switch start {

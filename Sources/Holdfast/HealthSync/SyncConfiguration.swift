@@ -5,38 +5,42 @@ public import LinkRuntime
 
 /// The configuration of a sync, and the ports that it uses.
 public struct SyncConfiguration: Sendable {
-  /// The URL of the server: `https://HOST[:PORT][/PATH]`, or `http://` to this device.
+  /// The URL of the server: `https://HOST[:PORT][/PATH]`, or `http://` for this device.
   public var server: String
-  /// Returns the secret, at the start and again after each refusal.
+  /// A closure that returns the secret. It is called at the start and again after each refusal.
   public var secret: @Sendable () async throws(LinkFailure) -> String
-  /// The HealthKit identifiers of the synced types.
+  /// HealthKit's identifiers of the synced types.
   public var types = SyncTypes.usual
-  /// The name of this phone.
+  /// The identifier of this phone.
   public var deviceID = "unknown"
   /// The source of the samples.
   public var source: any HealthSource
-  /// The store of data that must not be lost. Only one sync uses it at a time.
+  /// The store of data that must not be lost. Only one sync may use it at a time.
   public var queue: any SyncQueueStore
-  /// The directory of the queue, which contains the files of pending batches.
+  /// The directory of the queue. It contains the files of pending batches.
   public var directory: String
-  /// The queue that uploads batches from their files, named relative to `directory`, all at once.
+  /// The queue that uploads batches from their files concurrently. File names are relative to
+  /// `directory`.
   ///
-  /// `nil` uploads in this process, one batch of each type after another.
+  /// If it is `nil`, this process uploads the batches, one at a time for each type.
   public var uploads: (any UploadQueue)?
   /// The rules for retries.
   public var policy = LinkPolicy.healthSync
-  /// The size in bytes from which an interrupted upload resumes instead of starting again.
+  /// The minimum size, in bytes, of an upload that resumes after an interruption instead of
+  /// starting again.
   ///
-  /// It is compared after compression, if the server accepts compressed bodies.
+  /// If the server accepts compressed bodies, the compressed size is compared.
   public var resumesFrom = ResumableUpload.usualLeast
-  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
+  /// journal.
   ///
   /// The journal contains no secrets and no samples.
   public var journal: String?
 
-  /// The network that sends HTTP requests; `nil` for the platform's own.
+  /// The network that sends HTTP requests. `nil` selects the platform's network.
   public var network: (any SocketDialer & HTTPClient)?
-  /// The monitor that reports reachability and the network path; `nil` for the platform's own.
+  /// The monitor that reports reachability and the network path. `nil` selects the platform's
+  /// monitor.
   public var reachability: (any ReachabilityMonitor)?
   /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor = AlwaysForeground()

@@ -6,7 +6,7 @@ import LinkStorage
 import LinkWire
 import Synchronization
 
-/// The shell of a sync: its source, files, queue and uploads.
+/// The effect handler of a sync. It uses the source, the files, the queue store and the uploads.
 actor SyncEffectHandler: EffectHandler {
   let sink: InputSink<SyncModel>
   let updates: UpdateChannel<SyncUpdate>
@@ -28,7 +28,7 @@ actor SyncEffectHandler: EffectHandler {
     updates = UpdateChannel(overflow: Self.overflow)
   }
 
-  /// Adds an update to the full queue of an app that reads nothing.
+  /// Adds an update to the full queue of an app that does not read updates.
   ///
   /// States of batches in progress are dropped, and newer counts of a type replace older ones.
   @Sendable private static func overflow(_ waiting: inout [SyncUpdate], _ next: SyncUpdate) {
@@ -45,9 +45,9 @@ actor SyncEffectHandler: EffectHandler {
     waiting.append(next)
   }
 
-  /// Forwards the results of uploads to the driver, and returns the running uploads.
+  /// Starts to forward the results of uploads to the driver. Returns the running uploads.
   ///
-  /// Call it before the first effect.
+  /// Call this method before the first effect.
   func listen() async -> Set<String> {
     let clock = configuration.clock
     await uploads.events { [sink] event in
@@ -91,7 +91,8 @@ actor SyncEffectHandler: EffectHandler {
     }
   }
 
-  /// Reads a page and writes its batches, which are reported only after they are written.
+  /// Reads a page and writes its batches. The batches are reported only after they have been
+  /// written.
   private func fetch(
     _ id: SyncFetchID, _ type: String, _ start: HealthPageStart, _ limit: Int,
     notBefore stamp: Timestamp
@@ -180,7 +181,7 @@ extension SyncUpdate {
   }
 }
 
-/// The granted wakes that were not yet given back.
+/// The granted wakes that have not been given back.
 private final class GrantedWakes: Sendable {
   private let state = Mutex((last: UInt64(0), wakes: [WakeID: Wake]()))
 

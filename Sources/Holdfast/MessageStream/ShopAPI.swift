@@ -4,17 +4,17 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// The REST interface of a shop, which converts values to requests and responses to values.
+/// A client of a shop's REST interface. It converts values to requests and responses to values.
 struct ShopAPI: Sendable {
   private let configuration: StreamConfiguration
   private let rest: RestCaller
   /// The time limit of one exchange.
   ///
-  /// It is shorter than the model's limit, so a failure has a cause.
+  /// It is shorter than the model's limit, so that a failure reports a cause.
   private static let timeout = Duration.seconds(9)
   /// The maximum size of a body.
   ///
-  /// A page has up to 100 messages of 10,000 characters of 4 bytes each, and their fields.
+  /// A page has up to 100 messages of 10,000 characters, with 4 bytes each, and their fields.
   private static let maxBodyBytes = 8 << 20
 
   init(

@@ -4,7 +4,8 @@ public import LinkStorage
 import LinkWire
 import Synchronization
 
-/// The stored messages of a shop, for a program that must read each of them, across restarts.
+/// A consumer of a shop's stored messages, for a program that must read each message across
+/// restarts.
 ///
 ///     guard let name = ConsumerName("indexer") else { return }
 ///     let consumer = try await stream.consumer(name)
@@ -13,10 +14,10 @@ import Synchronization
 ///       try await consumer.acknowledge(through: batch)
 ///     }
 ///
-/// The store keeps the acknowledgements. After a restart the program continues behind the last
-/// acknowledged delivery: deliveries without an acknowledgement are repeated, and none is skipped.
-/// Each batch has 1 to 256 deliveries. The sequence ends when the stream is closed, or after
-/// `finish()` when every stored delivery has been delivered.
+/// The store keeps the acknowledgements. After a restart, the program continues after the last
+/// acknowledged delivery. Deliveries without an acknowledgement are repeated, and none is skipped.
+/// Each batch has 1 to 256 deliveries. The sequence ends when the stream is closed. After
+/// `finish()`, it ends once all stored deliveries have been delivered.
 ///
 /// Only one loop may read a consumer. A stream may have several consumers.
 public final class ShopConsumer: Sendable, AsyncSequence {
@@ -56,21 +57,21 @@ public final class ShopConsumer: Sendable, AsyncSequence {
     Iterator(consumer: self, rings: signal.rings.makeAsyncIterator(), number: first)
   }
 
-  /// Acknowledges durably every delivery up to a number.
+  /// Durably acknowledges all deliveries up to a number.
   ///
-  /// - Throws: `.other` for a number above that of the last stored delivery, or the store's
-  ///   failure.
+  /// - Throws: `.other` if the number is above that of the last stored delivery, or the failure of
+  ///   the store.
   public func acknowledge(through number: UInt64) async throws(StoreFailure) {
     try await store.acknowledge(name, of: shop, through: number)
   }
 
-  /// Acknowledges durably a batch and every delivery before it.
+  /// Durably acknowledges a batch and all deliveries before it.
   public func acknowledge(through batch: [Delivery]) async throws(StoreFailure) {
     guard let last = batch.last else { return }
     try await acknowledge(through: last.number)
   }
 
-  /// Ends the sequence once every stored delivery has been delivered.
+  /// Ends the sequence once all stored deliveries have been delivered.
   public func finish() { signal.finish() }
 
   /// The iterator of a consumer.
@@ -80,12 +81,12 @@ public final class ShopConsumer: Sendable, AsyncSequence {
     fileprivate var number: UInt64
     fileprivate var isLast = false
 
-    /// Returns the next batch; `nil` at the end.
+    /// Returns the next batch, or `nil` at the end of the sequence.
     public mutating func next() async throws(StoreFailure) -> [Delivery]? {
       try await next(isolation: nil)
     }
 
-    /// Returns the next batch; `nil` at the end.
+    /// Returns the next batch, or `nil` at the end of the sequence.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(StoreFailure) -> [Delivery]? {
@@ -96,7 +97,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
           number = last.number
           return batch
         }
-        // After the last signal the queue is read once more.
+        // After the last signal, the queue is read once more.
         guard !isLast else { return nil }
         isLast = await rings.next(isolation: actor) == nil
       }
@@ -105,7 +106,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
   }
 }
 
-/// A signal to a consumer that its queue may have grown. Several signals may arrive as one.
+/// A signal to a consumer that its queue may have grown. Several signals may be combined into one.
 final class ChangeSignal: Sendable {
   let rings: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
@@ -133,7 +134,7 @@ final class ChangeSignal: Sendable {
 /// The signals of a stream's consumers.
 final class ChangeSignals: Sendable {
   private struct State {
-    /// Weak references, since each consumer owns its signal.
+    /// The signals. The references are weak, because each consumer owns its signal.
     var signals: [Weak] = []
     var isClosed = false
   }
@@ -144,7 +145,7 @@ final class ChangeSignals: Sendable {
 
   private let state = Mutex(State())
 
-  /// Returns a new signal, which is closed if the stream is.
+  /// Returns a new signal. It is closed if the stream is closed.
   func add() -> ChangeSignal {
     let signal = ChangeSignal()
     let isClosed = state.withLock { state in

@@ -5,15 +5,16 @@ public import LinkStorage
 public import LinkWire
 public import MessageStream
 
-/// The messages of one shop: an asynchronous sequence of updates that accepts the user's commands.
+/// The stream of a shop's messages. It is an asynchronous sequence of updates and accepts the
+/// user's commands.
 ///
 ///     let stream = try await holdfast.open(configuration, tokens: tokens)
 ///     for await update in stream {
 ///       if case .messages(let new, via: _) = update { show(new) }
 ///     }
 ///
-/// Commands never wait and never fail; their results are updates. Only one loop may read a stream.
-/// End the stream with `close()`; deinitialization closes the socket too.
+/// Commands never wait and never fail. Their results are updates. Only one loop may read a stream.
+/// End the stream with `close()`. Deinitialization also closes the socket.
 public final class ShopStream: Sendable, AsyncSequence {
   /// An update of the stream.
   public typealias Element = StreamUpdate
@@ -41,10 +42,10 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// The iterator of a stream's updates.
   public typealias Iterator = UpdateIterator<StreamUpdate>
 
-  /// Returns the only iterator; a stream has one reader.
+  /// Returns the iterator of the updates. A stream has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
-  /// Sends a message, which is kept until the server has stored it.
+  /// Sends a message. The message is kept until the server has stored it.
   ///
   /// An outbox update reports the message once it is stored on this device.
   public func send(_ text: String, parent: MessageID? = nil) {
@@ -57,13 +58,13 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Discards an unsent message.
   public func discard(_ id: UUID128) { runtime.command(.discard(id)) }
 
-  /// Fetches new messages, as for pull to refresh.
+  /// Fetches new messages, for example after a pull-to-refresh gesture.
   public func refresh() { runtime.command(.refresh) }
 
   /// Loads the next page of older messages. A history update follows.
   public func loadOlder() { runtime.command(.loadOlder) }
 
-  /// Turns real-time messaging on, or off in favor of polling.
+  /// Turns real-time messaging on or off. While it is off, the stream polls.
   public func setRealtime(_ isOn: Bool) { runtime.command(.realtime(isOn)) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
@@ -71,7 +72,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
-  /// Signs out: forgets the token and makes no more attempts until the stream is opened again.
+  /// Signs out. The stream forgets the token and does not connect until it is opened again.
   public func signOut() async {
     await runtime.effectHandler.forgetToken()
     await runtime.post(.credentials(.cleared))
@@ -82,24 +83,24 @@ public final class ShopStream: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when every message of the server is stored and shown.
+  /// Returns when all messages on the server have been stored and reported.
   ///
-  /// It also returns when the stream has ended or the task is cancelled.
+  /// Also returns when the stream has ended or the task is cancelled.
   public func whole() async { await waitUntil(\.isWhole) }
 
-  /// Returns when all earlier commands were processed and `condition` holds.
+  /// Returns when all earlier commands have been processed and `condition` holds.
   ///
-  /// It also returns when the stream has ended or the task is cancelled.
+  /// Also returns when the stream has ended or the task is cancelled.
   package func waitUntil(_ condition: @escaping @Sendable (StreamModel) -> Bool) async {
     await runtime.waitUntil(condition)
   }
 
-  /// Returns the durable consumer with a name, which is added to the store if it is missing.
+  /// Returns the durable consumer with a name. It is added to the store if it is missing.
   ///
-  /// - Parameter start: The first delivery of a new consumer. An existing consumer continues behind
+  /// - Parameter start: The first delivery of a new consumer. An existing consumer continues after
   ///   its last acknowledgement.
-  /// - Throws: `.other` for a start behind a position in an epoch without stored messages, or the
-  ///   store's failure.
+  /// - Throws: `.other` if the start is a position in an epoch without stored messages, or the
+  ///   failure of the store.
   public func consumer(
     _ name: ConsumerName, from start: ConsumerStart = .usual
   ) async throws(StoreFailure) -> ShopConsumer {
@@ -115,11 +116,11 @@ public final class ShopStream: Sendable, AsyncSequence {
   public func close() async { await runtime.close(.close, until: \.isStored) }
 }
 
-/// The ports of a stream, each an adapter or a fake of the test kit.
+/// The ports of a stream. Each port is an adapter, or a fake from the test kit.
 public struct StreamEnvironment: Sendable {
   /// The network that opens sockets and sends requests.
   public var network: any SocketDialer & HTTPClient
-  /// The store of messages, cursor and outbox.
+  /// The store of messages, the cursor and the outbox.
   public var store: any TimelineStore
   /// The monitor that reports reachability and the network path.
   public var reachability: any ReachabilityMonitor

@@ -4,15 +4,15 @@ public import LinkRuntime
 public import LinkWire
 import MessageStream
 
-/// The open shop streams of one user, at most five at a time.
+/// The open shop streams of one user. At most five are open at the same time.
 ///
-/// The limit is that of docs/seeds/001.md: five connections for each user.
+/// docs/seeds/001.md defines this limit of five connections for each user.
 ///
-/// An app needs one instance for each user, since an instance counts only its own streams. With two
-/// of them an app could open ten streams. The server then answers the sixth socket with 429, and
-/// the link waits.
+/// An app needs exactly one instance for each user, because an instance counts only its own
+/// streams. With two instances, an app could open ten streams. The server then refuses the sixth
+/// socket with 429, and the link waits.
 public actor ShopStreams {
-  /// The maximum number of shops that may be open at once.
+  /// The maximum number of shops that may be open at the same time.
   public static let limit = 5
 
   private let environment: StreamEnvironment
@@ -22,9 +22,10 @@ public actor ShopStreams {
     self.environment = environment
   }
 
-  /// Opens a shop's stream, which reports the stored messages and then connects.
+  /// Opens the stream of a shop. The stream reports the stored messages and then connects.
   ///
-  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Parameter notice: A closure that is called with the reason if journaling is turned off
+  ///   later. It is called at most once.
   /// - Throws: `OpenError` if the shop is already open, five shops are open, or the journal cannot
   ///   be created.
   public func open(
@@ -60,7 +61,7 @@ public enum OpenError: Error, Sendable, Hashable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .alreadyOpen(let shop): "the stream of shop \(shop) is open already"
+    case .alreadyOpen(let shop): "the stream of shop \(shop) is already open"
     case .tooMany(let limit): "\(limit) shops are open; close one of them first"
     case .journal(let error): error.description
     }

@@ -2,9 +2,10 @@ public import HoldfastSocket
 public import LinkCore
 public import LinkWire
 
-/// The options of one shop's stream.
+/// The configuration of a shop's stream.
 public struct StreamConfiguration: Sendable {
-  /// The server, `https://host[:port]`, or `http://` to loopback; a path is kept as a prefix.
+  /// The URL of the server: `https://host[:port]`, or `http://` for the loopback interface. A path
+  /// is used as a prefix.
   public var server: String
   /// The shop whose messages are streamed.
   public var shop: ShopID
@@ -12,22 +13,24 @@ public struct StreamConfiguration: Sendable {
   public var policy: LinkPolicy
   /// The place of the token in requests.
   public var authentication: Authentication
-  /// Whether the stream uses a socket; otherwise it only polls.
+  /// Whether the stream uses a socket. If it is false, the stream only polls.
   public var realtime: Bool
-  /// Whether the stream only sends.
+  /// Whether the stream only sends messages.
   ///
-  /// It then fetches no messages, and makes one request for each message that it sends.
+  /// If it is true, the stream fetches no messages, and makes one request for each message that it
+  /// sends.
   public var sendsOnly = false
-  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
+  /// journal.
   ///
-  /// The journal contains messages, but never tokens. An earlier journal at this path is kept as
-  /// FILE.old1, and so on.
+  /// The journal contains messages, but never tokens. Earlier journals at this path are kept as
+  /// FILE.old1, FILE.old2, and so on.
   public var journal: String?
 
   /// The place of the token in a request.
   public typealias Authentication = TokenPlacement
 
-  /// Creates a configuration, by default with the policy of docs/seeds/001.md.
+  /// Creates a configuration. The default policy is that of docs/seeds/001.md.
   public init(
     server: String, shop: ShopID, policy: LinkPolicy = .messageStream,
     authentication: Authentication = .header, realtime: Bool = true, journal: String? = nil

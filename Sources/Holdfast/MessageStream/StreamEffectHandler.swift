@@ -5,7 +5,8 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The shell of a message stream: its socket, REST exchanges, store and updates.
+/// The effect handler of a message stream. It uses the sockets, the REST interface and the store,
+/// and delivers updates.
 actor StreamEffectHandler: EffectHandler {
   let sink = InputSink<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
@@ -40,9 +41,9 @@ actor StreamEffectHandler: EffectHandler {
     backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
   }
 
-  /// Drops notices, and replaces a status by the next one.
+  /// Drops notices, and replaces a status with the next one.
   ///
-  /// Other updates have no bound here, since the model sends no messages while the reader is
+  /// Other updates are not bounded here, because the model sends no messages while the reader is
   /// behind.
   @Sendable private static func overflow(_ waiting: inout [StreamUpdate], _ next: StreamUpdate) {
     switch (next, waiting.last) {
@@ -84,7 +85,7 @@ actor StreamEffectHandler: EffectHandler {
     }
   }
 
-  /// Reports to the model when the app has left too many updates unread, and when it has caught up.
+  /// Reports to the model when the app has too many unread updates, and when it has caught up.
   private func watchReader() {
     guard !isReaderBehind, updates.isFull else { return }
     isReaderBehind = true
@@ -143,7 +144,7 @@ actor StreamEffectHandler: EffectHandler {
     }
   }
 
-  /// Reads the newest messages page by page, up to the limits of count and memory.
+  /// Reads the newest messages page by page, up to the limits of number and memory.
   private static func newest(
     _ limit: Int, of shop: ShopID, in store: any TimelineStore
   ) async throws(StoreFailure) -> TimelineSnapshot {

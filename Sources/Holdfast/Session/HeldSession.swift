@@ -5,7 +5,7 @@ public import Session
 
 /// A two-way session with a server.
 ///
-/// Iterate the session to receive its events:
+/// Iterate over the session to receive its events:
 ///
 ///     let session = try await HeldSession(
 ///       SessionConfiguration("wss://example.com/session", store: store) { key })
@@ -17,10 +17,11 @@ public import Session
 ///       }
 ///     }
 ///
-/// Prompts survive the process and are answered exactly once. Messages are stored before they are
-/// shown, and the next run shows them again unless they were confirmed. Only one loop reads the
-/// events. While the loop reads nothing, up to 1,024 events or 16 MiB wait; beyond that the socket
-/// is not read. End the session with `close()`; releasing the last reference closes the socket too.
+/// Prompts survive the end of the process and are answered exactly once. Messages are stored before
+/// they are shown, and the next run shows them again unless they were confirmed. Only one loop may
+/// read the events. While the loop does not read, up to 1,024 events or 16 MiB wait. Beyond that
+/// limit, the socket is not read. End the session with `close()`. Releasing the last reference also
+/// closes the socket.
 public final class HeldSession: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SessionUpdate
@@ -32,10 +33,11 @@ public final class HeldSession: Sendable, AsyncSequence {
 
   /// Starts to connect.
   ///
-  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Parameter notice: A closure that is called with the reason if journaling is turned off
+  ///   later. It is called at most once.
   /// - Throws: `.local` if the URL is not a WebSocket URL, `answerTimeout` is too short, the
-  ///   journal cannot be created, the store cannot be read, or the device has no descriptors or
-  ///   threads left.
+  ///   journal cannot be created, the store cannot be read, or the device has run out of
+  ///   descriptors or threads.
   public init(
     _ configuration: SessionConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -70,7 +72,7 @@ public final class HeldSession: Sendable, AsyncSequence {
         + [.start])
   }
 
-  /// Returns the only iterator; a session has one reader.
+  /// Returns the iterator of the events. A session has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Sends a prompt without waiting. Its outcome is reported as events.
@@ -84,17 +86,18 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// Discards a failed prompt.
   public func discard(_ key: UUID128) { runtime.command(.discard(key)) }
 
-  /// Cancels the work in progress of a conversation.
+  /// Cancels the work in progress in a conversation.
   public func cancel(conversation: String) {
     runtime.command(.cancel(conversation: conversation))
   }
 
-  /// Follows another conversation, which becomes the default for later prompts.
+  /// Follows another conversation. It becomes the default for later prompts.
   public func follow(conversation: String) {
     runtime.command(.follow(conversation: conversation))
   }
 
-  /// Confirms that every message up to this number was shown, so no later run shows it again.
+  /// Confirms that all messages up to this number were shown, so that no later run shows them
+  /// again.
   public func confirm(_ news: UInt64) { runtime.command(.shown(through: news)) }
 
   /// Connects again after a failure, without waiting for the next retry.
@@ -105,7 +108,8 @@ public final class HeldSession: Sendable, AsyncSequence {
     runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
-  /// The default conversation of prompts, a lower-case UUID; empty until the store is read.
+  /// The default conversation of prompts, a lower-case UUID. It is empty until the store has been
+  /// read.
   public var conversation: String {
     get async { await runtime.snapshot.conversation }
   }
@@ -115,18 +119,18 @@ public final class HeldSession: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `condition` holds.
+  /// Returns when all earlier commands have been processed and `condition` holds.
   ///
-  /// It also returns when the session is closed or the task is cancelled.
+  /// Also returns when the session is closed or the task is cancelled.
   package func waitUntil(_ condition: @escaping @Sendable (SessionModel) -> Bool) async {
     await runtime.waitUntil(condition)
   }
 
   /// Waits for pending work, closes with 1000, and ends the sequence.
   ///
-  /// It waits at most 2 s, until work in progress is stored and acknowledged, the delivered
-  /// messages are confirmed, and the confirmations are stored. Continue to read and to confirm
-  /// meanwhile. Prompts without an answer wait for the next run. The call runs to completion even
-  /// if the calling task is cancelled.
+  /// The method waits at most 2 s for work in progress to be stored and acknowledged, for the
+  /// delivered messages to be confirmed, and for the confirmations to be stored. Continue to read
+  /// and confirm messages in the meantime. Prompts without an answer wait for the next run. The
+  /// call runs to completion even if the calling task is cancelled.
   public func close() async { await runtime.close(.stop) { $0.isStopped } }
 }

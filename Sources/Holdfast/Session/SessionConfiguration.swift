@@ -5,33 +5,35 @@ import Session
 
 /// The configuration of a session, and the ports that it uses.
 public struct SessionConfiguration: Sendable {
-  /// The URL of the server: `wss://host[:port]/path`, or `ws://` to this device.
+  /// The URL of the server: `wss://host[:port]/path`, or `ws://` for this device.
   public var url: String
-  /// Returns the key, at the start and again after each refusal.
+  /// A closure that returns the key. It is called at the start and again after each refusal.
   ///
-  /// The key never leaves the process if the server requests a proof of it instead.
+  /// If the server requests a proof of the key instead, the key never leaves the process.
   public var key: @Sendable () async throws(LinkFailure) -> String
   /// The rules for connecting and for handling failures.
   public var policy = LinkPolicy.session
-  /// The longest wait for an answer from a server without idempotency keys, at least 1 s.
+  /// The time limit for an answer from a server without idempotency keys. It is at least 1 s.
   ///
-  /// After it, the state of the prompt is `unsure`. The default is 5 minutes, as in the original
-  /// app.
+  /// After this time, the state of the prompt is `unsure`. The default is 5 minutes, as in the
+  /// original app.
   public var answerTimeout = SessionSettings.usualAnswerTimeout
   /// The default conversation of prompts, a lower-case UUID.
   ///
-  /// `nil` selects the most recently used conversation, or a new one.
+  /// `nil` selects the most recently used conversation or, if there is none, a new one.
   public var conversation: String?
-  /// The store of data that must not be lost. Only one session uses it at a time.
+  /// The store of data that must not be lost. Only one session may use it at a time.
   public var store: any ClientSessionStore
-  /// The path of a journal that records every decision for `holdfast replay`; `nil` for none.
+  /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
+  /// journal.
   ///
   /// The journal contains no keys.
   public var journal: String?
 
-  /// The network that opens sockets; `nil` for the platform's own.
+  /// The network that opens sockets. `nil` selects the platform's network.
   public var network: (any SocketDialer & HTTPClient)?
-  /// The monitor that reports reachability and the network path; `nil` for the platform's own.
+  /// The monitor that reports reachability and the network path. `nil` selects the platform's
+  /// monitor.
   public var reachability: (any ReachabilityMonitor)?
   /// The monitor that reports whether the app is in the foreground and when the device sleeps.
   public var lifecycle: any LifecycleMonitor = AlwaysForeground()

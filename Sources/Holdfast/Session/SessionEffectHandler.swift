@@ -7,7 +7,8 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// The shell of a session: its sockets, key, store and events.
+/// The effect handler of a session. It uses the sockets, the key and the store, and delivers
+/// events.
 actor SessionEffectHandler: EffectHandler {
   let sink: InputSink<SessionModel>
   let updates: UpdateChannel<SessionUpdate>
@@ -25,15 +26,15 @@ actor SessionEffectHandler: EffectHandler {
     self.network = network
     tasks = EffectTasks(sink)
     updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
-    // A response arrives only once on a connection, so nothing is dropped, however slow the store
-    // is.
+    // A response arrives only once on a connection, so no message is dropped even if the store is
+    // slow.
     backpressure = StoreBackpressure(clock: configuration.clock, patience: nil)
     (self.configuration, self.sink) = (configuration, sink)
   }
 
-  /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
+  /// Replaces the last state with a newer one and drops notices while the app reads no events.
   ///
-  /// Messages are kept. The socket is no longer read, so only a few more can arrive.
+  /// Messages are kept. The socket is no longer read, so only a few more messages can arrive.
   @Sendable private static func overflow(_ waiting: inout [SessionUpdate], _ next: SessionUpdate) {
     switch (next, waiting.last) {
     case (.notice, _), (.record, _), (.part, _): return
@@ -63,7 +64,7 @@ actor SessionEffectHandler: EffectHandler {
     await sockets.stop()
   }
 
-  /// Reads the key again. A key that is not available now is requested again later.
+  /// Reads the key again. If it is not available now, it is requested again later.
   private func readKey() {
     tasks.start { [configuration, weak self] () throws(LinkFailure) in
       await self?.take(try await configuration.key())
@@ -76,7 +77,8 @@ actor SessionEffectHandler: EffectHandler {
 
   private func take(_ key: String) { self.key = key }
 
-  /// Adds the proof of the key, or the key if there is no challenge.
+  /// Returns the message with the proof of the key, or with the key itself if there is no
+  /// challenge.
   private func signed(_ connect: SessionConnect, _ challenge: String?) -> SessionConnect {
     var connect = connect
     guard let challenge else {
@@ -89,9 +91,11 @@ actor SessionEffectHandler: EffectHandler {
     return connect
   }
 
-  /// Requests a page of the server without the key, and reports whether a login page answered.
+  /// Requests a page of the server without the key, and reports whether the response is a login
+  /// page.
   ///
-  /// A server with TLS is asked over plain HTTP, because only there can a login page answer.
+  /// The request uses plain HTTP even if the server uses TLS, because a network can insert a login
+  /// page only into plain HTTP.
   private func probe(within time: Duration) {
     guard let url = ServerURL.page("/healthz", besides: configuration.url) else { return }
     tasks.start { [network] () throws(LinkFailure) in
@@ -127,7 +131,8 @@ actor SessionEffectHandler: EffectHandler {
     }
   }
 
-  /// A change that the store refuses is committed again, so only a success admits more messages.
+  /// Commits a change to the store. A refused change is committed again, so the backpressure opens
+  /// only after a success.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
     backpressure.close()
     tasks.start { [store = configuration.store, backpressure] () throws(StoreFailure) in
@@ -141,7 +146,7 @@ actor SessionEffectHandler: EffectHandler {
 }
 
 extension SocketEvent {
-  /// The load of an event for the backpressure: one, and one more for each 16 KiB.
+  /// The load of an event for the backpressure: one, plus one for each 16 KiB.
   fileprivate var load: Int {
     switch self {
     case .text(let bytes), .binary(let bytes): 1 + bytes.count >> 14
@@ -180,7 +185,7 @@ extension SessionModel.Input {
 }
 
 extension SessionServerMessage {
-  /// Returns the message with its texts redacted, since they could repeat the key.
+  /// Returns the message with redacted texts, because the texts could repeat the key.
   fileprivate func cleaned(_ redaction: Redaction) -> SessionServerMessage {
     switch self {
     case .authError(let message): return .authError(message: redaction.clean(message))

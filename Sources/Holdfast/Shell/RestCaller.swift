@@ -2,24 +2,24 @@ import HoldfastSocket
 import LinkCore
 import LinkRuntime
 
-/// A caller of one backend's JSON interface over HTTP.
+/// A client of a backend's JSON interface over HTTP.
 ///
 /// It adds the token, retries once with a newer token, recognizes redirects and login pages of
-/// networks, and redacts every text that it throws.
+/// networks, and redacts the texts of the errors that it throws.
 struct RestCaller: Sendable {
   let http: any HTTPClient
   let credentials: RequestCredentials
-  /// Returns the server's description of a failure from the body of its response.
+  /// A closure that returns the server's description of a failure, given the body of the response.
   var note: @Sendable ([UInt8]) -> String? = { _ in nil }
 
   /// Makes one exchange and decodes the body of the response.
   ///
   /// - Parameters:
-  ///   - request: The request without the token and the media types.
-  ///   - statuses: The statuses that mean success.
-  ///   - name: The name of the body in a failure, such as "the page".
+  ///   - request: The request, without the token and the media types.
+  ///   - statuses: The statuses that indicate success.
+  ///   - name: The name of the body in error messages, such as "the page".
   /// - Throws: `.captivePortal` for a login page (RFC 6585 section 6), `.http` for any other status
-  ///   and for an HTML page, `.protocolError` if `read` throws.
+  ///   and for an HTML page, or `.protocolError` if `read` throws an error.
   func call<Value, Failure: Error>(
     _ request: HTTPCall, accepting statuses: ClosedRange<Int> = 200...299, _ name: String,
     read: ([UInt8]) throws(Failure) -> Value
@@ -34,9 +34,10 @@ struct RestCaller: Sendable {
     }
   }
 
-  /// Makes one exchange and returns its response, whatever its status is.
+  /// Makes one exchange and returns the response, regardless of its status.
   ///
-  /// - Returns: The response, and the failure that it means if its status is not a success.
+  /// - Returns: The response, and the failure that it represents if its status does not indicate
+  ///   success.
   /// - Throws: `.captivePortal` for a login page, `.http` for a redirect and for an HTML page, or
   ///   another failure if no response arrived.
   func answer(
@@ -47,7 +48,7 @@ struct RestCaller: Sendable {
     return (response, failure(response, redaction))
   }
 
-  /// Returns the failure that an unsuccessful response means, with the server's description.
+  /// Returns the failure that an unsuccessful response represents, with the server's description.
   private func failure(_ response: HTTPAnswer, _ redaction: Redaction) -> LinkFailure {
     redaction.clean(
       .http(
@@ -57,7 +58,7 @@ struct RestCaller: Sendable {
 
   /// Throws an error for a page or a redirect.
   ///
-  /// Redirects are not followed, since the token and the body are for this server alone.
+  /// Redirects are not followed, because the token and the body are only for this server.
   private func refusePage(
     _ response: HTTPAnswer, of request: HTTPCall, _ redaction: Redaction
   ) throws(LinkFailure) {
@@ -65,9 +66,9 @@ struct RestCaller: Sendable {
     if response.head.isForPeople { throw failure(response, redaction) }
   }
 
-  /// Makes an exchange, and repeats it once if the token was refused and there is a newer one.
+  /// Makes an exchange. It is repeated once if the token was refused and a newer one is available.
   ///
-  /// - Returns: The response, and the redaction that removes the tokens from its texts.
+  /// - Returns: The response, and a redaction that removes the tokens from its texts.
   private func exchange(
     _ request: HTTPCall
   ) async throws(LinkFailure) -> (HTTPAnswer, Redaction) {
@@ -107,7 +108,7 @@ struct RestCaller: Sendable {
 }
 
 extension HTTPAnswer {
-  /// The parts of the response that show who wrote it.
+  /// The parts of the response that show whether the backend or a network wrote it.
   var head: AnswerHead {
     AnswerHead(
       status: status, contentType: headers["content-type"], location: headers["location"])

@@ -2,24 +2,25 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// Limits the messages that pass to a model while its store is busy.
+/// A limit for the messages that are passed to a model while its store is busy.
 ///
-/// During a commit 1,000 more messages may pass. The others wait outside the driver, whose clock
-/// continues. Pings queue behind messages, so one of two rules applies: the wait has a limit and
-/// the model drops messages beyond its capacity, or the link is told that reading is paused.
+/// During a commit, 1,000 more messages may pass. All others wait outside the driver, whose clock
+/// continues. Pings wait behind messages, so one of two rules applies. Either the wait has a limit,
+/// and the model drops messages beyond its capacity, or the pause is reported to the link.
 final class StoreBackpressure: Sendable {
   /// The number of messages that may pass during a commit.
   ///
-  /// With those in the inbox they fit into the writer.
+  /// Together with the messages in the inbox, they fit into the model's writer.
   static let limit = 1000
-  /// The longest wait if messages can be fetched again.
+  /// The maximum wait if messages can be fetched again.
   ///
-  /// It is far below the silence that ends a link (docs/seeds/001.md: 90 s).
+  /// It is far below the time of silence after which a link ends (docs/seeds/001.md: 90 s).
   static let patience = Duration.seconds(2)
 
   fileprivate struct State {
     var isClosed = false
-    /// The number of commits, so that an old commit's time-out does not end a new commit's wait.
+    /// The number of commits. It prevents the time-out of an old commit from ending the wait for a
+    /// new one.
     var commit: UInt64 = 0
     /// The number of messages since the commit started.
     var passed = 0
@@ -36,12 +37,13 @@ final class StoreBackpressure: Sendable {
 
   /// Creates an open backpressure.
   ///
-  /// - Parameter patience: The longest wait; `nil` to always wait for the store.
+  /// - Parameter patience: The maximum wait. If it is `nil`, messages always wait for the store.
   init(clock: any LinkClock, patience: Duration?) {
     (self.clock, self.patience) = (clock, patience)
   }
 
-  /// Records that a commit has started. The count continues if the previous commit was refused.
+  /// Records that a commit has started. If the previous commit was refused, the count of messages
+  /// continues.
   func close() {
     state.withLock { state in
       if !state.isClosed { state.passed = 0 }
@@ -53,9 +55,9 @@ final class StoreBackpressure: Sendable {
   /// Records that the commit has ended.
   func open() { open(nil) }
 
-  /// Returns when the given number of messages may be posted.
+  /// Returns when the given number of messages may be passed on.
   ///
-  /// - Parameter paused: Called before and after a wait.
+  /// - Parameter paused: A closure that is called before and after a wait.
   func pass(_ count: Int, paused: (Bool) async -> Void = { _ in }) async {
     let isFull = state.withLock { state in
       state.passed += count

@@ -2,7 +2,7 @@ public import HeldSocket
 public import LinkCore
 public import LinkDriver
 
-/// A WebSocket to any server, kept connected by a policy.
+/// A WebSocket that connects to any server and is kept connected by a policy.
 ///
 /// Iterate the socket to receive its events:
 ///
@@ -12,19 +12,19 @@ public import LinkDriver
 ///     }
 ///
 /// The socket connects at once and reconnects after every loss. It stops when it is closed or when
-/// a retry cannot help (`.status` with the phase `.failed`). Only one loop reads the events. While
-/// the loop reads nothing, up to 1,024 events or 16 MiB wait. Beyond that the socket is not read,
-/// which slows the server down, so no message is lost. End the socket with `close()`; releasing the
-/// last reference closes it too.
+/// a retry cannot help (`.status` with the phase `.failed`). Only one loop can read the events.
+/// Until the loop reads them, up to 1,024 events or 16 MiB are queued. Beyond this limit, the
+/// socket is not read, so the server has to slow down and no message is lost. Close the socket with
+/// `close()`. Releasing the last reference also closes it.
 public final class HeldSocket: Sendable, AsyncSequence {
   /// An event of the socket.
   public enum Event: Sendable, Hashable {
     case status(LinkStatus)
     case text(String)
     case binary([UInt8])
-    /// The quality of the connection, reported when it changes; good at first.
+    /// The quality of the connection, reported when it changes. It is initially good.
     case quality(LinkQuality)
-    /// The number of messages handed to a socket since the start.
+    /// The number of messages passed to a socket since the start.
     case sent(UInt64)
     case notice(SocketNotice)
   }
@@ -36,11 +36,12 @@ public final class HeldSocket: Sendable, AsyncSequence {
 
   private let runtime: MachineRuntime<HeldSocketEffectHandler>
 
-  /// Starts to connect.
+  /// Creates a socket that starts to connect at once.
   ///
   /// - Parameters:
-  ///   - url: `wss://host[:port]/path`, or `ws://` to this device.
-  ///   - notice: Called once if journaling is turned off later, with the reason.
+  ///   - url: A URL of the form `wss://host[:port]/path`, or a `ws://` URL of this device.
+  ///   - notice: A function that is called once, with the reason, if journaling stops after an
+  ///     error.
   /// - Throws: `.local` if the URL is not a WebSocket URL, the journal cannot be created, the
   ///   stored outbox cannot be read, or the device has no descriptors or threads left.
   public init(
@@ -65,13 +66,13 @@ public final class HeldSocket: Sendable, AsyncSequence {
       first: [.restored(stored), .start])
   }
 
-  /// Returns the only iterator; a socket has one reader.
+  /// Returns the iterator. A socket supports only one iterator.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
-  /// Sends a text without waiting. Its outcome is reported as an event.
+  /// Sends a text without waiting. The outcome is reported as an event.
   public func send(_ text: String) { runtime.command(.send(.text(text))) }
 
-  /// Sends bytes without waiting. Their outcome is reported as an event.
+  /// Sends bytes without waiting. The outcome is reported as an event.
   public func send(_ bytes: [UInt8]) { runtime.command(.send(SocketMessage(binary: bytes))) }
 
   /// Connects again after a failure, without waiting for the next retry.
@@ -82,22 +83,23 @@ public final class HeldSocket: Sendable, AsyncSequence {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 
-  /// A snapshot of the model between two steps.
+  /// A snapshot of the model, taken between two steps.
   package var snapshot: SocketModel {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `condition` holds.
+  /// Waits until all earlier commands have been processed and `condition` holds.
   ///
-  /// It also returns when the socket is closed or the task is cancelled.
+  /// The call also returns when the socket is closed or the task is cancelled.
   package func waitUntil(_ condition: @escaping @Sendable (SocketModel) -> Bool) async {
     await runtime.waitUntil(condition)
   }
 
-  /// Waits for accepted messages to arrive, closes with 1000, and ends the sequence.
+  /// Waits until accepted messages have arrived, closes the socket with code 1000, and ends the
+  /// sequence.
   ///
-  /// The wait takes at most 2 s. Without a connection, it includes only messages in memory.
-  /// `SocketNotice.unsent` counts the messages that are left. The call runs to completion even if
-  /// the calling task is cancelled.
+  /// The wait takes at most 2 s. Without a connection, the call waits only for messages that are
+  /// kept in memory. `SocketNotice.unsent` reports the number of messages that were not sent. The
+  /// call runs to completion even if the calling task is cancelled.
   public func close() async { await runtime.close(.stop) { $0.isStopped } }
 }

@@ -3,8 +3,7 @@ import HeldSocket
 import LinkCore
 import LinkDriver
 
-/// The shell of a held socket: its connections, the app's functions, its outbox's store, its
-/// events.
+/// The effect handler of a held socket, which manages its connections, outbox store and events.
 actor HeldSocketEffectHandler: EffectHandler {
   let sink: InputSink<SocketModel>
   let updates: UpdateChannel<HeldSocket.Event>
@@ -14,7 +13,7 @@ actor HeldSocketEffectHandler: EffectHandler {
   private let vault: TokenVault?
   private let sockets: SocketPool
   private let tasks: EffectTasks<SocketModel, Never>
-  /// The most recently requested change of the stored outbox.
+  /// The latest change to the stored outbox; the next change waits for it.
   private var keeping: Task<Void, Never>?
 
   init(
@@ -36,9 +35,9 @@ actor HeldSocketEffectHandler: EffectHandler {
     openTimeout = policy.establish.openTimeout
   }
 
-  /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
+  /// Replaces the last state with a newer one, and drops notices, while the queue is full.
   ///
-  /// Messages are kept. The socket is no longer read, so only a few more can arrive.
+  /// Messages are always kept. Only a few more can arrive, because the socket is no longer read.
   @Sendable private static func overflow(
     _ waiting: inout [HeldSocket.Event], _ next: HeldSocket.Event
   ) {
@@ -98,8 +97,9 @@ actor HeldSocketEffectHandler: EffectHandler {
 
   /// Returns the parts of a request that must stay secret and that a server could repeat.
   ///
-  /// They are the header values, the query, and their parts, as written and decoded. Parts of fewer
-  /// than 8 bytes are omitted, since they are ordinary words.
+  /// The result contains the header values, the query, and the parts of both, as written and
+  /// decoded. Parts of fewer than 8 bytes are omitted, because they are likely to be ordinary
+  /// words.
   private static func secrets(_ url: String, _ values: [String]) -> [String] {
     let texts = values + url.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
     let parts = texts.flatMap { $0.split { " ;,=&".contains($0) }.map(String.init) }
@@ -114,9 +114,9 @@ actor HeldSocketEffectHandler: EffectHandler {
     }
   }
 
-  /// Changes the stored outbox, one change after another.
+  /// Makes one change to the stored outbox after the earlier changes are complete.
   ///
-  /// A message that could not be removed is sent again by the next run.
+  /// If a message cannot be removed, the next run sends it again.
   private func keep(_ effect: SocketModel.Effect) {
     guard case .durable(let store) = options.outbox else { return }
     keeping = Task { [sink, keeping] in
@@ -146,7 +146,7 @@ extension SocketModel.Input {
 }
 
 extension HeldSocket.Event {
-  /// Creates an event. Returns `nil` for a message whose content is not known.
+  /// Creates an event. Returns `nil` for a message whose content is unavailable.
   fileprivate init?(_ update: SocketModel.Update) {
     switch update {
     case .status(let status): self = .status(status)

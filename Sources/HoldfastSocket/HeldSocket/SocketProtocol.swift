@@ -1,36 +1,36 @@
 public import LinkCore
 import HeldSocket
 
-/// A description of the app's protocol as optional pure functions.
+/// A description of the app's protocol as a set of optional pure functions.
 ///
-/// The functions run outside of the model, which receives only their results. The same message must
-/// always give the same result.
+/// The functions run outside the model, which receives only their results. Each function must
+/// always return the same result for the same message.
 public struct SocketProtocol: Sendable {
   /// Returns the first message of every connection, such as a greeting, a login or a subscription.
   public var hello: (@Sendable (SocketGreeting) -> SocketMessage?)?
   /// Returns whether a message confirms the greeting.
   ///
-  /// With this function, a link is connected only after the confirmation, within the policy's
-  /// `establish.timeout`.
+  /// If this function is set, a link counts as connected only after the confirmation, which must
+  /// arrive within the policy's `establish.timeout`.
   public var confirms: (@Sendable (SocketMessage) -> Bool)?
-  /// Returns the position of a message in the server's sequence, for resuming after it.
+  /// Returns the position of a message in the server's sequence, so that a later connection can
+  /// resume after it.
   public var position: (@Sendable (SocketMessage) -> String?)?
   /// Returns the message that requests everything after the last recorded position.
   ///
-  /// It is sent when a connection is established, before messages of the app.
+  /// The message is sent when a connection is established, before any messages of the app.
   public var resume: (@Sendable (String) -> SocketMessage?)?
-  /// The app's own ping, sent instead of a WebSocket ping whenever the policy requires one.
+  /// The app's own ping. It is sent instead of a WebSocket ping whenever the policy requires a
+  /// ping.
   public var ping: SocketMessage?
-  /// Returns whether a message answers that ping, which measures the round trip.
-  ///
-  /// Any message proves that the server works.
+  /// Returns whether a message answers `ping`. The round-trip time is measured up to this answer.
   public var answersPing: (@Sendable (SocketMessage) -> Bool)?
-  /// Returns whether a message proves that the server works.
+  /// Returns whether a message proves that the server is alive.
   ///
-  /// Without this function every message does.
+  /// If this function is not set, every message counts as proof.
   public var provesLife: (@Sendable (SocketMessage) -> Bool)?
 
-  /// Creates a description without any functions.
+  /// Creates a description without functions.
   public init() {}
 
   func marks(of message: SocketMessage) -> SocketMarks {
@@ -43,11 +43,11 @@ public struct SocketProtocol: Sendable {
   }
 }
 
-/// The information available for the first message of a connection.
+/// The information from which the first message of a connection is created.
 public struct SocketGreeting: Sendable, Hashable {
   /// The current token, if the socket has a source of tokens.
   public var token: String?
-  /// The last recorded position; `nil` before the first.
+  /// The last recorded position; `nil` if none has been recorded.
   public var position: String?
   /// The subprotocol that the server selected, if any.
   public var subprotocol: String?

@@ -2,11 +2,11 @@ import LinkCore
 import LinkDriver
 import Synchronization
 
-/// A queue of the app's commands in front of the driver's inbox.
+/// A queue for the app's commands, which are then posted to the driver's inbox.
 ///
-/// A command never waits, so an app that reads slowly can still act. While the inbox is full,
-/// commands are queued here. The queue has no bound, because commands come from a person and none
-/// may be lost.
+/// Sending a command never blocks, so an app that reads slowly can still send commands. The queue
+/// holds the commands while the inbox is full. It has no limit, because commands come from a person
+/// and none may be lost.
 final class CommandQueue<M: Journaled>: Sendable {
   private let driver: Driver<M>
   private let state = Mutex(State())
@@ -31,7 +31,7 @@ final class CommandQueue<M: Journaled>: Sendable {
     }
   }
 
-  /// Returns when the driver has received all earlier commands.
+  /// Waits until the driver has received all earlier commands.
   func drained() async {
     while let mover = state.withLock(\.mover) { await mover.value }
   }

@@ -2,16 +2,18 @@ package import LinkCore
 package import LinkDriver
 import Synchronization
 
-/// The monitors of the device, and the conversion of their reports into inputs.
+/// The monitors of the device, and the functions that convert their reports into inputs.
 package struct Device<Input: Sendable>: Sendable {
   let reachability: any ReachabilityMonitor
   let lifecycle: any LifecycleMonitor
-  /// The client whose idle connections are forgotten before each change; `nil` for no client.
+  /// The client whose idle connections are closed before each reachability change; `nil` for no
+  /// client.
   ///
-  /// The network path of those connections may be gone.
+  /// The network path of those connections may no longer exist.
   let network: (any HTTPClient)?
   let input: @Sendable (DeviceChange) -> Input
-  /// Returns the input for the device's conditions, for a machine that depends on them.
+  /// Returns the input for the device's conditions; `nil` for a machine that does not depend on
+  /// them.
   var conditions: (@Sendable (DeviceConditions) -> Input)?
   private let known = KnownConditions()
 
@@ -24,7 +26,8 @@ package struct Device<Input: Sendable>: Sendable {
     (self.conditions, self.input) = (conditions, input)
   }
 
-  /// Returns the inputs that describe the initial state of the device, as far as it is known.
+  /// Returns the inputs that describe the initial state of the device, as far as the state is
+  /// known.
   func present() -> [Input] {
     let events = lifecycle.present()
     let changed = known.change { conditions in
@@ -39,7 +42,8 @@ package struct Device<Input: Sendable>: Sendable {
   func reportReachability(_ post: (Input) async -> Void) async {
     for await change in reachability.changes() {
       await network?.forgetConnections()
-      // The conditions come first: work that starts on the new path must know its cost.
+      // The conditions come first, because work that starts on the new path depends on the path's
+      // cost.
       await report({ $0.traits = change.traits }, post)
       await post(input(.reachability(change)))
     }
@@ -80,7 +84,7 @@ extension Device where Input: LinkInput {
 }
 
 extension DeviceConditions {
-  /// Updates the conditions that an event reports.
+  /// Updates the conditions with those that an event reports.
   fileprivate mutating func note(_ event: LifecycleEvent) {
     switch event {
     case .protectedData(let isAvailable): isProtectedDataAvailable = isAvailable
@@ -90,11 +94,11 @@ extension DeviceConditions {
   }
 }
 
-/// The combined conditions that two monitors reported.
+/// The latest conditions, combined from the reports of the reachability and lifecycle monitors.
 private final class KnownConditions: Sendable {
   private let now = Mutex(DeviceConditions())
 
-  /// Returns the conditions if they changed.
+  /// Updates the conditions. Returns them if they changed.
   func change(_ note: (inout DeviceConditions) -> Void) -> DeviceConditions? {
     now.withLock { now in
       let before = now
@@ -104,12 +108,12 @@ private final class KnownConditions: Sendable {
   }
 }
 
-/// The state that distinguishes an app in the background from a sleeping device.
+/// The state that distinguishes a background app from a sleeping device.
 struct DeviceLife {
   private var isInBackground = false
-  /// Whether the device sleeps.
+  /// Whether the device is asleep.
   ///
-  /// Sleep moves an app from the foreground to the background until the device wakes.
+  /// While the device sleeps, an app in the foreground counts as in the background.
   private var isAsleep = false
 
   /// Returns the changes that an event causes for a machine.

@@ -1,10 +1,10 @@
 package import LinkCore
 import Synchronization
 
-/// Tasks outside the driver. Each posts the input that it returns; `stop` cancels them all.
+/// A set of tasks that run outside the driver and post the inputs that they return.
 ///
-/// The number of tasks has no bound of its own: each handles one effect, and the machine bounds the
-/// effects in progress.
+/// The set has no limit of its own. Each task handles one effect, and the machine limits the number
+/// of effects in progress.
 package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendable {
   package typealias Work = @Sendable () async -> M.Input?
 
@@ -22,10 +22,10 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
     self.sink = sink
   }
 
-  /// Starts work, unless all work was stopped.
+  /// Starts work, unless the set is stopped.
   ///
-  /// Named work can be cancelled by its name. It replaces earlier work of the same name, which is
-  /// cancelled.
+  /// Named work can be cancelled by its name. It cancels and replaces earlier work of the same
+  /// name.
   package func start(_ name: Name? = nil, _ work: @escaping Work) {
     state.withLock { state in
       guard !state.isStopped else { return }
@@ -35,14 +35,14 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
       if let name { state.names[name] = id }
       state.tasks[id] = Task { [sink] in
         let input = await work()
-        // Cancelled work is no longer in progress.
+        // Cancelled work has already been removed, so its result is not posted.
         guard self.state.withLock({ $0.forget(id, name) }) != nil, let input else { return }
         await sink.post([input])
       }
     }
   }
 
-  /// Starts work that posts its result, or the input of its error if it throws.
+  /// Starts work that posts its result, or the input that `failing` returns for its error.
   package func start<Failure: Error>(
     _ name: Name? = nil, _ work: @escaping @Sendable () async throws(Failure) -> M.Input,
     failing: @escaping @Sendable (Failure) -> M.Input
@@ -56,7 +56,7 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
     }
   }
 
-  /// Renews the token; the vault reports the renewal to the machine.
+  /// Renews the token. The vault reports the result to the machine.
   package func renew(_ vault: TokenVault) {
     start {
       await vault.renew()
@@ -64,12 +64,12 @@ package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendab
     }
   }
 
-  /// Cancels work; its result is not posted.
+  /// Cancels the work with a name. Its result is not posted.
   package func cancel(_ name: Name) {
     state.withLock { $0.cancel(name) }
   }
 
-  /// Cancels all work in progress, and prevents later work from starting.
+  /// Cancels all work in progress, and starts no more work.
   package func stop() {
     state.withLock { state in
       state.isStopped = true

@@ -2,27 +2,28 @@ package import LinkCore
 package import LinkDriver
 import Synchronization
 
-/// The actor that carries out the effects of one feature.
+/// An actor that carries out the effects of one feature.
 ///
-/// It maps effects to calls of this module and of ports, and their results to inputs.
+/// It translates effects into calls of this module and of ports, and the results of the calls into
+/// inputs.
 package protocol EffectHandler: Actor {
   associatedtype Model: Journaled
   associatedtype Update: Sendable
 
-  /// The sink that posts the shell's inputs.
+  /// The sink to which the handler posts inputs.
   nonisolated var sink: InputSink<Model> { get }
-  /// The channel that delivers the shell's updates to the app.
+  /// The channel through which the handler delivers updates to the app.
   nonisolated var updates: UpdateChannel<Update> { get }
 
-  /// Carries out one effect. The driver waits for it, so it must return quickly.
+  /// Carries out one effect. The method must return quickly, because the driver waits for it.
   func perform(_ effect: Model.Effect) async
 
-  /// Ends the work in progress. It may be called more than once.
+  /// Stops the work in progress. The method may be called more than once.
   func stop() async
 }
 
 extension EffectHandler {
-  /// Stops the shell, closes its sink, and ends the updates.
+  /// Closes the handler's sink, stops the handler, and ends the updates.
   fileprivate nonisolated func end() async {
     sink.close()
     await stop()
@@ -30,7 +31,7 @@ extension EffectHandler {
   }
 }
 
-/// A running feature: its driver, shell, device monitors, commands and updates.
+/// A running feature: its driver, effect handler, device monitors, commands and updates.
 package final class MachineRuntime<S: EffectHandler>: Sendable {
   package typealias Input = S.Model.Input
 
@@ -39,13 +40,13 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   private let commands: CommandQueue<S.Model>
   private let task: Task<Void, Never>
 
-  /// Starts the driver.
+  /// Creates a runtime and starts the driver.
   ///
   /// - Parameters:
-  ///   - device: The monitors of the device, whose initial state is the first input; `nil` for
-  ///     none.
-  ///   - inputs: The machine's next inputs.
-  ///   - onEnd: Runs when everything has ended, including the journal.
+  ///   - device: The monitors of the device, whose initial state is the machine's first input;
+  ///     `nil` for no monitors.
+  ///   - inputs: The inputs that follow the initial state of the device.
+  ///   - onEnd: A function that runs after everything has ended, including the journal.
   package init(
     _ start: MachineStart<S.Model>, _ effectHandler: S, clock: any LinkClock,
     device: Device<Input>? = nil, first inputs: [Input] = [],
@@ -74,7 +75,7 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
     effectHandler.updates.end()
   }
 
-  /// Runs the driver and reports the device to it until the task is cancelled.
+  /// Runs the driver and posts the reports of the device monitors, until the task is cancelled.
   private static func run(_ driver: Driver<S.Model>, _ device: Device<Input>?) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await driver.run() }
@@ -99,20 +100,20 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
     }.value
   }
 
-  /// A snapshot of the machine between two steps.
+  /// A snapshot of the machine, taken between two steps.
   package var snapshot: S.Model {
     get async { await driver.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `condition` holds.
+  /// Waits until all earlier commands have been processed and `condition` holds.
   ///
-  /// It also returns when the driver has ended or the task is cancelled.
+  /// The call also returns when the driver has ended or the task is cancelled.
   package func waitUntil(_ condition: @escaping @Sendable (S.Model) -> Bool) async {
     await commands.drained()
     await driver.waitUntil(condition)
   }
 
-  /// Posts the last input, waits until `condition` holds, and ends everything.
+  /// Posts the last input, waits until `condition` holds, and ends the runtime.
   ///
   /// The call runs to completion even if the calling task is cancelled.
   package func close(_ last: Input, until condition: @escaping @Sendable (S.Model) -> Bool) async {
@@ -125,14 +126,14 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
     await end()
   }
 
-  /// Ends everything at once.
+  /// Ends the runtime at once.
   package func end() async {
     task.cancel()
     await task.value
   }
 }
 
-/// The start of a machine: its initial value, its seed, and the journal of the run.
+/// The initial value of a machine, its seed, and the journal of the run.
 package struct MachineStart<M: Journaled>: Sendable {
   package let birth: M.Birth
   let journal: Journal<M>?
@@ -145,9 +146,10 @@ package struct MachineStart<M: Journaled>: Sendable {
     journal = nil
   }
 
-  /// Creates a start that is journaled if there is a path.
+  /// Creates a start, with a journal if `path` is not `nil`.
   ///
-  /// - Parameter notice: Called once if journaling is turned off later, with the reason.
+  /// - Parameter notice: A function that is called once, with the reason, if journaling stops
+  ///   later.
   /// - Throws: `JournalError` if the journal cannot be created.
   package init(
     _ birth: M.Birth, journal path: String?, at wall: Timestamp,
@@ -166,14 +168,15 @@ package struct MachineStart<M: Journaled>: Sendable {
   var machine: M { M(birth, seed: seed) }
 }
 
-/// A sink that posts inputs to the driver. Closing it breaks the retain cycle of driver and shell.
+/// A sink that posts inputs to a driver. Closing it breaks the retain cycle between the driver and
+/// the effect handler.
 package final class InputSink<M: Journaled>: Sendable {
   private let driver = Mutex<Driver<M>?>(nil)
 
   /// Creates a sink that drops inputs until it is opened.
   package init() {}
 
-  /// Sets the driver. Before this call and after `close`, inputs are dropped.
+  /// Sets the driver to which inputs are posted.
   func open(to driver: Driver<M>) {
     self.driver.withLock { $0 = driver }
   }
@@ -182,10 +185,10 @@ package final class InputSink<M: Journaled>: Sendable {
     driver.withLock { $0 = nil }
   }
 
-  /// Posts inputs in order, and waits for room in the driver's inbox.
+  /// Posts inputs in order, waiting while the driver's inbox is full.
   ///
-  /// Do not await the call where the driver waits for the caller, because only the driver can make
-  /// room.
+  /// Do not await this call from code that the driver waits for. Only the driver can make room in
+  /// the inbox, so such a call could deadlock.
   package func post(_ inputs: [M.Input]) async {
     guard let driver = driver.withLock(\.self) else { return }
     await driver.post(contentsOf: inputs)

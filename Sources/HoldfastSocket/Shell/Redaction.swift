@@ -1,6 +1,6 @@
 package import LinkCore
 
-/// A filter that removes tokens from a server's texts, which are shown, logged and journaled.
+/// A filter that removes tokens from a server's texts before they are shown, logged or journaled.
 package struct Redaction: Sendable {
   /// The maximum length of a redacted text, in characters. It equals the codec's limit for error
   /// bodies.

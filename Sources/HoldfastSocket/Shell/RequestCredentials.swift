@@ -1,6 +1,6 @@
 package import LinkCore
 
-/// The place of a token in a request.
+/// The location of a token in a request.
 public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
   /// The header `Authorization: Bearer …`.
   case header
@@ -8,18 +8,18 @@ public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
   case query
 }
 
-/// The source of a request's token, and its place in the request.
+/// The source of a request's token, and the location of the token in the request.
 package enum RequestCredentials: Sendable {
-  /// Requests carry no token.
+  /// No token.
   case none
-  /// A single token that is not renewed, in the header.
+  /// A single token that is not renewed, sent in the header.
   case fixed(String)
-  /// Tokens that are renewed when they expire or are refused.
+  /// Tokens from a vault, which renews them when they expire or are refused.
   case vault(TokenVault, TokenPlacement)
 
   package typealias Fields = [(name: String, value: String)]
 
-  /// The current token, if there is one; does not call the source.
+  /// The current token, if there is one. Reading it does not call the token source.
   package var present: String? {
     get async {
       switch self {
@@ -30,9 +30,9 @@ package enum RequestCredentials: Sendable {
     }
   }
 
-  /// Returns the current token, or gets the first one from its source.
+  /// Returns the current token, or requests the first one from the source.
   ///
-  /// - Throws: `.http` with 401, or `.local`, if the source has none.
+  /// - Throws: `.http` with status 401, or `.local`, if the source supplies no token.
   package func first() async throws(LinkFailure) -> String? {
     switch self {
     case .none, .fixed: await present
@@ -48,7 +48,7 @@ package enum RequestCredentials: Sendable {
     }
   }
 
-  /// Returns the headers and the query that carry a token.
+  /// Returns the headers and query items that carry a token.
   package func fields(_ token: String?) -> (headers: Fields, query: Fields) {
     guard let token else { return ([], []) }
     switch self {

@@ -2,15 +2,15 @@ public import LinkCore
 public import LinkDriver
 import OwnerFiles
 
-/// Secrets in one file each, in a directory, readable only by their owner (0600).
+/// A store that keeps each secret in its own file, readable only by the file's owner (0600).
 ///
-/// The files stay readable on a device without a lock. Where the system has a keychain, prefer it.
+/// The files remain readable while the device is locked. Prefer a keychain if the system has one.
 public struct SecretFiles: SecretStore, Hashable {
   private let directory: String
 
-  /// Creates a store in the directory, which is created when a secret is stored.
+  /// Creates a store in a directory. The directory is created when the first secret is stored.
   ///
-  /// Reading a secret of more than 1,024 bytes fails.
+  /// Reading fails if a secret's file is larger than 1,024 bytes.
   public init(in directory: String) { self.directory = directory }
 
   /// Returns the path of a secret's file.

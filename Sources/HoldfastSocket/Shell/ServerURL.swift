@@ -3,7 +3,7 @@ package import LinkCore
 
 /// Functions that build and check the URLs of a backend.
 package enum ServerURL {
-  /// Returns the URL of a path. A path in the server's address becomes a prefix.
+  /// Returns the URL of a path. If the server's address has a path, it becomes a prefix.
   package static func http(_ server: String, _ path: String) -> String {
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
@@ -18,14 +18,14 @@ package enum ServerURL {
     return url
   }
 
-  /// Returns whether a text is a URL with a host.
+  /// Returns whether a string is a URL with a host.
   package static func hasHost(_ url: String) -> Bool {
     URLComponents(string: url)?.host?.isEmpty == false
   }
 
   /// Returns the host of a WebSocket URL passed by an app.
   ///
-  /// - Throws: `.local` if it is not a valid WebSocket URL.
+  /// - Throws: `.local` if the URL is not a valid WebSocket URL.
   package static func webSocketHost(_ url: String) throws(LinkFailure) -> String {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
       scheme == "ws" || scheme == "wss", let host = parts.host, !host.isEmpty, parts.user == nil,
@@ -36,9 +36,9 @@ package enum ServerURL {
     return host
   }
 
-  /// Returns the `http` URL of a page on a WebSocket server; `nil` if the URL is invalid.
+  /// Returns the `http` URL of a page on the host of a WebSocket URL; `nil` if that URL is invalid.
   ///
-  /// A URL with TLS loses its port, since the page is served on the default port.
+  /// The port of a `wss` URL is removed, so the page is requested on the default port.
   package static func page(_ path: String, besides url: String) -> String? {
     guard hasHost(url), var parts = URLComponents(string: url) else { return nil }
     if parts.scheme?.lowercased() == "wss" { parts.port = nil }
@@ -48,7 +48,7 @@ package enum ServerURL {
 }
 
 extension LinkFailure {
-  /// Runs `work`, and converts a failure of its own type into a local one.
+  /// Runs `work`, and converts its error into a local failure.
   package static func local<Value, Failure: Error & CustomStringConvertible>(
     _ work: () async throws(Failure) -> Value
   ) async throws(LinkFailure) -> Value {

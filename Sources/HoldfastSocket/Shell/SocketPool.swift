@@ -2,13 +2,13 @@ package import LinkCore
 package import LinkDriver
 import Synchronization
 
-/// The sockets of one shell, by attempt, from the dial to the end of the closing handshake.
+/// The sockets of one effect handler, by attempt, from dialing to the end of the closing handshake.
 package final class SocketPool: Sendable {
   fileprivate struct State {
-    /// Attempts whose handle has not been returned yet.
+    /// The attempts that are still dialing.
     var opening: Set<AttemptID> = []
     var open: [AttemptID: any SocketHandle] = [:]
-    /// Closing handshakes in progress; `stop` waits for them.
+    /// The closing handshakes in progress. `stop` waits for them.
     var closing: [UInt64: Task<Void, Never>] = [:]
     var lastClosing: UInt64 = 0
     var isStopped = false
@@ -21,7 +21,7 @@ package final class SocketPool: Sendable {
 
   /// Creates a pool without sockets.
   ///
-  /// - Parameter policy: Determines which failures mean that the token was refused.
+  /// - Parameter policy: The policy that determines which failures mean that the token was refused.
   package init(
     _ network: any SocketDialer & HTTPClient, policy: LinkPolicy,
     credentials: RequestCredentials = .none
@@ -34,10 +34,10 @@ package final class SocketPool: Sendable {
   /// Opens a socket with the current token, unless the pool is stopped.
   ///
   /// - Parameters:
-  ///   - request: The request without the token.
-  ///   - secrets: Texts that must not appear in a failure, in addition to the token.
-  ///   - deliver: Receives the events of `SocketDialer` with redacted failures, and the redaction
-  ///     for texts inside messages.
+  ///   - request: The request, without the token.
+  ///   - secrets: Strings, in addition to the token, that must not appear in a failure.
+  ///   - deliver: A function that receives the events of `SocketDialer`, with redacted failures. It
+  ///     also receives the redaction, to apply to texts inside messages.
   package func open(
     _ attempt: AttemptID, _ request: SocketRequest, hiding secrets: [String] = [],
     deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
@@ -48,8 +48,8 @@ package final class SocketPool: Sendable {
     var request = request
     request.headers = fields.headers + request.headers
     request.query = fields.query + request.query
-    // The dialer reports what it waited for. The link's own limit cannot, so it expires slightly
-    // later.
+    // The dialer's failure states which step timed out, and the link's own time limit does not. The
+    // dialer's limit is therefore slightly shorter.
     request.openTimeout -= min(request.openTimeout / 10, .milliseconds(250))
     let isStopped = state.withLock { state in
       if !state.isStopped { state.opening.insert(attempt) }
@@ -65,18 +65,19 @@ package final class SocketPool: Sendable {
       self?.forget(attempt)
     }
     state.withLock { state in
-      // The attempt may have failed, or the pool stopped, during the dial. Then the socket is
-      // dropped.
+      // During the dial, the attempt may have failed or the pool may have been stopped. In both
+      // cases the socket is dropped.
       if state.opening.remove(attempt) != nil { state.open[attempt] = socket }
     }
   }
 
-  /// Closes the socket of an attempt in a task of its own.
+  /// Closes the socket of an attempt in a separate task.
   ///
-  /// With code 1001 it also forgets idle REST connections, since they share the network path of the
-  /// socket, which fell silent or disappeared.
+  /// With code 1001, the pool also closes idle REST connections. They share the network path of the
+  /// socket, and that path has failed or disappeared.
   ///
-  /// - Parameter then: Runs after the closing handshake, or at once if there is no socket.
+  /// - Parameter then: A function that runs after the closing handshake, or at once if there is no
+  ///   socket.
   package func close(
     _ attempt: AttemptID, code: UInt16, then: @escaping @Sendable () async -> Void = {}
   ) {
@@ -95,16 +96,16 @@ package final class SocketPool: Sendable {
     }
   }
 
-  /// Sends a ping; does nothing if the socket is gone.
+  /// Sends a ping, unless the socket is closed.
   package func ping(_ attempt: AttemptID, id: UInt64) async { await socket(attempt)?.ping(id: id) }
 
   /// Sends a message, unless the socket is closed.
   ///
-  /// The report of the loss then follows after the events that arrived before it.
+  /// If the socket is closed, the loss is reported after the events that arrived before it.
   ///
-  /// - Parameter refused: Runs if the socket's queue is full or the message has no content. The
-  ///   caller does not wait for it, because only the driver can make room in its inbox, and the
-  ///   driver waits for the caller.
+  /// - Parameter refused: A function that runs if the socket's queue is full or the message has no
+  ///   content. This method does not wait for it: the function waits for room in the driver's
+  ///   inbox, and the driver waits for this method.
   package func send(
     _ message: SocketMessage, on attempt: AttemptID,
     refused: @escaping @Sendable () async -> Void
@@ -117,7 +118,8 @@ package final class SocketPool: Sendable {
     if outcome == .full { Task { await refused() } }
   }
 
-  /// Closes all sockets with 1000, waits for the closing handshakes, and opens no more sockets.
+  /// Closes all sockets with code 1000, and waits for the closing handshakes. The pool opens no
+  /// sockets afterwards.
   package func stop() async {
     let open = state.withLock { state in
       state.isStopped = true
@@ -145,12 +147,12 @@ extension SocketPool.State {
 }
 
 extension SocketEvent {
-  /// Returns the model's input for the event.
+  /// Returns the model input for the event.
   ///
   /// - Parameters:
-  ///   - opened: Returns the input for the headers of the upgrade.
-  ///   - message: Returns the input for a message.
-  ///   - link: Returns the input for an event that any link can have.
+  ///   - opened: A function that returns the input for the response headers of the upgrade.
+  ///   - message: A function that returns the input for a message.
+  ///   - link: A function that returns the input for an event that any link can have.
   package func input<Input>(
     of attempt: AttemptID, opened: ([String: String]) -> Input,
     message: (SocketMessage) -> Input, link: (LinkEvent) -> Input
@@ -161,7 +163,7 @@ extension SocketEvent {
     case .binary(let bytes): message(SocketMessage(binary: bytes))
     case .ping: link(.ping(attempt))
     case .pong(let id): link(.pong(attempt, id))
-    // As after a sleep, the open connection has to be verified.
+    // The open connection must be verified, as after a sleep.
     case .stalled: link(.device(.woke))
     case .oversized(let bytes): link(.oversized(attempt, bytes: bytes))
     case .failed(let failure): link(.lost(attempt, failure))

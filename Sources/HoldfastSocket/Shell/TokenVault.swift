@@ -2,13 +2,14 @@ package import LinkCore
 package import LinkDriver
 import LinkJSON
 
-/// A source of the first token, and of a new one whenever the current token expires or is refused.
+/// A source of tokens. It supplies the first token, and a replacement whenever the current token
+/// expires or is refused.
 public protocol TokenSource: Sendable {
-  /// Returns a token, different from the previous one if the source can get another.
+  /// Returns a token. If possible, it differs from the previous one.
   func token() async throws(TokenFailure) -> String
 }
 
-/// The reason why a source has no token.
+/// The reason why a source cannot supply a token.
 public enum TokenFailure: Error, Sendable, Hashable {
   /// The user must sign in again.
   case rejected
@@ -27,17 +28,17 @@ public struct FixedToken: TokenSource {
   public func token() async throws(TokenFailure) -> String { text }
 }
 
-/// The current token, in memory only. At most one renewal runs at a time.
+/// A holder of the current token, in memory only. At most one renewal runs at a time.
 package actor TokenVault {
-  /// Reports a renewal and the user named by the token.
+  /// A function that reports the result of a renewal, and the user that the token names.
   package typealias Report = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
 
   private let source: any TokenSource
-  /// The time limit of a renewal; a later answer of the source is ignored.
+  /// The time limit of a renewal. Later answers from the source are ignored.
   private let limit: Duration
   private let clock: any LinkClock
   package private(set) var token: String?
-  /// The user named by the current token, if any.
+  /// The user that the current token names, if any.
   private var user: String?
   /// Whether the server refused the current token.
   private var isRefused = false
@@ -46,7 +47,7 @@ package actor TokenVault {
   private let report: Report
   private var isEnded = false
 
-  /// A call to the source, and the continuations that wait for its outcome.
+  /// A pending call to the source, and the continuations that wait for its result.
   private struct Renewal {
     let id: UInt64
     let tasks: [Task<Void, Never>]
@@ -57,7 +58,7 @@ package actor TokenVault {
   ///
   /// - Parameters:
   ///   - limit: The time limit of a renewal.
-  ///   - report: Called after a renewal, to report it to the link.
+  ///   - report: A function that is called after a renewal to report the result to the link.
   package init(
     _ source: any TokenSource, limit: Duration, clock: any LinkClock, report: @escaping Report
   ) {
@@ -67,7 +68,7 @@ package actor TokenVault {
     self.report = report
   }
 
-  /// Forgets the token. Tokens that later requests get are not reported.
+  /// Removes the token. Tokens that later requests obtain are not reported.
   package func end() {
     token = nil
     user = nil
@@ -76,14 +77,14 @@ package actor TokenVault {
     end(.refreshFailed)
   }
 
-  /// Records that the server refused a token, if it is the current one.
+  /// Records that the server refused a token. Tokens other than the current one are ignored.
   package func refused(_ token: String?) {
     if token == self.token { isRefused = true }
   }
 
-  /// Returns the current token, or gets the first one.
+  /// Returns the current token, or requests the first one from the source.
   ///
-  /// A request may need a token before the link does.
+  /// A request can need a token before the link does.
   package func first() async throws(LinkFailure) -> String {
     if let token { return token }
     let event = await refresh()
@@ -91,17 +92,18 @@ package actor TokenVault {
       if !isEnded { await report(event, user) }
       return token
     }
-    // The link handles this error like any refusal, and refreshes once before it signs out.
+    // The link handles this error like any refusal: it renews the token once before it signs the
+    // user out.
     switch event {
     case .rejected, .cleared: throw .http(status: 401, retryAfter: nil, detail: "no token")
     case .refreshFailed, .available: throw .local(detail: "there is no token yet")
     }
   }
 
-  /// Gets a new token and reports it.
+  /// Requests a new token, and reports the result.
   package func renew() async { await report(await refresh(), user) }
 
-  /// Gets a new token. Concurrent callers share one call to the source.
+  /// Requests a new token. Concurrent callers share one call to the source.
   private func refresh() async -> HeldLink.CredentialsEvent {
     await withCheckedContinuation { continuation in
       if renewal == nil { renewal = begin() }
@@ -113,7 +115,7 @@ package actor TokenVault {
     renewals += 1
     let id = renewals
     let deadline = clock.now.advanced(by: limit)
-    // A separate task enforces the limit, since a source may never answer.
+    // A separate task enforces the limit, because a source may never return.
     let asking = Task { [weak self, source] in
       do throws(TokenFailure) {
         let token = try await source.token()
@@ -146,7 +148,8 @@ package actor TokenVault {
   }
 
   private func take(_ next: String) -> HeldLink.CredentialsEvent {
-    // A repeated token is useless once it was refused; until then it remains valid.
+    // The source may return the current token again. That token is useless if it was refused;
+    // otherwise, it is still valid.
     if next == token { return isRefused ? .rejected : .refreshFailed }
     token = next
     isRefused = false
@@ -156,14 +159,14 @@ package actor TokenVault {
   }
 }
 
-/// The claims of a JWT, unverified; empty for any other token.
+/// The unverified claims of a JWT. For other kinds of tokens they are empty.
 ///
-/// Only the issuer and the server can verify a token. They check again everything that depends on
-/// it.
+/// Only the issuer and the server can verify a token. The server repeats every check that depends
+/// on these claims.
 struct TokenClaims: Sendable, Hashable {
   /// The time at which the token expires (RFC 7519 section 4.1.4).
   private(set) var expiresAt: Timestamp?
-  /// The user named by the token (RFC 7519 section 4.1.2).
+  /// The user that the token names (RFC 7519 section 4.1.2).
   private(set) var user: String?
 
   init(_ token: String) {

@@ -2,12 +2,14 @@ import Synchronization
 
 /// A queue of updates for the app that never makes the machine wait for the app.
 ///
-/// When the queue is full, its owner decides what happens to another update, and can wait for room.
+/// When the queue is full, its owner decides what happens to the next update. The owner can also
+/// wait for room.
 package final class UpdateChannel<Update: Sendable>: Sendable {
-  /// The maximum number of waiting updates, where each 16 KiB of content count as one more.
+  /// The maximum load of the queue. An update counts as 1, plus 1 for each 16 KiB of content.
   package static var limit: Int { 1024 }
 
-  /// Adds an update to a full queue; the update may replace another one or be dropped.
+  /// A function that adds an update to a full queue. It may replace a queued update or drop the new
+  /// one.
   package typealias OverflowPolicy = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {
@@ -16,7 +18,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     /// The load of the waiting updates, in the unit of `limit`.
     var load = 0
     var reader: CheckedContinuation<Update?, Never>?
-    /// Waiters that are resumed when the app has read enough.
+    /// The continuations that are resumed when the app has read enough.
     var observers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
   }
@@ -28,8 +30,9 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   /// Creates an empty channel.
   ///
   /// - Parameters:
-  ///   - overflow: Adds an update to a full channel.
-  ///   - bytes: Returns the size of an update's content, if it may be long.
+  ///   - overflow: A function that adds an update to a full channel.
+  ///   - bytes: A function that returns the size of an update's content. It is needed only if the
+  ///     content may be long.
   package init(
     overflow: @escaping OverflowPolicy, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }
   ) {
@@ -53,7 +56,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     reader?.resume(returning: update)
   }
 
-  /// Returns when the app has read down to half of the limit, or the stream has ended.
+  /// Waits until the app has reduced the load to half of the limit, or the stream has ended.
   package func room() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
@@ -67,10 +70,11 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
 
   /// Delivers a socket's events in batches of at most 64.
   ///
-  /// When the channel is full, it waits until the app has read down to half of the limit, so the
-  /// socket is not read either.
+  /// If the channel is full, this method waits until the app has reduced the load to half of the
+  /// limit. The socket is not read in the meantime.
   ///
-  /// - Parameter paused: Called before and after such a wait.
+  /// - Parameter paused: A function that is called with `true` before the wait and with `false`
+  ///   after it.
   package func paced<Event>(
     _ events: [Event], paused: (Bool) async -> Void, then: ([Event]) async -> Void
   ) async {
@@ -92,8 +96,8 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   package func next() async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // Cancellation is read under the lock: an earlier one is found here, a later one finds the
-        // reader.
+        // The cancellation state is read under the lock. An earlier cancellation is detected here,
+        // and a later one finds the reader.
         let (answer, observers) = state.withLock {
           $0.take(for: continuation, unless: Task.isCancelled, load(of:))
         }
@@ -136,7 +140,7 @@ extension UpdateChannel.State {
     return observers
   }
 
-  /// Returns an update that is available at once, and the observers for whom there is now room.
+  /// Returns an update if one is available, and the observers to resume because there is now room.
   fileprivate mutating func take(
     for reader: CheckedContinuation<Update?, Never>, unless isCancelled: Bool,
     _ size: (Update) -> Int
@@ -158,16 +162,16 @@ extension UpdateChannel.State {
   }
 }
 
-/// The iterator of a feature's updates. A feature has only one.
+/// An iterator over a feature's updates. A feature supports only one iterator.
 public struct UpdateIterator<Update: Sendable>: AsyncIteratorProtocol {
   private let updates: UpdateChannel<Update>
 
   package init(updates: UpdateChannel<Update>) { self.updates = updates }
 
-  /// Returns the next update; `nil` if the feature is closed.
+  /// Returns the next update; `nil` after the feature is closed.
   public mutating func next() async -> Update? { await updates.next() }
 
-  /// Returns the next update; `nil` if the feature is closed.
+  /// Returns the next update; `nil` after the feature is closed.
   public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
     await updates.next()
   }

@@ -8,8 +8,8 @@ public import Observation
 ///       .refreshable { await bottle.refresh() }
 ///       .task { await bottle.follow() }
 ///
-/// All screens share one model. The model receives updates while it exists, so it is complete when
-/// a `.task` restarts.
+/// All screens share one model. The model receives updates as long as it exists, so it is complete
+/// when a `.task` restarts.
 @MainActor @Observable public final class BottleDrinks {
   /// The drinks, oldest first.
   public private(set) var drinks: [DrinkRow] = []
@@ -33,7 +33,7 @@ public import Observation
     drinks = try await store.drinks(before: nil, limit: Self.page).map { DrinkRow($0) }
   }
 
-  /// Starts updating the model, and returns when the task is cancelled or the bottle is closed.
+  /// Starts updating the model. Returns when the task is cancelled or the bottle is closed.
   ///
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
@@ -41,9 +41,9 @@ public import Observation
     await feed.follow(updates)
   }
 
-  /// The loop that processes updates until the bottle is closed.
+  /// A closure that processes updates until the bottle is closed.
   ///
-  /// It retains the bottle, but not the model.
+  /// The closure retains the bottle, but not the model.
   private var updates: @MainActor () async -> Void {
     { [weak self, bottle] in
       for await update in bottle { self?.take(update) }
@@ -51,7 +51,8 @@ public import Observation
     }
   }
 
-  /// Connects and fetches drinks now. Returns the result, or `nil` if the bottle was closed first.
+  /// Connects immediately and fetches drinks. Returns the result, or `nil` if the bottle was closed
+  /// first.
   @discardableResult public func refresh() async -> BottleRefreshResult? {
     feed.start(updates)
     let number = bottle.refresh()
@@ -65,12 +66,12 @@ public import Observation
     return await requests.answer(to: number)
   }
 
-  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
+  /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { bottle.turn(lifecycle) }
 
   /// Ends the connection and closes the store.
   ///
-  /// `HoldfastLinks` then creates a new model on the next request.
+  /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
     await bottle.close()
     end()
@@ -107,7 +108,7 @@ public import Observation
 
 /// One drink, as a row of a list.
 public struct DrinkRow: Sendable, Hashable, Identifiable {
-  /// The drink as stored.
+  /// The stored drink.
   public var drink: Drink
   /// The number of the drink in the store.
   public var id: UInt64 { drink.number }
@@ -120,9 +121,10 @@ public struct DrinkRow: Sendable, Hashable, Identifiable {
 }
 
 extension HoldfastLinks {
-  /// Returns the person's bottle, which is one model for all screens until it is closed.
+  /// Returns the model of the person's bottle. All screens share the model until it is closed.
   ///
-  /// - Parameter radio: The radio that finds and connects the bottle; only this model may use it.
+  /// - Parameter radio: The radio that finds the bottle and connects to it. Only this model may use
+  ///   it.
   /// - Throws: `LinkFailure`, or `StoreFailure` if the drinks cannot be read.
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
     try await shared("bottle") { [self] resources in

@@ -3,19 +3,20 @@ public import Holdfast
 import LinkHealth
 public import Observation
 
-/// A phone whose health data a paired assistant may request, for the screens of an app.
+/// The relay of a phone, from which paired assistants may request health data, for the screens of
+/// an app.
 ///
 ///     PairingCard(relay.pair)
 ///       .task { await relay.follow() }
 ///
-/// All screens share one model. The model receives updates while it exists, so it is complete when
-/// a `.task` restarts.
+/// All screens share one model. The model receives updates as long as it exists, so it is complete
+/// when a `.task` restarts.
 @MainActor @Observable public final class HealthPairing {
-  /// The pair that the user reads to an assistant; `nil` until the server has sent it.
+  /// The pairing code that the user gives to an assistant, or `nil` until the server has sent it.
   public private(set) var pair: RelayPair?
   /// The state of the connection for questions.
   public private(set) var connection = ConnectionState()
-  /// The most recent questions and their results, newest first, at most 100.
+  /// The most recent questions and their results, newest first. There are at most 100.
   public private(set) var receipts: [ReceiptRow] = []
   /// The most recent problem that did not end the connection.
   public private(set) var problem: RelayProblem?
@@ -33,7 +34,7 @@ public import Observation
     (self.relay, self.token, self.dates, self.resources) = (relay, token, dates, resources)
   }
 
-  /// Starts updating the model, and returns when the task is cancelled or the relay is closed.
+  /// Starts updating the model. Returns when the task is cancelled or the relay is closed.
   ///
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
@@ -43,7 +44,7 @@ public import Observation
     }
   }
 
-  /// Connects, and resumes the pairing of the last run if the server still has it.
+  /// Connects, and resumes the pairing of the last run if the server still has that pairing.
   ///
   /// - Throws: A store failure if the token of that pairing cannot be read.
   public func start() throws(StoreFailure) {
@@ -59,10 +60,10 @@ public import Observation
     try token.write(nil)
   }
 
-  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
+  /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { relay.turn(lifecycle) }
 
-  /// Closes the relay. `HoldfastLinks` then creates a new model on the next request.
+  /// Closes the relay. On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
     await relay.close()
     await resources.close()
@@ -74,7 +75,8 @@ public import Observation
     case .pair(let latest):
       pair = latest
       let stored = await relay.resumeToken
-      // Without a stored token the next run pairs anew, which the user sees.
+      // Without a stored token, the phone must be paired again in the next run, which the user
+      // notices.
       if let stored { try? token.write(stored) }
     case .ended(let receipt):
       receipts.insert(ReceiptRow(receipt, at: dates.now), at: 0)
@@ -84,9 +86,9 @@ public import Observation
   }
 }
 
-/// One question of an assistant, as a row of a list.
+/// A question from an assistant, as a row of a list.
 public struct ReceiptRow: Sendable, Hashable, Identifiable {
-  /// The id that the server gave the question.
+  /// The id that the server assigned to the question.
   public var id: RelayRequestID { receipt.id }
   /// The question and its result.
   public var receipt: RelayReceipt
@@ -111,16 +113,15 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns the phone's health relay, which is one model for all screens until it is closed.
+  /// Returns the model of the phone's health relay. All screens share the model until it is closed.
   ///
   /// The relay connects when its `start()` is called. While the model is open, the arguments of
   /// further calls have no effect.
   ///
   /// - Parameters:
-  /// - health: The source of the person's health data; by default the store of this package's
+  /// - health: The source of the person's health data. The default is the store of this package's
   ///   imports.
-  /// - profile: The profile, which determines whether questions are also answered in the
-  ///   background.
+  /// - profile: The profile. It determines whether questions are also answered in the background.
   ///   - zone: The time zone in which days begin.
   /// - Throws: `LinkFailure` if this platform has no network adapter yet, or `StoreFailure`.
   public func healthRelay(

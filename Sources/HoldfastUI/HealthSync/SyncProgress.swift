@@ -7,12 +7,12 @@ public import Observation
 ///     SyncCard(sync.types)
 ///       .task { await sync.follow() }
 ///
-/// All screens share one model. The model receives updates while it exists, so it is complete when
-/// a `.task` restarts.
+/// All screens share one model. The model receives updates as long as it exists, so it is complete
+/// when a `.task` restarts.
 @MainActor @Observable public final class SyncProgress {
   /// The synced types, in the order in which their first counts arrived.
   public private(set) var types: [SyncTypeRow] = []
-  /// The quarantined batches and their reasons; the user can have them retried.
+  /// The quarantined batches and their reasons. The user can request a retry.
   public private(set) var quarantined: [SyncBatchReport] = []
   /// A Boolean value that indicates whether the server refused the secret.
   public private(set) var needsSignIn = false
@@ -30,7 +30,7 @@ public import Observation
     (self.sync, self.resources) = (sync, resources)
   }
 
-  /// Starts updating the model, and returns when the task is cancelled or the sync is closed.
+  /// Starts updating the model. Returns when the task is cancelled or the sync is closed.
   ///
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
@@ -40,12 +40,12 @@ public import Observation
     }
   }
 
-  /// Reads the source again, and retries all waiting batches at once.
+  /// Reads the source again, and retries all waiting batches immediately.
   public func again() { sync.again() }
 
-  /// Ends the sync; waiting batches are sent by the next run.
+  /// Ends the sync. The next run sends the waiting batches.
   ///
-  /// `HoldfastLinks` then creates a new model on the next request.
+  /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
     await sync.close()
     await resources.close()
@@ -87,13 +87,15 @@ public struct SyncTypeRow: Sendable, Hashable, Identifiable {
 }
 
 extension HoldfastLinks {
-  /// Returns the sync of health samples, which is one model for all screens until it is closed.
+  /// Returns the model of the sync of health samples. All screens share the model until it is
+  /// closed.
   ///
-  /// The first call starts to read and send samples. The token of this app is the secret. While the
-  /// model is open, the arguments of further calls have no effect.
+  /// The first call starts to read and send samples. The app's token is used as the secret. While
+  /// the model is open, the arguments of further calls have no effect.
   ///
   /// - Parameters:
-  /// - source: The source of the person's samples; by default the store of this package's imports.
+  /// - source: The source of the person's samples. The default is the store of this package's
+  ///   imports.
   /// - types: HealthKit's identifiers of the types to sync.
   /// - Throws: `LinkFailure` if this platform has no network adapter yet, or `StoreFailure`.
   public func healthSync(

@@ -9,10 +9,10 @@ import Synchronization
 ///       .refreshable { shop.refresh() }
 ///       .task { await shop.follow() }
 ///
-/// All screens of a shop share one model. The model receives updates while it exists, so it is
+/// All screens of a shop share one model. The model receives updates as long as it exists, so it is
 /// complete when a `.task` restarts.
 @MainActor @Observable public final class ShopMessages {
-  /// The messages, oldest first, each once.
+  /// The messages, oldest first, without duplicates.
   public private(set) var messages: [MessageRow] = []
   /// The user's messages that the server has not received yet, oldest first.
   public private(set) var waiting: [WaitingRow] = []
@@ -35,7 +35,7 @@ import Synchronization
     backgroundTime = parts.backgroundTime
   }
 
-  /// Starts updating the model, and returns when the task is cancelled or the shop is closed.
+  /// Starts updating the model. Returns when the task is cancelled or the shop is closed.
   ///
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
@@ -45,13 +45,13 @@ import Synchronization
     }
   }
 
-  /// Sends a message, which waits until the server has received it.
+  /// Sends a message. The message is kept until the server has received it.
   public func send(_ text: String) { stream.send(text) }
 
   /// Retries a failed message.
   public func retry(_ row: WaitingRow) { stream.retry(row.id) }
 
-  /// Discards a message that was not sent.
+  /// Discards a message that has not been sent.
   public func discard(_ row: WaitingRow) { stream.discard(row.id) }
 
   /// Fetches new messages.
@@ -60,7 +60,7 @@ import Synchronization
   /// Loads the next page of older messages.
   public func loadOlder() { stream.loadOlder() }
 
-  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
+  /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
   ///
   /// When the app enters the background, the model requests background time until all accepted
   /// messages are stored.
@@ -72,9 +72,9 @@ import Synchronization
     storing.begin(grant) { [stream] in await stream.waitUntil(\.isStored) }
   }
 
-  /// Closes the shop; accepted messages are stored.
+  /// Closes the shop after all accepted messages have been stored.
   ///
-  /// `HoldfastLinks` then creates a new model on the next request.
+  /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
     await stream.close()
     await resources.close()
@@ -94,7 +94,7 @@ import Synchronization
   }
 
   private func insert(_ row: MessageRow) {
-    // The row is nearly always the newest; an older page arrives complete and in order.
+    // The row is nearly always the newest. Pages of older messages arrive complete and in order.
     let index = messages.lastIndex { $0.message.key < row.message.key }.map { $0 + 1 } ?? 0
     messages.insert(row, at: index)
   }
@@ -114,7 +114,8 @@ import Synchronization
   }
 }
 
-/// Work under a background time grant, which is returned when the work ends or the time expires.
+/// Work under a grant of background time. The grant is given back when the work ends or the time
+/// expires.
 private final class Storing: Sendable {
   private let state = Mutex<(task: Task<Void, Never>?, isExpired: Bool)>((nil, false))
 
@@ -130,7 +131,7 @@ private final class Storing: Sendable {
     if isExpired { task.cancel() }
   }
 
-  /// Cancels the work; the task then returns the grant.
+  /// Cancels the work. The task then gives the grant back.
   func expire() {
     let task = state.withLock { state in
       state.isExpired = true
@@ -156,7 +157,7 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns the messages of a shop, which are one model for all screens until it is closed.
+  /// Returns the model of a shop's messages. All screens share the model until it is closed.
   ///
   /// The first call opens the shop.
   ///
@@ -184,7 +185,7 @@ extension HoldfastLinks {
   }
 }
 
-/// The streams that share a store and a limit.
+/// The streams, which share a store and a limit.
 private final class OpenStreams: Sendable {
   let streams: ShopStreams
 

@@ -1,7 +1,7 @@
 public import Foundation
 public import Holdfast
 
-/// One message, as a row of a list.
+/// A message, as a row of a list.
 public struct MessageRow: Sendable, Hashable, Identifiable {
   /// The message.
   public var message: Message
@@ -9,16 +9,16 @@ public struct MessageRow: Sendable, Hashable, Identifiable {
   public var id: MessageID { message.id }
   /// The text of the message.
   public var text: String { message.text }
-  /// The display name of the author, or the server's name for the author if there is none.
+  /// The display name of the author, or the author's user id if there is no display name.
   public var author: String { message.username ?? message.user }
-  /// The time at which the message was written, by the server's clock.
+  /// The time at which the message was created, according to the server's clock.
   public var date: Date { Date(message.createdAt) }
 
   /// Creates the row of a message.
   public init(_ message: Message) { self.message = message }
 }
 
-/// One message of the user that the server has not received yet, as a row of a list.
+/// A message of the user that the server has not received yet, as a row of a list.
 public struct WaitingRow: Sendable, Hashable, Identifiable {
   /// The entry of the message in the outbox.
   public var entry: OutboxEntry
@@ -28,7 +28,7 @@ public struct WaitingRow: Sendable, Hashable, Identifiable {
   public var text: String { entry.text }
   /// The time at which the user sent the message.
   public var date: Date { Date(entry.createdAt) }
-  /// Whether sending has failed; the user can then retry or discard the message.
+  /// Whether sending has failed. The user can then retry or discard the message.
   public var hasFailed: Bool {
     switch entry.state {
     case .queued: false

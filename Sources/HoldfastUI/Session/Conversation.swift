@@ -2,19 +2,19 @@ import Foundation
 public import Holdfast
 public import Observation
 
-/// A conversation of a session, for the screens of an app.
+/// A conversation in a session, for the screens of an app.
 ///
 ///     List(chat.turns) { Text($0.text) }
 ///       .task { await chat.follow() }
 ///
-/// All screens share one model. The model receives updates while it exists, so it is complete when
-/// a `.task` restarts.
+/// All screens share one model. The model receives updates as long as it exists, so it is complete
+/// when a `.task` restarts.
 @MainActor @Observable public final class Conversation {
-  /// The turns of the conversation, oldest first, each once.
+  /// The turns of the conversation, oldest first, without duplicates.
   public private(set) var turns: [TurnRow] = []
   /// The state of the connection for answers.
   public private(set) var connection = ConnectionState()
-  /// The quality of the connection to the server; `nil` while it is not connected.
+  /// The quality of the connection to the server, or `nil` while the session is not connected.
   public private(set) var quality: LinkQuality?
   /// The reason why turns are missing, if the server no longer has them.
   public private(set) var gap: SessionGap?
@@ -33,7 +33,7 @@ public import Observation
     _ resources: SharedResources
   ) async throws {
     (self.session, self.dates, self.resources) = (session, dates, resources)
-    // The session first restores the content of the store.
+    // The id is available once the session has restored the content of the store.
     await session.waitUntil { !$0.conversation.isEmpty }
     id = await session.conversation
     let stored = try await store.history(of: id, before: nil, limit: Self.page)
@@ -43,7 +43,7 @@ public import Observation
   /// The number of turns that are loaded at first.
   private static let page = 200
 
-  /// Starts updating the model, and returns when the task is cancelled or the session is closed.
+  /// Starts updating the model. Returns when the task is cancelled or the session is closed.
   ///
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
@@ -53,7 +53,7 @@ public import Observation
     }
   }
 
-  /// Sends a prompt, which waits until the server has received it.
+  /// Sends a prompt. The prompt is kept until the server has received it.
   public func prompt(_ text: String) { session.prompt(text, in: id) }
 
   /// Retries a failed prompt.
@@ -69,13 +69,12 @@ public import Observation
   /// Cancels the answer that is being produced.
   public func cancel() { session.cancel(conversation: id) }
 
-  /// Reports whether the app is in the foreground, for platforms without a lifecycle monitor.
+  /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) { session.turn(lifecycle) }
 
-  /// Closes the session; prompts without an answer wait for the next run.
+  /// Closes the session. Prompts without an answer wait for the next run.
   ///
-  /// `HoldfastLinks` then creates a new model on the next request, possibly of another
-  /// conversation.
+  /// On the next request, `HoldfastLinks` creates a new model, possibly for another conversation.
   public func close() async {
     await session.close()
     await resources.close()
@@ -134,13 +133,14 @@ extension ConnectionState {
 }
 
 extension HoldfastLinks {
-  /// Returns a conversation, which is one model for all screens until it is closed.
+  /// Returns the model of a conversation. All screens share the model until it is closed.
   ///
-  /// The first call opens the session. The token of this app is the session's key. Only one
-  /// conversation is open at a time.
+  /// The first call opens the session. The app's token is used as the session's key. Only one
+  /// conversation can be open at a time.
   ///
   /// - Parameters:
-  /// - id: A lower-case UUID; `nil` means the most recently used conversation, or a new one.
+  /// - id: The conversation's id, a lower-case UUID. `nil` selects the most recently used
+  ///   conversation or, if there is none, a new one.
   /// - path: The path of the socket on the server.
   /// - Throws: `LinkFailure` if this platform has no network adapter yet or another conversation is
   ///   open, or `StoreFailure`.
@@ -166,7 +166,7 @@ extension HoldfastLinks {
 }
 
 extension URL {
-  /// The URL of a server as the URL of a WebSocket.
+  /// The WebSocket URL that corresponds to the URL of a server.
   fileprivate var socketText: String {
     absoluteString.hasPrefix("http") ? "ws" + absoluteString.dropFirst(4) : absoluteString
   }

@@ -1,23 +1,23 @@
 public import Foundation
 public import Holdfast
 
-/// One turn of a conversation, as a row of a list.
+/// A turn of a conversation, as a row of a list.
 public struct TurnRow: Sendable, Hashable, Identifiable {
-  /// The id of the message; for a prompt, its idempotency key.
+  /// The id of the message. For a prompt, this is its idempotency key.
   public var id: String
   /// The author: the user, the assistant, or the system.
   public var role: SessionRole
   /// The text of the turn.
   public var text: String
-  /// The time of the turn, if known. It is only a hint and does not determine the order.
+  /// The time of the turn, if it is known. It is only informative and does not determine the order.
   public var date: Date?
-  /// The state of a user's prompt; `nil` for turns of an earlier run and of the server.
+  /// The state of the user's prompt, or `nil` for turns of an earlier run and turns of the server.
   public var state: SessionPromptState.State?
-  /// The reason why a prompt failed, for people.
+  /// The human-readable reason why a prompt failed.
   public var reason: String?
   var conversation: String
 
-  /// Whether the prompt has failed; the user can then retry or discard it.
+  /// Whether the prompt has failed. The user can then retry or discard it.
   public var hasFailed: Bool { state == .failed || state == .interrupted || state == .unsure }
 
   /// The idempotency key of a prompt, or `nil` for other turns.
@@ -43,7 +43,7 @@ public struct TurnRow: Sendable, Hashable, Identifiable {
     (state, reason) = (prompt.state, prompt.reason)
   }
 
-  /// Updates the row to a newer state, and keeps the time of the first state.
+  /// Updates the row to a newer state. The time of the first state is kept.
   mutating func update(_ row: TurnRow) {
     let (date, state, reason) = (date, state, reason)
     self = row

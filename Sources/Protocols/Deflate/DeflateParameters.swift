@@ -1,16 +1,16 @@
-/// The agreed parameters of permessage-deflate (RFC 7692 section 7.1).
+/// The negotiated parameters of permessage-deflate (RFC 7692 section 7.1).
 public struct DeflateParameters: Equatable, Sendable {
   /// Whether the server starts every message with an empty window.
   public var serverNoContextTakeover: Bool
   /// Whether the client starts every message with an empty window.
   public var clientNoContextTakeover: Bool
-  /// The base-2 logarithm of the server's window, 8 to 15.
+  /// The base-2 logarithm of the size of the server's window, from 8 to 15.
   public var serverMaxWindowBits: Int
-  /// The base-2 logarithm of the client's window, 8 to 15.
+  /// The base-2 logarithm of the size of the client's window, from 8 to 15.
   public var clientMaxWindowBits: Int
 
-  /// Creates parameters, by default without context takeover in both directions, so that no memory
-  /// is needed between messages.
+  /// Creates parameters. By default, neither direction has context takeover, so that no memory is
+  /// needed between messages.
   public init(
     serverNoContextTakeover: Bool = true, clientNoContextTakeover: Bool = true,
     serverMaxWindowBits: Int = 15, clientMaxWindowBits: Int = 15
@@ -32,17 +32,17 @@ public struct DeflateParameters: Equatable, Sendable {
 
   static let name = "permessage-deflate"
 
-  /// The offer of this client: no takeover in both directions, and a client window chosen by the
-  /// server.
+  /// The offer of this client: no context takeover in either direction, and a client window chosen
+  /// by the server.
   public static let offer =
     "permessage-deflate; server_no_context_takeover; client_no_context_takeover; "
     + "client_max_window_bits"
 
-  /// Returns a server's choice among the offers of a `Sec-WebSocket-Extensions` value, and its
-  /// response.
+  /// Selects an offer from a client's `Sec-WebSocket-Extensions` value. Returns the agreed
+  /// parameters and the response.
   ///
   /// An offer with an unknown, repeated or invalid parameter is skipped (RFC 7692 section 7.1).
-  /// Returns `nil` if no offer is left.
+  /// Returns `nil` if no valid offer is left.
   public static func accept(offers: String) -> (parameters: DeflateParameters, response: String)? {
     guard let list = ExtensionOffer.list(offers) else { return nil }
     for offer in list where offer.name == name {
@@ -55,11 +55,12 @@ public struct DeflateParameters: Equatable, Sendable {
     return nil
   }
 
-  /// Returns the agreement in a server's `Sec-WebSocket-Extensions` value, for a client that sent
+  /// Returns the parameters in a server's `Sec-WebSocket-Extensions` value, for a client that sent
   /// ``offer``.
   ///
   /// Returns `nil` if the response is not valid for that offer. A server that omits
-  /// `server_no_context_takeover` is assumed to keep its window, which decodes either way.
+  /// `server_no_context_takeover` is assumed to keep its window. This assumption is also correct
+  /// for a server that resets its window.
   public static func parse(response: String) -> DeflateParameters? {
     guard let list = ExtensionOffer.list(response), list.count == 1, list[0].name == name,
       let said = Agreed(list[0], side: .response)
@@ -103,7 +104,7 @@ public struct DeflateParameters: Equatable, Sendable {
       return true
     }
 
-    /// Parses 8 to 15 in decimal without leading zeros (RFC 7692 section 7.1.2).
+    /// Parses a number from 8 to 15 in decimal without leading zeros (RFC 7692 section 7.1.2).
     private static func bits(_ value: String) -> Int? {
       guard let number = Int(value), 8...15 ~= number, String(number) == value else { return nil }
       return number

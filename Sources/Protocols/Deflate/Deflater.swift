@@ -1,16 +1,18 @@
 import CZlib
 
-/// A compressor of one direction (RFC 7692 section 7.2.1).
+/// A compressor for one direction (RFC 7692 section 7.2.1).
 @safe struct Deflater: ~Copyable {
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// The smallest window for which zlib can write raw deflate; 8 bits are not possible.
+  /// The smallest window with which zlib can produce raw deflate. A window of 8 bits is not
+  /// possible.
   static let smallestWindowBits = 9
 
   init?(windowBits: Int) {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
-    // Memory follows the window: 2^(bits+2) for it and 2^(level+9) for the rest (zconf.h).
+    // The memory depends on the window: 2^(bits+2) bytes for the window and 2^(level+9) bytes for
+    // other data (zconf.h).
     let memoryLevel = CInt(windowBits - 7)
     let status = unsafe deflateInit2_(
       stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -CInt(windowBits), memoryLevel,
@@ -27,7 +29,8 @@ import CZlib
     unsafe stream.deallocate()
   }
 
-  /// Returns the window for a message that is compressed alone, no larger than it can use.
+  /// Returns the window size for a message that is compressed alone. The window is no larger than
+  /// the message can use.
   static func windowBits(for count: Int, atMost limit: Int) -> Int {
     var bits = smallestWindowBits
     while bits < limit, 1 << bits < count { bits += 1 }
@@ -35,7 +38,7 @@ import CZlib
   }
 
   /// Returns a compressed message without its last four octets, which are the same for every
-  /// message; `nil` without memory.
+  /// message. Returns `nil` if memory is exhausted.
   mutating func message(_ payload: [UInt8]) -> [UInt8]? {
     if payload.isEmpty { return [0x00] }
     let room = unsafe Int(deflateBound(stream, CUnsignedLong(payload.count))) + 16
@@ -60,7 +63,7 @@ import CZlib
     unsafe deflate(stream, Z_SYNC_FLUSH)
     let left = unsafe Int(stream.pointee.avail_out)
     unsafe stream.pointee.next_in = nil
-    // Input is unread, or output is missing, only if no room is left.
+    // Input is left unread, or output is missing, only if the output buffer is full.
     return left > 0 ? output.count - left : 0
   }
 }

@@ -8,7 +8,7 @@ struct ExtensionOffer: Equatable {
     var value: String?
   }
 
-  /// Parses the elements of a field value; `nil` if it violates the grammar.
+  /// Parses the elements of a field value. Returns `nil` if it violates the grammar.
   static func list(_ value: String) -> [ExtensionOffer]? {
     var scanner = Scanner(bytes: Array(value.utf8))
     var found: [ExtensionOffer] = []

@@ -4,23 +4,23 @@ import CZlib
 public enum GzipBody {
   /// The reason why a body was not decompressed.
   public enum Fault: Error, Sendable, Hashable {
-    /// The body is not gzip, is damaged, or ends too early.
+    /// The body is not in gzip format, is damaged, or ends too early.
     case malformed
     /// The decompressed body is longer than allowed.
     case tooLong
-    /// Memory is exhausted on this side; the sender is not at fault.
+    /// Memory is exhausted on this side. The sender is not at fault.
     case noMemory
   }
 
-  /// The largest window of 32 KiB, in gzip format (zlib.h, `inflateInit2`).
+  /// The largest window, 32 KiB, in gzip format (zlib.h, `inflateInit2`).
   private static let windowBits = CInt(MAX_WBITS + 16)
   private static let pieceBytes = 65_536
 
-  /// Decompresses a whole body; several gzip members are joined (RFC 1952 section 2.2).
+  /// Decompresses a whole body. Several gzip members are joined (RFC 1952 section 2.2).
   ///
-  /// - Parameter limit: The most bytes of the result; no more are produced.
+  /// - Parameter limit: The maximum size of the result in bytes. No more bytes are produced.
   public static func inflate(_ body: [UInt8], atMost limit: Int) throws(Fault) -> [UInt8] {
-    // zlib stores the address of its stream, so the stream is on the heap.
+    // zlib stores the address of its stream, so the stream must be on the heap.
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     defer { unsafe stream.deallocate() }
@@ -65,7 +65,7 @@ public enum GzipBody {
   /// Returns the fault for a zlib status.
   static func fault(_ status: CInt) -> Fault { status == Z_MEM_ERROR ? .noMemory : .malformed }
 
-  /// Compresses a whole body; returns `nil` if memory is exhausted.
+  /// Compresses a whole body. Returns `nil` if memory is exhausted.
   public static func deflate(_ body: [UInt8]) -> [UInt8]? {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())

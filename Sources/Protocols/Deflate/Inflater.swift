@@ -1,23 +1,23 @@
 import CZlib
 
-/// A decompressor of one direction (RFC 7692 section 7.2.2), in pieces and within limits.
+/// A decompressor for one direction (RFC 7692 section 7.2.2). It works in pieces and within limits.
 @safe struct Inflater: ~Copyable {
   /// A function that receives a piece of output and returns whether it accepts more.
   typealias Take = (UnsafeRawBufferPointer) throws(WebSocketError) -> Bool
 
-  /// The zlib stream, on the heap because zlib stores its address.
+  /// The zlib stream. It is on the heap because zlib stores its address.
   private let stream: UnsafeMutablePointer<z_stream>
-  /// Whether a block with BFINAL has ended and nothing has followed it yet.
+  /// Whether a block with BFINAL has ended and no input has followed it yet.
   private var ended = false
 
-  /// The most output that is buffered at a time.
+  /// The maximum size of the output that is buffered at a time, in bytes.
   private static let pieceBytes = 16_384
 
-  /// Creates a decompressor with the largest window, whatever was agreed.
+  /// Creates a decompressor with the largest window, regardless of the negotiated size.
   ///
-  /// With a smaller window zlib accepts a reference beyond it if the target is in the output of the
-  /// same call. The result would then depend on how the octets arrive. The largest window costs 32
-  /// KiB while a stream exists.
+  /// With a smaller window, zlib accepts a reference beyond the window if its target is in the
+  /// output of the same call. The result would then depend on how the octets arrive. The largest
+  /// window uses 32 KiB while a stream exists.
   init() throws(WebSocketError) {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
@@ -40,7 +40,7 @@ import CZlib
   mutating func inflate(_ input: UnsafeRawBufferPointer, take: Take) throws(WebSocketError) {
     var start = 0
     while start < input.count {
-      // zlib counts in 32 bits.
+      // zlib uses 32-bit counts.
       let end = min(input.count, start + (1 << 30))
       try unsafe inflate(part: UnsafeRawBufferPointer(rebasing: input[start..<end]), take)
       start = end
@@ -60,12 +60,12 @@ import CZlib
     }
   }
 
-  /// Calls zlib once. Returns whether there is more to do.
+  /// Calls zlib once. Returns whether another call is needed.
   private mutating func step(
     _ piece: UnsafeMutableRawBufferPointer, _ take: Take
   ) throws(WebSocketError) -> Bool {
     if ended {
-      // Another stream follows a BFINAL block, with the window kept (RFC 7692 section 7.2.3.4).
+      // Another stream follows a BFINAL block, and the window is kept (RFC 7692 section 7.2.3.4).
       unsafe inflateResetKeep(stream)
       ended = false
     }
@@ -88,15 +88,16 @@ import CZlib
     }
   }
 
-  /// Returns the error for a zlib status: 1011 if memory is exhausted here, otherwise 1007, since
-  /// the peer sent the data.
+  /// Returns the error for a zlib status: 1011 if memory is exhausted on this side. Otherwise the
+  /// code is 1007, since the peer sent the data.
   static func fault(_ status: CInt) -> WebSocketError {
     status == Z_MEM_ERROR
       ? WebSocketError(code: 1011, detail: "no memory to inflate")
       : .inconsistent("compressed data that does not inflate")
   }
 
-  /// Ends a message: adds the four octets that its sender removed, and checks that they fit.
+  /// Ends a message: adds the four octets that the sender removed, and checks that they complete
+  /// the last block.
   ///
   /// Must not be called after `take` returned false.
   mutating func finishMessage(take: Take) throws(WebSocketError) {
@@ -105,8 +106,8 @@ import CZlib
     try unsafe tail.span.bytes.withUnsafeBytes { bytes throws(WebSocketError) in
       try unsafe inflate(bytes, take: take)
     }
-    // 128 in data_type means the end of a block; its low bits count the unused bits of the last
-    // octet. The four octets may also end a last block, an empty one with BFINAL.
+    // In data_type, 128 means the end of a block, and the low bits count the unused bits of the
+    // last octet. The four octets may also complete an empty last block with BFINAL.
     guard unsafe ended || stream.pointee.data_type & 0x87 == 0x80 else {
       throw .inconsistent("a compressed message that ends inside a block")
     }

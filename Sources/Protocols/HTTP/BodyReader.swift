@@ -1,4 +1,5 @@
-/// A reader of one request's body, which determines its end (RFC 9112 sections 6 and 7).
+/// A reader of one request's body that also determines where the body ends (RFC 9112 sections 6 and
+/// 7).
 struct BodyReader: Sendable {
   private enum Framing {
     case length(Int)
@@ -15,7 +16,8 @@ struct BodyReader: Sendable {
     }
   }
 
-  /// Creates a reader from the fields that frame the body. Throws for ambiguous framing.
+  /// Creates a reader from the header fields that frame the body. Throws an error for ambiguous
+  /// framing.
   init(_ head: HTTPRequestHead, limits: HTTPLimits) throws(HTTPError) {
     let codings = head.headers.values("transfer-encoding")
     let lengths = head.headers.values("content-length")
@@ -40,7 +42,7 @@ struct BodyReader: Sendable {
     guard !value.isEmpty, value.utf8.allSatisfy(Text.isDigit) else {
       throw .bad("a Content-Length that is not digits")
     }
-    // More digits than an `Int` can have exceed any limit.
+    // A number with more digits than an `Int` can have exceeds any limit.
     guard let length = Int(value), length <= limits.maxBodyBytes else {
       throw HTTPError(status: 413, detail: "a body beyond the limit")
     }
@@ -55,7 +57,7 @@ struct BodyReader: Sendable {
     }
   }
 
-  /// Reads from `start` on and advances it. Returns the body when it is complete.
+  /// Reads from `start` and advances it. Returns the body once it is complete; `nil` before that.
   mutating func read(
     _ buffer: [UInt8], from start: inout Int
   ) throws(HTTPError) -> [UInt8]? {
@@ -65,7 +67,7 @@ struct BodyReader: Sendable {
       defer { start += count }
       return Array(buffer[start..<(start + count)])
     case .chunked(var reader):
-      // The reader has one owner, so that the body grows in place.
+      // The enum's reference to the reader is removed, so that the body grows in place.
       framing = .length(0)
       let whole = try reader.read(buffer, from: &start)
       if !whole { framing = .chunked(reader) }
@@ -74,8 +76,8 @@ struct BodyReader: Sendable {
   }
 }
 
-/// A reader that joins chunks (RFC 9112 section 7.1); extensions and trailers are validated and
-/// dropped.
+/// A reader that joins chunks (RFC 9112 section 7.1). It validates and drops extensions and
+/// trailers.
 struct ChunkedReader: Sendable {
   private enum Step {
     case size
@@ -93,14 +95,15 @@ struct ChunkedReader: Sendable {
   private var trailerBytes = 0
   private var trailers = 0
 
-  /// The longest size line: 16 hexadecimal digits and an extension of reasonable length.
+  /// The maximum length of a size line: 16 hexadecimal digits and an extension of reasonable
+  /// length.
   private static let longestSizeLine = 256
 
   init(limits: HTTPLimits) {
     self.limits = limits
   }
 
-  /// Reads from `start` on and advances it. Returns whether the body is complete.
+  /// Reads from `start` and advances it. Returns whether the body is complete.
   mutating func read(_ buffer: [UInt8], from start: inout Int) throws(HTTPError) -> Bool {
     while true {
       switch step {
@@ -136,7 +139,7 @@ struct ChunkedReader: Sendable {
     }
   }
 
-  /// Reads a line without its CRLF, which must end within `limit` octets.
+  /// Reads a line and removes its CRLF. The line must end within `limit` octets.
   private mutating func line(
     _ buffer: [UInt8], from start: inout Int, limit: Int, overflow: HTTPError
   ) throws(HTTPError) -> ArraySlice<UInt8>? {

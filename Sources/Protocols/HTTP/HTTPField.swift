@@ -1,4 +1,4 @@
-/// A header field; the name of a received field is in lower case.
+/// A header field. The name of a received field is in lower case.
 public struct HTTPField: Equatable, Sendable {
   /// The field name (RFC 9110 section 5.1).
   public var name: String
@@ -16,7 +16,7 @@ public struct HTTPField: Equatable, Sendable {
 public struct HTTPQueryItem: Equatable, Sendable {
   /// The text before the first `=`.
   public var name: String
-  /// The text after the first `=`; empty if there is none.
+  /// The text after the first `=`; empty if there is no `=`.
   public var value: String
 }
 
@@ -30,7 +30,8 @@ extension [HTTPField] {
     compactMap { $0.name == name ? $0.value : nil }
   }
 
-  /// Returns the comma-separated members of all fields with a name, trimmed and in lower case.
+  /// Returns the comma-separated members of all fields with a name. They are trimmed and in lower
+  /// case.
   func tokens(_ name: String) -> [String] {
     guard contains(where: { $0.name == name }) else { return [] }
     return values(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
@@ -39,7 +40,7 @@ extension [HTTPField] {
   }
 }
 
-/// Header fields as lines (RFC 9112 section 5), with strict parsing and safe writing.
+/// Parsing and encoding of header fields as lines (RFC 9112 section 5).
 enum FieldLines {
   /// Parses one line without its CRLF.
   static func parse(_ line: ArraySlice<UInt8>) throws(HTTPError) -> HTTPField {

@@ -1,13 +1,14 @@
 /// The head of a request (RFC 9112 section 3).
 public struct HTTPRequestHead: Equatable, Sendable {
-  /// The method in its original case; any token (RFC 9110 section 9.1).
+  /// The method in its original case. It may be any token (RFC 9110 section 9.1).
   public var method: String
-  /// The target in origin form, still percent-encoded. An absolute form is reduced to it.
+  /// The target in origin form, still percent-encoded. A target in absolute form is reduced to
+  /// origin form.
   public var target: String
   /// The target before its query, still percent-encoded.
   public var path: String
-  /// The percent-decoded segments of the path, split at `/`; empty segments are kept except the
-  /// first.
+  /// The percent-decoded segments of the path, split at `/`. Empty segments are kept, except for
+  /// the first one.
   public var segments: [String]
   /// The percent-decoded query items in order, with `+` as a space.
   public var query: [HTTPQueryItem]
@@ -16,7 +17,7 @@ public struct HTTPRequestHead: Equatable, Sendable {
   /// The header fields in order, with names in lower case.
   public var headers: [HTTPField]
 
-  /// Creates a head. Throws 400 or 501 if a server cannot serve the target.
+  /// Creates a head. Throws an error with status 400 or 501 if a server cannot serve the target.
   public init(
     method: String, target: String, minorVersion: Int = 1, headers: [HTTPField]
   ) throws(HTTPError) {
@@ -40,7 +41,7 @@ public struct HTTPRequestHead: Equatable, Sendable {
     if let authority = parsed.authority { replaceHost(authority) }
   }
 
-  /// Replaces the Host field with the host of an absolute form (RFC 9112 section 3.2.2).
+  /// Replaces the Host field with the host of a target in absolute form (RFC 9112 section 3.2.2).
   private mutating func replaceHost(_ authority: String) {
     headers.removeAll { $0.name == "host" }
     headers.append(HTTPField(name: "host", value: authority))
@@ -61,8 +62,8 @@ public struct HTTPRequestHead: Equatable, Sendable {
     query.first { $0.name == name }?.value
   }
 
-  /// Whether the connection may be reused for another request (RFC 9112 section 9.3); never in
-  /// HTTP/1.0.
+  /// Whether the connection may be reused for another request (RFC 9112 section 9.3). This is never
+  /// the case in HTTP/1.0.
   public var keepAlive: Bool {
     minorVersion >= 1 && !headers.tokens("connection").contains("close")
   }

@@ -1,19 +1,20 @@
-/// A strict reader of requests (RFC 9112), one at a time, in order.
+/// A strict reader of requests (RFC 9112), which returns them one at a time, in order.
 ///
 /// Feed bytes, then call ``next()`` until it returns `nil`. Stop feeding while a request is being
-/// answered; bytes fed before are kept.
+/// answered. Bytes that were fed before are kept.
 public struct HTTPRequestReader: Sendable {
   /// An event of the reader.
   public enum Event: Equatable, Sendable {
-    /// A complete request. After an upgrade, call ``HTTPRequestReader/takeRest()`` instead of
+    /// A complete request. If it is an upgrade, call ``HTTPRequestReader/takeRest()`` instead of
     /// continuing.
     case request(HTTPRequestHead, body: [UInt8])
-    /// The head of a request on an announced path; its body follows. A head whose client waits to
-    /// continue is only reported as `needsContinue`.
+    /// The head of a request on an announced path, whose body follows. If the client waits for
+    /// status 100, only `needsContinue` is reported.
     case announced(HTTPRequestHead)
     /// The client waits for ``HTTPResponseWriter/continueBytes`` before it sends the body.
     case needsContinue(HTTPRequestHead)
-    /// The request is invalid: respond with this status and close. Nothing more is read.
+    /// The request is invalid. Respond with this status and close the connection. No more bytes are
+    /// read.
     case failed(HTTPError)
   }
 
@@ -33,21 +34,21 @@ public struct HTTPRequestReader: Sendable {
     self.limits = limits
   }
 
-  /// Feeds bytes, which are dropped after a request was refused.
+  /// Feeds bytes. They are dropped if a request was refused.
   public mutating func receive(_ bytes: RawSpan) {
     guard !hasFailed else { return }
     compact()
     unsafe bytes.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
   }
 
-  /// Feeds bytes, which are dropped after a request was refused.
+  /// Feeds bytes. They are dropped if a request was refused.
   public mutating func receive(_ bytes: [UInt8]) {
     guard !hasFailed else { return }
     compact()
     buffer.append(contentsOf: bytes)
   }
 
-  /// The number of bytes that were fed and are not part of an event yet.
+  /// The number of bytes that were fed and are not yet part of an event.
   public var bufferedBytes: Int { buffer.count - consumed }
 
   /// Whether the transport may end here without truncating a request.
@@ -89,8 +90,8 @@ public struct HTTPRequestReader: Sendable {
 
   private mutating func step() throws(HTTPError) -> Event? {
     let current = phase
-    // The phase during the step, and afterwards if the step throws. It also releases the reader's
-    // owned values, so that they grow in place.
+    // This is the phase during the step, and afterwards if the step throws. The assignment also
+    // releases the reader's owned values, so that they grow in place.
     phase = .failed
     switch current {
     case .failed:
@@ -141,7 +142,7 @@ public struct HTTPRequestReader: Sendable {
 
   /// Returns the head and the received part of the body that is being read; `nil` if there is none.
   ///
-  /// Nothing more is read afterwards.
+  /// No more bytes are read afterwards.
   public mutating func takePart() -> (head: HTTPRequestHead, body: [UInt8])? {
     guard case .body(let head, let reader) = phase else { return nil }
     defer { (buffer, consumed, phase) = ([], 0, .failed) }
@@ -161,8 +162,8 @@ public struct HTTPRequestReader: Sendable {
     return .request(head, body: body)
   }
 
-  /// Frees the bytes that were read: at once if all were, otherwise when moving the rest is
-  /// worthwhile.
+  /// Frees the bytes that were read. If not all were read, this waits until moving the remaining
+  /// bytes is worthwhile.
   private mutating func compact() {
     if consumed == buffer.count {
       (buffer, consumed) = ([], 0)

@@ -2,14 +2,14 @@
 public enum HTTPResponseWriter {
   /// Returns a complete response, with Content-Length and Connection added.
   ///
-  /// No field can break out of its line: names that are not tokens are omitted, control bytes are
-  /// removed from values, and the fields that frame the message are always set here. With
-  /// `omitsBody`, for a response to HEAD, the length is sent without the body.
+  /// No field can break out of its line: names that are not tokens are omitted, and control bytes
+  /// are removed from values. The fields that frame the message are always set here. If `omitsBody`
+  /// is true, as for a response to HEAD, the length is sent without the body.
   public static func bytes(
     status: Int, headers: [(String, String)], body: [UInt8], keepAlive: Bool,
     omitsBody: Bool = false
   ) -> [UInt8] {
-    // These statuses have no body by definition (RFC 9110 section 6.4.1).
+    // By definition, responses with these statuses have no body (RFC 9110 section 6.4.1).
     let bodyless = status < 200 || status == 204 || status == 304
     var out = head(
       status: status, headers: headers,
@@ -20,8 +20,8 @@ public enum HTTPResponseWriter {
 
   /// Returns the head of a response whose body follows in pieces of unknown total length.
   ///
-  /// With `isChunked` the pieces are encoded by `chunk` and end with `lastChunk` (RFC 9112 section
-  /// 7.1). Otherwise, for HTTP/1.0, the body ends with the connection.
+  /// If `isChunked` is true, the pieces are encoded by `chunk`, and `lastChunk` ends the body (RFC
+  /// 9112 section 7.1). Otherwise, as for HTTP/1.0, the end of the connection ends the body.
   public static func streamHead(
     status: Int, headers: [(String, String)], isChunked: Bool, keepAlive: Bool
   ) -> [UInt8] {
@@ -30,8 +30,8 @@ public enum HTTPResponseWriter {
       framing: isChunked ? [("Transfer-Encoding", "chunked")] : [], keepAlive: keepAlive)
   }
 
-  /// Returns a piece of a chunked body; empty for no bytes, since an empty chunk would end the
-  /// body.
+  /// Returns a piece of a chunked body. The result is empty for no bytes, since an empty chunk
+  /// would end the body.
   public static func chunk(_ bytes: [UInt8]) -> [UInt8] {
     guard !bytes.isEmpty else { return [] }
     var out: [UInt8] = []
@@ -60,10 +60,10 @@ public enum HTTPResponseWriter {
     return out
   }
 
-  /// The interim response that makes a waiting client send its body (RFC 9110 section 15.2.1).
+  /// The interim response that lets a waiting client send its body (RFC 9110 section 15.2.1).
   public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-  /// Returns an interim response, which precedes a final one (RFC 9110 section 15.2).
+  /// Returns an interim response, which precedes the final response (RFC 9110 section 15.2).
   public static func interim(status: Int, headers: [(String, String)]) -> [UInt8] {
     let code = min(199, max(102, status))
     var out = Array("HTTP/1.1 \(code) \(reason(code))\r\n".utf8)

@@ -1,4 +1,4 @@
-/// A scanner that finds the end of a head in pieces of bytes and rejects lines without CRLF.
+/// A scanner that finds the end of a head that arrives in pieces, and rejects lines without CRLF.
 ///
 /// Octets are validated in order, so the result does not depend on how the bytes were split.
 struct HeadScanner: Sendable {
@@ -12,13 +12,13 @@ struct HeadScanner: Sendable {
 
   enum Progress {
     case incomplete
-    /// The head ends before this offset; `lines` contains the ranges of its lines without their
+    /// The head ends before this offset. `lines` contains the ranges of its lines without their
     /// CRLF.
     case complete(end: Int)
     case overflow(Overflow)
   }
 
-  /// Continues the scan; offsets are relative to `start`.
+  /// Continues the scan. Offsets are relative to `start`.
   mutating func scan(
     _ bytes: [UInt8], from start: Int, limit: Int, maxLines: Int
   ) throws(HTTPError) -> Progress {
@@ -34,7 +34,8 @@ struct HeadScanner: Sendable {
         throw .bad(afterCR ? "a CR without LF" : "an LF without CR")
       }
       guard afterCR else {
-        // Rejected immediately, not at the end of the line: a TLS hello may never have one.
+        // The byte is rejected immediately, not at the end of the line, since a TLS hello may have
+        // no line end.
         guard byte >= 0x20 || byte == Text.cr || byte == Text.tab else {
           throw .bad("a control byte")
         }

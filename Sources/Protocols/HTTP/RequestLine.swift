@@ -1,4 +1,4 @@
-/// A parser of a request's head, which checks the requirements of RFC 9112 section 3.
+/// A parser of request heads, which checks the requirements of RFC 9112 section 3.
 enum RequestLine {
   static func head(
     _ lines: [ArraySlice<UInt8>], limits: HTTPLimits
@@ -21,7 +21,7 @@ enum RequestLine {
     return head
   }
 
-  /// Parses `HTTP/1.0` or `HTTP/1.1`; any other version, including the HTTP/2 preface, gets status
+  /// Parses `HTTP/1.0` or `HTTP/1.1`. Any other version, including the HTTP/2 preface, gets status
   /// 505.
   private static func minorVersion(_ version: ArraySlice<UInt8>) throws(HTTPError) -> Int {
     let start = version.startIndex

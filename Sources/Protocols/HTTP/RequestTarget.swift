@@ -74,7 +74,7 @@ struct RequestTarget {
     return found
   }
 
-  /// Percent-decodes text. Throws unless the result is valid UTF-8 without NUL.
+  /// Percent-decodes text. Throws an error unless the result is valid UTF-8 without NUL.
   private static func decoded(
     _ text: ArraySlice<UInt8>, plusIsSpace: Bool
   ) throws(HTTPError) -> String {
@@ -128,8 +128,8 @@ enum HostField {
       || byte == 0x76
   }
 
-  /// Returns whether a byte may be part of a `reg-name` without percent-encoding. Underscores are
-  /// common in private names.
+  /// Returns whether a byte may be part of a `reg-name` without percent-encoding. The underscore is
+  /// accepted, since it is common in private names.
   private static func isName(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true

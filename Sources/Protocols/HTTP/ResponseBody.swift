@@ -1,6 +1,6 @@
-/// The received part of a response's body, without its chunks (RFC 9112 section 6).
+/// The received part of a response's body, without chunk framing (RFC 9112 section 6).
 ///
-/// A violation of its framing ends the body; bytes received before are kept.
+/// A framing violation ends the body. Bytes that were received before are kept.
 public struct ResponseBody: Sendable {
   private enum Framing {
     /// A number of bytes; `nil` for all bytes until the end of the connection.
@@ -17,7 +17,7 @@ public struct ResponseBody: Sendable {
   /// The received chunks that have not been read yet.
   private var unread: [UInt8] = []
 
-  /// Creates the body after a head; bytes over `maxBytes` are not kept.
+  /// Creates the body that follows a head. Bytes over `maxBytes` are not kept.
   public init(of head: HTTPResponseHead, maxBytes: Int) {
     self.maxBytes = maxBytes
     if head.headers.tokens("transfer-encoding").last == "chunked" {

@@ -1,4 +1,4 @@
-/// A strict reader of response heads (RFC 9112 section 4), one at a time.
+/// A strict reader of response heads (RFC 9112 section 4), which returns them one at a time.
 struct ResponseHeadReader: Sendable {
   private var buffer: [UInt8] = []
   private var scanner = HeadScanner()
@@ -31,7 +31,7 @@ struct ResponseHeadReader: Sendable {
     }
   }
 
-  /// Parses `HTTP/1.1 SP 3DIGIT SP reason`. A missing last space is accepted, as in most readers.
+  /// Parses `HTTP/1.1 SP 3DIGIT SP reason`. As in most readers, the last space may be missing.
   private static func statusLine(_ line: ArraySlice<UInt8>) throws(HTTPError) -> HTTPResponseHead {
     let bytes = Array(line)
     guard bytes.count >= 12, bytes.starts(with: "HTTP/1.".utf8), bytes[8] == Text.space,
@@ -51,9 +51,9 @@ struct ResponseHeadReader: Sendable {
 
 /// The head of a response (RFC 9112 section 4).
 public struct HTTPResponseHead: Equatable, Sendable {
-  /// The status code, 100 to 599.
+  /// The status code, from 100 to 599.
   public var status: Int
-  /// The reason phrase; may be empty.
+  /// The reason phrase, which may be empty.
   public var reason: String
   /// The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0.
   public var minorVersion: Int
@@ -73,7 +73,7 @@ public struct HTTPResponseHead: Equatable, Sendable {
     headers.first(name)
   }
 
-  /// The fields by name; the values of repeated fields are joined by a comma.
+  /// The fields by name. The values of repeated fields are joined by a comma.
   public var fields: [String: String] {
     Dictionary(headers.map { ($0.name, $0.value) }, uniquingKeysWith: { "\($0), \($1)" })
   }

@@ -24,8 +24,8 @@ enum Text {
     return !empty
   }
 
-  /// Returns whether a byte may be part of a field value: visible characters, obs-text, space and
-  /// tab (RFC 9110 section 5.5).
+  /// Returns whether a byte may be part of a field value: a visible character, obs-text, a space or
+  /// a tab (RFC 9110 section 5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte != 0x7F || byte == tab
   }

@@ -11,16 +11,16 @@ public struct ClientHandshake: Sendable {
 
   /// The result of a handshake.
   public enum Outcome: Equatable, Sendable {
-    /// The connection is a WebSocket now; `rest` contains the bytes after the response, the first
-    /// frames.
+    /// The connection is now a WebSocket. `rest` contains the bytes after the response, which are
+    /// the first frames.
     case upgraded(headers: [String: String], extensions: DeflateParameters?, rest: [UInt8])
-    /// The server responded with another status; `bodyPrefix` is the received part of the body.
+    /// The server responded with another status. `bodyPrefix` is the received part of the body.
     case refused(HTTPResponseHead, bodyPrefix: [UInt8])
     /// The response was not valid HTTP, or not a valid upgrade.
     case malformed(String)
   }
 
-  /// Creates a request; `key` is 16 random bytes, new for every connection.
+  /// Creates a request. `key` must be 16 random bytes that are new for every connection.
   ///
   /// `host` includes the port unless it is the scheme's default. Fields that the handshake sets
   /// itself are removed from `headers`, as is every byte that could end a line.
@@ -49,9 +49,9 @@ public struct ClientHandshake: Sendable {
     requestBytes = request
   }
 
-  /// Parses `NAME: VALUE`, a field to send with a request.
+  /// Parses a line `NAME: VALUE` as a field to send with a request.
   ///
-  /// - Returns: The field; `nil` if it is malformed or one that the handshake sets itself.
+  /// - Returns: The field; `nil` if it is malformed or is one that the handshake sets itself.
   public static func field(_ line: String) -> HTTPField? {
     guard let field = try? FieldLines.parse(Array(line.utf8)[...]), !own.contains(field.name) else {
       return nil
@@ -78,12 +78,12 @@ public struct ClientHandshake: Sendable {
     return bytes
   }
 
-  /// Feeds response bytes and returns the result once it is known. Nothing is read afterwards.
+  /// Feeds response bytes. Returns the result once it is known. No more bytes are read afterwards.
   public mutating func receive(_ bytes: [UInt8]) -> Outcome? {
     guard !decided else { return nil }
     reader.receive(bytes)
     do throws(HTTPError) {
-      // Interim responses precede the final one (RFC 9110 section 15.2).
+      // Interim responses precede the final response (RFC 9110 section 15.2).
       while let head = try reader.next() {
         guard head.status >= 200 || head.status == 101 else { continue }
         decided = true

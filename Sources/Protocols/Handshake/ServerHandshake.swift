@@ -1,10 +1,10 @@
 /// The server side of the opening handshake (RFC 6455 section 4.2).
 public enum ServerHandshake {
-  /// The response to a request for an upgrade.
+  /// The response to an upgrade request.
   public enum Outcome: Equatable, Sendable {
-    /// Send these bytes; the connection is a WebSocket afterwards.
+    /// Send these bytes. The connection is a WebSocket afterwards.
     case upgrade(response: [UInt8], deflate: DeflateParameters?)
-    /// Send a plain response; the connection stays HTTP.
+    /// Send a plain response. The connection stays HTTP.
     case refuse(status: Int, headers: [HTTPField], reason: String)
   }
 
@@ -18,8 +18,8 @@ public enum ServerHandshake {
       ?? upgrade(head, allowsDeflate: allowsDeflate, extraHeaders: extraHeaders)
   }
 
-  /// Returns a refusal with 400, 405 or 426 if the request is not a valid upgrade to version 13;
-  /// otherwise `nil`.
+  /// Returns a refusal with status 400, 405 or 426 if the request is not a valid upgrade to version
+  /// 13; `nil` if it is valid.
   public static func refusal(of head: HTTPRequestHead) -> Outcome? {
     guard head.method == "GET" else {
       return .refuse(
@@ -72,7 +72,7 @@ public enum ServerHandshake {
   }
 }
 
-/// The proof that a server understood the handshake (RFC 6455 section 4.2.2).
+/// The proof that a server has understood the handshake (RFC 6455 section 4.2.2).
 enum AcceptKey {
   static let unique = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 

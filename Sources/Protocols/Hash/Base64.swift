@@ -18,7 +18,7 @@ enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Decodes the canonical form; returns `nil` for any other text.
+  /// Decodes Base64 in its canonical form. Returns `nil` for any other text.
   static func decode(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)
     let padding = digits.reversed().prefix(2).prefix { $0 == 0x3D }.count

@@ -1,4 +1,4 @@
-/// SHA-1 of a short input (RFC 3174), used only for the accept key, which needs no security.
+/// SHA-1 of a short input (RFC 3174). It is used only for the accept key, which needs no security.
 enum SHA1 {
   static func digest(_ input: [UInt8]) -> [UInt8] {
     var message = input

@@ -1,9 +1,10 @@
 /// The body of a close frame (RFC 6455 section 5.5.1).
 enum CloseFrame {
-  /// The code that represents a close frame without a body; never sent (RFC 6455 section 7.4.1).
+  /// The code that represents a close frame without a body. It is never sent (RFC 6455 section
+  /// 7.4.1).
   static let noCode: UInt16 = 1005
 
-  /// The longest reason: 125 bytes of control payload without the two of the code.
+  /// The maximum length of a reason: 125 bytes of control payload, minus two bytes for the code.
   static let longestReason = FrameHeader.longestControl - 2
 
   /// Returns whether a code may be sent in a close frame (RFC 6455 section 7.4 and its IANA
@@ -35,7 +36,7 @@ enum CloseFrame {
   private static func cut(_ reason: String) -> [UInt8] {
     var bytes = Array(reason.utf8.prefix(longestReason + 1))
     guard bytes.count > longestReason else { return bytes }
-    // Removes the part of the scalar that does not fit.
+    // Removes the scalar that does not fit completely.
     while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
     return bytes
   }

@@ -1,4 +1,4 @@
-/// The opcodes of RFC 6455 section 5.2; every other value is reserved.
+/// The opcodes of RFC 6455 section 5.2. Every other value is reserved.
 enum Opcode: UInt8 {
   case continuation = 0x0
   case text = 0x1
@@ -16,15 +16,16 @@ struct FrameHeader: Equatable {
   var compressed: Bool
   var opcode: Opcode
   var length: UInt64
-  /// The masking key as a little-endian number, so that its lowest byte masks the first octet.
+  /// The masking key as a little-endian number, whose lowest byte masks the first octet.
   var mask: UInt32?
   /// The number of octets of this header.
   var size: Int
 
-  /// The longest header: 2 octets, 8 of extended length, 4 of masking key.
+  /// The maximum length of a header: 2 octets, 8 octets of extended length, and 4 octets of masking
+  /// key.
   static let longest = 14
 
-  /// The largest payload of a control frame (RFC 6455 section 5.5).
+  /// The maximum payload of a control frame in bytes (RFC 6455 section 5.5).
   static let longestControl = 125
 
   /// The state that determines which frames are valid.
@@ -34,7 +35,7 @@ struct FrameHeader: Equatable {
     var insideMessage: Bool
   }
 
-  /// Parses a header and fails at the first invalid octet; returns `nil` if more octets are needed.
+  /// Parses a header and fails at the first invalid octet. Returns `nil` if more octets are needed.
   static func parse(
     _ bytes: UnsafeRawBufferPointer, in context: Context
   ) throws(WebSocketError) -> FrameHeader? {
@@ -84,14 +85,14 @@ struct FrameHeader: Equatable {
       final: final, compressed: compressed, opcode: opcode, length: 0, mask: nil, size: 0)
   }
 
-  /// Parses the payload length, which must have its shortest form.
+  /// Parses the payload length, which must be in its shortest form.
   private static func extendedLength(
     _ bytes: UnsafeRawBufferPointer, short: UInt8
   ) throws(WebSocketError) -> UInt64? {
     if short < 126 { return UInt64(short) }
     let width = short == 126 ? 2 : 8
     guard bytes.count >= 2 + width else {
-      // The highest bit is known as soon as its octet has arrived.
+      // The highest bit is known once its octet has arrived.
       if width == 8, bytes.count > 2, unsafe bytes[2] & 0x80 != 0 {
         throw .violation("a payload length with its highest bit set")
       }
@@ -137,14 +138,14 @@ struct FrameHeader: Equatable {
 
 /// Frames that are encoded once and sent to many connections.
 public enum WebSocketFrame {
-  /// Returns a complete text message as sent by a server: unmasked, uncompressed, final.
+  /// Returns a complete text message as a server sends it: unmasked, uncompressed and final.
   ///
   /// The caller must ensure that `payload` is valid UTF-8.
   public static func text(_ payload: [UInt8]) -> [UInt8] {
     unmasked(.text, payload)
   }
 
-  /// Returns a complete binary message as sent by a server: unmasked, uncompressed, final.
+  /// Returns a complete binary message as a server sends it: unmasked, uncompressed and final.
   public static func binary(_ payload: [UInt8]) -> [UInt8] {
     unmasked(.binary, payload)
   }

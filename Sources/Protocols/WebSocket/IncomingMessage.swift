@@ -2,7 +2,7 @@
 struct IncomingMessage {
   let opcode: Opcode
   let compressed: Bool
-  /// The total payload length of its frames so far, according to their headers.
+  /// The total payload length of the message's frames so far, according to their headers.
   private(set) var wireBytes: UInt64 = 0
   private(set) var frames = 0
   private(set) var fate = Fate.collected
@@ -14,7 +14,7 @@ struct IncomingMessage {
     case collected, skipped
   }
 
-  /// The most memory that is reserved for a frame before its octets have arrived.
+  /// The maximum memory in bytes that is reserved for a frame before its octets have arrived.
   private static let trustedBytes: UInt64 = 65_536
 
   init(opcode: Opcode, compressed: Bool) {
@@ -24,10 +24,12 @@ struct IncomingMessage {
 
   var heldBytes: Int { payload.count }
 
-  /// Whether the only frame so far can be delivered without being collected first.
+  /// Whether the message has one frame so far, which can be delivered without being collected
+  /// first.
   var isSingleAndPlain: Bool { frames == 1 && !compressed && fate == .collected }
 
-  /// Begins the next frame. If the message exceeds a limit, it fails or is skipped.
+  /// Begins the next frame. If the message exceeds a limit, the method throws an error or skips the
+  /// message.
   mutating func begin(_ length: UInt64, within limits: WebSocketLimits) throws(WebSocketError) {
     let (sum, overflow) = wireBytes.addingReportingOverflow(length)
     wireBytes = overflow ? .max : sum
@@ -38,9 +40,10 @@ struct IncomingMessage {
     }
   }
 
-  /// Returns the most payload bytes that a message within the limit can have.
+  /// Returns the maximum number of payload bytes that a message within the limit can have.
   ///
-  /// Compression may enlarge incompressible data; the sum limits the work for empty blocks.
+  /// Compression may enlarge incompressible data. The limit on the sum also limits the work caused
+  /// by empty blocks.
   private func mostWireBytes(_ limit: Int) -> UInt64 {
     UInt64(limit) + (compressed ? UInt64(limit / 8) + 16_384 : 0)
   }

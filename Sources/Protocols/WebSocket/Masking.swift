@@ -1,6 +1,6 @@
 /// Masking of payloads (RFC 6455 section 5.3).
 enum Masking {
-  /// Masks or unmasks in place, a word at a time; `phase` is the offset within the frame.
+  /// Masks or unmasks bytes in place, one word at a time. `phase` is the offset within the frame.
   static func apply(_ mask: UInt32, phase: Int, to bytes: UnsafeMutableRawBufferPointer) {
     let turn = UInt32(phase & 3) * 8
     let turned = mask >> turn | mask << (32 - turn)
@@ -19,17 +19,18 @@ enum Masking {
     }
   }
 
-  /// Returns the octets unmasked in a new array, the only copy of a payload.
+  /// Returns the unmasked octets in a new array, which is the only copy of a payload.
   static func copy(
     _ bytes: UnsafeRawBufferPointer, mask: UInt32?, phase: Int = 0
   ) -> [UInt8] {
-    // Twice as fast as `init(unsafeUninitializedCapacity:)`, which looks up the array's metadata.
+    // This is twice as fast as `init(unsafeUninitializedCapacity:)`, which looks up the array's
+    // metadata.
     var copy = unsafe [UInt8](bytes)
     if let mask { apply(mask, phase: phase, to: &copy, from: 0) }
     return copy
   }
 
-  /// Appends the octets unmasked.
+  /// Appends the unmasked octets to an array.
   static func append(
     _ bytes: UnsafeRawBufferPointer, mask: UInt32?, phase: Int, to out: inout [UInt8]
   ) {
@@ -47,10 +48,10 @@ enum Masking {
   }
 }
 
-/// A generator of masking keys that cannot be predicted from earlier ones (RFC 6455 section 10.3).
+/// A generator of masking keys that cannot be predicted from earlier keys (RFC 6455 section 10.3).
 ///
-/// It uses SHA-1 of a secret seed and a counter: a digest gives five keys, and none reveals the
-/// seed.
+/// It uses SHA-1 of a secret seed and a counter. Each digest provides five keys, and none of them
+/// reveals the seed.
 struct MaskSource {
   private let seed: UInt64
   private var counter: UInt64 = 0

@@ -2,14 +2,14 @@
 struct UTF8Validator: Equatable {
   /// The number of continuation octets that must follow.
   private var due: UInt8 = 0
-  /// The range of the next continuation octet, which is narrower after E0, ED, F0 and F4.
+  /// The range of the next continuation octet. It is narrower after E0, ED, F0 and F4.
   private var lower: UInt8 = 0x80
   private var upper: UInt8 = 0xBF
 
   /// Whether the text may end here.
   var isComplete: Bool { due == 0 }
 
-  /// Returns whether the octets are a valid continuation of the text.
+  /// Returns whether the octets validly continue the text.
   mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var offset = 0
     while offset < bytes.count {
@@ -74,7 +74,8 @@ struct UTF8Validator: Equatable {
     octet & 0xC0 == 0x80
   }
 
-  /// Sets the octets that may follow a first octet, from table 3-7 of the Unicode standard.
+  /// Sets the range of the octets that may follow a first octet, from table 3-7 of the Unicode
+  /// standard.
   private mutating func lead(_ octet: UInt8) -> Bool {
     switch octet {
     case 0xC2...0xDF: due = 1

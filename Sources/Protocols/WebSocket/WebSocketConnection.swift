@@ -1,32 +1,33 @@
-/// An open WebSocket without its transport: bytes in, events out (RFC 6455, RFC 7692).
+/// An open WebSocket without its transport, which converts bytes to events (RFC 6455, RFC 7692).
 ///
-/// Both ends use it in three steps: pass received bytes to ``receive(_:into:)-(RawSpan,_)``, handle
-/// the events, and send the result of ``takeOutput()``, the frames that the protocol requires. A
-/// message sent while events are handled follows the pongs and precedes a closing frame.
+/// Either end uses it in three steps. First, pass received bytes to
+/// ``receive(_:into:)-(RawSpan,_)``. Then handle the events. Finally, send the result of
+/// ``takeOutput()``, which contains the frames that the protocol requires. A message that is sent
+/// while events are handled comes after the pongs and before a close frame.
 public struct WebSocketConnection: ~Copyable {
   /// The phase of the connection (RFC 6455 section 7.1).
   public enum State: Sendable, Equatable {
-    /// Messages are sent and received.
+    /// Messages can be sent and received.
     case open
-    /// This end's close frame was sent and the peer's is awaited; messages may still arrive.
+    /// This end has sent its close frame and awaits the peer's. Messages may still arrive.
     case closing
-    /// Nothing more is read or written; the transport may be closed.
+    /// No more data is read or written. The transport may be closed.
     case closed
   }
 
   /// The role of this end.
   public let role: WebSocketRole
-  /// The limits of received messages.
+  /// The limits on received messages.
   public let limits: WebSocketLimits
   /// The phase of the connection.
   public internal(set) var state = State.open
 
-  /// The pongs still to be sent.
+  /// The pongs that have not been sent yet.
   var pongs: [UInt8] = []
-  /// The close frame still to be sent in response to the peer's close or fault.
+  /// The close frame to send in response to the peer's close frame or violation.
   var farewell: [UInt8] = []
 
-  /// The number of complete compressed messages since the last query.
+  /// The number of complete compressed messages since the last call of `takeCompressedMessages`.
   var compressedMessages = 0
 
   let deflate: DeflateParameters?
@@ -36,15 +37,15 @@ public struct WebSocketConnection: ~Copyable {
   var heldHead: [UInt8] = []
   /// The payload of the control frame that is being read.
   var control: [UInt8] = []
-  /// The decompressor, which is kept between messages only if its window is.
+  /// The decompressor. It is kept between messages only if its window is.
   var inflater: Inflater?
   var deflater: Deflater?
   var masks: MaskSource
 
   /// Creates a connection after a completed handshake.
   ///
-  /// `maskSeed` is secret and random, new for every connection (RFC 6455 section 10.3). A server
-  /// does not mask and may pass 0.
+  /// `maskSeed` must be secret, random, and new for every connection (RFC 6455 section 10.3). A
+  /// server does not mask its frames and may pass 0.
   public init(
     role: WebSocketRole, limits: WebSocketLimits, extensions: DeflateParameters?, maskSeed: UInt64
   ) {
@@ -57,33 +58,33 @@ public struct WebSocketConnection: ~Copyable {
   /// A function that receives one event at a time.
   public typealias Report = (consuming WebSocketEvent) -> Void
 
-  /// Feeds bytes and reports the events. After a failure or a close nothing is read.
+  /// Feeds bytes and reports the events. After a failure or a close frame, no more bytes are read.
   public mutating func receive(_ bytes: RawSpan, _ report: Report) {
     unsafe bytes.withUnsafeBytes { buffer in
       unsafe read(buffer, report)
     }
   }
 
-  /// Feeds bytes and appends the events. After a failure or a close nothing is read.
+  /// Feeds bytes and appends the events. After a failure or a close frame, no more bytes are read.
   public mutating func receive(_ bytes: RawSpan, into events: inout [WebSocketEvent]) {
     receive(bytes) { events.append($0) }
   }
 
-  /// Feeds bytes and appends the events. After a failure or a close nothing is read.
+  /// Feeds bytes and appends the events. After a failure or a close frame, no more bytes are read.
   public mutating func receive(_ bytes: [UInt8], into events: inout [WebSocketEvent]) {
     let slice = bytes[...]
     unsafe receive(slice.span.bytes, into: &events)
   }
 
-  /// Handles the end of the transport: appends ``WebSocketEvent/ended`` unless a close frame
-  /// preceded it.
+  /// Handles the end of the transport. Appends ``WebSocketEvent/ended`` unless a close frame
+  /// arrived before it.
   public mutating func receiveEnd(into events: inout [WebSocketEvent]) {
     guard state != .closed else { return }
     end()
     events.append(.ended)
   }
 
-  /// The frames still to be sent that the protocol requires.
+  /// The frames required by the protocol that have not been sent yet.
   public var output: [UInt8] { pongs + farewell }
 
   /// Returns the number of complete compressed messages (RFC 7692 section 6) since the last call,
@@ -93,7 +94,8 @@ public struct WebSocketConnection: ~Copyable {
     return compressedMessages
   }
 
-  /// Returns and removes the frames that the protocol requires. After a close nothing is sent.
+  /// Removes and returns the frames that the protocol requires. After a close frame, no more frames
+  /// are sent.
   public mutating func takeOutput() -> [UInt8] {
     let taken = output
     (pongs, farewell) = ([], [])
@@ -112,22 +114,22 @@ public enum WebSocketEvent: Equatable, Sendable {
   case ping([UInt8])
   /// A solicited or unsolicited pong of 0 to 125 bytes (RFC 6455 section 5.5.3).
   case pong([UInt8])
-  /// A message over the limits was skipped; `bytes` is the length of its payload as transmitted.
+  /// A message over the limits was skipped. `bytes` is the length of its payload as transmitted.
   case oversized(bytes: UInt64)
-  /// The peer's close frame; the code is 1005 if it had none (RFC 6455 section 7.1.5).
+  /// The peer's close frame. The code is 1005 if it had none (RFC 6455 section 7.1.5).
   case closed(code: UInt16, reason: String)
-  /// The peer violated the protocol or a limit; the corresponding close frame is in the output.
+  /// The peer violated the protocol or a limit. The corresponding close frame is in the output.
   case failed(WebSocketError)
   /// The transport ended before a close frame arrived.
   case ended
 }
 
-/// A violation of the protocol by the peer.
+/// A violation of the protocol by the peer, or a lack of memory on this side.
 public struct WebSocketError: Error, Equatable, Sendable {
-  /// The close code of RFC 6455 section 7.4.1: 1002, 1007, 1009, or 1011 if memory to inflate is
-  /// exhausted.
+  /// The close code of RFC 6455 section 7.4.1: 1002, 1007 or 1009, or 1011 if there is no memory
+  /// for decompression.
   public var code: UInt16
-  /// A description of the problem for people, which never contains payload bytes.
+  /// A human-readable description of the problem, which never contains payload bytes.
   public var detail: String
 
   static func violation(_ detail: String) -> WebSocketError {
@@ -143,34 +145,34 @@ public struct WebSocketError: Error, Equatable, Sendable {
   }
 }
 
-/// The role of an end of a WebSocket; a client masks its frames (RFC 6455 section 5.1).
+/// The role of an end of a WebSocket. A client masks its frames (RFC 6455 section 5.1).
 public enum WebSocketRole: Sendable, Equatable {
   case client, server
 
   var peer: WebSocketRole { self == .client ? .server : .client }
 }
 
-/// The limits on the size of one message, and the action for a larger one.
+/// The limits on the size of one message, and the action for a larger message.
 public struct WebSocketLimits: Sendable, Equatable {
-  /// The largest message in bytes, after reassembly and inflation.
+  /// The maximum size of a message in bytes, after reassembly and decompression.
   ///
-  /// An uncompressed frame is rejected by its header, before any memory is allocated for it.
+  /// An uncompressed frame is rejected based on its header, before memory is allocated for it.
   public var maxMessageBytes: Int
-  /// The largest number of frames in one message.
+  /// The maximum number of frames in one message.
   public var maxFragments: Int
   /// The action for a message over a limit.
   public var oversize: Oversize
 
   /// The action for a message over a limit.
   public enum Oversize: Sendable, Equatable {
-    /// Read past the message without storing it, report ``WebSocketEvent/oversized(bytes:)``, stay
-    /// open.
+    /// Read past the message without storing it, report ``WebSocketEvent/oversized(bytes:)``, and
+    /// keep the connection open.
     case skip
-    /// Close with 1009 (RFC 6455 section 7.4.1).
+    /// Close the connection with code 1009 (RFC 6455 section 7.4.1).
     case close
   }
 
-  /// Creates limits, by default 1 MiB and 1024 frames for a message.
+  /// Creates limits. The defaults for a message are 1 MiB and 1024 frames.
   public init(
     maxMessageBytes: Int = 1_048_576, maxFragments: Int = 1024, oversize: Oversize
   ) {

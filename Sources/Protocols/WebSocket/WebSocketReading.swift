@@ -1,11 +1,11 @@
-/// A frame whose header has been read and whose payload has not.
+/// A frame whose header has been read and whose payload is being read.
 struct OpenFrame {
   let header: FrameHeader
   var taken: UInt64 = 0
 
   var remaining: UInt64 { header.length - taken }
 
-  /// The offset of the next octet in the frame, for masking.
+  /// The offset of the next octet in the frame, which is used for masking.
   var phase: Int { Int(taken) }
 }
 
@@ -29,7 +29,7 @@ extension WebSocketConnection {
     }
   }
 
-  /// Reads a header, continuing an incomplete one. Returns the number of octets read.
+  /// Reads a header, which may be continued from earlier input. Returns the number of octets read.
   private mutating func readHead(
     _ input: UnsafeRawBufferPointer
   ) throws(WebSocketError) -> Int {
@@ -95,7 +95,7 @@ extension WebSocketConnection {
     return count
   }
 
-  /// Returns a message of one uncompressed frame that arrived in one piece.
+  /// Returns a message that consists of one uncompressed frame and arrived in one piece.
   private static func single(
     _ bytes: UnsafeRawBufferPointer, of header: FrameHeader
   ) throws(WebSocketError) -> WebSocketEvent {
@@ -126,7 +126,7 @@ extension WebSocketConnection {
 
   private mutating func inflate(_ bytes: UnsafeRawBufferPointer?) throws(WebSocketError) {
     guard let deflate, var growing = message.take() else { return }
-    // A skipped message must pass through the window only if the window is kept.
+    // A skipped message must be decompressed only if the window is kept for the next message.
     let outlives = !deflate.endsContext(of: role.peer)
     if growing.fate == .skipped, !outlives {
       inflater = nil
@@ -184,8 +184,8 @@ extension WebSocketConnection {
     return taken
   }
 
-  /// Fails the connection: prepares a close frame unless one was sent, and ends (RFC 6455 section
-  /// 7.1.7).
+  /// Fails the connection (RFC 6455 section 7.1.7): prepares a close frame unless one was sent, and
+  /// ends the connection.
   private mutating func fail(_ error: WebSocketError, _ report: WebSocketConnection.Report) {
     answerClose(code: error.code, reason: error.detail)
     end()

@@ -1,8 +1,8 @@
 extension WebSocketConnection {
   /// Appends a text message, which must be valid UTF-8, to `out`.
   ///
-  /// - Returns: Whether it was appended; nothing may follow this end's close frame (RFC 6455
-  ///   section 5.5.1).
+  /// - Returns: Whether the message was appended. No frame may follow this end's close frame (RFC
+  ///   6455 section 5.5.1).
   @discardableResult
   public mutating func send(text: [UInt8], into out: inout [UInt8]) -> Bool {
     send(.text, text, into: &out)
@@ -14,7 +14,7 @@ extension WebSocketConnection {
     send(.binary, binary, into: &out)
   }
 
-  /// Appends a ping whose `payload` is cut to 125 bytes (RFC 6455 section 5.5).
+  /// Appends a ping. Its `payload` is cut to 125 bytes (RFC 6455 section 5.5).
   @discardableResult
   public mutating func ping(_ payload: [UInt8], into out: inout [UInt8]) -> Bool {
     guard maySend else { return false }
@@ -25,8 +25,8 @@ extension WebSocketConnection {
 
   /// Appends a close frame, unless one was sent before.
   ///
-  /// 1005 sends a frame without a body. A code that may not be sent becomes 1000. The reason is cut
-  /// to at most 123 bytes at the end of a character.
+  /// If the code is 1005, the frame has no body. A code that must not be sent is replaced by 1000.
+  /// The reason is cut to at most 123 bytes, at the end of a character.
   public mutating func close(code: UInt16, reason: String, into out: inout [UInt8]) {
     guard state == .open else { return }
     moveOutPongs(to: &out)
@@ -34,7 +34,7 @@ extension WebSocketConnection {
     state = .closing
   }
 
-  /// Whether messages may be sent, which is allowed until this end's close frame is taken.
+  /// Whether messages may be sent. They may be until this end's close frame is taken.
   private var maySend: Bool { state == .open || !farewell.isEmpty }
 
   /// Appends the pongs, which must precede frames sent later.
@@ -56,7 +56,8 @@ extension WebSocketConnection {
     return true
   }
 
-  /// Prepares the close frame that answers the peer's close or fault, unless one was sent.
+  /// Prepares the close frame that responds to the peer's close frame or violation, unless one was
+  /// sent.
   mutating func answerClose(code: UInt16, reason: String) {
     guard state == .open else { return }
     var frame: [UInt8] = []
@@ -73,7 +74,7 @@ extension WebSocketConnection {
     swap(&frames, &pongs)
   }
 
-  /// Appends a final frame, masked if this end is a client.
+  /// Appends a final frame, which is masked if this end is a client.
   mutating func append(
     _ opcode: Opcode, compressed: Bool = false, _ payload: [UInt8], to out: inout [UInt8]
   ) {
@@ -85,13 +86,14 @@ extension WebSocketConnection {
     if let mask { Masking.apply(mask, to: &out, from: start) }
   }
 
-  /// The lengths of payloads that are compressed.
+  /// The range of payload lengths that are compressed.
   ///
-  /// Shorter ones save too little to justify a stream. zlib counts in 32 bits, including its
-  /// possibly longer output, so longer ones are sent uncompressed.
+  /// Compression of shorter payloads saves too little to justify a stream. Longer payloads are sent
+  /// uncompressed, since zlib uses 32-bit counts and its output can be longer than its input.
   static let compressible = 128...Int(Int32.max)
 
-  /// Returns the compressed payload if compression was agreed and makes it shorter.
+  /// Returns the compressed payload; `nil` if compression was not negotiated or does not make the
+  /// payload shorter.
   private mutating func compressed(_ payload: [UInt8]) -> [UInt8]? {
     guard let deflate, Self.compressible.contains(payload.count) else { return nil }
     let limit = deflate.windowBits(of: role)
@@ -106,7 +108,8 @@ extension WebSocketConnection {
       guard let fresh = Deflater(windowBits: bits) else { return nil }
       stream = fresh
     }
-    // A stream whose output is not sent is not kept, since its window would differ from the peer's.
+    // If the output is not sent, the stream is not kept, since its window would differ from the
+    // peer's.
     guard let shorter = stream.message(payload), shorter.count < payload.count else { return nil }
     if !deflate.endsContext(of: role) { deflater = consume stream }
     return shorter

@@ -3,9 +3,9 @@ public import LinkDriver
 public import LinkHealth
 public import LinkStorage
 
-/// A reader of a person's health samples: a store, or HealthKit, to which nothing is added.
+/// A read-only source of a person's health samples: a store or HealthKit.
 ///
-/// Any task may call it.
+/// Any task may call its methods.
 public protocol HealthReading: Store {
   /// Returns a page of samples that lie at least partly in a time range.
   func samples(_ query: HealthSampleQuery) async throws(StoreFailure) -> HealthSamplePage
@@ -19,60 +19,60 @@ public protocol HealthReading: Store {
 
 /// A store of a person's health samples.
 ///
-/// `add` is atomic, and durable when it returns; after a failure no part of it is visible. A sample
-/// is identified by its content (`HealthSampleKey`), so adding it again changes nothing. Any task
-/// may call the store, which puts the calls in order.
+/// `add` is atomic, and durable when it returns. After a failure no part of the batch is visible. A
+/// sample is identified by its content (`HealthSampleKey`), so adding it again has no effect. Any
+/// task may call the store, which serializes the calls.
 public protocol HealthStore: HealthReading {
   /// Adds the new samples of a batch in one transaction. Returns how many were new.
   func add(_ batch: HealthBatch) async throws(StoreFailure) -> HealthAddition
 
-  /// Returns the number of samples of each type; types without a known digest are omitted.
+  /// Returns the number of samples of each type. Types without a known digest are omitted.
   func totals() async throws(StoreFailure) -> [String: HealthCount]
 
-  /// Returns the number of samples that begin in a coverage interval, by
-  /// `SampleCounts.interval(of:)`.
+  /// Returns the numbers of samples that begin in a coverage interval. The keys are the intervals
+  /// of `SampleCounts.interval(of:)`.
   func counts(_ interval: CoverageInterval) async throws(StoreFailure) -> [Int64: HealthCount]
 
-  /// Returns when the newest reconciled import was exported.
+  /// Returns the export date of the newest reconciled import.
   func newestExport() async throws(StoreFailure) -> Timestamp?
 
-  /// Returns the coverage of reconciled imports, by type and date.
+  /// Returns the intervals that reconciled imports cover, by type and date.
   func coverages() async throws(StoreFailure) -> [HealthCoverage]
 
-  /// Returns the indexes of the rows that begin in the intervals and are not stored.
+  /// Returns the indexes of the batch's rows that begin in the intervals and are not stored.
   func missing(_ batch: HealthBatch, in intervals: [CoverageInterval]) async throws(StoreFailure)
     -> [Int]
 
-  /// Removes all marks, before the first ones of an import.
+  /// Removes all marks. It is called before an import adds its first marks.
   func clearMarks() async throws(StoreFailure)
 
-  /// Marks the samples of a complete import for the next `reconcile`.
+  /// Marks samples of a complete import for the next `reconcile`.
   ///
-  /// Marks need no memory, and are lost when the store closes.
+  /// The marks use no memory, and are lost when the store closes.
   func mark(_ marks: HealthMarks) async throws(StoreFailure)
 
-  /// Removes unmarked samples of the intervals, clears the marks, and stores the date and coverage
-  /// of the import, in one transaction.
+  /// Removes the unmarked samples in the intervals, clears the marks, and stores the date and
+  /// coverage of the import. All of this is one transaction.
   ///
-  /// - Returns: The number of samples removed, by type.
+  /// - Returns: The number of removed samples, by type.
   func reconcile(_ reconciliation: ImportReconciliation) async throws(StoreFailure) -> [String: Int]
 
   /// Returns the additions and deletions of a type after an anchor, in pages.
   ///
-  /// A reader that continues until the anchor stays the same has received each sample that was
-  /// added and still exists, and each that was deleted and does not exist again. An anchor of
-  /// another store is ignored.
+  /// A reader that continues until the anchor no longer changes has received every sample that was
+  /// added and still exists, and every sample that was deleted and was not added again. An anchor
+  /// of another store is ignored.
   func changes(_ query: HealthChangeQuery) async throws(StoreFailure) -> HealthChangePage
 
-  /// Returns the number of the newest change, which increases with each addition and removal.
+  /// Returns the number of the newest change. It increases with each addition and removal.
   func newestChange() async throws(StoreFailure) -> Int64
 
-  /// Stores when an import ended; a later call replaces the time.
+  /// Stores the time at which an import ended. A later call replaces it.
   func noteImport(at time: Timestamp) async throws(StoreFailure)
 }
 
 extension HealthStore {
-  /// Adds samples, in several transactions if there are more than 8,000, in order.
+  /// Adds samples in order. More than 8,000 samples take several transactions.
   @discardableResult
   public func add(_ samples: [HealthSample]) async throws(StoreFailure) -> HealthAddition {
     var done = HealthAddition()

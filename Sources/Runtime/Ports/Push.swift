@@ -1,13 +1,14 @@
 public import LinkCore
 public import LinkWire
 
-/// A wake push for a phone, which wakes the app and carries no data.
+/// A push that wakes an app on a phone. It carries no data.
 public struct Push: Sendable, Hashable {
   /// The address of the phone.
   public var address: PushAddress
-  /// When the push becomes worthless; a service that could not deliver it by then drops it.
+  /// The time at which the push expires. A push service that has not delivered it by then drops it.
   public var expiresAt: Timestamp
-  /// The key for collapsing: a service keeps only the newest push with the same key; 1 to 64 bytes.
+  /// The key for collapsing pushes, of 1 to 64 bytes. A service keeps only the newest push with a
+  /// key.
   public var collapseID: String
 
   /// Creates a push that is delivered before `expiresAt` or not at all.
@@ -20,9 +21,9 @@ public struct Push: Sendable, Hashable {
 
 /// A sender of pushes that wake phones in the background.
 ///
-/// Contract: a call returns within the sender's time-out and never throws. A push that was refused
-/// for now is not retried automatically. Only the wake push is sent: no question and no health
-/// data.
+/// Contract: a call returns within the sender's time-out and never throws an error. If a push is
+/// refused temporarily, the sender does not retry it. The sender sends only the wake push, without
+/// questions or health data.
 public protocol PushSender: Sendable {
   func send(_ push: Push) async -> PushOutcome
 }

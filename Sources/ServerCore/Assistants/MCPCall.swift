@@ -7,7 +7,7 @@ public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   case mcp = "/mcp"
   /// The list of tools.
   ///
-  /// This and the other routes are the original's plain endpoints (contract 1.7).
+  /// This route and those below are the original app's plain endpoints (contract 1.7).
   case toolList = "/mcp/tools"
   case toolCall = "/mcp/call"
   case directLogin = "/api/direct-login"
@@ -29,7 +29,7 @@ public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// An assistant's HTTP request, reduced to the parts that the rules use.
 public struct MCPCall: Sendable, Hashable, Codable {
-  /// A request method that the server distinguishes.
+  /// An HTTP method that the server distinguishes.
   public enum Method: String, Sendable, Hashable, Codable, CaseIterable {
     case get = "GET"
     case post = "POST"
@@ -46,11 +46,11 @@ public struct MCPCall: Sendable, Hashable, Codable {
   public var route: MCPRoute
   /// The header fields that the rules use.
   public var fields: Fields
-  /// The address of the client, by which the relay counts wrong pairs.
+  /// The address of the client, for which the relay counts failed pairing attempts.
   public var address: String
-  /// The decoded pairs of the query, in order.
+  /// The decoded parameters of the query, in order.
   public var query: [Pair]
-  /// The body as received, or empty if there is none.
+  /// The received body. It is empty if there is none.
   public var body: [UInt8]
 
   /// Creates a request from its parts.
@@ -66,21 +66,21 @@ public struct MCPCall: Sendable, Hashable, Codable {
     self.body = body
   }
 
-  /// A name and a value of the query.
+  /// A query parameter.
   public struct Pair: Sendable, Hashable, Codable {
     /// The text before the `=`.
     public var name: String
     /// The text after the `=`.
     public var value: String
 
-    /// Creates a pair.
+    /// Creates a parameter.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
-  /// The header fields that the rules use; `nil` for fields that are missing.
+  /// The header fields that the rules use. Missing fields are `nil`.
   public struct Fields: Sendable, Hashable, Codable {
     /// `Host`.
     public var host: String?
@@ -100,15 +100,15 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var rpcName: String?
     /// The hash of the token in `Authorization: Bearer`.
     public var bearer: TokenHash?
-    /// `User-Agent`: the client's name if it sends no other.
+    /// `User-Agent`, from which the client's name is taken if the client sends no other name.
     public var userAgent: String?
-    /// `openai-conversation-id`, by which the plain endpoints recognize a returning client.
+    /// `openai-conversation-id`, with which the plain endpoints recognize a returning client.
     public var conversation: String?
 
-    /// Creates fields that are all missing.
+    /// Creates a value in which all fields are missing.
     public init() {}
 
-    /// The client's name from the first product of `User-Agent` (RFC 9110 section 10.1.5).
+    /// The client's name, taken from the first product of `User-Agent` (RFC 9110 section 10.1.5).
     var client: AssistantName? {
       guard let product = userAgent?.split(separator: " ").first else { return nil }
       let parts = product.split(separator: "/", maxSplits: 1).map(String.init)
@@ -121,7 +121,7 @@ public struct MCPCall: Sendable, Hashable, Codable {
 public struct MCPReply: Sendable, Hashable, Codable {
   /// The HTTP status code (RFC 9110 section 15).
   public var status: Int
-  /// The JSON body, or empty if there is none.
+  /// The JSON body. It is empty if there is none.
   public var body: [UInt8]
   /// `Mcp-Session-Id`, if this response starts a session.
   public var session: MCPSessionID?
@@ -151,10 +151,10 @@ public struct MCPReply: Sendable, Hashable, Codable {
 
 /// A secret session identifier: 128 random bits as 32 hexadecimal digits.
 public struct MCPSessionID: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The identifier, which is secret.
+  /// The text of the identifier. It is secret.
   public let text: String
 
-  /// Creates an identifier from 16 bytes of a secure generator.
+  /// Creates an identifier from 16 bytes of a secure random number generator.
   public init(random bytes: [UInt8]) {
     let digits = Array("0123456789abcdef")
     text = String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })

@@ -5,7 +5,7 @@ import LinkWire
 struct MCPMetrics: Sendable {
   /// A tool call and its outcome.
   struct Call: Hashable, Comparable {
-    /// The tool, or `nil` if it does not exist: a client may send any name.
+    /// The tool, or `nil` if the client sent the name of a tool that does not exist.
     var tool: MCPTool?
     var outcome: String
 
@@ -17,7 +17,7 @@ struct MCPMetrics: Sendable {
   }
 
   var requests: [MCPRoute: UInt64] = [:]
-  /// The responses by status; a stream counts when it starts.
+  /// The number of responses by status. A stream is counted when it starts.
   var answers: [Int: UInt64] = [:]
   private(set) var calls: [Call: UInt64] = [:]
 
@@ -25,7 +25,7 @@ struct MCPMetrics: Sendable {
     calls[Call(tool: tool, outcome: outcome), default: 0] += 1
   }
 
-  /// Counts the responses among effects.
+  /// Counts the responses among the effects.
   mutating func counted(_ effects: [MCPServer.Effect]) {
     for effect in effects {
       switch effect {
@@ -41,10 +41,10 @@ extension MCPServer {
   /// Returns the input that starts a drain.
   public static func drain(within window: Duration) -> Input { .drain }
 
-  /// Whether the server drains. The relay ends the calls that are still pending.
+  /// Whether the server is draining. The relay ends the calls that are still pending.
   public var isFinished: Bool { isDraining }
 
-  /// The health of the service: whether it accepts work. It has no store.
+  /// The health of the service. It depends only on the drain, since the service has no store.
   public var serviceHealth: ServiceHealth { isDraining ? .draining : .ok }
 
   /// Adds the server's metrics to the backend's page.

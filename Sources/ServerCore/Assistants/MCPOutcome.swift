@@ -4,7 +4,7 @@ import LinkJSON
 import LinkWire
 
 extension MCPCallResult {
-  /// Creates the result of a tool call from the relay's outcome.
+  /// Creates the result of a tool call from the outcome that the relay reported.
   init(
     _ outcome: RelayOutcome, of tool: MCPTool, rejected: [RejectedMetric] = [],
     window: ClosedRange<Timestamp>? = nil

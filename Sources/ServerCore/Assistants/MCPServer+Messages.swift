@@ -2,10 +2,10 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The handling of `/mcp`: with sessions or stateless, and the methods of each.
+/// The handling of `/mcp`, with and without sessions.
 extension MCPServer {
   mutating func takeMCP(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
-    // Only the header decides, as in the SDKs: a version without a handshake is stateless.
+    // As in the SDKs, only the header decides: a version that has no handshake is stateless.
     let named = call.fields.version.map { MCPVersion(rawValue: $0) }
     if let named, named?.hasSessions != true { return takeStateless(id, call) }
     switch call.method {
@@ -16,7 +16,7 @@ extension MCPServer {
     }
   }
 
-  /// Reads a posted message, or throws the rejection of one that cannot be read.
+  /// Reads a posted message. Throws a rejection if the message cannot be read.
   func message(in call: MCPCall) throws(Rejection) -> (RPCMessage, MediaTypes) {
     let accepts = try accepted(call)
     do {
@@ -26,7 +26,7 @@ extension MCPServer {
     }
   }
 
-  /// Returns the media types that the client of a posted message accepts.
+  /// Returns the media types that the sender of a posted message accepts.
   func accepted(_ call: MCPCall) throws(Rejection) -> MediaTypes {
     let accepts = MediaTypes(accept: call.fields.accept)
     guard accepts.json || accepts.events else {
@@ -56,7 +56,7 @@ extension MCPServer {
     answer(request, MCPReply(rejection.status, rejection.error.response(to: rejection.id)))
   }
 
-  /// Answers at once, with JSON or with a stream of one event.
+  /// Answers immediately, with JSON or with a stream of one event.
   mutating func respond(
     _ request: RequestID, _ json: [UInt8], _ accepts: MediaTypes, session: MCPSessionID? = nil
   ) {
@@ -196,7 +196,8 @@ extension MCPServer {
           accepts: accepts)
         try serve(request, method, params, form, call)
       case .notification:
-        // No notification has a meaning here: a client cancels by closing the connection.
+        // Without sessions, no notification has an effect: a client cancels by closing the
+        // connection.
         _ = try supported(call.fields.version ?? "", to: nil)
         answer(request, MCPReply(202))
       case .response:
@@ -207,11 +208,11 @@ extension MCPServer {
     }
   }
 
-  /// Returns the version of a request, whose headers must match its body.
+  /// Returns the version of a request. Throws if the request's headers do not match its body.
   private func version(
     of call: MCPCall, _ id: RPCID, _ method: String, _ params: MCPParams
   ) throws(Rejection) -> MCPVersion {
-    // The version is checked first, since a later version may have other rules for messages.
+    // The version is checked first, since a later version may define other rules for messages.
     _ = try supported(call.fields.version ?? "", to: id)
     guard let meta = params.meta, let version = meta.protocolVersion, meta.hasCapabilities else {
       throw Rejection(
@@ -240,12 +241,12 @@ extension MCPServer {
   }
 }
 
-// Batches of JSON-RPC, which version 2025-03-26 requires a server to accept, and no other does.
+// Batches of JSON-RPC. Only version 2025-03-26 requires a server to accept them.
 extension MCPServer {
   /// The maximum number of messages in a batch, chosen as twice the pending calls of a session.
   static let maxBatch = 32
 
-  /// Handles the messages of a batch, whose responses form one response.
+  /// Handles the messages of a batch. The responses to them are combined into one response.
   mutating func postBatch(_ request: RequestID, _ call: MCPCall) {
     do throws(Rejection) {
       let accepts = try accepted(call)
@@ -286,7 +287,7 @@ extension MCPServer {
         throw Rejection(
           400, RPCError(.invalidRequest, "Invalid request: initialize in a batch"), to: id)
       }
-      // Each message is answered with JSON; the batch decides the form of the whole response.
+      // Each message is answered with JSON. The batch determines the form of the combined response.
       try take(message, member, call, MediaTypes(accept: nil), session)
     } catch {
       reject(member, error)
@@ -308,7 +309,8 @@ extension MCPServer {
     private var batches: [RequestID: Batch] = [:]
     /// The batch of each message.
     private var owners: [RequestID: RequestID] = [:]
-    /// The ids count down from the maximum, which no request of a connection reaches.
+    /// The id of the newest message. Ids count down from the maximum, which no connection's request
+    /// reaches.
     private var lastMember = UInt64.max
 
     mutating func begin(
@@ -323,26 +325,28 @@ extension MCPServer {
       return members
     }
 
-    /// Returns the bytes that a batch has left for a message's response, or `nil` without a batch.
+    /// Returns the number of bytes left for the response to a message, or `nil` if it is not in a
+    /// batch.
     func room(for member: RequestID, _ policy: MCPPolicy) -> Int? {
       guard let batch = owners[member].flatMap({ batches[$0] }) else { return nil }
       let held = batch.responses.values.reduce(0) { $0 + $1.count }
       return max((batch.accepts.json ? policy.maxBatchBytes : policy.maxEventBytes) - held, 0)
     }
 
-    /// Returns whether a request is a pending batch or a message of one.
+    /// Returns whether a request is a pending batch or a message in a pending batch.
     func holds(_ request: RequestID) -> Bool {
       batches[request] != nil || owners[request] != nil
     }
 
-    /// Removes a batch whose client has disconnected. Returns its messages, or `nil` for no batch.
+    /// Removes a batch whose client has disconnected. Returns its messages, or `nil` if there is no
+    /// such batch.
     mutating func forget(_ request: RequestID) -> [RequestID]? {
       guard let batch = batches.removeValue(forKey: request) else { return nil }
       for member in batch.members { owners[member] = nil }
       return batch.members
     }
 
-    /// Replaces the responses to messages of batches by the responses to complete batches.
+    /// Replaces the responses to messages in batches with the responses to complete batches.
     mutating func gather(_ effects: [Effect]) -> [Effect] {
       guard !owners.isEmpty else { return effects }
       var found: [Effect] = []

@@ -3,9 +3,9 @@ import LinkHealth
 public import LinkStorage
 import LinkWire
 
-/// The assistants' side of the relay: MCP sessions, versions and calls, and the plain endpoints.
+/// The relay's server for assistants: MCP sessions, versions and calls, and the plain endpoints.
 ///
-/// It handles neither phones nor the meaning of tokens. Each tool call becomes a call of the relay
+/// It handles no phones and does not interpret tokens. Each tool call becomes a call to the relay
 /// with the id of its request, and each outcome becomes the response to that request.
 public struct MCPServer: ServerRules {
   let policy: MCPPolicy
@@ -19,26 +19,26 @@ public struct MCPServer: ServerRules {
   private(set) var waiting: [RequestID: Waiting] = [:]
   /// The open GET streams, with the names of their sessions.
   private(set) var streams: [RequestID: String] = [:]
-  /// The origins of web pages whose requests are not answered yet.
+  /// The origins of the web pages whose requests have not been answered.
   private var origins: [RequestID: String] = [:]
   /// The batches with unanswered messages.
   var batches = Batches()
   var metrics = MCPMetrics()
-  /// The times at which streams must send something.
+  /// The times at which keep-alives or progress events are due.
   var beats = AlarmQueue<RequestID>()
 
   /// An input of the server.
   public enum Input: Sendable, Hashable, Codable {
-    /// A request arrived. `fresh` becomes the name of its session if it starts one.
+    /// A request arrived. If it starts a session, `fresh` becomes the session's name.
     case request(RequestID, MCPCall, fresh: MCPSessionID)
     /// The client disconnected before the response was complete.
     case abandoned(RequestID)
-    /// A call of the relay has ended.
+    /// A call to the relay has ended.
     ///
-    /// `token` is the hash of the token that a login was granted, and `wall` the wall-clock time at
+    /// `token` is the hash of the token that a login granted. `wall` is the wall-clock time at
     /// which the outcome arrived.
     case outcome(RequestID, RelayOutcome, token: TokenHash?, wall: Timestamp)
-    /// The server drains: streams that would never end are closed now.
+    /// The server drains. Streams without a call would never end, so they are closed now.
     case drain
   }
 
@@ -58,15 +58,15 @@ public struct MCPServer: ServerRules {
     case end(RequestID)
     /// Pass the call of a request to the relay, which sends an `outcome` now or later.
     case call(RequestID, RelayCall, bearer: Bearer?, from: String)
-    /// Tell the relay that no request waits for this outcome any more.
+    /// Inform the relay that no request waits for this outcome any more.
     case abandon(RequestID)
   }
 
   /// A token, as text or as a hash.
   public enum Bearer: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The hash of a token, stored or computed when the request was read.
+    /// The hash of a token. It was stored, or computed when the request was read.
     case hash(TokenHash)
-    /// The token from the assistant's arguments; a secret.
+    /// The text of a token from the assistant's arguments. It is a secret.
     case text(String)
 
     /// A description without the secret.
@@ -78,7 +78,7 @@ public struct MCPServer: ServerRules {
     var tool: MCPTool
     var form: Form
     var since: Instant
-    /// The metrics of a summary that are not sent to the phone; each fails separately.
+    /// The metrics of a summary that are not sent to the phone. Each of them fails separately.
     var rejected: [RejectedMetric] = []
     /// Whether an event stream was started.
     var isStreaming = false
@@ -88,9 +88,9 @@ public struct MCPServer: ServerRules {
   enum Form: Sendable {
     /// A JSON-RPC response.
     case rpc(RPCForm)
-    /// A separate MCP result: `/mcp/call`.
+    /// An MCP result without JSON-RPC: `/mcp/call`.
     case call
-    /// The object of the result only, with its conversation if there is one: `/api`, `/logout`.
+    /// The result's JSON object alone, with the conversation if there is one: `/api`, `/logout`.
     case object(conversation: String?)
   }
 
@@ -133,7 +133,7 @@ public struct MCPServer: ServerRules {
     return takeEffects()
   }
 
-  /// The next instant at which something may be due.
+  /// The next instant at which `tick` must be called.
   public var deadline: Instant? {
     [beats.first, sessions.deadline, conversations.deadline].compactMap(\.self).min()
   }
@@ -327,7 +327,7 @@ extension MCPServer {
 }
 
 extension RelayCall {
-  /// Reads the call of a tool. Returns it with the metrics of a summary that are rejected.
+  /// Reads the call of a tool. Returns the call and the rejected metrics of a summary.
   fileprivate static func read(
     _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
   ) throws(MCPArguments.Fault) -> (RelayCall, [RejectedMetric]) {
@@ -348,9 +348,10 @@ extension RelayCall {
   }
 }
 
-/// Streams without a call, and the end of a session.
+/// Streams without a call, and the deletion of sessions.
 extension MCPServer {
-  /// Handles `GET /mcp`, the stream of unsolicited messages, which carries only keep-alives here.
+  /// Handles `GET /mcp`, the stream of unsolicited messages. This server sends only keep-alives on
+  /// it.
   mutating func openStream(_ request: RequestID, _ call: MCPCall) {
     guard MediaTypes(accept: call.fields.accept).events else {
       return reject(
@@ -367,7 +368,7 @@ extension MCPServer {
       sessions.touch(name, at: now)
       streams[request] = name
       frame.emit(.begin(request))
-      // Some proxies delay a head until the first byte of the body follows.
+      // Some proxies delay the head of a response until the first byte of its body arrives.
       frame.emit(.write(request, MCPEvents.comment))
       beats.set(request, at: now.advanced(by: policy.commentInterval))
     } catch {
@@ -377,7 +378,7 @@ extension MCPServer {
 
   /// Handles `DELETE /mcp`, which ends a session and its pending calls.
   ///
-  /// The session's token stays valid: an assistant may use it in its next session.
+  /// The session's token stays valid, so that the assistant can use it in its next session.
   mutating func deleteSession(_ request: RequestID, _ call: MCPCall) {
     do throws(Rejection) {
       let name = try session(of: call).name
@@ -405,14 +406,14 @@ extension MCPServer {
   }
 
   mutating func drain() {
-    // Nothing is left to wait for, since the relay ends the calls.
+    // The drain ends immediately, since the relay ends the calls.
     if frame.drain(within: .zero, grace: .zero, limit: .zero) { frame.finish() }
     for id in streams.keys.sorted() { closeStream(id) }
   }
 }
 
 extension MCPServer {
-  /// Refuses requests that no route may serve, and passes the others to their routes.
+  /// Refuses requests from foreign hosts and origins, and passes all others to their routes.
   mutating func take(_ id: RequestID, _ call: MCPCall, fresh: MCPSessionID) {
     metrics.requests[call.route, default: 0] += 1
     guard policy.originPolicy.admit(host: call.fields.host) else {
@@ -436,13 +437,15 @@ extension MCPServer {
     answer(id, reply)
   }
 
-  /// Handles the loss of a client; a batch counts as all of its messages.
+  /// Handles a client that disconnected. If its request is a batch, all of the messages are
+  /// abandoned.
   mutating func left(_ id: RequestID) {
     origins[id] = nil
     for request in batches.forget(id) ?? [id] { abandon(request) }
   }
 
-  /// Returns an effect with the origin of its web page, so that the browser lets the page read it.
+  /// Returns an effect with the web page's origin, so that the browser lets the page read the
+  /// response.
   func named(_ effect: Effect) -> Effect {
     switch effect {
     case .answer(let id, var reply):
@@ -454,7 +457,7 @@ extension MCPServer {
     }
   }
 
-  /// Adds the origins to responses, and removes those of requests that are answered.
+  /// Adds the origins to responses, and removes the origins of answered requests.
   mutating func nameOrigins(in effects: inout [Effect]) {
     guard !origins.isEmpty else { return }
     effects = effects.map { named($0) }
@@ -466,7 +469,7 @@ extension MCPServer {
     }
   }
 
-  /// Answers with a refusal that is not JSON-RPC, for a request that was not read yet.
+  /// Refuses a request before its body is read. The response is not JSON-RPC.
   mutating func refuse(_ id: RequestID, _ status: Int, _ sentence: String) {
     answer(id, MCPReply(status, MCPCallResult.refused("refused", sentence).structured ?? []))
   }
@@ -485,7 +488,8 @@ struct MediaTypes: Sendable, Hashable {
 
   /// Reads `Accept`.
   ///
-  /// Weights other than 0 are ignored. A missing field accepts everything but a stream.
+  /// Weights other than 0 are ignored. If the field is missing, a stream is not accepted, but JSON
+  /// is.
   init(accept: String?) {
     guard let accept else {
       (json, events) = (true, false)
@@ -510,7 +514,8 @@ struct MediaTypes: Sendable, Hashable {
   }
 }
 
-/// The original's plain endpoints, without JSON-RPC and with conversations from a header only.
+/// The original app's plain endpoints. They use no JSON-RPC, and only a header names the
+/// conversation.
 extension MCPServer {
   mutating func takePlain(_ id: RequestID, _ call: MCPCall) {
     switch (call.route, call.method) {
@@ -546,7 +551,8 @@ extension MCPServer {
     }
   }
 
-  /// Answers `/mcp/call`: a wrong pair is a result; not signed in, or locked out, is an HTTP error.
+  /// Answers `/mcp/call`. A wrong pairing code leads to a result. A client that is locked out or
+  /// not signed in receives an HTTP error.
   mutating func finishPlainCall(
     _ id: RequestID, _ result: MCPCallResult, _ refusal: RelayRefusal?
   ) {
@@ -594,7 +600,7 @@ extension MCPServer {
     MCPArguments(call.query.map { (name: $0.name, value: $0.value) })
   }
 
-  /// Returns the caller's name for its conversation.
+  /// Returns the conversation's name, which the caller chooses.
   ///
   /// The name is only as secret as the caller makes it.
   private func conversation(of call: MCPCall) -> String? {

@@ -2,18 +2,19 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// A bounded table of sessions by secret identifier. Unused sessions are removed.
+/// A bounded table of sessions, keyed by secret identifiers. Unused sessions are removed.
 struct SessionTable: Sendable {
   struct Session: Sendable {
-    /// The negotiated version; meaningless for a conversation of the plain endpoints.
+    /// The negotiated version. It has no meaning for a conversation of the plain endpoints.
     var version: MCPVersion
-    /// The client's name for itself.
+    /// The name under which the client introduced itself.
     var client: AssistantName?
     /// The token from the session's login, or `nil` if the client sends its own token.
     var bearer: TokenHash?
-    /// Whether the client has sent a token; from then on its id alone does not authenticate it.
+    /// Whether the client has sent a token. From then on, the session id alone does not
+    /// authenticate it.
     var showsTokens = false
-    /// The pending calls, by the ids that the client gave them.
+    /// The pending calls, by the request ids that the client chose.
     var calls: [RPCID: RequestID] = [:]
     /// The GET stream of the session.
     var stream: RequestID?
@@ -51,7 +52,8 @@ struct SessionTable: Sendable {
     _ name: String, _ version: MCPVersion, client: AssistantName? = nil, at now: Instant
   ) -> Bool {
     if all.count >= bound {
-      // A signed-in client would have to ask its user again, so only other sessions are replaced.
+      // Only idle sessions that are not signed in are replaced, since others would have to sign in
+      // again.
       let idlers = all.filter { $0.value.bearer == nil && !$0.value.isBusy }
       let oldest = idlers.min { ($0.value.lastUsed, $0.key) < ($1.value.lastUsed, $1.key) }
       guard let oldest else { return false }
@@ -68,7 +70,7 @@ struct SessionTable: Sendable {
     all[name]?.bearer = session.showsTokens ? nil : bearer
   }
 
-  /// Records that the client has sent a token, after which its id alone does not authenticate it.
+  /// Records that the client has sent a token. The session id alone no longer authenticates it.
   mutating func showedToken(_ name: String) {
     all[name]?.showsTokens = true
     all[name]?.bearer = nil
@@ -79,7 +81,7 @@ struct SessionTable: Sendable {
     all[name]?.lastUsed = now
   }
 
-  /// Removes sessions that were unused for too long; busy sessions stay.
+  /// Removes sessions that have been unused for too long. Busy sessions stay.
   mutating func expire(at now: Instant) {
     while let name = alarms.take(dueAt: now) {
       guard let session = all[name] else { continue }

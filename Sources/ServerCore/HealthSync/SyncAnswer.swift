@@ -39,7 +39,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
     return answer
   }
 
-  /// Returns an error response with a constant short text and the details of this error.
+  /// Returns an error response with a constant short text and, optionally, details of this error.
   static func error(
     _ status: Int, _ text: String, _ details: String? = nil, retryAfter: Duration? = nil,
     allow: String? = nil
@@ -48,7 +48,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
       status, SyncReply.error(text, details: details), retryAfter: retryAfter, allow: allow)
   }
 
-  /// The header fields, except the length.
+  /// All header fields except the length.
   public var headers: [(String, String)] {
     if isPage { return WebPage.dashboard.headers }
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
@@ -72,8 +72,8 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 extension WebPage {
   /// The page of `GET /health`, with a person's steps, heart rate, sleep and workouts.
   ///
-  /// It uses only the `/api/health` routes of its own server. The secret is stored in the tab: it
-  /// is sent as `Authorization` and removed when the tab closes.
+  /// The page uses only the `/api/health` routes of its own server. The browser tab stores the
+  /// secret until it is closed, and sends it as `Authorization`.
   static let dashboard = WebPage(
     DashboardPage.text, sources: ["script-src 'unsafe-inline'", "connect-src 'self'"])
 }

@@ -29,7 +29,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// Whether phones use the route and look for the epoch in its responses.
+  /// Whether phones use the route and expect the epoch in its responses.
   var isOfPhones: Bool {
     switch self {
     case .sync, .refresh, .upload: true
@@ -48,11 +48,12 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// A person whose samples are synced, as named in the file of secrets.
+/// A person whose samples are synced. The file of secrets contains the person's name.
 public struct SyncUser: Sendable, Hashable, Codable {
   /// The name of the person.
   public var name: String
-  /// The time zone that defines days, such as `Europe/Berlin`; `nil` is the backend's own.
+  /// The time zone that defines days, such as `Europe/Berlin`; `nil` means the backend's own time
+  /// zone.
   public var zone: String?
 
   /// Creates a user from the parts of a line.
@@ -79,19 +80,19 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var showsSecret = false
   /// The phone's own identifier.
   public var deviceID: String?
-  /// The header fields about an upload, or `nil` if the request names no upload protocol.
+  /// The header fields about an upload, or `nil` if the request does not name an upload protocol.
   public var upload: UploadFields?
   /// The id of the upload that the request is about.
   public var uploadID: UUID128?
   /// The id of the upload that the request may create.
   ///
-  /// The id is random, since anyone who has it can resume the upload.
+  /// The id must be random, because anyone who has it can resume the upload.
   public var candidate: UUID128?
   /// The value of `Content-Type`.
   public var mediaType: String?
   /// A Boolean value that indicates whether the request names an unsupported version of tus.
   public var speaksOtherTus = false
-  /// The body as received.
+  /// The received body.
   public var body: [UInt8]
 
   /// Creates a request from its parts.
@@ -111,7 +112,7 @@ public struct SyncCall: Sendable, Hashable, Codable {
   /// Creates a call from a received request.
   ///
   /// - Parameters:
-  /// - field: A function that returns the value of a header field by its lower-case name.
+  /// - field: A function that returns the value of a header field, given its name in lower case.
   /// - query: A function that returns an item of the query.
   /// - candidate: A function that returns a random id, called if an upload protocol is named.
   public init(
@@ -127,7 +128,7 @@ public struct SyncCall: Sendable, Hashable, Codable {
     speaksOtherTus = tus != nil && tus != UploadDialect.tusVersion
     upload = UploadFields { field($0.lowercased()) }
     guard let upload else { return }
-    // A body that is complete determines the length of the upload.
+    // A complete body determines the length of the upload.
     if upload.isComplete == true, upload.length == nil, path == .sync {
       self.upload?.length = field("content-length").flatMap { Int($0) }
     }
@@ -142,18 +143,18 @@ public struct SyncCall: Sendable, Hashable, Codable {
 /// The outcome of a request that needs the store.
 public enum SyncOutcome: Sendable, Hashable, Codable {
   case stored(IngestCounts)
-  /// The newest stamp of the phone's batches.
+  /// The newest timestamp of the phone's batches, or `nil` if there are none.
   case stamped(Timestamp?)
   /// The store works.
   case checked
   /// The body of a report.
   case reported([UInt8])
-  /// The request is invalid, for a reason that people can read.
+  /// The request is invalid. The reason is human-readable.
   case refused(reason: String)
   /// The decompressed body is longer than `limit` bytes.
   case tooLong(limit: Int)
   case failed(StoreFailure)
-  /// The bytes of an upload are stored, which now has the given size.
+  /// The bytes of an upload are stored. The upload now has the given size.
   case written(Int)
   /// The given number of bytes of an upload are stored, but its batch is not.
   case unfinished(Int, StoreFailure)
@@ -161,20 +162,20 @@ public enum SyncOutcome: Sendable, Hashable, Codable {
 
 /// The days of a report, as requested.
 public struct SyncSpan: Sendable, Hashable, Codable {
-  /// Midnight of the first day in local time; `nil` is 29 days before the last one.
+  /// Midnight of the first day in local time; `nil` means 29 days before the last day.
   public var first: CivilTime?
-  /// Midnight of the last day in local time; `nil` is today.
+  /// Midnight of the last day in local time; `nil` means today.
   public var last: CivilTime?
 
   /// The maximum number of days in a report: ten years.
   public static let mostDays = 3_653
 
-  /// Creates a span from its ends; the default is the last 30 days.
+  /// Creates a span from its first and last day. The default is the last 30 days.
   public init(first: CivilTime? = nil, last: CivilTime? = nil) {
     (self.first, self.last) = (first, last)
   }
 
-  /// Creates a span from a query, or `nil` if a value is not a date such as `2026-01-31`.
+  /// Creates a span from a query. Returns `nil` if a value is not a date such as `2026-01-31`.
   init?(from: String?, to: String?) {
     self.init()
     if let from {

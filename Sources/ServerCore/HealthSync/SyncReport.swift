@@ -5,12 +5,13 @@ import LinkWire
 
 /// A report about synced samples that is under construction.
 ///
-/// It requests pages of samples, reads them, and finally writes JSON:
+/// It requests pages of samples, reads them, and writes JSON at the end:
 ///
 ///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil, then outcome
 ///
-/// Days are those of the user's time zone, and overlapping sources count once. Sums and nights are
-/// computed like HealthRelay's answers, and averages from the readings of all sources.
+/// Days are those of the user's time zone, and samples of overlapping sources are counted once.
+/// Sums and nights are computed like those of HealthRelay's answers. Averages are computed from the
+/// readings of all sources.
 public struct SyncReport: Sendable {
   /// One part of the report.
   enum Part: Sendable {
@@ -22,7 +23,7 @@ public struct SyncReport: Sendable {
   let zone: ZoneRules
   let now: Timestamp
   var parts: [Part] = []
-  /// The reason why the report is refused, as text for people.
+  /// The human-readable reason why the report is refused.
   private var refusal: String?
 
   /// Creates a report.
@@ -100,7 +101,7 @@ public struct SyncReport: Sendable {
     case .heartRate:
       let type = SyncType.heartRate
       let latest = stored.first { $0.type == type }?.last ?? now
-      // If the latest reading has a future time, the latest one of the past week counts instead.
+      // If the time of the latest reading is in the future, the latest of the past week is used.
       let week = zone.instant(of: today.moved(by: -6).midnight)
       parts = [
         readings(type, first, last), readings(type, today.moved(by: -6), today),
@@ -149,7 +150,7 @@ enum SyncType {
   static let oxygenUptake = "HKQuantityTypeIdentifierVO2Max"
 }
 
-/// The periods that are compared, as numbers of days before today.
+/// The periods that a report compares, as numbers of days before today.
 enum SyncPeriod {
   static let days = [7, 30, 90, 365]
   static let longest = 365
@@ -196,7 +197,7 @@ extension SyncReport {
         guard case .done(let object) = answering.step else { continue }
         if let reason = object.reason { throw .malformed(detail: reason) }
         let reply = try HealthReply.read(object.bytes)
-        // Only replies about workouts have a position from which to continue.
+        // Only a reply about workouts may have a position at which a next reply continues.
         guard reply.nextStart == nil || path == .workouts else {
           throw .malformed(detail: "more days than an answer can hold; ask for a shorter time")
         }
@@ -257,7 +258,7 @@ extension HealthReply {
 }
 
 extension JSONWriter {
-  /// Writes a number rounded to millionths, as JavaScript does, or `null` if there is none.
+  /// Writes a number rounded to six decimal places, or `null` if it is missing or not finite.
   fileprivate mutating func figure(_ name: String, _ value: Double?) {
     key(name)
     guard let value, value.isFinite else { return null() }

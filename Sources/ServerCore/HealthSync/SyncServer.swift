@@ -1,44 +1,45 @@
 public import LinkCore
 public import LinkWire
 
-/// The health sync server as a value: access, limits, uploads and the drain.
+/// The rules of the health sync server: access, limits, uploads and the drain.
 ///
 /// A request that needs the store waits only for the store:
 ///
 ///     request ──► refused
 ///        └──► waiting ──done──► answered
 ///
-/// A batch that was given to the store is completed even if its phone disconnects. The phone sends
-/// the batch again, and its hashes make the second attempt a no-op.
+/// A batch that was passed to the store is completed even if its phone disconnects. The phone then
+/// sends the batch again. The hashes of its samples prevent duplicates.
 public struct SyncServer: ServerRules {
   /// An input of the server.
   public enum Input: Sendable, Hashable, Codable {
-    /// A request arrived. `user` owns its secret, or is `nil` if the request has no valid secret.
+    /// A request arrived. `user` is the owner of its secret, or `nil` if it has no valid secret.
     case request(RequestID, SyncCall, user: SyncUser?, wall: Timestamp)
     /// The client disconnected before it received the response.
     case abandoned(RequestID)
     /// Work that an effect requested has ended.
     case done(StoreToken, SyncOutcome)
     case drain(within: Duration)
-    /// The uploads of an earlier process; the first input, if there are any.
+    /// The uploads of an earlier process. If there are any, this is the first input.
     case restored([StoredUpload])
     /// The head of a request arrived, and its body follows.
     case announced(RequestID, SyncCall, user: SyncUser?)
-    /// An announced request ended before its body was complete; the call has the part that arrived.
+    /// An announced request ended before its body was complete. The call contains the received
+    /// part.
     case cut(RequestID, SyncCall)
   }
 
   /// An effect of the server.
   public enum Effect: Sendable, Hashable, Codable {
-    /// Read a batch and store it, all or none.
+    /// Read a batch and store it completely or not at all.
     case ingest(StoreToken, SyncUser, body: [UInt8], isGzip: Bool)
-    /// Find the newest stamp of a phone's batches.
+    /// Find the newest timestamp of a phone's batches.
     case stamp(StoreToken, SyncUser, device: String)
     /// Check that the store works.
     case check(StoreToken)
     /// Compute a report from stored samples.
     case report(StoreToken, SyncUser, SyncPath, SyncSpan, wall: Timestamp)
-    /// Write bytes at an offset of an upload's file, which is created if it is missing.
+    /// Write bytes at an offset of an upload's file. Create the file if it is missing.
     case write(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
     /// Write the last bytes of an upload, and store the batch in its file.
     case finish(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
@@ -52,7 +53,7 @@ public struct SyncServer: ServerRules {
     case finished
   }
 
-  /// A request without a response.
+  /// A request that has not been answered.
   struct Pending: Sendable {
     var path: SyncPath
     var since: Instant
@@ -61,21 +62,21 @@ public struct SyncServer: ServerRules {
     var user: String?
     /// The upload that was announced for the request.
     var announced: UUID128?
-    /// Whether the request names a version of tus, so that the response must too (tus 1.0.0).
+    /// Whether the request names a version of tus. The response must then name one too (tus 1.0.0).
     var isTus: Bool
     /// The protocol of the upload that the response completes.
     var completes: UploadDialect?
   }
 
   let policy: SyncServerPolicy
-  /// The epoch of the store, which is sent with each response to a known user.
+  /// The epoch of the store. It is sent with each response to a known user.
   private let epoch: String
   var frame: ServerFrame<Effect>
   private var requests: [RequestID: Pending] = [:]
-  /// The requests whose work is under way, including those whose client disconnected.
+  /// The requests with work under way, including those whose clients disconnected.
   var work: [StoreToken: RequestID] = [:]
   var lastToken: UInt64 = 0
-  /// The reason of the last store failure, or `nil` after a success.
+  /// The reason for the last store failure, or `nil` after a success.
   private var storeFailure: StoreFailure?
   private var metrics = SyncMetrics()
   var uploads = SyncUploads()
@@ -103,7 +104,7 @@ public struct SyncServer: ServerRules {
     case .done(let token, let outcome): done(token, outcome)
     case .drain(let window):
       _ = frame.drain(within: window, grace: policy.drainLimit, limit: policy.drainLimit)
-      // The bytes that arrived are stored.
+      // Interrupting a request stores the bytes that have arrived.
       for id in uploads.announced.keys.sorted() { frame.emit(.interrupt(id)) }
     case .restored(let uploads): restore(uploads)
     case .announced(let id, let call, let user): announce(id, call, user)
@@ -126,12 +127,12 @@ public struct SyncServer: ServerRules {
     return conclude()
   }
 
-  /// The next instant at which something is due.
+  /// The next instant at which `tick` must be called.
   public var deadline: Instant? {
     [frame.mode.deadline, uploads.deadline].compactMap(\.self).min()
   }
 
-  /// Ends a drain if nothing is left to wait for, and returns the effects.
+  /// Ends a drain once no request and no work is pending, and returns the effects.
   private mutating func conclude() -> [Effect] {
     if requests.isEmpty, work.isEmpty, uploads.announced.isEmpty { frame.finish(with: .finished) }
     return frame.takeEffects()
@@ -189,7 +190,7 @@ extension SyncServer {
     if call.path == .sync, call.method == "GET", user == nil, !call.showsSecret {
       return answer(id, SyncAnswer(200, SyncReply.ready))
     }
-    // The page holds no data; it requests data with the secret of the person who uses it.
+    // The page contains no data. It requests data with the secret of the person who uses it.
     if call.path == .dashboard { return answer(id, .dashboard) }
     if let goingAway { return answer(id, goingAway) }
     guard let user else {
@@ -428,7 +429,7 @@ extension SyncServer {
         requests[id]?.completes = dialect
         conclude(id, outcome)
       }
-      // The last bytes may also be the first ones for which the file was created.
+      // The file may have been created only for these bytes.
       uploads.all[name]?.isStored = true
       forget(name)
     }
@@ -522,7 +523,8 @@ extension SyncServer {
 
   // MARK: Announced requests
 
-  /// Assigns an upload to a request before its body is complete, so that partial data is stored.
+  /// Assigns an upload to a request before its body is complete, so that a partial body can be
+  /// stored.
   mutating func announce(
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?
   ) {
@@ -555,7 +557,7 @@ extension SyncServer {
     uploads.announced[id] = name
   }
 
-  /// Removes uploads until a user may start another one. Returns false if all are in use.
+  /// Removes uploads until a user may start another one. Returns false if all uploads are in use.
   private mutating func makeRoom(for user: SyncUser) -> Bool {
     while let surplus = uploads.surplus(of: user.name) { forget(surplus) }
     return uploads.all.count < SyncUploads.most
@@ -581,14 +583,14 @@ extension SyncServer {
 
   // MARK: Complete requests
 
-  /// Handles a request that may create an upload. Returns false if it is a separate batch.
+  /// Handles a request that may create an upload. Returns false if its body is a complete batch.
   mutating func begins(_ id: RequestID, _ call: SyncCall, of user: SyncUser) -> Bool {
     guard let fields = call.upload else { return false }
     let announced = requests[id]?.announced
     if fields.dialect != .tus {
       guard let isComplete = fields.isComplete else { return false }
       if isComplete {
-        // Nothing is left to resume, and nothing was stored.
+        // The body is complete, so there is nothing to resume, and no part of it has been stored.
         if let announced { forget(announced) }
         requests[id]?.completes = fields.dialect
         return false
@@ -650,7 +652,7 @@ extension SyncServer {
         return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
       }
       uploads.all[name]?.waiting.append(SyncUploads.Waiting(id: id, call: call, user: user))
-      // The client has abandoned the open request, since it sends a new one.
+      // A new request implies that the client has abandoned the open one.
       if let open = upload.open { frame.emit(.interrupt(open)) }
       return
     }
@@ -701,7 +703,7 @@ extension SyncServer {
     }
     let end = offset + call.body.count
     let isLast = dialect == .tus ? end == upload.record.length : fields.isComplete == true
-    // All stated lengths must agree, and must match the total if this is the last part.
+    // All stated lengths must be equal. If this is the last part, they must also equal the total.
     let lengths = [upload.record.length, fields.length, isLast ? end : nil].compactMap(\.self)
     if Set(lengths).count > 1 {
       forget(name)
@@ -739,15 +741,15 @@ extension SyncServer {
 
 /// The configuration of the health sync server.
 public struct SyncServerPolicy: Sendable, Hashable {
-  /// The maximum number of requests that wait for the store; further ones are refused with 503.
+  /// The maximum number of requests that wait for the store. Further requests are refused with 503.
   public var maxRequests = 64
-  /// The time after which a request may be retried if too many wait.
+  /// The retry time of a request that is refused because too many requests wait.
   public var busyRetry = Duration.seconds(2)
-  /// The retry time after a store failure, which is long enough to free disk space.
+  /// The retry time after a store failure. It leaves time to free disk space.
   public var storeRetry = Duration.seconds(30)
   /// The time limit of a drain.
   public var drainLimit = Duration.seconds(10)
-  /// The names of this server, and the origins that browsers may use.
+  /// The host names of this server, and the origins of web pages that may use it.
   public var originPolicy = OriginPolicy()
 
   /// The maximum size of a body in bytes, compressed or not: 4 MiB, about 10,000 records.

@@ -2,7 +2,7 @@ public import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The record of an upload that spans several requests, as its file stores it for the next process.
+/// The record of an upload that spans several requests, in the form stored in the upload's file.
 public struct SyncUploadRecord: Sendable, Hashable, Codable {
   /// The name of the user that started the upload.
   public var user: String
@@ -16,10 +16,11 @@ public struct SyncUploadRecord: Sendable, Hashable, Codable {
     (self.user, self.length, self.isGzip) = (user, length, isGzip)
   }
 
-  /// The maximum size of the line: a name has at most 200 bytes, each up to six when escaped.
+  /// The maximum size of the line. A name has at most 200 bytes, each of which takes up to six
+  /// bytes when escaped.
   public static let mostBytes = 2_048
 
-  /// The first line of the file, including its line end.
+  /// The first line of the file, including the line break.
   public var line: [UInt8] {
     var writer = JSONWriter(capacity: 100)
     writer.object {
@@ -76,11 +77,11 @@ struct SyncUploads: Sendable {
     var expires: Instant
     /// Whether the file of the upload exists.
     var isStored = false
-    /// The work for the upload that is under way.
+    /// The work under way for the upload, if there is any.
     var busy: StoreToken?
     /// The request whose body is being received.
     var open: RequestID?
-    /// Requests that arrived while another one was under way, in order.
+    /// The requests that arrived while another one was under way, in order.
     var waiting: [Waiting] = []
   }
 
@@ -95,36 +96,37 @@ struct SyncUploads: Sendable {
   struct Work: Sendable, Hashable {
     let upload: UUID128
     let dialect: UploadDialect
-    /// Whether these are the last bytes of the upload, after which the batch is stored.
+    /// Whether the work writes the last bytes of the upload and then stores the batch.
     let isLast: Bool
   }
 
   var all: [UUID128: Upload] = [:]
-  /// The requests whose heads arrived, with the uploads that receive their bodies.
+  /// The requests whose heads have arrived, with the uploads to which their bodies belong.
   var announced: [RequestID: UUID128] = [:]
   var work: [StoreToken: Work] = [:]
 
-  /// The maximum number of stored uploads of one user; beyond it, the oldest is removed.
+  /// The maximum number of stored uploads of one user. A further upload replaces the oldest.
   static let mostOfUser = 16
-  /// The maximum number of stored uploads: with files of at most 4 MiB, one gigabyte in total.
+  /// The maximum number of stored uploads. With files of at most 4 MiB, they take at most 1 GiB.
   static let most = 256
   /// The maximum number of requests that wait for one upload.
   static let mostWaiting = 4
-  /// The time for which an upload is stored after its last bytes.
+  /// The time for which an upload is stored after its last bytes arrived.
   static let age = Duration.seconds(24 * 3_600)
 
-  /// The time at which the next upload expires, among those without work under way.
+  /// The time at which the next upload expires. Uploads with work under way are excluded.
   var deadline: Instant? {
     all.values.lazy.filter { $0.busy == nil && $0.open == nil }.map(\.expires).min()
   }
 
-  /// Returns an upload if it belongs to a user.
+  /// Returns the upload with an id, or `nil` if it does not belong to the user.
   func find(_ id: UUID128?, of user: SyncUser) -> (id: UUID128, upload: Upload)? {
     guard let id, let upload = all[id], upload.record.user == user.name else { return nil }
     return (id, upload)
   }
 
-  /// Returns the upload to remove before a user starts another one, or `nil` if there is room.
+  /// Returns the upload to remove before a user starts another one, or `nil` if no upload has to or
+  /// can be removed.
   func surplus(of user: String) -> UUID128? {
     let idle = all.filter { $0.value.busy == nil && $0.value.open == nil }
     let own = all.lazy.filter { $0.value.record.user == user }.count

@@ -6,15 +6,16 @@ public enum HTTPFields {
   /// The fields of a JSON response that no cache stores.
   public static let json = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
 
-  /// The fields of a 426, with the protocol that the route requires (RFC 9110 section 15.5.22).
+  /// The fields of a 426 response. They name the protocol that the route requires (RFC 9110 section
+  /// 15.5.22).
   public static let upgradeRequired = [
     ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
   ]
 
-  /// Returns the fields that a refusal needs.
+  /// Returns the fields that a refusal requires.
   ///
-  /// A 401 names its scheme (RFC 9110 section 11.6.1), a 405 lists the methods of the route, and a
-  /// response that may be retried states when.
+  /// A 401 response names its scheme (RFC 9110 section 11.6.1), and a 405 response lists the
+  /// methods of the route. If the request may be retried, the response states when.
   public static func of(
     status: Int, retryAfter: Duration?, allow: String? = nil
   ) -> [(String, String)] {
@@ -28,19 +29,18 @@ public enum HTTPFields {
 extension Duration {
   /// The value of `Retry-After` (RFC 9110 section 10.2.3): whole seconds, rounded up.
   ///
-  /// The value is at least one, since a client that is told to wait zero seconds would retry at
-  /// once.
+  /// The value is at least one, because a client would retry immediately after a value of zero.
   package var retrySeconds: Int64 {
     let (seconds, rest) = components
     return max(1, rest > 0 ? seconds + 1 : seconds)
   }
 }
 
-/// The response to a request or upgrade that is refused, with a sentence for people.
+/// The response to a request or upgrade that is refused, with a human-readable message.
 public struct HTTPRefusal: Sendable, Hashable, Codable {
   /// The HTTP status code (RFC 9110 section 15).
   public var status: Int
-  /// The reason, in a sentence for people.
+  /// The reason, in one human-readable sentence.
   public var message: String
   /// The time after which the client may retry.
   ///
@@ -59,7 +59,7 @@ public struct HTTPRefusal: Sendable, Hashable, Codable {
     self.allow = allow
   }
 
-  /// The header fields, except the length.
+  /// All header fields except the length.
   public var headers: [(String, String)] {
     HTTPFields.json + HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
   }

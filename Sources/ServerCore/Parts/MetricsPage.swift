@@ -2,13 +2,14 @@ import LinkCore
 
 /// The metrics of a backend in the Prometheus text format, version 0.0.4.
 ///
-/// Names follow the conventions of Prometheus: they use base units, and counters end with `_total`.
+/// Names follow the conventions of Prometheus: units are base units, and names of counters end with
+/// `_total`.
 public struct MetricsPage: Sendable {
   enum Kind: String {
     case counter, gauge, histogram
   }
 
-  /// The request counts of all routes, which share one family of metrics.
+  /// The request counts of all routes. They share one family of metrics.
   public var requests = RequestCounts()
   private var lines = ""
 
@@ -41,14 +42,14 @@ public struct MetricsPage: Sendable {
     }
   }
 
-  /// Adds counters from a table of names (without their suffix `_total`), help texts and values.
+  /// Adds counters from a table of names (without the suffix `_total`), help texts and values.
   mutating func counters<Values>(
     of values: Values, _ table: [(name: String, help: String, value: KeyPath<Values, UInt64>)]
   ) {
     for row in table { one("\(row.name)_total", .counter, row.help, values[keyPath: row.value]) }
   }
 
-  /// Adds counters with a label, sorted by the label's values.
+  /// Adds counters with a label, sorted by the value of the label.
   mutating func counters<Value: Comparable>(
     _ name: String, _ help: String, by label: String, _ counts: [Value: UInt64]
   ) {
@@ -92,14 +93,14 @@ public struct RequestCounts: Sendable, Hashable, Codable {
     }
   }
 
-  /// The upper bounds of the latency buckets in milliseconds; the last bucket has none.
+  /// The upper bounds of the latency buckets, in milliseconds. The last bucket has no bound.
   static let bounds: [Int64] = [5, 25, 100, 500, 2_500]
 
   private(set) var answers: [Answered: UInt64] = [:]
   private(set) var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
   private(set) var latency = Duration.zero
 
-  /// Creates counts that are all zero.
+  /// Creates a value in which all counts are zero.
   public init() {}
 
   /// Counts a request that was answered `time` after its arrival.

@@ -1,21 +1,21 @@
 import LinkCore
 
-/// The names of this server and the origins that browsers may use.
+/// The host names of this server, and the origins of web pages that may use it.
 public struct OriginPolicy: Sendable, Hashable {
   /// A Boolean value that indicates whether the server is reachable only from this machine.
   ///
-  /// A foreign Host is then refused. Otherwise a web page whose name resolves to 127.0.0.1 could
-  /// call the server (DNS rebinding).
+  /// If it is true, requests with a foreign Host are refused. Otherwise, a web page whose name
+  /// resolves to 127.0.0.1 could call the server (DNS rebinding).
   public var isLocal = true
-  /// The name or address that the server listens on, in lower case; admitted with any port.
+  /// The name or address that the server listens on, in lower case. It is admitted with any port.
   public var ownName: String?
-  /// The further admitted hosts, such as `relay.example` or `relay.example:8443`.
+  /// Additional hosts to admit, such as `relay.example` or `relay.example:8443`.
   ///
-  /// They are, for example, the names of a proxy in front of the server. They are in lower case,
-  /// with a port unless it is the scheme's default. If there are any, no other foreign host is
-  /// admitted, wherever the server listens.
+  /// They can be the names of a proxy in front of the server, for example. They are in lower case
+  /// and include the port unless it is the scheme's default. If the list is not empty, no other
+  /// foreign host is admitted, even if the server is reachable from other machines.
   public var hosts: [String] = []
-  /// The origins of further web pages that may call, such as `https://app.example`.
+  /// Additional origins whose web pages may call the server, such as `https://app.example`.
   ///
   /// Pages of this machine and of `hosts` are always admitted.
   public var origins: [String] = []
@@ -32,7 +32,7 @@ public struct OriginPolicy: Sendable, Hashable {
 
   /// Returns a host without the default port of a scheme, 80 or 443.
   ///
-  /// Both are removed, since a server behind a proxy does not know the scheme.
+  /// Both are removed, because a server behind a proxy cannot determine the scheme.
   public static func withoutUsualPort(_ host: String) -> String {
     for port in [":80", ":443"] where host.hasSuffix(port) {
       return String(host.dropLast(port.count))
@@ -42,8 +42,8 @@ public struct OriginPolicy: Sendable, Hashable {
 
   /// Returns whether a request with this Origin is admitted.
   ///
-  /// A request without an Origin comes from no page. The server's own names are admitted: React
-  /// Native sends the server itself as the origin of a WebSocket.
+  /// A request without an Origin does not come from a web page. The server's own names are
+  /// admitted, because React Native sends the server's address as the origin of a WebSocket.
   public func admit(origin: String?) -> Bool {
     guard let origin, !origins.contains(origin) else { return true }
     return [("http://", ":80"), ("https://", ":443")].contains { scheme, usual in

@@ -1,11 +1,12 @@
 import LinkCore
 
-/// The state that every server has: the current time, the effects so far, and the drain's phase.
+/// The state that all servers share: the current time, the effects so far, and the phase of the
+/// drain.
 struct ServerFrame<Effect: Sendable>: Sendable {
   /// The time of the input that is being handled.
   private(set) var now: Instant
   private(set) var mode = ServerMode.serving
-  /// The effects of the current input; empty between inputs.
+  /// The effects of the current input. The list is empty between inputs.
   private var effects: [Effect] = []
 
   /// Creates the frame of a server that starts at `now`.
@@ -24,12 +25,12 @@ struct ServerFrame<Effect: Sendable>: Sendable {
     self.now = now
   }
 
-  /// Adds an effect after the earlier ones.
+  /// Appends an effect.
   mutating func emit(_ effect: Effect) {
     effects.append(effect)
   }
 
-  /// Adds effects in order.
+  /// Appends effects in order.
   mutating func emit(_ more: [Effect]) {
     effects += more
   }
@@ -42,14 +43,14 @@ struct ServerFrame<Effect: Sendable>: Sendable {
 
   // MARK: The drain
 
-  /// Starts a drain that leaves after `grace` and ends after `limit`.
+  /// Starts a drain that sends the close frames after `grace` and ends after `limit`.
   ///
   /// Returns false if a drain has already started.
   mutating func drain(within window: Duration, grace: Duration, limit: Duration) -> Bool {
     mode.drain(within: window, at: now, grace: grace, limit: limit)
   }
 
-  /// Starts to leave if that is due, and returns the time over which clients reconnect.
+  /// Advances to `leaving` if that is due, and returns the time over which clients reconnect.
   mutating func leave() -> Duration? {
     mode.leave(at: now)
   }
@@ -65,11 +66,11 @@ struct ServerFrame<Effect: Sendable>: Sendable {
 
 extension ServerFrame: SelfChecking {
   func check(_ check: inout InvariantCheck) {
-    check.require(effects.isEmpty, "server frame: nothing is asked for between two inputs")
+    check.require(effects.isEmpty, "server frame: no effect is pending between two inputs")
   }
 }
 
-/// The policy of a server, with lower bounds that keep the server from spinning or standing still.
+/// The policy of a server. Lower bounds of its values prevent busy loops and deadlocks.
 protocol ServerPolicy: Sendable {
   /// The durations that must be at least 1 ms.
   static var times: [WritableKeyPath<Self, Duration>] { get }

@@ -4,11 +4,11 @@ public import LinkCore
 enum ServerMode: Sendable, Equatable {
   /// The server accepts work. Exits: draining.
   case serving
-  /// New work is refused; open work may still complete. Exits: leaving.
+  /// New work is refused. Open work may still complete. Exits: leaving.
   case draining(within: Duration, closeAt: Instant, giveUpAt: Instant)
   /// The close frames were sent. Exits: finished.
   case leaving(within: Duration, giveUpAt: Instant)
-  /// Nothing is left to wait for.
+  /// The drain has ended.
   case finished
 
   /// The next instant at which the drain advances.
@@ -28,7 +28,8 @@ enum ServerMode: Sendable, Equatable {
     }
   }
 
-  /// Returns whether the drain is leaving and its time limit has passed at `now`.
+  /// Returns whether the close frames were sent and the time limit of the drain has passed at
+  /// `now`.
   func givesUp(at now: Instant) -> Bool {
     switch self {
     case .serving, .draining, .finished: false
@@ -57,7 +58,7 @@ enum ServerMode: Sendable, Equatable {
     return window
   }
 
-  /// Ends a drain, and returns false if none is under way.
+  /// Ends a drain. Returns false if none is under way.
   mutating func finish() -> Bool {
     switch self {
     case .serving, .finished: return false
@@ -77,13 +78,13 @@ public protocol ServerRules: Machine {
 
   /// A Boolean value that indicates whether a drain has ended.
   ///
-  /// A drain ends when nothing is open, or when its time limit has passed.
+  /// A drain ends when no work is open, or when its time limit has passed.
   var isFinished: Bool { get }
 
   /// The health of the service: whether it accepts work, and whether its store works.
   var serviceHealth: ServiceHealth { get }
 
-  /// The name of the store in the reasons of the health.
+  /// The name of the store in health reports.
   static var storeName: String { get }
 
   /// Adds the counters and the current state of the service to the metrics of the backend.
@@ -98,7 +99,7 @@ extension ServerRules {
 public struct Closure: Sendable, Hashable, Codable {
   /// The status code (RFC 6455 section 7.4).
   public var code: UInt16
-  /// A short reason for people; at most 123 bytes fit into a frame.
+  /// A short human-readable reason of at most 123 bytes, the limit of a close frame.
   public var reason: String
 
   /// Creates a close frame with a code and a reason.
@@ -107,20 +108,21 @@ public struct Closure: Sendable, Hashable, Codable {
     self.reason = reason
   }
 
-  /// The client reads more slowly than messages arrive; only its own socket is closed.
+  /// The close frame for a client that reads more slowly than messages arrive. Only its own socket
+  /// is closed.
   public static let slowReader = Closure(1013, "slow reader")
 
   /// Returns the close frame of a server that shuts down.
   ///
-  /// Clients spread their reconnects over the window.
+  /// Clients are asked to spread their reconnects over `window`.
   public static func draining(within window: Duration) -> Closure {
     Closure(1001, "draining within_ms=\(window.nanoseconds / 1_000_000)")
   }
 }
 
-/// The token that connects a store result with its request; tokens count from 1 in each run.
+/// The token that connects a store result with its request. Tokens count from 1 in each run.
 public struct StoreToken: NumberedID {
-  /// The number of the token, one higher for each request.
+  /// The number of the token. It increases by one with each request.
   public var number: UInt64
 
   /// Creates a token with a number.

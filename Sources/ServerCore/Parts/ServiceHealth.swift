@@ -7,7 +7,7 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
   case ok
   /// The service is shutting down.
   case draining
-  /// The last change could not be stored, for a reason that people can read and act on.
+  /// The last change could not be stored. The reason tells an operator what to fix.
   case failing(reason: String)
 
   /// Creates the health of a server from its drain state and the result of its last write.
@@ -18,20 +18,20 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
     self = storeFailure.map { .failing(reason: $0.publicReason(of: store)) } ?? .ok
   }
 
-  /// Returns this health, or a failing one if a check of the store failed.
+  /// Returns this health, or `failing` if the service is `ok` but a check of its store failed.
   public func checked(_ failure: StoreFailure?, of store: String) -> ServiceHealth {
     guard self == .ok, let failure else { return self }
     return .failing(reason: failure.publicReason(of: store))
   }
 
-  /// Returns this health, or a failing one for a store that does not respond to a check.
+  /// Returns this health, or `failing` if the service is `ok` but its store does not respond.
   public func unanswered(by store: String) -> ServiceHealth {
     self == .ok ? .failing(reason: "\(store) does not answer") : self
   }
 
-  /// Returns the health of a backend from that of each of its services.
+  /// Returns the overall health of a backend, given the health of each service.
   ///
-  /// The backend drains if any service does. Otherwise the reasons of all failing services are
+  /// The backend is draining if any service is. Otherwise, the reasons of all failing services are
   /// combined.
   public static func overall(_ services: [ServiceHealth]) -> ServiceHealth {
     guard !services.contains(.draining) else { return .draining }
@@ -72,7 +72,7 @@ public enum ServiceHealth: Sendable, Hashable, Codable {
 }
 
 extension StoreFailure {
-  /// Returns the cause without its detail, which names files.
+  /// Returns the cause without its detail, which would reveal file names.
   fileprivate func publicReason(of store: String) -> String {
     switch self {
     case .full: "the disk of \(store) is full"

@@ -1,14 +1,14 @@
 import LinkCore
 
-/// The phases of an accepted socket: keep-alive and the closing handshake.
+/// The state of an accepted socket: its keep-alive and its closing handshake.
 struct SocketLife: Sendable, Equatable {
   /// The intervals that a service's policy sets for its sockets.
   struct Timing: Sendable {
     /// The time between two pings.
     var pingInterval: Duration
-    /// The silence after which a socket is dropped.
+    /// The time without any received byte after which a socket is dropped.
     var pongWait: Duration
-    /// The time that a close frame may stay unanswered.
+    /// The time limit for the answer to a close frame.
     var closeWait: Duration
   }
 
@@ -19,7 +19,7 @@ struct SocketLife: Sendable, Equatable {
     case closing(dropAt: Instant)
   }
 
-  /// The result of an alarm.
+  /// The action that is due when an alarm fires.
   enum Alarm: Sendable, Equatable {
     /// Nothing is due yet.
     case early
@@ -45,13 +45,13 @@ struct SocketLife: Sendable, Equatable {
     }
   }
 
-  /// Records a received byte. The alarm is not moved: it fires early and is then set again.
+  /// Records a received byte. The alarm is not moved. It fires early and is then set again.
   mutating func received(at now: Instant) {
     guard case .open(_, let nextPing) = phase else { return }
     phase = .open(lastReceived: now, nextPing: nextPing)
   }
 
-  /// Starts to close, and returns false if that has already happened.
+  /// Starts to close the socket. Returns false if that has already happened.
   mutating func close(at now: Instant, _ timing: Timing) -> Bool {
     guard isOpen else { return false }
     phase = .closing(dropAt: now.advanced(by: timing.closeWait))
@@ -70,7 +70,7 @@ struct SocketLife: Sendable, Equatable {
     }
   }
 
-  /// The next instant at which something may be due.
+  /// The next instant at which `alarm` must be called.
   func wake(_ timing: Timing) -> Instant {
     switch phase {
     case .open(let lastReceived, let nextPing):

@@ -1,6 +1,7 @@
 import LinkCore
 
-/// A table of token buckets by name, each stored as the instant at which the bucket is full again.
+/// A table of token buckets by name. Each bucket is stored as the instant at which it is full
+/// again.
 ///
 /// This is the generic cell rate algorithm (ITU-T I.371). It uses no fractions and refills no
 /// buckets, and its bounds are exact.
@@ -10,7 +11,8 @@ struct TokenBuckets: Sendable {
   private let bound: Int
   private var fullAt: [String: Instant] = [:]
 
-  /// Creates buckets that allow `burst` events at once, and then one event per `interval`.
+  /// Creates buckets that allow `burst` events in quick succession, and then one event per
+  /// `interval`.
   ///
   /// At most `bound` names are tracked.
   init(interval: Duration, burst: Int, bound: Int) {

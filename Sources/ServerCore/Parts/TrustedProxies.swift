@@ -2,7 +2,7 @@ public import LinkCore
 
 /// The proxies in front of the backend that are trusted to report the address of a client.
 public struct TrustedProxies: Sendable, Hashable {
-  /// The addresses of the proxies; none by default.
+  /// The addresses of the proxies. The default is none.
   public var blocks: [AddressBlock] = []
   /// The maximum number of addresses that are read from one request, starting with the nearest.
   public static let maxHops = 32
@@ -17,10 +17,10 @@ public struct TrustedProxies: Sendable, Hashable {
 
   /// Returns the client's address.
   ///
-  /// The addresses are read from right to left while the proxy that wrote each of them is trusted,
-  /// so addresses that the client itself wrote do not count. If a request has both header fields
-  /// and they differ, a proxy passed one of them on unread. The result is then the address of the
-  /// proxy.
+  /// The addresses are read from right to left, as long as the proxy that added each of them is
+  /// trusted. Addresses that the client itself sent are therefore ignored. If both header fields
+  /// are present and lead to different addresses, a proxy forwarded one of the fields unchecked.
+  /// The result is then the address of the peer.
   ///
   /// - Parameters:
   /// - peer: The remote address of the connection.
@@ -39,7 +39,7 @@ public struct TrustedProxies: Sendable, Hashable {
   private func nearest(_ peer: NetworkAddress, _ nodes: [String?]) -> NetworkAddress {
     var found = peer
     for node in nodes.reversed().prefix(Self.maxHops) {
-      // `unknown` and invented names end the search: only the proxy that wrote them is known.
+      // `unknown` and obfuscated names end the search. Only the proxy that added them is known.
       guard let address = node.flatMap(Self.address) else { return found }
       found = address
       guard contains(address) else { return address }
@@ -54,8 +54,8 @@ public struct TrustedProxies: Sendable, Hashable {
 
   /// Returns the `for` parameter of each element, or `nil` where there is none.
   ///
-  /// A value with an unbalanced quote counts as one element without it. Otherwise a client could
-  /// open a quote that hides what the proxy appends.
+  /// A value with an unbalanced quote counts as one element without that parameter. Otherwise, a
+  /// client could open a quote to hide the text that the proxy appends.
   private static func nodes(forwarded values: [String]) -> [String?] {
     values.flatMap { value in split(value, at: ",").map { $0.map(node(of:)) } ?? [nil] }
   }
@@ -89,7 +89,7 @@ public struct TrustedProxies: Sendable, Hashable {
     return isQuoted ? nil : parts
   }
 
-  /// Reads a node: an address with or without a port, and for IPv6 with or without brackets.
+  /// Parses a node: an address, optionally with a port. IPv6 addresses may be in brackets.
   private static func address(_ node: String) -> NetworkAddress? {
     if let whole = NetworkAddress(node) { return whole }
     if node.hasPrefix("[") {

@@ -1,14 +1,14 @@
-/// A page for browsers, and its content security policy.
+/// A page for browsers, with its content security policy.
 public struct WebPage: Sendable {
   /// The page in UTF-8.
   public let bytes: [UInt8]
   /// The Content-Security-Policy (CSP level 3).
   let policy: String
 
-  /// Creates a page from a text that `scripts/web` generates from a folder in `Web`.
+  /// Creates a page from a text that `scripts/web` generated from a folder in `Web`.
   ///
-  /// - Parameter sources: The directives for what the page may load and run, apart from its own
-  ///   style. No page may be framed, submit a form, or change its base address.
+  /// - Parameter sources: The directives that list what the page may load and run in addition to
+  ///   its own style. No page may be framed, submit a form, or change its base address.
   init(_ text: String, sources: [String] = []) {
     bytes = Array(text.utf8)
     let directives =
@@ -17,7 +17,7 @@ public struct WebPage: Sendable {
     policy = directives.joined(separator: "; ")
   }
 
-  /// The header fields, except the length. A browser requests the page again each time.
+  /// All header fields except the length. They make a browser request the page again each time.
   public var headers: [(String, String)] {
     [
       ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-cache"),
@@ -26,8 +26,8 @@ public struct WebPage: Sendable {
     ]
   }
 
-  /// The page of `GET /`, for people who open the address of a backend in a browser.
+  /// The page of `GET /`, which people see when they open the address of a backend in a browser.
   ///
-  /// It loads and runs nothing.
+  /// The page loads no resources and runs no script.
   public static let home = WebPage(HomePage.text)
 }

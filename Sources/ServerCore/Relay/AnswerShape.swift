@@ -2,12 +2,13 @@ import LinkHealth
 import LinkJSON
 
 extension HealthObject {
-  /// Returns the fault in the shape of an answer (contracts 1.4, 1.5), or `nil` if there is none.
+  /// Returns the fault in the structure of an answer (contracts 1.4, 1.5), or `nil` if there is
+  /// none.
   ///
-  /// A successful answer must have its points or results. All other members are only checked if
-  /// they are present, since phones omit different ones. A member that an assistant reads as a
-  /// number, a list or a reason must have that type. A point must have the members that the tools
-  /// promise.
+  /// A successful answer must contain its points or results. All other members are optional, since
+  /// phones differ in the members that they omit. If a member is present and an assistant reads it
+  /// as a number, a list or a reason, it must have that type. A point must have the members that
+  /// the tool descriptions promise.
   func shapeFault(as kind: HealthQuestion.Kind) -> String? {
     var shape = AnswerShape(kind: kind)
     var reader = JSONReader(bytes)
@@ -20,7 +21,7 @@ extension HealthObject {
   }
 }
 
-/// The members of an answer read so far, and the first fault among them.
+/// A check of an answer's members, which stores the first fault that it finds.
 private struct AnswerShape {
   private enum Element { case point, result }
 
@@ -61,7 +62,7 @@ private struct AnswerShape {
     if hasSucceeded, !isWhole { note("it has no \(listName)") }
   }
 
-  /// The name of the member that holds the requested data.
+  /// The name of the member that contains the requested data.
   private var listName: String {
     switch kind {
     case .healthData: "health_data"
@@ -96,7 +97,7 @@ private struct AnswerShape {
     if let name = missing.min() { note("a point has no \(name)") }
   }
 
-  /// Reads the result of one metric, whose data have the form of an answer.
+  /// Reads the result of one metric. Its data have the form of an answer.
   private mutating func result(_ reader: inout JSONReader) throws(JSONError) {
     var (hasSucceeded, hasPoints) = (false, false)
     try reader.beginObject()
@@ -120,7 +121,7 @@ private struct AnswerShape {
   ) throws(JSONError) -> Int64? {
     guard try reader.peek() == .array else {
       try reader.skipValue()
-      note("\(name) is no list")
+      note("\(name) is not a list")
       return nil
     }
     var count: Int64 = 0
@@ -128,7 +129,7 @@ private struct AnswerShape {
     while try reader.nextElement() {
       count += 1
       guard try reader.peek() == .object else {
-        note("\(name) holds something that is no object")
+        note("\(name) contains an element that is not an object")
         try reader.skipValue()
         continue
       }

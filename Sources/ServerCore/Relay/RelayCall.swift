@@ -3,16 +3,17 @@ public import LinkWire
 
 /// A call of an assistant.
 public enum RelayCall: Sendable, Hashable, Codable {
-  /// A request to pair with the phone that shows this word and code; its user sees the name.
+  /// A request to pair with the phone that shows this word and code. The phone's user sees the name
+  /// of the assistant.
   case login(word: String, code: String, assistant: AssistantName? = nil)
-  /// A question to the phone that the bearer token is for.
+  /// A question to the phone that the bearer token belongs to.
   case question(HealthQuestion)
-  /// A request to end the bearer token.
+  /// A request to revoke the bearer token.
   case logout
 }
 
 extension RelayCall: CustomStringConvertible {
-  /// A description without the pair and without the content of the question.
+  /// A description that contains neither the pairing code nor the content of the question.
   public var description: String {
     switch self {
     case .login: "a login"
@@ -28,7 +29,7 @@ public enum RelayOutcome: Sendable, Hashable, Codable {
   case loggedIn(RelayGrant)
   /// The token is no longer valid.
   case loggedOut
-  /// The phone's unmodified answer, which may be an error of the phone.
+  /// The phone's unmodified answer. It may be an error that the phone reports.
   case data(HealthObject)
   /// The call was refused.
   case refused(RelayRefusal)
@@ -36,11 +37,11 @@ public enum RelayOutcome: Sendable, Hashable, Codable {
 
 /// A bearer token for one phone (RFC 6750).
 public struct RelayGrant: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The token, a secret that is only sent here; the backend stores its hash.
+  /// The token. It is a secret that is sent only here. The backend stores its hash.
   public var accessToken: String
   /// The time until the token expires.
   public var expiresIn: Duration
-  /// The id of the user, which is the same for all assistants of one phone.
+  /// The id of the user. It is the same for all assistants of one phone.
   public var user: String
 
   /// Creates a grant from its parts.
@@ -54,42 +55,45 @@ public struct RelayGrant: Sendable, Hashable, Codable, CustomStringConvertible {
   public var description: String { "access for \(user)" }
 }
 
-/// The reason why a call was refused; `description` explains it to people, with what to do.
+/// The reason why a call was refused.
+///
+/// The description explains the reason and the remedy to people.
 public enum RelayRefusal: Error, Sendable, Hashable, Codable {
   /// No phone shows this word and code now.
   case wrongPair
-  /// Too many wrong pairs were given, by this address or in total.
+  /// This address sent too many wrong pairing codes, or all addresses together did.
   case lockedOut(retryAfter: Duration)
   /// The bearer token is missing, was never issued, or was logged out.
   case notSignedIn
   /// The bearer token has expired.
   case tokenExpired
-  /// The bearer token was ended early.
+  /// The bearer token was revoked before its expiry.
   case signedOut(SignOut)
   /// The phone is not connected.
   case phoneAway(since: Duration, Away)
   /// The same device connected again without its resume token.
   case phoneReplaced
-  /// The phone was asked and did not answer in time.
+  /// The phone received the question but did not answer in time.
   case timedOut(after: Duration)
   /// The assistant cancelled its question.
   case cancelled
-  /// The phone or the backend has as many questions as it allows.
+  /// The phone or the backend has reached its maximum number of questions.
   case tooManyWaiting(retryAfter: Duration)
   /// The phone's answer is invalid.
   case malformed(reason: String)
   /// The answer exceeds the backend's limit.
   case answerTooLarge(limit: Int)
-  /// The backend cannot store required data.
+  /// The backend cannot store data that the call requires.
   case storeFailed(retryAfter: Duration)
   /// The backend is stopping.
   case stopping(retryAfter: Duration)
 
-  /// The reason why a bearer token was ended early.
+  /// The reason why a bearer token was revoked before its expiry.
   public enum SignOut: Sendable, Hashable, Codable {
-    /// Another assistant was paired with the phone, which has reached its limit of assistants.
+    /// Another assistant was paired with the phone, and the phone had reached its limit of
+    /// assistants.
     case byAnother(limit: Int)
-    /// The phone's user ended the token.
+    /// The phone's user revoked the token.
     case byUser
   }
 
@@ -105,7 +109,7 @@ public enum RelayRefusal: Error, Sendable, Hashable, Codable {
 }
 
 extension RelayRefusal: CustomStringConvertible {
-  /// The reason and the remedy, in one or two sentences for people.
+  /// The reason and the remedy, in one or two human-readable sentences.
   public var description: String {
     switch self {
     case .wrongPair:
@@ -157,7 +161,7 @@ extension RelayRefusal: CustomStringConvertible {
     }
   }
 
-  /// Returns a time in whole seconds, or in minutes if it is at least two.
+  /// Returns a time as text: in whole minutes from two minutes on, and in seconds below.
   private static func text(_ time: Duration) -> String {
     let whole = time.retrySeconds
     return whole < 120 ? "\(whole) s" : "\(whole / 60) min"

@@ -5,11 +5,11 @@ import LinkWire
 
 /// The counters of the relay since its start.
 struct RelayMetrics: Sendable, Hashable {
-  /// Calls of assistants, by outcome.
+  /// The number of assistants' calls, by outcome.
   var asked: [String: UInt64] = [:]
-  /// Pulls, by reply.
+  /// The number of pulls, by reply.
   var pulled: [String: UInt64] = [:]
-  /// Pushes by outcome; `sent` counts the pushes that were sent.
+  /// The number of pushes, by outcome. `sent` counts all pushes that were sent.
   var pushed: [String: UInt64] = [:]
   var opened: UInt64 = 0
   var resumed: UInt64 = 0
@@ -18,7 +18,7 @@ struct RelayMetrics: Sendable, Hashable {
   var silent: UInt64 = 0
   var slowReaders: UInt64 = 0
   var wrongPairs: UInt64 = 0
-  /// Messages of phones that belong to no open question.
+  /// The number of messages from phones that belong to no open question.
   var mismatches: UInt64 = 0
   var storeFailures: UInt64 = 0
 }
@@ -81,7 +81,8 @@ extension RelayOutcome {
 }
 
 extension RelayRefusal {
-  /// The name of the refusal for programs, metrics and logs; the first name is the original's.
+  /// The name of the refusal for programs, metrics and logs. The first name is the one that the
+  /// original app uses.
   public var name: String {
     switch self {
     case .wrongPair: "invalid_credentials"

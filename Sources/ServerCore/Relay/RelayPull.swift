@@ -3,12 +3,12 @@ public import LinkWire
 
 /// A token and its hash. The token is sent once to its owner and never stored.
 public struct RelaySecret: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// At least 128 random bits, as text.
+  /// The token: at least 128 random bits, as text.
   public var text: String
   /// The SHA-256 hash of the token.
   public var hash: TokenHash
 
-  /// Creates a secret; the caller guarantees that the token and the hash belong together.
+  /// Creates a secret. The caller guarantees that `hash` is the hash of `text`.
   public init(text: String, hash: TokenHash) {
     self.text = text
     self.hash = hash
@@ -18,23 +18,24 @@ public struct RelaySecret: Sendable, Hashable, Codable, CustomStringConvertible 
   public var description: String { "a secret" }
 }
 
-/// A request of a phone without a socket.
+/// A request that a phone sends over HTTP instead of its socket.
 public enum RelayPull: Sendable, Hashable, Codable {
-  /// `POST /relay/lease`: a request for questions, up to a number.
+  /// `POST /relay/lease`: requests questions, up to a maximum number.
   case lease(LeaseOrder)
-  /// `POST /relay/results`: an answer, or a part of one.
+  /// `POST /relay/results`: sends an answer or a part of one.
   case result(LeasedResult)
-  /// `POST /relay/push`: the new push address of the phone.
+  /// `POST /relay/push`: sets the push address of the phone.
   case push(PushAddress)
-  /// `POST /relay/assistants`: ends some of the phone's assistants if ordered, and lists the rest.
+  /// `POST /relay/assistants`: optionally removes some of the phone's assistants, and lists the
+  /// remaining ones.
   case assistants(AssistantsOrder)
 }
 
 /// The reply to a pull.
 public enum RelayReply: Sendable, Hashable, Codable {
-  /// The questions, which are leased to the phone.
+  /// The questions that are leased to the phone.
   case leased(LeasedQuestions)
-  /// The answer, or its part, was accepted, now or earlier.
+  /// The answer or its part was accepted, now or earlier.
   case taken
   /// The push address is stored.
   case registered
@@ -46,13 +47,14 @@ public enum RelayReply: Sendable, Hashable, Codable {
 
 /// The reason why a pull was refused.
 public enum PullRefusal: Error, Sendable, Hashable, Codable {
-  /// The resume token is missing or no longer valid; the phone must connect and pair again.
+  /// The resume token is missing or no longer valid. The phone must connect and pair again.
   case notSignedIn
   /// The phone was not asked this question.
   case unknownQuestion
   /// No assistant with this id is paired with the phone.
   case unknownAssistant
-  /// The question is not under this lease, or the lease has expired; the phone must lease it again.
+  /// The question does not have this lease, or the lease has expired. The phone must lease the
+  /// question again.
   case leaseExpired
   /// No client waits for the answer any more.
   case notWanted
@@ -60,7 +62,7 @@ public enum PullRefusal: Error, Sendable, Hashable, Codable {
   case malformed(reason: String)
   /// The answer exceeds the backend's limit.
   case tooLarge(limit: Int)
-  /// The backend cannot store required data.
+  /// The backend cannot store data that the pull requires.
   case storeFailed(retryAfter: Duration)
   /// The backend is stopping or overloaded.
   case busy(retryAfter: Duration)

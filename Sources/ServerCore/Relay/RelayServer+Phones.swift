@@ -13,7 +13,7 @@ extension RelayServer {
 
   /// Handles the alarm of a socket.
   ///
-  /// A dropped socket is removed by the `phoneGone` input that follows, which carries the
+  /// A dropped socket is removed by the `phoneGone` input that follows. That input contains the
   /// wall-clock time.
   mutating func wake(_ id: ConnectionID) {
     switch sockets.alarm(id, at: now) {
@@ -28,7 +28,7 @@ extension RelayServer {
     arm(id)
   }
 
-  /// Sends a close frame; later messages of the socket are ignored.
+  /// Sends a close frame. Later messages from the socket are ignored.
   mutating func close(_ id: ConnectionID, _ closure: Closure) {
     guard sockets.close(id, at: now) else { return }
     emit(.close(id, closure))
@@ -44,7 +44,7 @@ extension RelayServer {
   }
 }
 
-// Phones, from the upgrade to the end of their pairing.
+// The lifetime of phones, from the upgrade to the end of their pairing.
 extension RelayServer {
   /// Handles the upgrade request of a phone.
   mutating func open(_ id: ConnectionID, _ arrival: Arrival, wall: Timestamp) {
@@ -79,8 +79,9 @@ extension RelayServer {
 
   /// Makes room for a new phone, or returns the refusal if there is none.
   ///
-  /// At the bound, the phone that has been away the longest is removed if no assistant is paired
-  /// with it. A client that connects and leaves repeatedly therefore shuts nobody out.
+  /// At the bound, an away phone that no assistant is paired with is removed: the one that has been
+  /// away the longest. A client that connects and leaves repeatedly therefore does not block other
+  /// phones.
   private mutating func noName(for arrival: Arrival) -> HTTPRefusal? {
     guard phones.count >= policy.maxPhones, phones.resumed(by: arrival) == nil else { return nil }
     guard let stranger = phones.longestAway(where: { tokens.tokens(of: $0).isEmpty }) else {
@@ -107,7 +108,7 @@ extension RelayServer {
     if pairing.pair(of: id) == nil { emit(.drawToken(.pair(id))) } else { greet(id) }
   }
 
-  /// Ends all earlier phones of the same device.
+  /// Ends the pairings of all earlier phones of the same device.
   private mutating func endOthers(of device: UUID128, than id: PhoneID) {
     for other in phones.claim(device, for: id) { end(other, .replaced) }
   }
@@ -138,19 +139,20 @@ extension RelayServer {
     phones.add(phone)
     if phone.device != nil {
       remember(pair, of: id)
-      // The phone receives its token once the token is stored, so that it is valid after a restart.
+      // The token is sent only once it is stored, so that it stays valid after a restart.
       store(phone.changes, then: .phone(id))
     } else {
       show(pair, of: id)
     }
   }
 
-  /// Shows a new pair on a phone. If another phone shows the same pair, a new one is requested.
+  /// Shows a new pairing code on a phone. If another phone shows the same code, a new one is
+  /// requested.
   private mutating func show(_ pair: RelayPair, of id: PhoneID) {
     guard let phone = phones[id], phone.connection != nil, remember(pair, of: id) else { return }
     switch phone.presence {
     case .greeting:
-      // A phone's first pair may expire before the phone is stored.
+      // The first pairing code of a phone may expire before the phone is stored.
       if !writes.storesPhone(id) { greet(id) }
     case .here(let connection): sendPair(of: phone, on: connection, token: nil)
     case .away, .over: break
@@ -168,7 +170,7 @@ extension RelayServer {
     return true
   }
 
-  /// Sends a phone its pair; from then on the phone counts as connected.
+  /// Sends a phone its pairing code. From then on, the phone counts as connected.
   mutating func greet(_ id: PhoneID) {
     guard let phone = phones[id], case .greeting(let connection, let token) = phone.presence,
       sockets.isOpen(connection), pairing.pair(of: id) != nil
@@ -194,7 +196,7 @@ extension RelayServer {
     emit(.send(connection, .connectionCode(code)))
   }
 
-  /// Removes an expired pair; a connected phone then shows a new one.
+  /// Removes an expired pairing code. A connected phone then shows a new one.
   mutating func pairExpired(_ id: PhoneID) {
     pairing.remove(id)
     renewPair(of: id)
@@ -227,7 +229,7 @@ extension RelayServer {
     sendWakePush(to: id)
   }
 
-  /// Ends a phone's pairing; assistants that still hold tokens receive the reason.
+  /// Ends a phone's pairing. Assistants that still have tokens receive the reason.
   mutating func end(_ id: PhoneID, _ ending: RelayPhone.Ending) {
     guard let phone = phones[id], !phone.isOver else { return }
     if let connection = phone.connection, ending == .replaced {
@@ -243,14 +245,14 @@ extension RelayServer {
     forgetIfUnasked(id)
   }
 
-  /// Removes a phone that is over unless an assistant still holds a token for it.
+  /// Removes a phone whose pairing is over, unless an assistant still has a token for it.
   mutating func forgetIfUnasked(_ id: PhoneID) {
     if tokens.tokens(of: id).isEmpty { phones.forget(id) }
   }
 
-  /// Sets the alarm for the end of the grace period.
+  /// Sets the alarm for the end of a phone's grace period.
   ///
-  /// Without a push address the period is short; otherwise it lasts until the last token expires.
+  /// Without a push address, the period is short. With one, it lasts until the last token expires.
   mutating func armGrace(_ id: PhoneID) {
     guard let phone = phones[id], phone.isAway else { return }
     let short = phone.seenAt.advanced(by: policy.grace)
@@ -264,9 +266,9 @@ extension RelayServer {
   }
 }
 
-// Questions, and when they are sent to their phones.
+// Questions, and the times at which they are sent to phones.
 extension RelayServer {
-  /// Handles a question of an assistant.
+  /// Handles a question from an assistant.
   mutating func take(
     _ call: RequestID, _ question: HealthQuestion, bearer: TokenHash?, wall: Timestamp
   ) {
@@ -295,10 +297,10 @@ extension RelayServer {
     sendWakePush(to: phone.id)
   }
 
-  /// The maximum delay before the time of an assistant's last question is stored.
+  /// The maximum delay until the time of an assistant's last question is stored.
   private static let noteInterval = Duration.seconds(60)
 
-  /// Returns when to stop waiting for a phone that no push can wake, or nil for other questions.
+  /// Returns when to stop waiting for a phone that no push can wake, or `nil` for other questions.
   private func waitsUntil(_ question: RelayQuestion) -> Instant? {
     guard question.isWaiting, question.call != nil else { return nil }
     return phones[question.phone]?.mayReturn(within: policy.returnWait)
@@ -309,7 +311,7 @@ extension RelayServer {
     alarms.set(.question(id), at: min(question.wake, waitsUntil(question) ?? question.wake))
   }
 
-  /// Resets the alarms of a phone's questions after it left or lost its push address.
+  /// Resets the alarms of the questions to a phone after it left or lost its push address.
   private mutating func armLine(of id: PhoneID) {
     for question in questions.line(of: id) { arm(question) }
   }
@@ -322,7 +324,7 @@ extension RelayServer {
     emit(.send(connection, .question(next.id, next.question)))
   }
 
-  /// Requeues the question that was under way on a socket that ended, to send it on the next one.
+  /// Returns the question that was under way on an ended socket to the queue, to send it again.
   private mutating func requeue(_ id: PhoneID, from connection: ConnectionID) {
     for question in questions.asked(on: connection, of: id) { wait(question) }
   }
@@ -338,7 +340,7 @@ extension RelayServer {
     if phones[id]?.isAway == true { store(questions.keep(lineOf: id)) }
   }
 
-  /// Ends a question with its only outcome.
+  /// Ends a question with its outcome.
   mutating func finish(_ id: QuestionID, _ outcome: RelayOutcome, byPhone: Bool = false) {
     guard let question = questions.end(id) else { return }
     alarms.clear(.question(id))
@@ -348,7 +350,7 @@ extension RelayServer {
     advance(question.phone)
   }
 
-  /// Informs the phone, if possible, that nobody waits for the answer any more.
+  /// Informs the phone, if possible, that no call waits for the answer any more.
   private mutating func release(_ question: RelayQuestion, byPhone: Bool) {
     switch question.stage {
     case .waiting: break
@@ -356,7 +358,8 @@ extension RelayServer {
     case .asked(let connection):
       guard !byPhone, sockets.isOpen(connection) else { return }
       if phones[question.phone]?.device == nil {
-        // A plain phone answers an unknown question with an error that names no question.
+        // A plain phone answers an unknown question with an error that does not identify a
+        // question.
         sockets.addPendingAnswer(connection)
       } else {
         emit(.send(connection, .cancel(question.id)))
@@ -377,7 +380,7 @@ extension RelayServer {
     sendWakePush(to: question.phone)
   }
 
-  /// Returns the reason why a question was not answered in time.
+  /// Returns the reason why a question has not been answered in time.
   private func lateness(of question: RelayQuestion) -> RelayRefusal {
     guard let phone = phones[question.phone] else { return .timedOut(after: policy.callLimit) }
     switch phone.presence {
@@ -394,7 +397,7 @@ extension RelayServer {
     }
   }
 
-  /// Returns the reason why an absent phone cannot be asked.
+  /// Returns the reason why a phone that is not connected cannot receive questions.
   func absence(of phone: RelayPhone) -> RelayRefusal {
     switch phone.presence {
     case .over(_, .replaced): .phoneReplaced
@@ -407,7 +410,7 @@ extension RelayServer {
 
 // Messages that phones send on their sockets.
 extension RelayServer {
-  /// Handles a message of a phone on its socket.
+  /// Handles a message that a phone sent on its socket.
   mutating func said(_ connection: ConnectionID, _ message: PhoneMessage) {
     guard let phone = speaker(on: connection) else { return metrics.mismatches += 1 }
     switch message {
@@ -436,7 +439,7 @@ extension RelayServer {
     }
   }
 
-  /// Handles data of a phone that is not a valid message.
+  /// Handles data from a phone that is not a valid message.
   mutating func unreadable(_ connection: ConnectionID, _ error: RelayWireError) {
     guard let phone = speaker(on: connection) else { return metrics.mismatches += 1 }
     let question =
@@ -447,7 +450,7 @@ extension RelayServer {
     finish(question, .refused(.malformed(reason: error.description)), byPhone: true)
   }
 
-  /// Returns the phone of a connection, if it is connected on it.
+  /// Returns the phone that is connected on a connection.
   private func speaker(on connection: ConnectionID) -> PhoneID? {
     guard sockets.isOpen(connection), let id = sockets.phone(on: connection),
       phones[id]?.presence == .here(connection)
@@ -455,10 +458,10 @@ extension RelayServer {
     return id
   }
 
-  /// Returns the question of an error without an id.
+  /// Returns the question to which an error without an id belongs.
   ///
-  /// It is the question under way, unless answers to ended questions are still expected from a
-  /// plain phone.
+  /// This is the question under way, unless a plain phone may still answer questions that have
+  /// ended.
   private mutating func unnamed(on connection: ConnectionID, of phone: PhoneID) -> QuestionID? {
     guard !sockets.hasPendingAnswers(connection),
       let question = questions.asked(on: connection, of: phone).first
@@ -486,7 +489,7 @@ extension RelayServer {
     finish(question, .data(object), byPhone: true)
   }
 
-  /// Adds a part of an answer; the last part ends the question.
+  /// Adds a part of an answer. The last part ends the question.
   private mutating func gather(_ part: HealthPart, of id: QuestionID) throws(AnswerFault) {
     if let whole = try questions.gather(part, of: id) { finish(id, .data(whole), byPhone: true) }
   }
@@ -504,22 +507,23 @@ extension RelayServer {
     finish(question, .refused(refusal), byPhone: byPhone)
   }
 
-  /// Ends the question whose answer was too long for the socket, since it would be too long again.
+  /// Ends the question whose answer exceeded the socket's size limit, since it would exceed it
+  /// again.
   private mutating func refuseTooLarge(_ id: PhoneID, on connection: ConnectionID) {
     for question in questions.asked(on: connection, of: id) {
       finish(question, .refused(.answerTooLarge(limit: policy.maxAnswerBytes)), byPhone: true)
     }
   }
 
-  /// Returns the phone's reason for not answering, or a default text if it gave none.
+  /// Returns the phone's reason for not answering, or a default text if the reason is empty.
   private static func text(_ reason: String) -> String {
     reason.isEmpty ? "the phone could not answer" : reason
   }
 }
 
-// Phones without a socket: pulls, and pushes that wake phones.
+// Phones without a socket: their pulls, and the pushes that wake them.
 extension RelayServer {
-  /// Handles a request of a phone without a socket.
+  /// Handles a pull.
   mutating func take(
     _ request: RequestID, _ pull: RelayPull, bearer: TokenHash?, wall: Timestamp
   ) {
@@ -550,7 +554,7 @@ extension RelayServer {
     }
   }
 
-  /// Records a request of a phone that is away, which restarts its grace period.
+  /// Records a request from a phone that is away, and restarts its grace period.
   private mutating func seen(_ id: PhoneID, wall: Timestamp) {
     let now = now
     guard phones.change(id, { $0.seen(at: now, wall: wall) }) == true else { return }
@@ -595,7 +599,8 @@ extension RelayServer {
     }
   }
 
-  /// Handles an answer under a lease. An invalid answer may be corrected while the lease is valid.
+  /// Handles an answer to a leased question. The phone may correct an invalid answer while the
+  /// lease is valid.
   private mutating func answer(
     _ message: PhoneMessage, _ question: QuestionID
   ) throws(AnswerFault) {
@@ -621,7 +626,7 @@ extension RelayServer {
     emit(.respond(request, reply))
   }
 
-  /// Ends some of a phone's accesses, and responds with the remaining ones.
+  /// Ends the accesses to a phone that the order names, and responds with the remaining ones.
   private mutating func take(_ request: RequestID, _ order: AssistantsOrder, of id: PhoneID) {
     let all = tokens.tokens(of: id)
     switch order {
@@ -648,7 +653,7 @@ extension RelayServer {
       })
   }
 
-  /// Wakes a phone that is away, if a question arrived since the last push.
+  /// Wakes a phone that is away if a question has arrived since the last push.
   mutating func sendWakePush(to id: PhoneID) {
     guard let phone = phones[id], phone.isAway, phone.wakePush.address != nil else { return }
     let waiting = questions.questions(to: id).filter { $0.isWaiting && $0.call != nil }
@@ -664,7 +669,7 @@ extension RelayServer {
     }
   }
 
-  /// Handles the result of a push, unless the phone has another address now.
+  /// Handles the result of a push, unless the phone has changed its push address.
   mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
     guard phones[id]?.wakePush.address == address else { return }
     metrics.pushed[outcome.metric, default: 0] += 1

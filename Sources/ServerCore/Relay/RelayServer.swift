@@ -3,9 +3,9 @@ import LinkHealth
 public import LinkStorage
 public import LinkWire
 
-/// The relay between assistants and phones as a value: pairing, tokens, questions, leases, drain.
+/// The rules of the relay between assistants and phones: pairing, tokens, questions, leases, drain.
 ///
-/// A phone passes through these stages. A plain phone, which names no device, skips `away`:
+/// A phone passes through these stages. A plain phone sends no device identifier and skips `away`:
 ///
 ///     upgrade ──► greeting ──► here ──► away ──► over ──► forgotten
 ///                    ▲          └────────┴► greeting (resumed)
@@ -28,8 +28,8 @@ public struct RelayServer: ServerRules {
 
   /// Creates a relay that starts at `now`.
   ///
-  /// - Parameter life: The prefix of the ids of questions and leases: at most 32 letters and digits
-  ///   that no other run of this backend uses.
+  /// - Parameter life: The prefix of all ids of questions and leases. It has at most 32 letters and
+  ///   digits, and no other run of this backend uses it.
   public init(policy: RelayServerPolicy = RelayServerPolicy(), life: String, at now: Instant) {
     let policy = policy.workable
     self.policy = policy
@@ -66,7 +66,8 @@ public struct RelayServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// Handles pings, pairs, deadlines, leases, grace periods and drain steps that are due.
+  /// Handles the pings, pairing codes, deadlines, leases, grace periods and drain steps that are
+  /// due.
   public mutating func tick(at now: Instant) -> [Effect] {
     guard !frame.isFinished else { return [] }
     frame.begin(at: now)
@@ -87,7 +88,7 @@ public struct RelayServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// The next instant at which something may be due. It may be early, but is never late.
+  /// The next instant at which `tick` must be called. It may be too early, but is never too late.
   public var deadline: Instant? {
     frame.isFinished ? nil : [alarms.first, frame.mode.deadline].compactMap(\.self).min()
   }
@@ -98,7 +99,7 @@ public struct RelayServer: ServerRules {
     frame.emit(effect)
   }
 
-  /// Writes changes to the store; `next` follows once they are durable.
+  /// Writes changes to the store. `next` follows once they are durable.
   mutating func store(_ changes: [RelayChange], then next: RelayWrites.Next = .nothing) {
     guard !changes.isEmpty else { return }
     emit(.store(writes.begin(changes, then: next), changes))
@@ -128,7 +129,7 @@ public struct RelayServer: ServerRules {
       respond(
         request,
         failure == nil ? .registered : .refused(.storeFailed(retryAfter: policy.busyRetry)))
-      // This run can use the address even if the next run will not have it.
+      // This run can use the address even if it could not be stored for the next one.
       sendWakePush(to: id)
     }
   }
@@ -150,13 +151,13 @@ enum RelayAlarm: Sendable, Hashable, Comparable {
 extension RelayServer {
   /// An input of the relay.
   ///
-  /// `wall` is the wall-clock time at which the input arrived. Expiry is checked against it, and it
-  /// becomes the time stamp of stored data.
+  /// `wall` is the wall-clock time at which the input arrived. It is used to check expiry, and it
+  /// becomes the timestamp of stored data.
   public enum Input: Sendable, Hashable, Codable {
     /// The content of the store when the process started. It is sent once, before any other input.
     case restored(StoredRelay, wall: Timestamp)
 
-    /// A well-formed upgrade of a phone arrived.
+    /// A well-formed upgrade request from a phone arrived.
     case phoneOpened(ConnectionID, Arrival, wall: Timestamp)
     /// At least one byte arrived from a phone's socket.
     case received(ConnectionID)
@@ -166,38 +167,40 @@ extension RelayServer {
     case phoneUnreadable(ConnectionID, RelayWireError)
     /// The send queue of a phone's socket exceeded its bound.
     case overflowed(ConnectionID)
-    /// A phone's connection ended, with its close code (RFC 6455 section 7.1.5; 1006 if it broke).
+    /// A phone's connection ended with a close code (RFC 6455 section 7.1.5), or was lost (1006).
     ///
-    /// It is sent once for each connection, whichever side closed it.
+    /// This input is sent once for each connection, no matter which side closed it.
     case phoneGone(ConnectionID, code: UInt16, wall: Timestamp)
 
-    /// An assistant calls.
+    /// A call from an assistant arrived.
     ///
-    /// `from` is its address; an IPv6 address is cut to its /64 prefix. A call has the id of the
-    /// request that contains it, which no other call of this run has.
+    /// `from` is the assistant's address; an IPv6 address is reduced to its /64 prefix. The id is
+    /// that of the request that contains the call. It is unique within this run.
     case call(RequestID, RelayCall, bearer: TokenHash?, from: String, wall: Timestamp)
-    /// The assistant disconnected before the outcome.
+    /// The assistant disconnected before it received the outcome.
     case abandoned(RequestID)
-    /// A phone in the background requests its questions, or sends an answer or an address.
+    /// A phone in the background requests questions, or sends an answer, a push address or an
+    /// order.
     case pull(RequestID, RelayPull, bearer: TokenHash?, wall: Timestamp)
 
-    /// The result of a token request, after `drawToken`.
+    /// The result of a token request arrived, after `drawToken`.
     case tokenDrawn(DrawnToken)
-    /// The store made a change durable, or failed to do so.
+    /// The store made changes durable, or failed to do so.
     case stored(StoreToken, failure: StoreFailure?)
-    /// The result of a push to an address.
+    /// The result of a push to an address arrived.
     case pushed(PhoneID, to: PushAddress, PushOutcome)
-    /// A request to drain; phones are asked to spread their reconnects over `within`.
+    /// The relay must drain. Phones are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
 
-  /// The client that requests an upgrade.
+  /// A phone that requests an upgrade.
   public struct Arrival: Sendable, Hashable, Codable {
-    /// The header `Holdfast-Device`; a phone without it is a plain phone, which cannot resume.
+    /// The header field `Holdfast-Device`. A phone that does not send it is a plain phone and
+    /// cannot resume.
     public var device: UUID128?
-    /// The hash of the header `Holdfast-Resume`.
+    /// The hash of the header field `Holdfast-Resume`.
     public var resume: TokenHash?
-    /// The client's address; an IPv6 address is cut to its /64 prefix.
+    /// The client's address. An IPv6 address is reduced to its /64 prefix.
     public var address: String
 
     /// Creates an arrival from its parts.
@@ -208,11 +211,11 @@ extension RelayServer {
     }
   }
 
-  /// The result of a token request, drawn by a secure generator.
+  /// The result of a token request, created by a secure random number generator.
   public enum DrawnToken: Sendable, Hashable, Codable {
-    /// The id, the resume token and the first pair of a new phone.
+    /// The id, the resume token and the first pairing code of a new phone.
     case phone(ConnectionID, PhoneID, RelaySecret, RelayPair)
-    /// A pair for a phone whose previous pair was used or has expired.
+    /// A pairing code for a phone whose previous code was used or has expired.
     case pair(PhoneID, RelayPair)
     /// A bearer token for an assistant that paired.
     case access(RequestID, RelaySecret)
@@ -230,31 +233,32 @@ extension RelayServer {
     case send(ConnectionID, BackendMessage)
     /// Send a ping frame (RFC 6455 section 5.5.2).
     case ping(ConnectionID)
-    /// Send a close frame after everything that is queued.
+    /// Send a close frame after all queued data.
     case close(ConnectionID, Closure)
-    /// Drop the connection without a close frame; `phoneGone` follows as always.
+    /// Drop the connection without a close frame. `phoneGone` follows, as after every connection.
     case drop(ConnectionID)
 
-    /// Send an assistant the outcome; sent once for each call, and never after it was abandoned.
+    /// Send an assistant the outcome of its call. This happens once for each call, and never after
+    /// the call was abandoned.
     case answer(RequestID, RelayOutcome)
-    /// Respond to a pull; sent once for each pull.
+    /// Respond to a pull. This happens once for each pull.
     case respond(RequestID, RelayReply)
 
-    /// Request secrets; `tokenDrawn` follows, at once or later.
+    /// Create secrets. `tokenDrawn` follows, immediately or later.
     case drawToken(TokenRequest)
-    /// Make changes durable, all or none, in the order of the effects.
+    /// Make all of these changes durable, or none of them. Effects are stored in order.
     case store(StoreToken, [RelayChange])
-    /// Wake a phone with a push that is useless from `expiresAt` on.
+    /// Wake a phone with a push. The push is useless from `expiresAt` on.
     case push(PhoneID, PushAddress, expiresAt: Timestamp)
-    /// The drain is over: nothing is open, or its time limit has passed.
+    /// Report the end of the drain: no work is open, or the time limit has passed.
     case finished
   }
 
-  /// A token request to a secure generator.
+  /// A request for secrets from a secure random number generator.
   public enum TokenRequest: Sendable, Hashable, Codable {
-    /// A request for an id, a resume token and a pair.
+    /// A request for an id, a resume token and a pairing code.
     case phone(ConnectionID)
-    /// A request for a pair.
+    /// A request for a pairing code.
     case pair(PhoneID)
     /// A request for a bearer token.
     case access(RequestID)
@@ -262,21 +266,22 @@ extension RelayServer {
 }
 
 extension Closure {
-  /// The same device connected again; only the newest connection of a device stays open.
+  /// The close frame for a connection whose device connected again. Only the newest stays open.
   public static let replaced = Closure(4409, "replaced by another connection of this device")
-  /// The store cannot guarantee now what the phone needs (RFC 6455 section 7.4, IANA: 1013).
+  /// The close frame for a phone whose data cannot be stored now (RFC 6455 section 7.4, IANA:
+  /// 1013).
   public static let tryAgainLater = Closure(1013, "try again later")
 }
 
 // The stored state, and the drain.
 extension RelayServer {
-  /// Restores the stored state before any other input, and removes what has expired.
+  /// Restores the stored state before any other input, and removes expired data.
   private mutating func restore(_ stored: StoredRelay, wall: Timestamp) {
     var changes: [RelayChange] = []
     for phone in stored.phones.prefix(policy.maxPhones) {
       changes += restore(phone, wall: wall)
     }
-    // Accesses are sorted by age, so that the oldest one is still the first to end at the bound.
+    // Accesses are sorted by age, so that at the bound the oldest one still ends first.
     let accesses = stored.accesses.sorted {
       ($0.since ?? $0.expiresAt, $0.token) < ($1.since ?? $1.expiresAt, $1.token)
     }
@@ -298,7 +303,7 @@ extension RelayServer {
     store(changes)
   }
 
-  /// Restores a phone. One that was connected when the process ended counts as away from now on.
+  /// Restores a phone. If it was connected when the process ended, it counts as away from now on.
   private mutating func restore(_ stored: StoredPhone, wall: Timestamp) -> [RelayChange] {
     guard phones[stored.id] == nil else { return [] }
     let left = stored.leftAt.map { min(.zero, wall.duration(to: $0)) } ?? .zero
@@ -307,7 +312,8 @@ extension RelayServer {
     return stored.leftAt == nil ? phone.changes : []
   }
 
-  /// Restores a question, which waits until its assistant asks it again. Returns false if none can.
+  /// Restores a question. It waits until its assistant repeats it. Returns false if no assistant
+  /// can.
   private mutating func restore(_ stored: StoredQuestion, wall: Timestamp) -> Bool {
     let deadline = now.advanced(by: wall.duration(to: stored.deadline))
     guard let phone = phones[stored.phone], !phone.isOver, tokens[stored.caller] != nil,
@@ -323,7 +329,7 @@ extension RelayServer {
   /// Whether the drain has ended.
   public var isFinished: Bool { frame.isFinished }
 
-  /// Rejects new work from now on; open questions may be answered during the grace period.
+  /// Refuses new work from now on. Open questions may still be answered during the grace period.
   private mutating func drain(within window: Duration) {
     let isIdle = questions.isEmpty && tokens.waiting == 0
     _ = frame.drain(
@@ -353,7 +359,7 @@ extension RelayServer {
     for id in sockets.connections { close(id, .draining(within: window)) }
   }
 
-  /// Drops whatever is left when the time limit of the drain has passed.
+  /// Drops all remaining work when the time limit of the drain has passed.
   private mutating func giveUp() {
     for id in sockets.connections {
       forget(id)
@@ -367,7 +373,7 @@ extension RelayServer {
 
 // Assistants: logins, questions and logouts.
 extension RelayServer {
-  /// Handles a call of an assistant.
+  /// Handles a call from an assistant.
   private mutating func take(
     _ id: RequestID, _ call: RelayCall, bearer: TokenHash?, from address: String, wall: Timestamp
   ) {
@@ -409,26 +415,27 @@ extension RelayServer {
     forget(bearer, then: .logout(id))
   }
 
-  /// Lets a login or a logout wait for secrets and the store, up to the time limit of a call.
+  /// Makes a login or logout wait for secrets and the store, up to the time limit of a call.
   private mutating func wait(_ call: RequestID, _ login: RelayLogin) {
     tokens.wait(call, login)
     alarms.set(.login(call), at: now.advanced(by: policy.callLimit))
   }
 
-  /// Removes a waiting login or logout, and returns false if it no longer waits.
+  /// Removes a waiting login or logout. Returns false if it no longer waits.
   @discardableResult
   private mutating func endWaiting(_ call: RequestID) -> Bool {
     alarms.clear(.login(call))
     return tokens.endWaiting(call)
   }
 
-  /// Refuses a login or logout whose write took too long; a token stored later is ended then.
+  /// Refuses a login or logout whose write took too long. If its token is stored later, it is ended
+  /// then.
   private mutating func loginExpired(_ call: RequestID) {
     guard endWaiting(call) else { return }
     refuse(call, storeFailed)
   }
 
-  /// Stores the new token of a login, which becomes valid once it is stored.
+  /// Stores the new token of a login. The token becomes valid once it is stored.
   mutating func grant(_ call: RequestID, _ secret: RelaySecret) {
     guard case .login(let phone, let assistant, let wall) = tokens.login(call) else { return }
     let access = StoredAccess(
@@ -437,9 +444,11 @@ extension RelayServer {
     store([.access(access)], then: .access(call, access, secret))
   }
 
-  /// Returns the time of a login, which is later than all earlier logins at the same phone.
+  /// Returns the time to record for a login. It is later than the times of all earlier logins at
+  /// the same phone.
   ///
-  /// This also holds if the wall clock stepped back, since a restart orders tokens by this time.
+  /// A restart orders tokens by these times, so they must increase even if the wall clock was set
+  /// back.
   private func time(ofLogin wall: Timestamp, at phone: PhoneID) -> Timestamp {
     let stored = tokens.accesses(to: phone).compactMap(\.stored.since)
     guard let last = (stored + writes.logins(at: phone)).max(), wall <= last else { return wall }
@@ -466,7 +475,8 @@ extension RelayServer {
 
   /// Admits a token.
   ///
-  /// At the bound of a phone the oldest token ends, and both sides receive the reason.
+  /// At a phone's limit of tokens, the oldest token ends. The phone and the assistant receive the
+  /// reason.
   private mutating func admit(_ access: StoredAccess, until: Instant) {
     tokens.admit(access, until: until)
     alarms.set(.access(access.token), at: until.advanced(by: policy.tokenMemory))
@@ -477,7 +487,8 @@ extension RelayServer {
     armGrace(access.phone)
   }
 
-  /// Ends an access early. Its assistant receives the reason with its next call, the user at once.
+  /// Ends an access early. The assistant receives the reason with its next call, and the user
+  /// immediately.
   mutating func signOut(_ token: TokenHash, _ reason: RelayRefusal.SignOut) {
     guard let access = tokens[token] else { return }
     tokens.signOut(token, reason, at: now)
@@ -494,7 +505,7 @@ extension RelayServer {
     sendPair(of: phone, on: connection, token: nil)
   }
 
-  /// Removes a token; its open questions end with the given refusal.
+  /// Removes a token. Its open questions end with the given refusal.
   private mutating func forget(
     _ token: TokenHash, refusing refusal: RelayRefusal = .cancelled,
     then next: RelayWrites.Next = .nothing
@@ -526,7 +537,7 @@ extension RelayServer {
     emit(.answer(call, outcome))
   }
 
-  /// Handles an assistant that disconnected; no response is sent to it.
+  /// Handles an assistant that disconnected. It receives no response.
   private mutating func abandon(_ call: RequestID) {
     endWaiting(call)
     guard let id = questions.abandon(call) else { return }
@@ -543,7 +554,7 @@ extension RelayServer {
       "relay server: calls and sockets are bounded")
     check.require(
       !writes.hasPending || alarms.keys.contains(.store),
-      "relay server: what the store failed has an alarm")
+      "relay server: a failed write has an alarm")
     check.require(
       !tokens.hasNotes || alarms.keys.contains(.notes),
       "relay server: what the store is to be told later has an alarm")

@@ -11,19 +11,19 @@ struct SessionMetrics: Sendable, Hashable {
   var slowReaders: UInt64 = 0
   var messages: UInt64 = 0
   var unreadable: UInt64 = 0
-  /// Refusals of single messages, by code.
+  /// The number of refused messages, by code.
   var errors: [String: UInt64] = [:]
   var prompts: UInt64 = 0
-  /// Prompts that clients sent again.
+  /// The number of prompts that clients sent again.
   var repeated: UInt64 = 0
   var started: UInt64 = 0
-  /// Prompts that ended, by outcome.
+  /// The number of ended prompts, by outcome.
   var answered: [String: UInt64] = [:]
   var acknowledged: UInt64 = 0
   var replayed: UInt64 = 0
-  /// Answers that were removed before their client acknowledged them.
+  /// The number of answers that were removed before their client acknowledged them.
   var lost: UInt64 = 0
-  /// Clients to which a loss was reported.
+  /// The number of clients to which a loss was reported.
   var unrecovered: UInt64 = 0
   var storeFailures: UInt64 = 0
 }

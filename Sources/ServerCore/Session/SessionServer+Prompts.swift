@@ -7,7 +7,7 @@ import LinkWire
 // MARK: - Arrival
 
 extension SessionServer {
-  /// Handles a prompt of a client, whether it is new or sent again.
+  /// Handles a prompt from a client. It may be new or sent again.
   mutating func prompt(
     _ id: ConnectionID, _ prompt: SessionPrompt, of peer: SessionSocket.Peer
   ) {
@@ -42,7 +42,7 @@ extension SessionServer {
     store(changes, then: [.accepted(turn.id)])
   }
 
-  /// Returns the sender of a prompt, with the prompt's number as its latest one.
+  /// Returns the stored form of a prompt's sender, updated with the number of the prompt.
   private func client(numbering turn: SessionTurn) -> StoredSessionClient? {
     guard var client = clients[turn.sender ?? turn.client]?.stored else { return nil }
     if let number = turn.prompt.number {
@@ -57,7 +57,7 @@ extension SessionServer {
     case conflict
   }
 
-  /// Returns whether the client, or another client with the same prompt, already used its key.
+  /// Returns whether the prompt's key was already used, by this client or for the same prompt.
   private func known(_ prompt: SessionPrompt, of client: String) -> Known {
     let turns = prompts.all(withKey: prompt.idempotencyKey)
     if let own = turns.first(where: { $0.client == client }) {
@@ -99,7 +99,7 @@ extension SessionServer {
       if let stored = prompts[id]?.stored { delay(.prompt(stored)) }
       return
     }
-    // The first write may still fail, so no other change may store the prompt meanwhile.
+    // The first write may still fail. Until it ends, no other change may store the prompt.
     prompts.change(id) { $0.sender = turn.sender ?? turn.client }
   }
 
@@ -164,7 +164,7 @@ extension SessionServer {
     send(caller, .ack(message: "Prompt received", idempotencyKey: turn.prompt.idempotencyKey))
   }
 
-  /// Returns whether a new prompt of a conversation can start at once.
+  /// Returns whether a new prompt of a conversation can start immediately.
   private func mayStart(_ conversation: String) -> Bool {
     conversations.line(of: conversation).allSatisfy { id in
       if case .finishing = prompts[id]?.stage { true } else { false }
@@ -216,7 +216,7 @@ extension SessionServer {
     if !turn.killers.isEmpty { cancel(id, Self.cancelled) }
   }
 
-  /// Leaves a prompt that is marked as started to the next run, since the server is leaving.
+  /// Leaves a prompt that is marked as started to the next run, because the server is stopping.
   ///
   /// If the mark cannot be removed, the next run answers the prompt as interrupted.
   private mutating func putOff(_ id: SessionPromptID) {
@@ -268,20 +268,20 @@ extension SessionServer {
     }
   }
 
-  /// The limit in whole seconds, as the original server reports it, or else with its fraction.
+  /// The time limit in whole seconds, as the original server reports it, or with its fraction.
   private var turnLimitText: String {
     let (seconds, rest) = policy.turnLimit.components
     return rest == 0 ? "\(seconds)s" : policy.turnLimit.text
   }
 
-  /// Cancels the handler of a running prompt, which then fails with `error`.
+  /// Cancels the handler of a running prompt. The prompt then fails with `error`.
   mutating func cancel(_ id: SessionPromptID, _ error: String) {
     prompts.move(id, to: .cancelling(error: error))
     arm(.turn(id), after: policy.cancelWait)
     effects.append(.cancel(id))
   }
 
-  /// Cancels the prompt of a conversation that runs or is next to run.
+  /// Cancels the prompt of a conversation that is running or would run next.
   mutating func kill(_ conversation: String, for connection: ConnectionID) {
     let first = conversations.line(of: conversation).first { prompts[$0]?.mayBeCancelled == true }
     guard let id = first, let turn = prompts[id] else {
@@ -315,7 +315,8 @@ extension SessionServer {
     }
   }
 
-  /// Stores the answer to a prompt together with the start of its conversation's next prompt.
+  /// Stores the answer to a prompt. If the conversation's next prompt can start, its start mark is
+  /// stored in the same write.
   mutating func finish(_ id: SessionPromptID, _ result: SessionResponse.Result) {
     guard let turn = prompts[id] else { return }
     let conversation = turn.prompt.conversation
@@ -337,7 +338,7 @@ extension SessionServer {
       waits.append(.started(next))
     }
     store(changes, then: waits)
-    // Conversations that already wait for a handler come before the next prompt of this one.
+    // Conversations that already wait for a handler take precedence over this conversation.
     advanceQueue()
     advance(conversation)
   }
@@ -366,7 +367,7 @@ extension SessionServer {
     }
   }
 
-  /// Returns the sockets that receive an answer: the most recent sender's, and the client's newest.
+  /// Returns the sockets that receive an answer: the most recent sender's and the client's newest.
   func recipients(of turn: SessionTurn) -> [ConnectionID] {
     let newest = clients[turn.client]?.sockets.last { isOpen($0) }
     let caller = turn.caller.flatMap { isOpen($0) ? $0 : nil }
@@ -416,7 +417,7 @@ extension SessionServer {
     delay(.client(client))
   }
 
-  /// Handles an acknowledgement; one of an unknown or foreign message is ignored.
+  /// Handles an acknowledgement. One of an unknown or foreign message is ignored.
   mutating func take(_ message: String, of client: String) {
     guard let turn = prompts.turn(answeredBy: message), turn.client == client,
       turn.answer?.isTaken == false
@@ -468,13 +469,14 @@ extension SessionServer {
     armMemory()
   }
 
-  /// Schedules the next removal of old data, in at most an hour.
+  /// Schedules the next removal of old data, at most an hour from now.
   mutating func armMemory() {
     guard !clients.isEmpty || !prompts.ended.isEmpty else { return }
     arm(.memory, after: min(policy.memory, .seconds(3_600)))
   }
 
-  /// Resumes after the client's last stored message; returns false if later ones were removed.
+  /// Resumes after the last message that the client stored. Returns false if later messages are
+  /// lost.
   mutating func resume(_ connect: SessionConnect) -> Bool {
     guard let isAhead = clients[connect.session]?.resume(after: connect.received) else {
       return true
@@ -506,16 +508,16 @@ extension SessionServer {
 
 // MARK: - The bulk queue of each socket
 
-// Answers, parts of answers and windows, sent as fast as the socket accepts them.
+// Answers, parts of answers and windows are sent as fast as the socket accepts them.
 extension SessionServer {
-  /// Queues an item for a socket, which is closed if its queue is full.
+  /// Queues an item for a socket. If the queue is full, the socket is closed.
   mutating func put(_ item: SessionQueue.Item, on id: ConnectionID) {
     guard isOpen(id) else { return }
     guard (sockets[id]?.queue.count ?? 0) < policy.maxQueued else { return overflowed(id) }
     sockets.change(id) { $0.queue.append(item) }
   }
 
-  /// Sends more to a socket that has sent everything so far.
+  /// Sends further items on a socket that has sent everything so far.
   mutating func drained(_ id: ConnectionID) {
     sockets.change(id) { $0.queue.drained() }
     pump(id)
@@ -533,7 +535,7 @@ extension SessionServer {
     }
   }
 
-  /// Returns the next message of an item and its approximate size, and puts back the rest.
+  /// Returns the next message of an item and its approximate size, and puts the rest back.
   private mutating func message(
     of item: SessionQueue.Item, to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
@@ -556,8 +558,8 @@ extension SessionServer {
 
   /// Returns an answer as a response or a replay.
   ///
-  /// A text that is too long for the client is first sent in parts, if the client accepts them, and
-  /// is cut in the middle.
+  /// A text that is too long for the client is shortened in the middle. If the client accepts
+  /// parts, the complete text is sent in parts first.
   private mutating func answer(
     to id: SessionPromptID, as item: SessionQueue.Item, _ peer: SessionSocket.Peer,
     on connection: ConnectionID
@@ -586,7 +588,7 @@ extension SessionServer {
     }
   }
 
-  /// Returns the next unsent part of a text, or `nil` if the socket was sent all of it.
+  /// Returns the next unsent part of a text, or `nil` if the complete text was sent on the socket.
   private mutating func part(
     of id: SessionPromptID, _ text: String, _ item: SessionQueue.Item,
     _ peer: SessionSocket.Peer, on connection: ConnectionID
@@ -631,7 +633,7 @@ extension SessionServer {
     pump(id)
   }
 
-  /// Returns whether a client may make a subscription, and rejects it otherwise.
+  /// Returns whether a client may subscribe. If not, the subscription is refused.
   private mutating func mayFollow(_ id: ConnectionID, _ subscription: SessionSubscription) -> Bool {
     guard let socket = sockets[id] else { return false }
     let conversation = subscription.conversation
@@ -639,7 +641,7 @@ extension SessionServer {
       fail(id, refusal.code, refusal.text, conversation: conversation)
       return false
     }
-    // The socket is sent nothing of the conversation before its window.
+    // No message of the conversation is sent on the socket before its window.
     sockets.change(id) { $0.subscriptions[conversation] = .init(next: 0, isLive: false) }
     conversations.addReader(id, of: conversation)
     return true
@@ -660,7 +662,7 @@ extension SessionServer {
     return (.history(history), size)
   }
 
-  /// Returns as many windows as fit into one message; the others go back to the front of the queue.
+  /// Returns as many windows as fit into one message, and puts the others back into the queue.
   mutating func batch(
     _ all: [SessionSubscription], to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
@@ -682,7 +684,8 @@ extension SessionServer {
     return histories.isEmpty ? nil : (.historyBatch(histories), total)
   }
 
-  /// Returns a window from a client's cursor on. At the end, the client receives new messages.
+  /// Returns the window at a client's cursor. Once a window reaches the end, the client receives
+  /// new messages as they arrive.
   private mutating func history(
     _ subscription: SessionSubscription, to peer: SessionSocket.Peer, on id: ConnectionID,
     budget: Int
@@ -746,7 +749,7 @@ extension SessionServer {
 
   // MARK: Messages
 
-  /// Assigns sequence numbers to the messages of a prompt that ends.
+  /// Assigns sequence numbers to the messages of a prompt that has its answer.
   mutating func reserveEntries(of id: SessionPromptID) {
     guard let turn = prompts[id], case .finishing(let answer) = turn.stage else { return }
     let conversation = turn.prompt.conversation
@@ -778,7 +781,7 @@ extension SessionServer {
     return changes + turn.entries.map { .entry($0) }
   }
 
-  /// Adds the messages of a prompt to its conversation and queues them for all its readers.
+  /// Adds the messages of a prompt to its conversation, and queues them for all live subscribers.
   mutating func appendEntries(of id: SessionPromptID) {
     guard let turn = prompts[id] else { return }
     let conversation = turn.prompt.conversation

@@ -2,22 +2,23 @@ public import LinkCore
 public import LinkStorage
 public import LinkWire
 
-/// The session server as a value: handshakes, prompts, answers, conversations and the drain.
+/// The rules of the session server: handshakes, prompts, answers, conversations and the drain.
 ///
-/// A socket passes through these stages; a client may have several sockets:
+/// A client may have several sockets. Each socket passes through these stages:
 ///
 ///     upgrade ──► greeted (hello) ──► connected ──► closing ──► gone
 ///
-/// A prompt passes through the stages of `SessionTurn`. It is stored before `ack`, durably marked
-/// as started before its handler starts, and durably answered before `response`. At most one prompt
-/// of a conversation is under way. An answer is stored until its client acknowledges it.
+/// A prompt passes through the stages of `SessionTurn`. It is stored before `ack` is sent, and its
+/// start is stored before its handler starts. Its answer is stored before `response` is sent. At
+/// most one prompt of a conversation is under way. An answer is stored until its client
+/// acknowledges it.
 public struct SessionServer: ServerRules {
   let policy: SessionServerPolicy
 
   /// The time of the input that is being handled.
   private var now: Instant
   private var clock: WallClock
-  /// The effects of the current input; empty between inputs.
+  /// The effects of the current input. The list is empty between inputs.
   var effects: [Effect] = []
   private(set) var mode = ServerMode.serving
   private var alarms = AlarmQueue<SessionAlarm>()
@@ -33,7 +34,7 @@ public struct SessionServer: ServerRules {
 
   /// Creates a server that starts at `now`.
   ///
-  /// - Parameter seed: The seed for the ids of its messages; each run of a process uses a new one.
+  /// - Parameter seed: The seed of the ids of the server's messages, new in each run.
   public init(
     policy: SessionServerPolicy = SessionServerPolicy(), seed: UInt64, at now: Instant
   ) {
@@ -79,7 +80,7 @@ public struct SessionServer: ServerRules {
     return takeEffects()
   }
 
-  /// Handles pings, heartbeats, time-outs and drain steps that are due.
+  /// Handles the pings, heartbeats, time-outs and drain steps that are due.
   public mutating func tick(at now: Instant) -> [Effect] {
     self.now = now
     while let alarm = alarms.take(dueAt: now) {
@@ -96,12 +97,12 @@ public struct SessionServer: ServerRules {
     return takeEffects()
   }
 
-  /// The next instant at which something may be due. It may be early, but is never late.
+  /// The next instant at which `tick` must be called. It may be too early, but is never too late.
   public var deadline: Instant? {
     [alarms.first, mode.deadline].compactMap(\.self).min()
   }
 
-  /// Returns the unanswered challenge of a connection, which verifies its `connect`.
+  /// Returns the unanswered challenge of a connection, which is needed to verify its `connect`.
   public func challenge(of id: ConnectionID) -> String? {
     guard case .greeted(let challenge) = sockets[id]?.stage else { return nil }
     return challenge
@@ -120,7 +121,7 @@ public struct SessionServer: ServerRules {
   /// Returns a fresh id for a message.
   mutating func freshID() -> String { UUID128.random(using: &generator).description }
 
-  /// Sets an alarm, replacing an earlier one.
+  /// Sets an alarm, and replaces its earlier time if it is already set.
   mutating func arm(_ alarm: SessionAlarm, after wait: Duration) {
     alarms.set(alarm, at: now.advanced(by: wait))
   }
@@ -128,7 +129,7 @@ public struct SessionServer: ServerRules {
   /// Clears an alarm.
   mutating func disarm(_ alarm: SessionAlarm) { alarms.clear(alarm) }
 
-  /// Counts a prompt of a client and returns false if the client exceeds its rate.
+  /// Counts a prompt from a client. Returns false if the client exceeds its rate.
   mutating func spendPrompt(of client: String) -> Bool { rate.spend(client, at: now) == nil }
 }
 
@@ -137,41 +138,41 @@ public struct SessionServer: ServerRules {
 extension SessionServer {
   /// An input of the session server.
   ///
-  /// `wall` is the wall-clock time at which the input arrived; it becomes the time stamp of stored
+  /// `wall` is the wall-clock time at which the input arrived. It becomes the timestamp of stored
   /// data.
   public enum Input: Sendable, Hashable, Codable {
     /// The content of the store when the process started. It is sent once, before any other input.
     case restored(StoredSessions, wall: Timestamp)
 
-    /// A well-formed upgrade arrived.
+    /// A well-formed upgrade request arrived.
     case opened(ConnectionID, Arrival, wall: Timestamp)
     /// At least one byte arrived from a socket.
     case received(ConnectionID)
     /// A client sent a message. `proof` is the result of checking the credentials in a `connect`.
     case said(ConnectionID, SessionClientMessage, proof: Proof, wall: Timestamp)
-    /// A client sent an invalid message; `field` is the invalid field if there is only one.
+    /// A client sent an invalid message. If only one field is invalid, `field` is its name.
     case unreadable(ConnectionID, detail: String, field: String?)
-    /// The socket has sent everything that was queued, after `noticeDrain`.
+    /// After `noticeDrain`, the socket has sent all queued data.
     case drained(ConnectionID)
     /// The send queue of a socket exceeded its bound.
     case overflowed(ConnectionID)
-    /// A socket is gone. It is sent once for each connection, whichever side closed it.
+    /// A connection ended. This input is sent once, no matter which side closed it.
     case gone(ConnectionID, wall: Timestamp)
 
     /// The handler of a prompt produced a part of its response.
     case produced(SessionPromptID, String)
-    /// The handler of a prompt has ended. It is sent once for each `run`.
+    /// The handler of a prompt has ended. This input is sent once for each `run`.
     case ended(SessionPromptID, SessionResponse.Result, wall: Timestamp)
 
-    /// The store made a change durable, or failed to do so.
+    /// The store made changes durable, or failed to do so.
     case stored(StoreToken, failure: StoreFailure?, wall: Timestamp)
-    /// A request to drain; clients are asked to spread their reconnects over `within`.
+    /// The server must drain. Clients are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
 
-  /// The client that requests an upgrade.
+  /// A client that requests an upgrade.
   public struct Arrival: Sendable, Hashable, Codable {
-    /// The client's address; an IPv6 address is cut to its /64 prefix.
+    /// The client's address. An IPv6 address is reduced to its /64 prefix.
     public var address: String
     /// A challenge of 32 unpredictable lower-case hexadecimal digits.
     public var challenge: String
@@ -206,19 +207,19 @@ extension SessionServer {
     case noticeDrain(ConnectionID)
     /// Send a ping frame (RFC 6455 section 5.5.2).
     case ping(ConnectionID)
-    /// Send a close frame after everything that is queued.
+    /// Send a close frame after all queued data.
     case close(ConnectionID, Closure)
-    /// Drop the connection without a close frame; `gone` follows as always.
+    /// Drop the connection without a close frame. `gone` follows, as after every connection.
     case drop(ConnectionID)
 
-    /// Start the handler of a prompt; requested at most once for each prompt.
+    /// Start the handler of a prompt. This happens at most once for each prompt.
     case run(SessionPromptID, SessionPrompt)
-    /// Cancel the handler of a prompt; `ended` follows as always.
+    /// Cancel the handler of a prompt. `ended` follows, as after every handler.
     case cancel(SessionPromptID)
 
-    /// Make changes durable, all or none, in the order of the effects.
+    /// Make all of these changes durable, or none of them. Effects are stored in order.
     case store(StoreToken, [SessionChange])
-    /// The drain is over: nothing is open, or its time limit has passed.
+    /// Report the end of the drain: no work is open, or the time limit has passed.
     case finished
   }
 }
@@ -277,7 +278,7 @@ extension SessionServer {
     close(id, .unauthorized)
   }
 
-  /// Adds a client; at the bound it replaces the client that has been away the longest.
+  /// Adds a client. At the bound, it replaces the client that has been away the longest.
   private mutating func admit(_ id: String) -> Bool {
     guard clients[id] == nil else {
       let seenAt = wall
@@ -302,7 +303,7 @@ extension SessionServer {
       "Messages that you did not acknowledge are no longer kept; read the histories instead.")
   }
 
-  /// Records that a client continues after a reported loss, so that it is not reported again.
+  /// Records that a client continues after a reported loss, so that the loss is not reported again.
   private mutating func noteReturn(of client: String) {
     guard clients[client]?.forgetReportedLoss() == true else { return }
     if let stored = clients[client]?.stored { delay(.client(stored)) }
@@ -402,12 +403,12 @@ extension SessionServer {
 
   func isOpen(_ id: ConnectionID) -> Bool { sockets.isOpen(id) }
 
-  /// Sends a message that does not wait behind responses and histories.
+  /// Sends a message immediately, ahead of queued responses and windows.
   mutating func send(_ id: ConnectionID, _ message: SessionServerMessage) {
     effects.append(.send(id, message))
   }
 
-  /// Rejects one message of a client.
+  /// Refuses one message from a client.
   mutating func fail(
     _ id: ConnectionID, _ code: String, _ text: String, conversation: String? = nil,
     key: String? = nil
@@ -441,13 +442,14 @@ extension SessionServer {
     armSocket(id)
   }
 
-  /// Drops a connection without a close frame, and again after `closeWait` if it is still there.
+  /// Drops a connection without a close frame. Repeats this after `closeWait` if the connection
+  /// still exists.
   private mutating func drop(_ id: ConnectionID) {
     effects.append(.drop(id))
     arm(.socket(id), after: policy.closeWait)
   }
 
-  /// Sends the heartbeat, or closes a socket that did not send `connect` in time.
+  /// Sends the heartbeat, or closes a socket whose client did not send `connect` in time.
   private mutating func beat(_ id: ConnectionID) {
     guard let socket = sockets[id], socket.life.isOpen else { return }
     guard socket.peer != nil else { return close(id, .notConnected) }
@@ -455,7 +457,7 @@ extension SessionServer {
     arm(.beat(id), after: policy.heartbeat)
   }
 
-  /// Sends a close frame; later messages of the client are ignored.
+  /// Sends a close frame. Later messages from the client are ignored.
   private mutating func close(_ id: ConnectionID, _ closure: Closure) {
     let (now, timing) = (now, policy.timing)
     let begins = sockets.change(id) { socket in
@@ -491,7 +493,7 @@ extension SessionServer {
 // MARK: - The store
 
 extension SessionServer {
-  /// Writes changes to the store, after the delayed ones.
+  /// Writes the delayed changes and then `changes` to the store.
   mutating func store(_ changes: [SessionChange], then waits: [SessionWrites.Wait] = []) {
     disarm(.acks)
     guard let write = writes.begin(changes, then: waits) else { return }
@@ -500,7 +502,7 @@ extension SessionServer {
 
   /// Adds a change that is stored with the next write, or after `ackDelay`.
   ///
-  /// If the write fails, the change is delayed again as far as it still applies.
+  /// If the write fails, the change is delayed again, unless it no longer applies.
   mutating func delay(_ change: SessionChange) {
     writes.delay(change)
     let due = now.advanced(by: policy.ackDelay)
@@ -524,7 +526,7 @@ extension SessionServer {
     }
   }
 
-  /// Returns the part of a failed change that still applies; later writes may have replaced it.
+  /// Returns the current form of a failed change, or `nil` if it no longer applies.
   private func present(_ change: SessionChange) -> SessionChange? {
     switch change {
     case .taken, .endPrompt: return change
@@ -536,7 +538,7 @@ extension SessionServer {
       case .waiting, .starting, .running, .cancelling: return .prompt(turn.stored)
       case .accepting, .finishing, .ended: return nil
       }
-    // A conversation that was recreated starts below this place.
+    // The first message of a recreated conversation is below this position.
     case .prune(let id, let below):
       return conversations[id].flatMap { $0.first >= below ? change : nil }
     case .endConversation(let id): return conversations[id] == nil ? change : nil
@@ -544,7 +546,7 @@ extension SessionServer {
     }
   }
 
-  /// Schedules another attempt to store a prompt's start mark, reset or answer.
+  /// Schedules a retry of the write of a prompt's start mark, reset or answer.
   mutating func storeLater(_ id: SessionPromptID) {
     writes.retry(id)
     arm(.store, after: policy.storeRetry)
@@ -576,10 +578,10 @@ extension SessionServer {
 // MARK: - Restoring
 
 extension SessionServer {
-  /// Restores the stored state, before any other input.
+  /// Restores the stored state before any other input.
   ///
-  /// A prompt whose handler was started but has no answer was interrupted: it is answered as such,
-  /// and not run again. A prompt that was only accepted runs now.
+  /// A prompt that was started but has no answer was interrupted. It is answered as interrupted and
+  /// does not run again. A prompt that was accepted but not started runs now.
   private mutating func restore(_ stored: StoredSessions) {
     for client in stored.clients.values { clients[client.id] = SessionClient(stored: client) }
     for (id, conversation) in stored.conversations {
@@ -621,7 +623,7 @@ extension SessionServer {
     retainForClient(stored.id)
   }
 
-  /// Adds a client that has only stored prompts.
+  /// Adds a client of which only prompts are stored.
   private mutating func addIfUnknown(_ client: String) {
     guard clients[client] == nil else { return }
     clients[client] = SessionClient(stored: StoredSessionClient(id: client, seenAt: wall))
@@ -638,7 +640,8 @@ extension SessionServer {
   /// Whether the drain has ended.
   public var isFinished: Bool { mode == .finished }
 
-  /// Rejects new prompts from now on and warns the clients; handlers may end during the grace.
+  /// Refuses new prompts from now on, and warns the clients. Handlers may end during the grace
+  /// period.
   private mutating func drain(within window: Duration) {
     let isIdle = prompts.running == 0 && writes.isIdle
     let begins = mode.drain(
@@ -679,7 +682,7 @@ extension SessionServer {
     for id in sockets.ids { close(id, .draining(within: window)) }
   }
 
-  /// Drops whatever is left when the time limit of the drain has passed.
+  /// Drops all remaining work when the time limit of the drain has passed.
   private mutating func giveUp() {
     for id in sockets.ids {
       forget(id)
@@ -693,7 +696,7 @@ extension SessionServer {
 
 extension SessionServer {
   public func check(_ check: inout InvariantCheck) {
-    check.require(effects.isEmpty, "session server: nothing is asked for between two inputs")
+    check.require(effects.isEmpty, "session server: no effect is pending between two inputs")
     check.require(
       sockets.count <= policy.maxSockets && prompts.openCount <= policy.maxPrompts
         && prompts.ended.count <= policy.maxEnded,
@@ -707,7 +710,7 @@ extension SessionServer {
       "session server: handlers are bounded")
     check.require(
       writes.pending.isEmpty || alarms.rings(.store, by: .latest),
-      "session server: what the store failed has an alarm")
+      "session server: a failed write has an alarm")
     check.require(
       writes.delayed.isEmpty || alarms.rings(.acks, by: .latest),
       "session server: what the store is to be told later has an alarm")
@@ -764,10 +767,10 @@ extension SessionServer {
         }, "session server: a connected socket is of its client")
     check.require(
       all.allSatisfy {
-        // Replays, and a batch of 100 subscriptions that was added below the bound.
+        // The queue may exceed the bound by replays and by a batch of 100 subscriptions.
         $0.socket.queue.count <= policy.maxQueued + policy.answersPerClient + 100
       },
-      "session server: what waits for a socket is bounded")
+      "session server: the queue of each socket is bounded")
     check.require(
       all.allSatisfy { id, socket in
         socket.subscriptions.keys.allSatisfy {
@@ -783,7 +786,7 @@ extension SessionServer {
 }
 
 extension SessionError {
-  /// Creates the error for a version that is too old.
+  /// Returns the error for a client version that is too old.
   fileprivate static func outdated(_ version: String?) -> SessionError {
     SessionError(
       message: "This server speaks versions from \(SessionVersion.oldest) on; update the client.",

@@ -22,7 +22,7 @@ public struct Answer: Sendable, Hashable, Codable {
     self.allow = allow
   }
 
-  /// Creates a refusal with a sentence for people.
+  /// Returns a refusal with a human-readable message.
   public static func error(
     _ status: Int, _ message: String, retryAfter: Duration? = nil, allow: String? = nil
   ) -> Answer {
@@ -32,29 +32,29 @@ public struct Answer: Sendable, Hashable, Codable {
 
 /// The body of a response before it is encoded.
 public enum ShopBody: Sendable, Hashable, Codable {
-  /// A refusal, in a sentence for people.
+  /// A refusal, described by one human-readable sentence.
   case error(String)
   case message(Message, note: String)
   /// A complete history, oldest message first.
   case messages([Message])
-  /// One page. `total` counts the messages that the query covers, as far as that is known.
+  /// One page. `total` is the number of messages that the query covers, as far as it is known.
   case page(Page, PageQuery, total: UInt64)
-  /// The state of the stream.
+  /// The state of the message stream.
   case streamHealth(ShopStreamHealth)
 }
 
 /// The content of `GET /api/v1/health/websocket`.
 public struct ShopStreamHealth: Sendable, Hashable, Codable {
-  /// A Boolean value that indicates whether the server is serving; false during a drain.
+  /// A Boolean value that indicates whether the server is serving. It is false during a drain.
   public var isServing: Bool
   /// The number of open sockets.
   public var connections: Int
   /// The number of shops with an open socket.
   public var shops: Int
-  /// The time since the start.
+  /// The time since the server started.
   public var uptime: Duration
 
-  /// Creates a state of the stream.
+  /// Creates a state from its parts.
   public init(isServing: Bool, connections: Int, shops: Int, uptime: Duration) {
     self.isServing = isServing
     self.connections = connections

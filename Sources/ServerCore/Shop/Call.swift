@@ -1,20 +1,20 @@
 public import LinkCore
 public import LinkWire
 
-/// A REST request, parsed and checked as far as its text alone allows.
+/// A REST request, parsed and checked without the state of the server.
 public enum Call: Sendable, Hashable, Codable {
-  /// A message to store and broadcast.
+  /// A request to store and broadcast a message.
   case send(Draft)
-  /// The newest 1,000 messages.
+  /// A request for the newest 1,000 messages.
   case all(ShopID)
-  /// One page of a shop.
+  /// A request for one page of a shop's messages.
   case page(ShopID, PageQuery)
-  /// The state of the stream.
+  /// A request for the state of the message stream.
   case streamHealth
   /// A request that cannot be served to any user.
   case refused(ShopRefusal)
 
-  /// The route, as named in metrics and logs.
+  /// The route, with its name in metrics and logs.
   public var route: ShopCallRoute {
     switch self {
     case .send: .send
@@ -29,10 +29,10 @@ public enum Call: Sendable, Hashable, Codable {
 /// The routes, with their names in metrics and logs.
 public enum ShopCallRoute: String, Sendable, Hashable, Codable, CaseIterable {
   case send, all, page, stream, unknown
-  /// The state of the stream.
+  /// A request for the state of the message stream.
   case streamHealth = "stream_health"
 
-  /// A Boolean value that indicates whether any response about the request requires a token.
+  /// A Boolean value that indicates whether the route requires a token.
   public var isGuarded: Bool {
     switch self {
     case .send, .all, .page, .stream: true
@@ -41,18 +41,19 @@ public enum ShopCallRoute: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// A message as posted by its author.
+/// A message in the form in which its author posts it.
 public struct Draft: Sendable, Hashable, Codable {
   /// The shop of the message.
   public var shop: ShopID
-  /// The text, 1 to 10,000 Unicode scalars.
+  /// The text, with 1 to 10,000 Unicode scalars.
   public var text: String
   /// The message that this one replies to.
   public var parent: MessageID?
-  /// The `Idempotency-Key` header. The same key of the same user identifies the same message.
+  /// The `Idempotency-Key` header field. If a user sends the same key again, it identifies the same
+  /// message.
   public var key: UUID128?
 
-  /// Creates a post from its parts.
+  /// Creates a draft from its parts.
   public init(shop: ShopID, text: String, parent: MessageID? = nil, key: UUID128? = nil) {
     self.shop = shop
     self.text = text
@@ -60,19 +61,19 @@ public struct Draft: Sendable, Hashable, Codable {
     self.key = key
   }
 
-  /// Returns whether a stored message has the content of this post.
+  /// Returns whether a stored message has the same content as this draft.
   func asks(for message: Message) -> Bool {
     message.text == text && message.parent == parent
   }
 }
 
-/// The reason why a request cannot be served, found before any rule was applied.
+/// The reason why a request cannot be served, determined before any rule is applied.
 public struct ShopRefusal: Error, Sendable, Hashable, Codable {
   /// The route of the request.
   public var route: ShopCallRoute
   /// The HTTP status: 400, 404, 405, 413 or 426.
   public var status: Int
-  /// The reason, in a sentence for people.
+  /// The reason, in one human-readable sentence.
   public var message: String
   /// The methods that the route accepts, for status 405 (RFC 9110 section 15.5.6).
   public var allow: String?
@@ -86,7 +87,10 @@ public struct ShopRefusal: Error, Sendable, Hashable, Codable {
   }
 }
 
-/// The credential of a request. The process checks the signature, and the rules the rest.
+/// The credential of a request.
+///
+/// The signature is verified before the rules are applied. The rules check the token's times and
+/// shops.
 public enum Credential: Sendable, Hashable, Codable {
   /// The request has no token.
   case missing
@@ -94,7 +98,7 @@ public enum Credential: Sendable, Hashable, Codable {
   ///
   /// The reason never quotes the token.
   case invalid(reason: String)
-  /// A token with a valid signature. The rules check its time and its shops.
+  /// A token with a valid signature.
   case valid(Claims)
 }
 
@@ -102,7 +106,7 @@ public enum Credential: Sendable, Hashable, Codable {
 public struct Membership: Sendable, Hashable, Comparable, Codable {
   /// The shop.
   public var shop: ShopID
-  /// The user, as named by `sub` of the token.
+  /// The user, as named by the claim `sub` of the token.
   public var user: String
 
   /// Creates a membership.

@@ -4,8 +4,7 @@ public import LinkWire
 extension Call {
   /// Reads a request from its method, decoded path, decoded query, key header and body.
   ///
-  /// This never fails: a request that cannot be served becomes `refused`, so that the rules still
-  /// handle it.
+  /// A request that cannot be served becomes `refused`, so that the rules still handle it.
   public static func read(
     method: String, path: String, query: [(name: String, value: String)], key: String?,
     body: [UInt8], limits: MessageLimits
@@ -37,7 +36,7 @@ extension Call {
     }
   }
 
-  /// The methods of read routes, including HEAD, which omits the body (RFC 9110 section 9.3.2).
+  /// The methods of routes that read. A response to HEAD omits the body (RFC 9110 section 9.3.2).
   private static let readMethods = ["GET", "HEAD"]
 
   private static func require(
@@ -48,7 +47,7 @@ extension Call {
     throw ShopRefusal(route: route, status: 405, message: "this route takes \(names)", allow: names)
   }
 
-  /// Rejects unknown query parameters instead of ignoring them.
+  /// Throws an error if the query has an unknown parameter.
   private static func require(
     _ known: [String], in query: [(name: String, value: String)], _ route: ShopCallRoute
   ) throws(ShopRefusal) {

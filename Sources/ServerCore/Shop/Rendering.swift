@@ -26,7 +26,7 @@ extension Answer {
     }
   }
 
-  /// The header fields, except `Content-Length`.
+  /// All header fields except `Content-Length`.
   public var headers: [(String, String)] {
     var fields = HTTPFields.json
     if status == 426 { fields += HTTPFields.upgradeRequired }

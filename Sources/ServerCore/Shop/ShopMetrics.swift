@@ -4,7 +4,7 @@ import LinkCore
 struct ShopMetrics: Sendable, Hashable, Codable {
   var requests = RequestCounts()
   var refusedUpgrades: [Int: UInt64] = [:]
-  /// The number of closed sockets by close code; 0 stands for all unregistered codes.
+  /// The number of closed sockets by close code. The key 0 combines all unregistered codes.
   var closes: [UInt16: UInt64] = [:]
   var acceptedUpgrades: UInt64 = 0
   var accepted: UInt64 = 0
@@ -21,12 +21,13 @@ struct ShopMetrics: Sendable, Hashable, Codable {
     refusedUpgrades[status, default: 0] += 1
   }
 
-  /// Counts a close code. A peer may send any code, so only known codes have separate counters.
+  /// Counts a close code. Peers may send any code, so only known codes have separate counters.
   mutating func closed(code: UInt16) {
     closes[Self.isKnown(code) ? code : 0, default: 0] += 1
   }
 
-  /// The codes of RFC 6455 section 7.4.1, of the IANA registry (1012 to 1014), and of this package.
+  /// Returns whether RFC 6455 section 7.4.1, the IANA registry (1012 to 1014) or this package
+  /// defines a code.
   private static func isKnown(_ code: UInt16) -> Bool {
     switch code {
     case 1000...1003, 1005...1015, 4401, 4403: true

@@ -33,7 +33,8 @@ extension ShopServer {
     emit(.refuse(id, answer))
   }
 
-  /// Opens a socket whose room has its head; the messages after `after` follow at once.
+  /// Opens a socket of a room whose head is known. The caller then sends the messages after
+  /// `after`.
   mutating func open(_ id: ConnectionID, head: Position, after: Position? = nil) {
     guard let shop = sockets.accept(id, at: now) else { return }
     rooms[shop]?.subscribe(id)
@@ -79,7 +80,7 @@ extension ShopServer {
     arm(id)
   }
 
-  /// Sends a close frame. The socket is then sent nothing more and no longer counts for its user.
+  /// Sends a close frame. Nothing more is sent on the socket, and it no longer counts for its user.
   mutating func close(_ id: ConnectionID, _ closure: Closure) {
     guard sockets.close(id, at: now), let socket = sockets[id] else { return }
     rooms[socket.membership.shop]?.leave(id)
@@ -125,12 +126,12 @@ extension ShopServer {
   }
 }
 
-// The backlog of a client, sent on its new socket before any newer message.
+// The backlog of a client. It is sent on the client's new socket before any newer message.
 extension ShopServer {
   /// Opens a socket, or first requests its backlog.
   ///
-  /// A client whose backlog cannot be sent in one piece does not wait. The response shows that no
-  /// backlog follows, and the client fetches pages.
+  /// If the backlog cannot be sent as a whole, the socket opens immediately. The response shows
+  /// that no backlog follows, and the client fetches pages.
   mutating func letIn(_ arrival: ShopRoom.Arrival, to shop: ShopID, head: Position) {
     guard let after = arrival.after, policy.dialect == .positions, after.epoch == head.epoch,
       after.offset < head.offset, head.offset - after.offset <= UInt64(policy.backlogLimit),
@@ -141,16 +142,16 @@ extension ShopServer {
     emit(.page(token, shop, .after(after, limit: policy.backlogLimit)))
   }
 
-  /// Subscribes a socket at the current head, and sends it all messages up to there.
+  /// Subscribes a socket at the current head, and sends it all messages up to that position.
   ///
-  /// These are the page, and the messages that were broadcast while the store read it.
+  /// These messages are those of the page, and those that were broadcast while the store read it.
   mutating func sendBacklog(
     _ page: Page, after: Position, to id: ConnectionID, in shop: ShopID
   ) {
     guard let room = rooms[shop], room.backlogWaiters.contains(id), let head = room.head else {
       return
     }
-    // Messages that are stored but not yet reported by the store are broadcast later.
+    // Messages that the store has stored but not reported yet are broadcast later.
     var missed = page.messages.filter { $0.offset <= head.offset }
     let end = missed.last?.offset ?? after.offset
     missed += room.recent.filter { $0.offset > end }

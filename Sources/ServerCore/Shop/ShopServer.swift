@@ -1,15 +1,16 @@
 public import LinkCore
 public import LinkWire
 
-/// The backend of shop messages as a value: rooms, order, limits, liveness and the drain.
+/// The rules of the shop server: rooms, message order, limits, liveness and the drain.
 ///
-/// A request waits for nothing but the store. A socket passes through these stages:
+/// A request waits only for the store. A socket passes through these stages:
 ///
 ///     upgrade ──► waiting ──► open ──► closing ──► forgotten
 ///        └► refused   └► refused   └► dropped ──────►┘
 ///
-/// A message is broadcast after the store has made it durable, in the order of offsets. An upgrade
-/// is accepted and subscribed in one step, so that no message after its stated head is missed.
+/// Messages are broadcast in the order of their offsets, after the store has made them durable. An
+/// upgrade is accepted and subscribed in one step, so its socket misses no message after the head
+/// that the response states.
 public struct ShopServer: ServerRules {
   let policy: ShopServerPolicy
   private let startedAt: Instant
@@ -23,11 +24,11 @@ public struct ShopServer: ServerRules {
   private var lastToken: UInt64 = 0
   var alarms = AlarmQueue<ConnectionID>()
   private var rate: TokenBuckets
-  /// The reason why the last message was not stored, or `nil` if it was.
+  /// The reason why the last message was not stored, or `nil` if it was stored.
   private var writeFailure: StoreFailure?
   var metrics = ShopMetrics()
 
-  /// A request that is not answered yet.
+  /// A request that has not been answered yet.
   struct Pending: Sendable {
     var route: ShopCallRoute
     var since: Instant
@@ -37,23 +38,23 @@ public struct ShopServer: ServerRules {
 
   /// A request to the store.
   enum Question: Sendable {
-    /// The head of a shop, before any other request for the shop.
+    /// A read of a shop's head, before any other request for the shop.
     case head(ShopID)
-    /// A post to make durable.
+    /// The write of a post.
     case append(ShopID, RequestID)
-    /// The complete history.
+    /// A read of the complete history.
     case all(RequestID)
-    /// One page.
+    /// A read of one page.
     case page(RequestID, PageQuery)
-    /// The backlog of an upgrade.
+    /// A read of the backlog of an upgrade.
     case backlog(ConnectionID, ShopID, after: Position)
-    /// The `since` of a plain server, read as a page of the complete history.
+    /// A `since` request to a plain server. It reads a page of the complete history.
     case newestSince(RequestID, Timestamp, PageQuery)
   }
 
   /// Creates a server that starts at `now`.
   ///
-  /// - Parameter seed: The seed for message ids; each run must use a different one.
+  /// - Parameter seed: The seed of message ids. Each run must use a different one.
   public init(policy: ShopServerPolicy = ShopServerPolicy(), seed: UInt64, at now: Instant) {
     let policy = policy.workable
     self.policy = policy
@@ -94,7 +95,7 @@ public struct ShopServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// Handles pings, silent sockets, expiries and drain steps that are due.
+  /// Handles the pings, silent sockets, expiries and drain steps that are due.
   public mutating func tick(at now: Instant) -> [Effect] {
     frame.begin(at: now)
     while let id = alarms.take(dueAt: now) {
@@ -105,7 +106,7 @@ public struct ShopServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// The next instant at which something may be due. It may be early, but is never late.
+  /// The next instant at which `tick` must be called. It may be too early, but is never too late.
   public var deadline: Instant? {
     [alarms.first, frame.mode.deadline].compactMap(\.self).min()
   }
@@ -127,37 +128,38 @@ public struct ShopServer: ServerRules {
 extension ShopServer {
   /// An input of the server.
   ///
-  /// `wall` is the wall-clock time at which the input arrived. It becomes the time stamp of
-  /// messages and decides whether tokens have expired.
+  /// `wall` is the wall-clock time at which the input arrived. It becomes the timestamp of
+  /// messages, and is used to check whether tokens have expired.
   public enum Input: Sendable, Hashable, Codable {
     /// A complete REST request arrived.
     case request(RequestID, Call, Credential, wall: Timestamp)
-    /// The client disconnected before the response.
+    /// The client disconnected before it received the response.
     case abandoned(RequestID)
-    /// A well-formed upgrade to a shop's stream arrived, with the position in `Holdfast-After`.
+    /// A well-formed upgrade request to a shop's stream arrived. `after` is the position in
+    /// `Holdfast-After`.
     case upgrade(
       ConnectionID, ShopID, after: Position? = nil, Credential, wall: Timestamp)
     /// At least one byte arrived from an open socket.
     case received(ConnectionID)
     /// The send queue of a socket exceeded its bound.
     case overflowed(ConnectionID)
-    /// A connection is gone, with its close code (RFC 6455 section 7.1.5; 1006 if it broke).
+    /// A connection ended with a close code (RFC 6455 section 7.1.5), or was lost (1006).
     ///
-    /// It is sent once for each connection, whichever side closed it.
+    /// This input is sent once for each connection, no matter which side closed it.
     case gone(ConnectionID, code: UInt16)
     /// The store completed a request.
     case stored(StoreToken, StoreAnswer)
     /// A user was removed from a shop.
     case removed(Membership)
-    /// The complete list of removals, which replaces the previous list.
+    /// The complete list of removals arrived. It replaces the previous list.
     case removals([Membership])
-    /// A request to drain; clients are asked to spread their reconnects over `within`.
+    /// The server must drain. Clients are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
 
-  /// The store's result of one request.
+  /// The result of one store request.
   public enum StoreAnswer: Sendable, Hashable, Codable {
-    /// The message is durable; `isNew` is false if the idempotency key was already used.
+    /// The message is durable. `isNew` is false if the idempotency key was already used.
     case appended(Message, isNew: Bool)
     /// A page. `total` counts the messages on all pages of the query.
     case page(Page, total: UInt64)
@@ -171,35 +173,35 @@ extension ShopServer {
 extension ShopServer {
   /// An effect of the server. Effects are carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
-    /// Make messages of one shop durable together and in this order.
+    /// Make messages of one shop durable together, in this order.
     ///
-    /// Each message is answered with its own token, in the same order. At most one such effect of a
-    /// shop is outstanding.
+    /// A result follows for the token of each message, in the same order. At most one such effect
+    /// is outstanding for each shop.
     case append([Append])
     /// Read a page of a shop, and count the messages on all pages of the query.
     case page(StoreToken, ShopID, PageQuery)
     /// Read the head of a shop.
     case head(StoreToken, ShopID)
 
-    /// Answer a request; sent once for each request, and never after it was abandoned.
+    /// Answer a request. This happens once for each request, and never after it was abandoned.
     case answer(RequestID, Answer)
     /// Complete an upgrade.
     ///
-    /// `head` is sent in `Holdfast-Head` (not in the plain dialect). `after` is sent in
-    /// `Holdfast-After` if all messages between the two positions follow at once.
+    /// `head` is sent in `Holdfast-Head`, except in the plain dialect. `after` is sent in
+    /// `Holdfast-After` if all messages between the two positions follow immediately.
     case accept(ConnectionID, head: Position?, after: Position? = nil)
     /// Answer an upgrade with a plain HTTP response.
     case refuse(ConnectionID, Answer)
 
-    /// Send one frame to many sockets; it is encoded only once.
+    /// Send one frame to many sockets. The frame is encoded only once.
     case send(Frame, to: [ConnectionID])
     /// Send a ping frame (RFC 6455 section 5.5.2).
     case ping(ConnectionID)
-    /// Send a close frame after everything that is queued.
+    /// Send a close frame after all queued data.
     case close(ConnectionID, Closure)
-    /// Drop the connection without a close frame; the server has already removed it.
+    /// Drop the connection without a close frame. The server has already removed it.
     case drop(ConnectionID)
-    /// The drain is over: nothing is open, or its time limit has passed.
+    /// Report the end of the drain: no work is open, or the time limit has passed.
     case finished
   }
 
@@ -209,17 +211,17 @@ extension ShopServer {
     public var token: StoreToken
     /// The message to store, without its position.
     public var message: Message
-    /// The idempotency key, by which a repeated post is detected.
+    /// The idempotency key, with which the store detects a repeated post.
     public var key: UUID128?
   }
 }
 
 extension Closure {
-  /// The token has expired.
+  /// The close frame for a socket whose token has expired.
   public static let expired = Closure(4401, "token expired")
-  /// The user is no longer a member of the shop.
+  /// The close frame for a user who is no longer a member of the shop.
   public static let removed = Closure(4403, "removed from the shop")
-  /// The log has a gap that this socket's client can only close by a catch-up.
+  /// The close frame after a gap in the log. Clients can close the gap only by a catch-up.
   public static let discontinuity = Closure(1011, "log discontinuity")
 }
 
@@ -235,8 +237,8 @@ extension ShopServer {
       requests[id]?.draft = draft
       post(draft, id, credential, wall: wall)
     case .all(let shop):
-      // The route has no parameters; a plain client can only use as many messages as it holds in
-      // memory.
+      // The route has no parameters. The limit is the number of messages that a plain client holds
+      // in memory.
       let query = PageQuery.page(number: 1, limit: 1_000)
       read(query, as: .all(id), of: shop, id, credential, wall: wall)
     case .page(let shop, let query):
@@ -245,13 +247,13 @@ extension ShopServer {
     }
   }
 
-  /// Returns the store request that allows the page to be answered in this dialect.
+  /// Returns the store request from which this dialect answers a page request.
   private func phrase(_ query: PageQuery, for id: RequestID) -> (PageQuery, Question) {
     switch (policy.dialect, query) {
     case (.plain, .since(let time, let page, let limit)):
       (.page(number: page, limit: limit), .newestSince(id, time, query))
     case (.plain, .after(_, let limit)), (.plain, .before(_, let limit)):
-      // A plain server ignores these parameters and answers with the first page.
+      // A plain server ignores these parameters and returns the first page.
       (.page(number: 1, limit: limit), .page(id, .page(number: 1, limit: limit)))
     case (.plain, .page), (.positions, .page), (.positions, .since), (.positions, .after),
       (.positions, .before):
@@ -288,7 +290,8 @@ extension ShopServer {
     }
   }
 
-  /// Checks whether a token admits to a shop: first the drain, then the user, then the membership.
+  /// Checks in this order whether the server is draining, the token is valid, and its user is a
+  /// member.
   mutating func admit(_ credential: Credential, to shop: ShopID, wall: Timestamp) -> Admission {
     if let goingAway { return .refused(goingAway) }
     let admission = identify(credential, wall: wall)
@@ -317,7 +320,7 @@ extension ShopServer {
   private mutating func refuse(
     _ refusal: ShopRefusal, _ credential: Credential, wall: Timestamp
   ) -> Answer {
-    // The methods of a route are not secret; everything else requires a valid token.
+    // The methods of a route are public. All other responses require a valid token.
     if refusal.route.isGuarded, refusal.status != 405 {
       if let goingAway { return goingAway }
       if case .refused(let answer) = identify(credential, wall: wall) { return answer }
@@ -333,7 +336,8 @@ extension ShopServer {
     emit(.answer(id, answer))
   }
 
-  /// Whether another request may start. Abandoned requests count while the store works for them.
+  /// Whether another request may start. Abandoned requests count as long as the store processes
+  /// them.
   private var hasRoomForRequest: Bool {
     requests.count <= policy.maxRequests && questions.count < policy.maxRequests
   }
@@ -393,7 +397,8 @@ extension ShopServer {
     advance(draft.shop)
   }
 
-  /// Performs the possible next steps of a room: reads the head, opens sockets, stores posts.
+  /// Performs the next steps of a room that are possible: reads the head, opens sockets, stores
+  /// posts.
   mutating func advance(_ shop: ShopID) {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
@@ -408,9 +413,9 @@ extension ShopServer {
     if !room.isAsking { storePosts(of: shop, behind: head) }
   }
 
-  /// Sends waiting posts to the store in one commit, up to a bound of bytes.
+  /// Sends waiting posts to the store in one commit of bounded size.
   ///
-  /// The remaining posts follow after the results of these.
+  /// The remaining posts follow once the results of this commit have arrived.
   private mutating func storePosts(of shop: ShopID, behind head: Position) {
     guard var room = rooms[shop], !room.posts.isEmpty else { return }
     var appends: [Append] = []
@@ -446,7 +451,7 @@ extension ShopServer {
   }
 
   mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
-    // An unknown token belongs to a late or duplicate result, which nothing waits for.
+    // An unknown token belongs to a late or duplicate result, for which no request waits.
     guard let question = questions.removeValue(forKey: token) else { return }
     switch (question, said) {
     case (.head(let shop), .head(let head, let newest)):
@@ -472,7 +477,7 @@ extension ShopServer {
       (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
       (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
       (.newestSince, .failed), (.backlog, .appended), (.backlog, .head), (.backlog, .failed):
-      // A result of the wrong kind means that the store is broken, and counts as a failure.
+      // A result of the wrong kind shows that the store is faulty, so it counts as a failure.
       metrics.storeFailures += 1
       failed(question)
     }
@@ -530,8 +535,8 @@ extension ShopServer {
 
   /// Returns the response to a stored post.
   ///
-  /// A key that already stored a different message is refused, since the caller would take that
-  /// message for its own.
+  /// If the key was already used for a different message, the post is refused. Otherwise, the
+  /// client would mistake that message for its own.
   private func answer(to id: RequestID, _ message: Message, isNew: Bool) -> Answer {
     guard !isNew else {
       return Answer(201, .message(written(message), note: "Message created successfully"))
@@ -551,7 +556,7 @@ extension ShopServer {
     emit(.send(.message(spoken(message)), to: listeners))
   }
 
-  /// Returns a message as the stream shows it in this dialect.
+  /// Returns a message in the form in which the stream sends it in this dialect.
   func spoken(_ message: Message) -> Message {
     var message = message
     switch policy.dialect {
@@ -561,7 +566,7 @@ extension ShopServer {
     return message
   }
 
-  /// Returns a message as REST responses show it in this dialect.
+  /// Returns a message in the form in which REST responses contain it in this dialect.
   private func written(_ message: Message) -> Message {
     var message = spoken(message)
     switch policy.dialect {
@@ -589,7 +594,8 @@ extension ShopServer {
     rooms.values.count { !$0.subscribers.isEmpty }
   }
 
-  /// Changes a room, which is created if missing. At the bound, idle rooms are removed first.
+  /// Changes a room. A missing room is created; if the bound is reached, idle rooms are removed
+  /// first.
   mutating func enter<Result>(_ shop: ShopID, _ change: (inout ShopRoom) -> Result) -> Result {
     if rooms[shop] == nil, rooms.count >= policy.maxIdleRooms {
       rooms = rooms.filter { !$0.value.isIdle }
@@ -626,7 +632,7 @@ extension ShopServer {
   /// Whether the drain has ended.
   public var isFinished: Bool { frame.isFinished }
 
-  /// Refuses new work from now on; requests at the store may still complete.
+  /// Refuses new work from now on. Requests that wait for the store may still complete.
   mutating func drain(within window: Duration) {
     guard frame.drain(within: window, grace: policy.drainGrace, limit: policy.drainLimit) else {
       return
@@ -650,7 +656,7 @@ extension ShopServer {
     questions = [:]
   }
 
-  /// Ends the drain once there are no connections, requests or store requests left.
+  /// Ends the drain once no connections, requests or store requests are left.
   mutating func finishIfEmpty() {
     guard sockets.isEmpty, requests.isEmpty, questions.isEmpty else { return }
     frame.finish(with: .finished)

@@ -3,7 +3,7 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The checkers of a bottle's own promises.
+/// The checkers of the guarantees that are specific to a bottle.
 public struct BottleCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = BottleFeature
@@ -12,12 +12,13 @@ public struct BottleCheckers: FeatureCheckers {
   private var scans = BottleScans()
   private var idling = BottleIdling()
   private var keeping = BottleKeeping()
-  /// The times at which the bottle made the records that are not stored yet.
+  /// For each record that has not been stored, the time at which the bottle made it.
   private var waiting: [UInt32: Instant] = [:]
   private var known: Set<UInt32> = []
-  /// The IDs of the latest chunk.
+  /// The IDs of the records in the latest chunk.
   private var chunk: [UInt32] = []
-  /// The numbers of the drinks that this run of the app has shown, and the highest of them.
+  /// The numbers of the drinks that the app has shown in this run, and the highest of these
+  /// numbers.
   private var shown: Set<UInt64> = []
   private var lastShown: UInt64 = 0
 
@@ -106,13 +107,13 @@ public struct BottleCheckers: FeatureCheckers {
     }
   }
 
-  /// Finds records that were not stored in time.
+  /// Reports records that were not stored in time.
   private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
     guard let clear = phoneState.own.clearSince,
       clear.advanced(by: phoneState.own.bound) < phoneState.now, !waiting.isEmpty
     else { return }
     for (id, made) in waiting.sorted(by: { $0.key < $1.key }) {
-      // Earlier records wait for the next connection.
+      // Earlier records are stored only with the next connection.
       guard let start = made >= clear ? made : phoneState.own.freshSince,
         start.advanced(by: phoneState.own.bound) < phoneState.now
       else { continue }
@@ -231,8 +232,8 @@ struct BottleKeeping: Sendable {
 }
 
 extension LinkPolicy {
-  /// The maximum time for which an awake app may have nothing pending with the system. This occurs
-  /// after a fast failure.
+  /// The maximum time for which an awake app may have nothing pending with the system. Such a time
+  /// follows a fast failure.
   var longestBare: Duration {
     guard case .queuedConnect(let queue) = standby else { return .zero }
     return max(queue.floor, queue.rearm) + .milliseconds(100)

@@ -1,31 +1,32 @@
 public import LinkCore
 
-/// An ordinary day of a bottle and its phone, and its cost with the timers of a plan.
+/// An ordinary day of a bottle and its phone, and the cost of the day with the timers of a plan.
 ///
-/// A person is up for 16 hours and takes the bottle every half an hour, three out of four times to
-/// drink. Twice, the bottle is carried for 20 minutes. The app is opened eight times for a minute
-/// and is suspended otherwise. The system takes 10 to 60 s to notice an advertisement.
+/// A person is up for 16 hours and picks up the bottle every half hour, three out of four times to
+/// drink. Twice, the bottle is carried around for 20 minutes. The app is opened eight times for a
+/// minute and is suspended for the remaining time. The system takes 10 to 60 s to notice an
+/// advertisement.
 public struct BottleDay: Sendable, Hashable {
   /// The number of the plan that defines the timers.
   public var profile: Int
-  /// The number of seconds in which the bottle is awake.
+  /// The number of seconds for which the bottle is awake.
   public var awake: Int
-  /// The number of seconds in which the bottle advertises.
+  /// The number of seconds for which the bottle advertises.
   public var advertising: Int
-  /// The number of seconds in which the bottle is connected.
+  /// The number of seconds for which the bottle is connected.
   public var connected: Int
-  /// The number of seconds in which the phone scans.
+  /// The number of seconds for which the phone scans.
   public var scanning: Int
-  /// The number of drinks poured.
+  /// The number of drinks.
   public var drinks: Int
-  /// The number of drinks stored within two minutes.
+  /// The number of drinks that are stored within two minutes.
   public var soon: Int
 
-  /// The plans that define timers.
+  /// The numbers of the plans that define timers.
   public static let profiles = [28, 34, 35]
   private static let soonest = Duration.seconds(120)
 
-  /// Plays a day. Equal seeds give equal days.
+  /// Runs a day. Equal seeds produce equal days.
   public static func played(
     _ profile: Int, seed: UInt64, policy: LinkPolicy = .bottleLink
   ) -> BottleDay {
@@ -51,7 +52,7 @@ public struct BottleDay: Sendable, Hashable {
       soon: soon)
   }
 
-  /// Draws the day of a seed.
+  /// Draws the plan of the day for a seed.
   static func plan(_ profile: Int, seed: UInt64) -> WorldPlan<BottleFeature> {
     var builder = PlanBuilder<BottleFeature>(seed: seed, server: .usual)
     builder.length = .seconds(86_400)
@@ -66,7 +67,7 @@ public struct BottleDay: Sendable, Hashable {
         PlannedEvent(.carries, for: .seconds(1200)),
         at: .seconds(3600 * Int64(hour)) + builder.draw.seconds(900, 1800))
     }
-    // The phone is put away seven times for two hours less a minute, and then for the night.
+    // The app is suspended seven times for two hours less a minute, and then for the night.
     for visit in 0..<8 {
       let span = visit < 7 ? Int64(7_200 - 60) : 86_400 - 7 * 7_200 - 90
       builder.add(

@@ -2,37 +2,37 @@ import LinkCore
 import LinkWire
 
 extension BottleFeature {
-  /// The event kinds of plans, in addition to the kernel's faults.
+  /// The kinds of planned events, in addition to those of the kernel.
   public enum EventKind: String, PlanEventKind {
     // People.
-    /// Somebody takes a number of drinks in a row.
+    /// A person takes a number of drinks in succession.
     case drinks
     case moves
     /// The bottle is carried around.
     case carries
-    /// Somebody pours out a number of milliliters; a negative number is a refill.
+    /// A person pours out a number of milliliters. A negative number is a refill.
     case pours
     case shakes
     case refreshes
     /// The user deletes the newest drink.
     case deletes
     case commands
-    /// A screen that keeps the connection is open.
+    /// The user opens a screen that holds the connection.
     case holds
-    /// The user turns the feature off for a while.
+    /// The user temporarily turns off the feature.
     case pauses
-    /// The user removes the bottle, so that any bottle is accepted.
+    /// The user removes the bottle. Afterwards any bottle is accepted.
     case forgets
     // The bottle.
     case restarts
-    /// The bottle restarts with empty memory, and somebody drinks.
+    /// The bottle restarts with empty memory, and a person drinks.
     case wipes
     case flat
-    /// The battery is measured, with a charge in percent.
+    /// The bottle measures the charge of its battery, in percent.
     case measures
     // The radio.
     case away
-    /// No slot is free for another connection.
+    /// The phone has no free slot for another connection.
     case crowded
     /// Notifications are lost or repeated, and writes fail.
     case lossy
@@ -42,9 +42,9 @@ extension BottleFeature {
     /// Callbacks of earlier attempts occur again.
     case echoes
     // The phone's system.
-    /// The phone's clock falls back to 2017, as after a flat battery.
+    /// The phone's clock is reset to 2017, as after an empty battery.
     case timeless
-    /// The system ends the app, and launches it again when the bottle is there.
+    /// The system ends the app. It launches the app again when the bottle is in range.
     case evict
 
     /// The declarations of all event kinds.
@@ -90,7 +90,7 @@ extension BottleFeature {
       },
     ]
 
-    /// The amounts at the bounds of a drink, a refill and a change of the level.
+    /// The amounts at and next to the thresholds for a drink, a refill and a change of the level.
     static let amounts = [
       "-1000", "-101", "-100", "-99", "-10", "-9", "9", "10", "29", "30", "99", "100", "900",
     ]
@@ -130,7 +130,7 @@ extension BottleFeature {
 }
 
 extension PlanBuilder<BottleFeature> {
-  /// Adds the bottle, the phone, and the common actions of people.
+  /// Adds the bottle, the phone, and the usual actions of people.
   fileprivate mutating func bottle() {
     numbers.profile = draw.one(28, 34, 35, 35)
     numbers.passive = draw.one(.seconds(10), .seconds(30), .seconds(60))
@@ -149,7 +149,7 @@ extension PlanBuilder<BottleFeature> {
     }
   }
 
-  /// Adds actions that people seldom take with a bottle, in every second plan.
+  /// In half of the plans, adds actions that people seldom perform with a bottle.
   fileprivate mutating func tinker() {
     guard draw.one(true, false) else { return }
     scatter(draw.count(0...6)) {
@@ -160,7 +160,7 @@ extension PlanBuilder<BottleFeature> {
     scatter(draw.count(0...4)) {
       PlannedEvent(.commands, 0, $0.any(of: BottleRequestKind.allCases).rawValue)
     }
-    // A bottle that was just taken is awake.
+    // A bottle that was just picked up is awake.
     for _ in 0..<draw.count(0...4) {
       let time = draw.seconds(5, Double(length.components.seconds) - 70)
       add(PlannedEvent(.drinks, 1), at: time)
@@ -184,7 +184,7 @@ extension PlanBuilder<BottleFeature> {
     if draw.happens(0.1) { scatter(draw.count(1...4)) { _ in PlannedEvent(.wipes) } }
   }
 
-  /// Draws hours without Bluetooth, with the app closed or suspended for most of them.
+  /// Draws hours without Bluetooth. The app is closed or suspended for most of them.
   fileprivate mutating func fly() {
     length = draw.seconds(7200, 14_400)
     let start = draw.seconds(300, 1200)
@@ -199,7 +199,7 @@ extension PlanBuilder<BottleFeature> {
     scatter(draw.count(1...3)) { PlannedEvent(.suspend, for: $0.seconds(6, 900)) }
   }
 
-  /// The faults between a phone and a bottle. Their order is part of every seed.
+  /// The faults between a phone and a bottle. Seeds depend on their order.
   fileprivate static var troubles: [Trouble<BottleFeature.EventKind>] {
     [
       .background, .suspend, .suspend, .kill, .store, .wall,

@@ -6,14 +6,14 @@ import LinkWire
 extension BottleFeature {
   /// A deliberate defect of a phone with a bottle.
   public enum Defect: String, DeliberateDefect {
-    /// The servers of this world: there is one kind.
+    /// The servers of this world. There is only one.
     public typealias Server = OneServer
 
-    /// Nothing is queued with the system, so that reconnects depend on timers and bursts.
+    /// Nothing is queued with the system. Reconnects therefore depend on timers and bursts.
     case timerOnly
-    /// The end of a burst removes the queued connect as well.
+    /// The end of a burst also removes the queued connect.
     case queueEndsWithBurst
-    /// The queued connect is repeated at once, however fast it failed.
+    /// The queued connect is repeated immediately, however quickly it failed.
     case noFloor
     /// A chunk is acknowledged before it is stored.
     case acksEarly
@@ -23,23 +23,23 @@ extension BottleFeature {
     case losesLast
     /// A known record is stored again.
     case storesTwice
-    /// A record is identified by its ID and its time alone.
+    /// A record is identified only by its ID and its time.
     case confusesRecords
     /// Only the first chunk of a synchronization is accepted.
     case firstChunkOnly
-    /// Chunks of 20 records are requested, whatever the radio supports.
+    /// Chunks of 20 records are requested, regardless of what the radio supports.
     case asksTooMuch
     /// A drink is shown twice.
     case showsTwice
     /// The bottle's clock is never set.
     case neverSetsTime
-    /// The bottle's clock is not set again after a write of the time was lost.
+    /// The bottle's clock is not set again if a write of the time was lost.
     case setsTimeOnce
     /// A connection that the system restored is not used.
     case ignoresRestored
     /// Changes of the adapter are ignored.
     case ignoresAdapter
-    /// The end of a connection is ignored in the background.
+    /// The app ignores the end of a connection while it is in the background.
     case ignoresEnd
     /// A scan is never stopped.
     case scansOn
@@ -47,23 +47,23 @@ extension BottleFeature {
     case hastyBurst
     /// No scan follows an unexpected loss.
     case noScanAfterLoss
-    /// The connection is kept in the background.
+    /// The connection is kept open in the background.
     case staysInBackground
     /// An idle connection is never closed.
     case neverIdle
     /// An idle connection is closed too early.
     case idlesEarly
-    /// The phone reconnects at once to a bottle that it left for lack of work.
+    /// The phone reconnects immediately to a bottle that it left because no work remained.
     case neverRests
     /// Holds of the connection are ignored.
     case ignoresHolds
-    /// The bottle is kept awake although nobody holds the connection.
+    /// The phone keeps the bottle awake although nothing holds the connection.
     case pingsAlways
     /// A refresh is not answered.
     case forgetsRefresh
     /// The amount in a chunk is misread.
     case misreads
-    /// A ping is written instead of each command.
+    /// A ping is written in place of each command.
     case writesPings
 
     case takesLateEvents
@@ -87,15 +87,16 @@ extension BottleFeature {
       }
     }
 
-    /// Lost writes of the time and lost memory are rare, so their defects need more seeds.
+    /// Lost writes of the time and lost memory are rare. The two defects that depend on them
+    /// therefore need more seeds.
     public var seeds: Int { self == .setsTimeOnce || self == .confusesRecords ? 600 : 100 }
   }
 }
 
-/// The seam between a phone and its world, with or without a defect.
+/// The seam between a phone and its world. It applies a defect, if there is one.
 struct BottleSeam {
   let defect: BottleFeature.Defect?
-  /// The number of early acknowledgements so far, which makes their IDs unique.
+  /// The number of early acknowledgements so far. It makes their IDs unique.
   private var acknowledged = 0
   /// The attempt for which the time was last set.
   private var timed: AttemptID?
@@ -106,7 +107,7 @@ struct BottleSeam {
     self.defect = defect
   }
 
-  /// Whether the end of a scan removes queued connects.
+  /// Whether the end of a scan removes the queued connect.
   var dropsQueue: Bool { defect == .queueEndsWithBurst }
 
   /// Returns whether a connect to a restored peripheral is ignored.
@@ -197,7 +198,7 @@ struct BottleSeam {
     }
   }
 
-  /// Returns the value that is read.
+  /// Returns the value to pass to the model in place of a value that was read.
   func read(_ news: BottleModel.News?) -> BottleModel.News? {
     guard defect == .misreads, case .chunk(var chunk)? = news, !chunk.records.isEmpty else {
       return news
@@ -206,7 +207,7 @@ struct BottleSeam {
     return .chunk(chunk)
   }
 
-  /// Returns the attribute and the bytes that are written.
+  /// Returns the attribute and the bytes to write in place of a write of the model.
   func written(
     _ bytes: [UInt8], to attribute: BottleAttribute
   ) -> (BottleAttribute, [UInt8]) {
@@ -220,7 +221,7 @@ struct BottleSeam {
     return (attribute, sync.bytes)
   }
 
-  /// Returns the change that is stored.
+  /// Returns the change to store in place of a change of the model.
   ///
   /// - Parameter known: The IDs of the records in the store.
   mutating func change(_ change: DrinkChange, known: Set<UInt32>) -> DrinkChange {

@@ -6,22 +6,23 @@ public import LinkWire
 
 /// The world of a bottle and its phone.
 ///
-/// The phone's system behaves as iOS does. It suspends the app in the background, so that none of
-/// the app's timers runs, and its own queued connect wakes the app or launches it again. The bottle
-/// runs the real firmware, which sleeps most of the time.
+/// The phone's system behaves like iOS. It suspends the app in the background, so that none of the
+/// app's timers run. The system's own queued connect wakes the app or launches it again. The bottle
+/// runs the actual firmware, which sleeps most of the time.
 public enum BottleFeature: SimulatedFeature {
   /// The model of a bottle's link on a phone.
   public typealias Model = BottleModel
-  /// The checkers of a bottle's own promises.
+  /// The checkers of the guarantees that are specific to a bottle.
   public typealias Checkers = BottleCheckers
-  /// An empty type: the radio belongs to the world, and no packet passes over a line.
+  /// The type of packets. It is unused, because the radio belongs to the world and no packet passes
+  /// over a line.
   public typealias Packet = Nothing
 
   /// A scheduled event of the world.
   public enum ScheduledEvent: Sendable {
     // The app.
     case input(BottleModel.Input)
-    /// The radio reports an event to the app, which wakes it.
+    /// The radio reports an event to the app. The event wakes the app.
     case delivers(BottleModel.Input)
     case notifies(AttemptID, BottleAttribute, [UInt8])
     case commits(UInt64, DrinkChange)
@@ -31,9 +32,9 @@ public enum BottleFeature: SimulatedFeature {
     case sees
     case writes(RadioWrite)
     case discovers(AttemptID, link: UInt64, run: Int)
-    /// A connection has been out of range for too long.
+    /// A connection ends because the bottle has been out of range for too long.
     case silences(link: UInt64)
-    /// The bottle receives the phone's disconnect.
+    /// The bottle detects that the phone has disconnected.
     case leaves(link: UInt64)
     // The bottle.
     case handles(BottleInput)
@@ -50,25 +51,26 @@ public enum BottleFeature: SimulatedFeature {
     var bytes: [UInt8]
   }
 
-  /// A fact that only this world can observe.
+  /// A fact that is specific to this world.
   public enum Fact: Sendable, Equatable {
     /// The bottle recorded a drink.
     case recorded(UInt32)
     /// The bottle deleted or replaced a record that no phone has acknowledged.
     case removed(UInt32)
-    /// The store of the phone has a new record.
+    /// The phone stored a new record.
     case stored(UInt32)
     case advertises(Bool)
     case linked(Bool)
-    /// A drink was recorded during a connection, with the bottle's clock set or not.
+    /// A drink was recorded during a connection. `isValid` states whether the bottle's clock was
+    /// set.
     case stamped(isValid: Bool)
-    /// The bottle lost its memory, so that its IDs start again.
+    /// The bottle lost its memory. Its record IDs start again.
     case erased
-    /// The store of the phone has a record whose values differ from the bottle's.
+    /// The phone stored a record whose values differ from the bottle's record.
     case altered(UInt32)
   }
 
-  /// The world's counts. Times are in whole seconds of each run, excluding calm.
+  /// The counters of this world. Times are in whole seconds per run, excluding the calm phase.
   public enum Counter: String, RunCounter {
     case drinks, stored, shown, links, awake, advertising, connected, scanning
 
@@ -85,15 +87,16 @@ public enum BottleFeature: SimulatedFeature {
   public struct Numbers: PlanNumbers {
     /// The number of the plan that defines the bottle's timers.
     public var profile = 35
-    /// The maximum time in which the system notices an advertisement in the background.
+    /// The maximum time that the system takes to notice an advertisement in the background.
     public var passive = Duration.seconds(30)
     /// The maximum length of a notification's value, in bytes.
     public var longest = 182
     /// The number of records that the bottle keeps.
     public var capacity = 600
-    /// Whether the bottle counts deleted records as unsynchronized: 1 if it does.
+    /// Whether the bottle counts deleted records as unsynchronized: 1 if it does, otherwise 0.
     public var lies = 0
-    /// Whether notifications overtake the response to the write that caused them: 1 if they do.
+    /// Whether notifications overtake the response to the write that caused them: 1 if they do,
+    /// otherwise 0.
     public var overtakes = 0
 
     public init() {}
@@ -106,7 +109,7 @@ public enum BottleFeature: SimulatedFeature {
       ]
     }
 
-    /// The timers of the bottle, which are the newest for a number without a plan.
+    /// The timers of the bottle. If no plan has the number, they are those of the newest plan.
     var timers: TimerProfile {
       switch profile {
       case 28: .plan028
@@ -116,12 +119,12 @@ public enum BottleFeature: SimulatedFeature {
     }
   }
 
-  /// The feature's state that checkers see, in addition to the link's.
+  /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
   public struct State: Sendable {
     // The model.
     var isLinkWanted = false
     var isKnown = false
-    /// Whether the link has a timer.
+    /// Whether the link has a deadline.
     var isTimed = false
     var holds = 0
     var requests = 0
@@ -129,13 +132,13 @@ public enum BottleFeature: SimulatedFeature {
     var isOn = true
     /// Whether the system has a ticket, a connection or a scan for the app.
     var hasPending = false
-    /// The time since which the system has nothing pending for an app that wants its bottle.
+    /// The time since which the system has had nothing pending for an app that wants its bottle.
     var idleSince: Instant?
-    /// The time since which nothing prevents a synchronization, and the time since which that also
-    /// holds without a connection at first.
+    /// The time since which nothing has prevented a synchronization, and the first time after it at
+    /// which there was no connection.
     var clearSince: Instant?
     var freshSince: Instant?
-    /// The maximum duration of a synchronization from then on.
+    /// The maximum duration of a synchronization, starting at these times.
     var bound = Duration.seconds(120)
     // The bottle and the store.
     /// The IDs of records that must be stored.
@@ -144,7 +147,7 @@ public enum BottleFeature: SimulatedFeature {
     var unshown = 0
     /// The IDs of all records in the store.
     var stored: Set<UInt32> = []
-    /// The number up to which the store has recorded drinks as shown.
+    /// The number up to which the store has recorded that drinks were shown.
     var confirmed: UInt64 = 0
   }
 
@@ -195,13 +198,13 @@ public enum BottleFeature: SimulatedFeature {
 }
 
 extension Finding.Kind {
-  /// A drink that was not stored in time although phone and bottle could meet.
+  /// A drink was not stored in time although the phone and the bottle could connect.
   public static let unsynced = Finding.Kind(rawValue: "unsynced")
-  /// A drink without a time although a phone was connected.
+  /// A drink has no time although a phone was connected.
   public static let untimed = Finding.Kind(rawValue: "untimed")
 }
 
-// The parts of a bottle's steps that are in a run's digest, in addition to their roles.
+// Contributions of a bottle's steps to a run's digest, in addition to their roles.
 extension BottleFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {

@@ -2,23 +2,25 @@ import BottleLink
 import LinkCore
 import LinkWire
 
-/// A checker of idle connections: unused connections must end, and held ones must not.
+/// A checker of idle connections. Unused connections must end, and held connections must not.
 struct BottleIdling: Sendable {
   private(set) var found = Findings()
   private var phase = LinkStatus.Phase.disconnected
-  /// The times at which the connection was made and was last used.
+  /// The times at which the connection was established and at which it was last used.
   private var connected: Instant?
   private var used: Instant?
-  /// The time of the user's last request, or of the last start or end of a hold.
+  /// The time of the user's last request, or of the last start or end of a hold if that is later.
   private var requestedAt: Instant?
-  /// The time since which the connection is held, and of the last ping that kept the bottle awake.
+  /// The time since which the connection has been held, and the time of the last ping that kept the
+  /// bottle awake.
   private var held: Instant?
   private var pinged: Instant?
-  /// The unanswered pings that the user requested.
+  /// The IDs of the unanswered pings that the user requested.
   private var requestedPings: Set<UInt64> = []
-  /// The time at which the phone closed a connection without work left, until a new reason occurs.
+  /// The time at which the phone closed a connection because no work remained; `nil` after a new
+  /// reason to connect.
   private var rested: Instant?
-  /// The number of the bottle's unsynchronized records, as last reported.
+  /// The number of the bottle's unsynchronized records in its most recent report.
   private var unsynced: UInt16 = 0
   private var awakeSince = Instant.zero
 
@@ -44,13 +46,13 @@ struct BottleIdling: Sendable {
     }
   }
 
-  /// Finds a reconnect to a bottle during its rest.
+  /// Reports a reconnect to a bottle during the bottle's rest period.
   private mutating func noteRest(
     _ input: BottleFeature.Input, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
     switch input {
     case .discovered(let attempt, _, let state, _):
-      // A repeated callback of a discovered connection has an old state.
+      // A repeated callback for a discovered connection contains an old state.
       guard !isLate, attempt == phoneState.currentAttempt, phase != .connected else { return }
       unsynced = state.unsynced
     case .heard(let attempt, .state(let state), _):
@@ -84,7 +86,7 @@ struct BottleIdling: Sendable {
     }
   }
 
-  /// Handles an attempt that a timer ended.
+  /// Checks a connection attempt that a timer ended.
   private mutating func closed(_ phoneState: PhoneState<BottleFeature>) {
     let reason = phoneState.status.reason
     let isDone = reason == .ended(.idle) || reason == .ended(.background)
@@ -94,7 +96,7 @@ struct BottleIdling: Sendable {
     guard phase == .connected, phoneState.status.reason == .ended(.idle),
       let idle = phoneState.policy.liveness.idle, let connected
     else { return }
-    // While the app is suspended, its holds do not keep the connection.
+    // While the app is suspended, its holds do not keep the connection open.
     if phoneState.own.holds > 0, awakeSince.advanced(by: idle.after) <= phoneState.now {
       found.add(.needless, at: phoneState.now, "closed as idle although somebody holds it")
     }
@@ -127,7 +129,7 @@ struct BottleIdling: Sendable {
 
   private mutating func overstay(_ phoneState: PhoneState<BottleFeature>) {
     guard let used, let idle = phoneState.policy.liveness.idle else { return }
-    // A hold that was released has pinged recently.
+    // If a hold was just released, a ping may have been sent recently.
     let slack = (phoneState.policy.liveness.ping ?? .zero) + .seconds(1)
     let start = max(used, awakeSince.advanced(by: .zero - idle.after))
     guard start.advanced(by: idle.after + slack) < phoneState.now else { return }

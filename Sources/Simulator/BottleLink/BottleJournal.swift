@@ -4,11 +4,11 @@ import LinkStorage
 import LinkWire
 
 extension BottleFeature: ReplayedFeature {
-  /// The facts about user and shell that the journal of a bottle's link contains.
+  /// The facts about the user and the app that the journal of a bottle's link contains.
   public typealias Record = BottleJournal
 
-  /// The promises that a journal can show to be broken. It does not contain the radio's state or
-  /// the records of the bottle.
+  /// The kinds of violations that a journal can show. A journal does not contain the radio's state
+  /// or the bottle's records.
   public static var checkedInJournals: [Finding.Kind] {
     [.duplicated, .reordered, .unstored, .late, .unbounded, .brokenInvariant]
   }
@@ -16,13 +16,13 @@ extension BottleFeature: ReplayedFeature {
   public static func state(of model: BottleModel) -> State { State() }
 }
 
-/// The state of the user and the shell, derived from the journal of a bottle's link.
+/// The state of the user and the app, derived from the journal of a bottle's link.
 public struct BottleJournal: RunRecord {
   /// The feature whose journals are read.
   public typealias Feature = BottleFeature
 
   public private(set) var isWanted = false
-  /// The IDs of the records passed to the store, by change.
+  /// For each change, the IDs of the records that were passed to the store.
   private var given: [UInt64: [UInt32]] = [:]
 
   public init() {}

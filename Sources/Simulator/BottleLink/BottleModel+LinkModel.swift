@@ -30,8 +30,8 @@ extension BottleModel: LinkModel {
     }
   }
 
-  /// Returns the meaning of an effect for the link. Scans and connects have bounds of their own,
-  /// which `BottleScans` checks.
+  /// Returns the meaning of an effect for the link. Scans and connects have separate limits, which
+  /// `BottleScans` checks.
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
     case .cancel(let attempt): .close(attempt)

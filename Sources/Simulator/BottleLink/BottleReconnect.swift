@@ -8,22 +8,22 @@ public import LinkCore
 public struct BottleReconnect: Sendable, Hashable {
   /// The situation before the connection.
   public enum Situation: String, Sendable, Hashable, CaseIterable {
-    /// The app is opened within 5 s after the bottle woke.
+    /// The app is opened within 5 s after the bottle has woken up.
     case opened
-    /// The bottle wakes while the app has been open for some time.
+    /// The bottle wakes up while the app has been open for some time.
     case open
     /// The bottle drops the connection while the app is open.
     case lost
-    /// The bottle wakes with drinks while the app is suspended.
+    /// The bottle wakes up with drinks to synchronize while the app is suspended.
     case suspended
-    /// The bottle wakes with drinks after the system has ended the app.
+    /// The bottle wakes up with drinks to synchronize after the system has ended the app.
     case ended
   }
 
-  /// The maximum time that a run waits for the connection.
+  /// The maximum time for which a run waits for the connection.
   public static let patience = Duration.seconds(300)
 
-  /// The times of all seeds that connected, in ascending order.
+  /// The connection times of all seeds that connected, in ascending order.
   public var times: [Duration]
   /// The number of seeds that did not connect within `patience`.
   public var missed: Int
@@ -35,7 +35,7 @@ public struct BottleReconnect: Sendable, Hashable {
     (self.times, self.missed) = (times, missed)
   }
 
-  /// Plays a situation with a policy. Equal seeds give equal times.
+  /// Runs a situation with a policy. Equal seeds produce equal times.
   public static func played(
     _ situation: Situation, _ policy: LinkPolicy, seeds: ClosedRange<UInt64>
   ) -> BottleReconnect {

@@ -1,7 +1,7 @@
 import BottleLink
 import LinkWire
 
-/// A user's request to a bottle, together with the bytes to be written for it.
+/// A user's request to a bottle, and the bytes to write for it.
 enum BottleRequestKind: String, CaseIterable, Sendable {
   case tare, ping, reset, settings
   case clear, shaking, total, summary, motions, backpacks
@@ -10,7 +10,7 @@ enum BottleRequestKind: String, CaseIterable, Sendable {
   case configuration, leastGoal, mostGoal, smallGoal, bigGoal, faintScale
   case clock, earlyClock
 
-  /// The request to the app.
+  /// The request that is passed to the app.
   var request: BottleRequest {
     switch self {
     case .tare: .command(.tare)
@@ -43,7 +43,7 @@ enum BottleRequestKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// The attribute and the bytes to be written; `nil` if the app must reject the request.
+  /// The attribute and the bytes to write; `nil` if the app must reject the request.
   var written: (attribute: BottleAttribute, bytes: [UInt8])? {
     switch self {
     case .tare: (.command, [0x01, 0, 0, 0])
@@ -80,8 +80,8 @@ enum BottleRequestKind: String, CaseIterable, Sendable {
     allCases.contains { $0.written == nil && $0.request == request }
   }
 
-  /// Returns the attribute and the bytes to be written for a request; `nil` if this world has no
-  /// such request or the app must reject it.
+  /// Returns the attribute and the bytes to write for a request; `nil` if this world has no such
+  /// request or the app must reject it.
   static func written(_ request: BottleRequest) -> (attribute: BottleAttribute, bytes: [UInt8])? {
     if case .command(.delete(let id)) = request {
       return (.command, [0x12] + LittleEndian.bytes(id, 4))

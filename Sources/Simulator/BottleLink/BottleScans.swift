@@ -2,26 +2,28 @@ import BottleLink
 import LinkCore
 import LinkWire
 
-/// A checker of the bounds of scans and connects: when they begin and when they end.
+/// A checker of the limits for scans and connects. It checks when they begin and when they end.
 struct BottleScans: Sendable {
   private(set) var found = Findings()
-  /// The start of the present scan, and the starts of recent bursts.
+  /// The start of the current scan, and the starts of recent bursts.
   private var scanning: Instant?
   private var bursts: [Instant] = []
-  /// The times of the user's last request that permits an immediate scan, and of the last that
-  /// permits a longer one.
+  /// The times of the user's most recent request that permits an immediate scan, and of the most
+  /// recent one that permits a longer scan.
   private var prompted: Instant?
   private var looking: Instant?
-  /// The unanswered requests and their times. Each starts a search for the bottle at once.
+  /// The unanswered requests and their times. Each request immediately starts a search for the
+  /// bottle.
   private var open: [UInt64: Instant] = [:]
-  /// A burst that must begin at a certain time, and not earlier.
+  /// A burst that must begin at a certain time and not earlier.
   private var due: Due?
   /// The time until which a connection may remain open in the background.
   private var leaveBy: Instant?
-  /// The queued connect that was made last, and whether it ended fast.
+  /// The most recent queued connect, and whether it ended quickly.
   private var armed: (attempt: AttemptID, at: Instant)?
   private var endedFast = false
-  /// The time since which the phone is connected, and whether the previous connection was short.
+  /// The time since which the phone has been connected, and whether the previous connection was
+  /// short.
   private var connectedSince: Instant?
   private var wasShort = false
   private var phase = LinkStatus.Phase.disconnected
@@ -35,7 +37,7 @@ struct BottleScans: Sendable {
   }
 
   private static let slack = Duration.milliseconds(100)
-  /// The time for which a request searches for the bottle.
+  /// The duration of the search for the bottle that a request starts.
   private static let looks = Duration.seconds(10)
 
   mutating func received(
@@ -95,7 +97,7 @@ struct BottleScans: Sendable {
     due = Due(at: phoneState.now.advanced(by: wait), why: "an unexpected loss")
   }
 
-  /// Returns whether a short connection ended that followed one that was not short.
+  /// Returns whether the connection that just ended was short but the previous connection was not.
   private mutating func isForgiven(_ phoneState: PhoneState<BottleFeature>) -> Bool {
     guard let since = connectedSince else { return false }
     let isShort = since.duration(to: phoneState.now) < phoneState.policy.retry.stability.after
@@ -123,7 +125,7 @@ struct BottleScans: Sendable {
   }
 
   private mutating func begin(_ phoneState: PhoneState<BottleFeature>) {
-    // Without a known bottle the system searches for any bottle, without a time limit.
+    // If no bottle is known, the system searches for any bottle, without a time limit.
     guard phoneState.own.isKnown else { return }
     scanning = phoneState.now
     let isOutstanding = open.values.contains { $0.advanced(by: Self.looks) > phoneState.now }
@@ -199,7 +201,7 @@ struct BottleScans: Sendable {
   mutating func stepEnded(_ phoneState: PhoneState<BottleFeature>) {
     if phoneState.status.phase == .connected {
       connectedSince = connectedSince ?? phoneState.now
-      // A connection that was established ends a series of fast failures.
+      // An established connection ends a series of quick failures.
       endedFast = false
     } else {
       (leaveBy, connectedSince) = (nil, nil)
@@ -213,14 +215,14 @@ struct BottleScans: Sendable {
 
 /// The activity summaries and lists that bottles with the original firmware send.
 ///
-/// The firmware of this package has no lists, so the world answers instead where it plays such a
-/// bottle.
+/// The firmware of this package has no lists. The world therefore answers on its behalf when it
+/// simulates a bottle with the original firmware.
 enum BottleLists {
   private static let summary: UInt8 = 0x30
   private static let motions: UInt8 = 0x31
   private static let backpacks: UInt8 = 0x32
 
-  /// Returns the value that answers a command; `nil` if the command does not request a list.
+  /// Returns the answer to a command; `nil` if the command does not request a list.
   static func answer(_ command: [UInt8], _ generator: inout RandomSource) -> [UInt8]? {
     guard command.count == 4, [summary, motions, backpacks].contains(command[0]) else { return nil }
     if command[0] == summary {
@@ -228,12 +230,12 @@ enum BottleLists {
         + LittleEndian.bytes(generator.next(), generator.next() % 8 == 0 ? 3 : 4)
     }
     let isOfMotions = command[0] == motions
-    // Sometimes one entry more than a chunk has room for.
+    // The count may exceed the capacity of a chunk by one entry.
     let count = UInt8(generator.next() % (isOfMotions ? 12 : 7))
     var bytes = [command[1], command[1] &+ UInt8(generator.next() % 3), count, 0]
     for _ in 0..<count {
       bytes += LittleEndian.bytes(generator.next(), isOfMotions ? 6 : 10)
-      // The cause of waking or sleeping has three valid values; a fourth cannot be decoded.
+      // The cause of waking or sleeping has three valid values. A fourth value cannot be decoded.
       bytes.append(UInt8(generator.next() % 20 == 0 ? 3 : generator.next() % 3))
       bytes.append([0, 1, 0x80, 0x81][Int(generator.next() % 4)])
     }

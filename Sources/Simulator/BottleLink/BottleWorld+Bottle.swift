@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import VirtualBottle
 
-// The bottle: the real firmware, and the people who handle it.
+// The bottle: the actual firmware, and the people who use the bottle.
 extension BottleWorld {
   func deadline(of host: HostID) -> Instant? { host.kind == .peripheral ? bottleDue : nil }
 
@@ -57,8 +57,8 @@ extension BottleWorld {
     if bottle.countsDeleted { noteMarked(ring) }
   }
 
-  /// Expects a record in the store, unless it contains an identical record from a memory that was
-  /// lost.
+  /// Adds a record to those that must be stored, unless the store contains an identical record from
+  /// a lost memory.
   private mutating func expect(_ made: DrinkRecord) {
     let record = BottleRecord(
       id: made.id, time: made.time, amount: made.amount, level: made.level, kind: made.kind)
@@ -71,7 +71,7 @@ extension BottleWorld {
     note(.recorded(record.id))
   }
 
-  /// Erases the bottle's memory. Then somebody takes it and drinks.
+  /// Erases the bottle's memory. Then a person picks up the bottle and drinks.
   private mutating func wipe() {
     countTime()
     for id in own.expected.sorted() { note(removed: id) }
@@ -84,8 +84,10 @@ extension BottleWorld {
     drink(1)
   }
 
-  /// Records the loss of records that the bottle marks without having sent them. A bottle that
-  /// marks the first records does that if its full ring took another record meanwhile.
+  /// Records the loss of records that the bottle marks as synchronized without having sent them.
+  ///
+  /// This occurs if the bottle marks its first records after its full ring has received another
+  /// record.
   private mutating func noteMarked(_ ring: RecordRing<ArrayStorage>) {
     for index in 0..<ring.count where ring[index].isSynced {
       let id = ring[index].id
@@ -93,7 +95,7 @@ extension BottleWorld {
     }
   }
 
-  /// Whether the phone has had the time to set the bottle's clock.
+  /// Whether the phone has had enough time to set the bottle's clock.
   private var knowsTime: Bool {
     guard process == .running, let link = radio.link, link.subscriber != nil, link.timeBy < now,
       wall(.phone).nanoseconds > 1_577_836_800_000_000_000, let since = readySince
@@ -107,7 +109,8 @@ extension BottleWorld {
     note(.removed(id))
   }
 
-  /// Returns the record that a write deletes before any phone has acknowledged it.
+  /// Returns the ID of the record that a write deletes although no phone has acknowledged it; `nil`
+  /// if there is none.
   func record(deletedBy write: BottleFeature.RadioWrite) -> UInt32? {
     guard write.attribute == .command, case .delete(let id)? = try? BottleCommand(write.bytes),
       own.expected.contains(id)
@@ -162,7 +165,7 @@ extension BottleWorld {
     }
   }
 
-  /// Passes a request of the user to the app.
+  /// Passes a request from the user to the app.
   private mutating func ask(
     _ eventKind: BottleFeature.EventKind, _ event: PlannedEvent<BottleFeature.EventKind>
   ) {
@@ -177,7 +180,7 @@ extension BottleWorld {
     case .holds: hold(true)
     case .pauses:
       guard process == .running else { return }
-      // A stop releases all holds.
+      // Stopping the link releases all holds.
       (kernel.own.holds, isPaused) = (0, true)
       give(.stop, to: .phone)
     case .forgets: if process == .running { give(.choose(nil), to: .phone) }
@@ -195,14 +198,14 @@ extension BottleWorld {
     case .own(.away): if isInRange { rangeChanged() }
     case .own(.bluetooth): if !isUnderWay(.bluetooth) { setAdapter(.on) }
     case .own, .common:
-      // The bottle may have connected meanwhile.
+      // The bottle may have connected in the meantime.
       if radio.link != nil { launch(isConnected: true) }
       plan()
       updateState()
     }
   }
 
-  /// Turns the feature on again when all pauses are over.
+  /// Turns the feature on again once all pauses have ended.
   mutating func turnOn() {
     guard isPaused, !isUnderWay(.pauses), process == .running else { return }
     isPaused = false
@@ -215,7 +218,7 @@ extension BottleWorld {
     give(.hold(isHeld), to: .phone)
   }
 
-  /// Makes somebody take the bottle, drink, and put it down.
+  /// Makes a person pick up the bottle, drink, and put it down.
   private mutating func drink(_ count: Int) {
     if bottle.bottle.power == .deep { touch(.tapped) }
     touch(.moved)
@@ -229,7 +232,7 @@ extension BottleWorld {
     kernel.later(.handles(.stands(true)), after: rest)
   }
 
-  /// Moves the bottle repeatedly while the event is under way.
+  /// Moves the bottle repeatedly while the event is in progress.
   mutating func carry(_ event: Int) {
     guard kernel.active.contains(event) else { return }
     touch(.moved)
@@ -237,7 +240,8 @@ extension BottleWorld {
     kernel.later(.carries(event: event), after: .seconds(7))
   }
 
-  /// Delivers callbacks of this run's attempts again, or for the first time.
+  /// Delivers callbacks for earlier attempts of this run. Some of these callbacks are repeated,
+  /// others occur for the first time.
   private mutating func echo() {
     for attempt in radio.past
     where attempt != clients[0].link.currentAttempt && attempt != clients[0].link.queuedAttempt {
@@ -255,7 +259,7 @@ extension BottleWorld {
 
   // The cost.
 
-  /// Adds the time since the last change.
+  /// Adds the time since the last change to the cost.
   mutating func countTime() {
     cost.pass(
       to: now, isAwake: bottle.bottle.power == .awake, isAdvertising: bottle.bottle.isAdvertising,
@@ -265,13 +269,13 @@ extension BottleWorld {
 }
 
 extension BottleRecord {
-  /// The record without its state of synchronization or deletion.
+  /// The record without its flags for synchronization and deletion.
   var bare: BottleRecord {
     BottleRecord(id: id, time: time, amount: amount, level: level, kind: kind)
   }
 }
 
-/// The time that a bottle and its phone spend.
+/// The times that a bottle and its phone spend in costly states.
 struct BottleCost {
   private(set) var awake = Duration.zero
   private(set) var advertising = Duration.zero
@@ -292,6 +296,6 @@ struct BottleCost {
     if isScanning { scanning += time }
   }
 
-  /// Returns a time in whole seconds.
+  /// Converts a time to whole seconds.
   func seconds(_ time: Duration) -> Int { Int(time.components.seconds) }
 }

@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import VirtualBottle
 
-/// The world of a phone, its system and its radio, and a bottle with the real firmware.
+/// A world with a phone, its system and its radio, and a bottle with the actual firmware.
 struct BottleWorld: SimulatedWorld, ~Copyable {
   typealias Feature = BottleFeature
 
@@ -16,25 +16,26 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   var bottle: VirtualBottle
   /// The next deadline of the bottle.
   var bottleDue: Instant?
-  /// The content of the phone's disk, and the time at which the last pending change is written.
+  /// The content of the phone's disk, and the time at which the last pending change will be
+  /// written.
   var disk = StoredDrinks()
   private var diskFree = Instant.zero
-  /// The numbers of the drinks that any run of the app has shown.
+  /// The numbers of the drinks that the app has shown in any of its runs.
   private var shown: Set<UInt64> = []
-  /// The time that the bottle and the phone's scans have taken.
+  /// The times that the bottle and the phone's scans have taken so far.
   var cost = BottleCost()
-  /// The IDs of the bottle's next record and of the oldest one that it keeps.
+  /// The IDs of the bottle's next record and of the oldest record that it keeps.
   var nextRecord: UInt32 = 1
   var oldestRecord: UInt32 = 0
-  /// The records of the bottle's present memory, by ID, and all records that were stored.
+  /// The records in the bottle's current memory, by ID, and all records that were stored.
   var made: [UInt32: BottleRecord] = [:]
   private(set) var held: Set<BottleRecord> = []
-  /// The records of memories that the bottle lost.
+  /// The records that the bottle lost with its memory.
   var lost: Set<BottleRecord> = []
   private var lastRequest: UInt64 = 0
-  /// The time since which the model reports that it is connected.
+  /// The time since which the model has reported that it is connected.
   private(set) var readySince: Instant?
-  /// Whether the user turned the feature off and not on again.
+  /// Whether the user has turned off the feature.
   var isPaused = false
   private(set) var isCalm = false
   private(set) var isOver = false
@@ -109,7 +110,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
       for state in unreported { give(.central(.adapter(state)), to: phone) }
       turnOn()
     }
-    // The system's pace depends on the app's state.
+    // The time that the system takes to find a bottle depends on the app's state.
     plan()
     updateState()
   }
@@ -149,7 +150,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     updateState()
   }
 
-  // The store: one change after the other, as the shell makes them.
+  // The store: changes are written one after another, as by the effect handler.
 
   private mutating func store(_ change: BottleFeature.ScheduledEvent, on phone: HostID) {
     let start = max(diskFree, now)
@@ -182,7 +183,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     let record = drink.record.bare
     held.insert(record)
     if made[id] != record {
-      // A chunk that arrived before the bottle lost its memory is still stored.
+      // A chunk may be stored although the bottle lost its memory after sending it.
       if lost.contains(record) { return }
       note(.altered(id))
     }
@@ -224,15 +225,15 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .discovers(let attempt, let link, let run): discovered(attempt, link, run)
     case .silences(let link): silence(link)
     case .leaves(let link): bottleLoses(link)
-    // Events that were planned before calm end when it begins.
+    // Events that were planned before the calm phase end when it begins.
     case .handles(let input): if !isCalm { touch(input) }
     case .carries(let event): carry(event)
     case .calms: beAround()
-    case .commits, .confirms: return  // handled by `makeDurable`
+    case .commits, .confirms: return  // `makeDurable` handles these.
     }
   }
 
-  // Unused requirements: there are no lines and no server.
+  // Requirements without an effect: there are no lines and no server.
 
   mutating func upgradeArrived(_ line: TrafficID, _ hello: Nothing, at server: HostID) {}
   mutating func arrived(_ packet: Nothing?, on line: TrafficID, at server: HostID) {}
@@ -245,7 +246,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   // Calm.
 
-  /// Whether everything is complete. Requires a connection, so that a step of the model follows.
+  /// Whether everything is complete. This requires a connection, so that another step of the model
+  /// follows.
   var isComplete: Bool {
     clients[0].isConnected && !clients[0].sync.isRunning
       && BottleFeature.isHealed(kernel.checkers.views[0].phoneState)
@@ -262,13 +264,13 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func becomeCalm() {
     touch(.battery(90))
-    // A hold that ended while the app was suspended is released now.
+    // If a hold ended while the app was suspended, the hold is released now.
     while own.holds > 0, process == .running { hold(false) }
     beAround()
     give(.start, to: .phone)
   }
 
-  /// Taps the bottle now and then, as somebody nearby does in calm.
+  /// Taps the bottle occasionally during the calm phase, like a person nearby.
   private mutating func beAround() {
     guard !isOver else { return }
     touch(.tapped)
@@ -285,11 +287,12 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   }
 }
 
-// Meetings of phone and bottle, and losses.
+// Connections between phone and bottle, and losses.
 extension BottleWorld {
   var isInRange: Bool { !isUnderWay(.away) }
 
-  /// Schedules the connection according to the present state. A plan at the same pace is kept.
+  /// Schedules the next connection according to the current state. An existing plan with the same
+  /// pace is kept.
   mutating func plan() {
     let pace = self.pace
     guard pace != radio.pace else { return }
@@ -310,8 +313,8 @@ extension BottleWorld {
     return isInFront ? .foreground : .background
   }
 
-  /// Returns the time until the phone notices the bottle. The bottle advertises every second;
-  /// without a scan the system listens only occasionally.
+  /// Returns the time until the phone notices the bottle; `nil` if it does not. The bottle
+  /// advertises every second. Without a scan, the system listens only occasionally.
   private mutating func wait(at pace: BottleRadio.Pace) -> Duration? {
     switch pace {
     case .never: nil
@@ -323,7 +326,7 @@ extension BottleWorld {
     }
   }
 
-  /// Handles a planned meeting.
+  /// Handles a planned connection between phone and bottle.
   mutating func meet(_ plan: UInt64) {
     guard plan == radio.plan, radio.pace != .never else { return }
     radio.pace = .never
@@ -355,7 +358,7 @@ extension BottleWorld {
     if process == .dead { launch(isConnected: true) }
   }
 
-  /// Opens the connection of a ticket. The app receives it a moment later.
+  /// Opens the connection of a ticket. The app is notified a moment later.
   mutating func opens(_ attempt: AttemptID) {
     note(.upgraded(.phone, attempt, status: 101), of: .phone)
     later(.central(.connected(attempt)), after: .milliseconds(5))
@@ -363,7 +366,7 @@ extension BottleWorld {
 
   // Scans.
 
-  /// Schedules the next advertisement that a scan finds.
+  /// Schedules the next advertisement that a scan receives.
   mutating func lookOut() {
     guard !radio.looks, radio.isScanning || radio.keepsScan else { return }
     radio.looks = true
@@ -387,9 +390,9 @@ extension BottleWorld {
     lookOut()
   }
 
-  // Ends.
+  // Ends of connections.
 
-  /// Ends the connection at the phone. The bottle receives that a little later.
+  /// Ends the connection at the phone. The bottle detects this a little later.
   mutating func hangUp() {
     guard let link = radio.link else { return }
     countTime()
@@ -408,7 +411,7 @@ extension BottleWorld {
     follow(outputs)
   }
 
-  /// Loses the connection. Each ticket receives the loss and ends.
+  /// Loses the connection. Each ticket is notified of the loss and ends.
   mutating func drop(_ failure: LinkFailure) {
     guard radio.link != nil else { return }
     countTime()
@@ -426,14 +429,14 @@ extension BottleWorld {
     updateState()
   }
 
-  /// Ends a connection that is out of range at both ends, unless the bottle has come back.
+  /// Ends a connection at both ends if the bottle is still out of range.
   mutating func silence(_ link: UInt64) {
     guard radio.link?.number == link, !isInRange else { return }
     drop(.timeout(.silence))
     bottleLoses(link)
   }
 
-  /// Handles a bottle that went out of range or came back.
+  /// Handles a bottle that moved out of range or back into range.
   mutating func rangeChanged() {
     if isInRange {
       let stalled = radio.link?.stalled ?? []
@@ -455,7 +458,8 @@ extension BottleWorld {
 
   // State for the checkers.
 
-  /// Records what prevents a synchronization, and whether the system has anything pending.
+  /// Records whether anything prevents a synchronization, and whether the system has anything
+  /// pending.
   mutating func updateState() {
     let isLinked = radio.link != nil
     let hasPending = !radio.tickets.isEmpty || isLinked || radio.isScanning
@@ -490,7 +494,7 @@ extension BottleFeature.ScheduledEvent {
   }
 }
 
-// The app's calls of its radio, and the system's reports.
+// The app's calls to its radio, and the system's reports.
 extension BottleWorld {
   mutating func ask(_ effect: BottleModel.Effect) {
     countTime()
@@ -533,7 +537,7 @@ extension BottleWorld {
     }
   }
 
-  /// Fails a connect, by default for lack of a slot.
+  /// Fails a connect, by default because no slot is free.
   mutating func fails(
     _ attempt: AttemptID, _ failure: LinkFailure = .local(detail: "no slot is free")
   ) {
@@ -550,7 +554,8 @@ extension BottleWorld {
     if radio.link?.subscriber == attempt { radio.link?.subscriber = nil }
     if radio.tickets.isEmpty { hangUp() }
     guard kernel.callbacks.next() % 2 == 0 else { return }
-    // A canceled connect may have opened meanwhile. The end of a canceled connection is reported.
+    // A canceled connect may have succeeded in the meantime. The end of a canceled connection is
+    // also reported.
     let wait = kernel.callbacks.duration(below: .seconds(30))
     later(
       .central(wasLinked ? .disconnected(attempt, nil) : .connected(attempt)), after: wait)
@@ -602,8 +607,10 @@ extension BottleWorld {
     kernel.queue.add(.scheduled(nil, run: 0, .writes(write)), at: at)
   }
 
-  /// Records a lost write of the time. The app receives the failure after 1 s and retries after set
-  /// waits, so that the bottle's clock may be set later.
+  /// Records a lost write of the time.
+  ///
+  /// The app receives the failure after 1 s and retries after fixed waits. The bottle's clock may
+  /// therefore be set later.
   private mutating func noteLostTime() {
     guard let lost = radio.link?.lostTimes else { return }
     let waits = clients[0].settings.syncRetries
@@ -636,7 +643,8 @@ extension BottleWorld {
     if numbers.overtakes == 1, write.run == run { enqueue(.delivers(result)) }
   }
 
-  /// Answers with a list of activities, as the original firmware does.
+  /// Answers with a list of activities, like the original firmware. Returns false if the write does
+  /// not request a list.
   private mutating func answersList(_ write: BottleFeature.RadioWrite) -> Bool {
     guard numbers.lies == 1, write.attribute == .command,
       let list = BottleLists.answer(write.bytes, &kernel.generator)
@@ -646,10 +654,10 @@ extension BottleWorld {
     return true
   }
 
-  /// Sends an event to the app, behind those in transit.
+  /// Sends an event to the app, after those in transit.
   private mutating func enqueue(_ scheduled: BottleFeature.ScheduledEvent) {
     guard let link = radio.link else {
-      // The connection ended at the same moment.
+      // The connection ended at the same instant.
       if case .delivers(.written(let id)) = scheduled {
         later(.unwritten(id, .reset), after: .zero)
       }
@@ -664,7 +672,7 @@ extension BottleWorld {
     kernel.queue.add(.scheduled(.phone, run: run, scheduled), at: at)
   }
 
-  /// Sends a value of the bottle as a notification.
+  /// Sends a value from the bottle as a notification.
   mutating func notify(_ attribute: BottleAttribute, _ bytes: [UInt8]) {
     guard let link = radio.link else { return }
     if attribute == .drinks, let chunk = try? BottleChunk(bytes) {
@@ -683,7 +691,7 @@ extension BottleWorld {
 
   // The app.
 
-  /// Schedules an input of the app, unless its process ends first.
+  /// Schedules an input of the app. It is dropped if the app's process ends first.
   mutating func later(_ input: BottleModel.Input, after wait: Duration) {
     kernel.later(.delivers(input), on: .phone, after: wait)
     if kernel.happens(kernel.networkConditions.twice), BottleModel.role(of: input).attempt != nil {
@@ -691,7 +699,7 @@ extension BottleWorld {
     }
   }
 
-  /// Passes a radio event to the app. The system lets an app in the background run for it.
+  /// Passes a radio event to the app. The system lets a background app run to handle it.
   mutating func deliver(_ input: BottleModel.Input) {
     guard process != .dead else { return }
     if case .central(.failed(let attempt, _)) = input {
@@ -705,17 +713,17 @@ extension BottleWorld {
     runInBackground(.phone, for: BottleRadio.grant, then: evictions)
   }
 
-  /// Launches an app that the system ended, because of a radio event.
+  /// Launches an app that the system had ended, because of a radio event.
   mutating func launch(isConnected: Bool) {
     guard process == .dead, radio.isEvicted, !isForced else { return }
     radio.restores = [RestoredPeripheral(BottleRadio.id, isConnected: isConnected)]
     wakeApp()
   }
 
-  /// Whether the system, and not the user, ends the app.
+  /// Whether the system, not the user, is ending the app.
   var isBeingEvicted: Bool { !isForced && !evictions.isEmpty }
 
-  /// Whether the user or a fault ended the app, in which case the system does not launch it.
+  /// Whether the user or a fault ended the app. In that case the system does not launch it.
   var isForced: Bool {
     kernel.active.contains { kernel.plan.events[$0].event.eventKind == .common(.kill) }
   }
@@ -737,7 +745,7 @@ extension BottleWorld {
       if radio.hadRequest { wakeForAdapter() }
     } else {
       radio.hadRequest = radio.hadRequest || wasScanning
-      // The system does not report what it drops.
+      // The system does not report the requests that it drops.
       for ticket in radio.tickets where radio.link != nil {
         note(.wentDead(.phone, ticket.attempt), of: .phone)
       }
@@ -748,7 +756,7 @@ extension BottleWorld {
     updateState()
   }
 
-  /// Wakes an app that had requested something of the radio.
+  /// Wakes an app that had pending requests to the radio.
   private mutating func wakeForAdapter() {
     radio.hadRequest = false
     switch process {

@@ -1,30 +1,32 @@
 import LinkCore
 
-/// The checkers that a feature adds to those of its link, each for one promise.
+/// The checkers that a feature adds to those of its link. Each checks one guarantee.
 public protocol FeatureCheckers: Sendable {
   associatedtype Feature: SimulatedFeature
 
   init()
-  /// Checks a step of a phone's model: its effects, and the input, or `nil` for a tick.
+  /// Checks a step of a phone's model: its input, which is `nil` for a tick, and its effects.
   mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<Feature>)
-  /// Checks an input of a step, with its effects.
+  /// Checks the input of a step, together with the step's effects.
   mutating func received(
     _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<Feature>)
   /// Checks one effect of a step.
   mutating func requested(_ effect: Feature.Effect, _ phoneState: PhoneState<Feature>)
-  /// Checks any other observation, with the resulting state of the phone that it concerns, or of
-  /// the first phone.
+  /// Checks an observation that is not a step.
+  ///
+  /// The state is that of the phone that the observation concerns, or of the first phone if it
+  /// concerns all.
   mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
   /// Handles the start of a phone's process.
   mutating func launched(_ phoneState: PhoneState<Feature>)
-  /// Checks a fact that only the feature can observe.
+  /// Checks a fact that is specific to the feature.
   mutating func noted(_ fact: Feature.Fact, _ phoneState: PhoneState<Feature>)
-  /// Concludes the checks at the end of the run.
+  /// Completes the checks at the end of the run.
   mutating func conclude(_ phoneState: PhoneState<Feature>)
-  /// The broken promises so far.
+  /// The violations found so far.
   var findings: [Finding] { get }
 }
 
@@ -56,8 +58,9 @@ extension FeatureCheckers {
   public mutating func conclude(_ phoneState: PhoneState<Feature>) {}
 }
 
-/// The state of a phone, together with the checkers of its link. Checkers read the state in place,
-/// since a copy would retain everything that it holds.
+/// The state of a phone, together with the checkers of its link.
+///
+/// Checkers read the state in place, because a copy would retain everything that it holds.
 struct PhoneView<Feature: SimulatedFeature>: Sendable {
   var phoneState: PhoneState<Feature>
   private(set) var checkers = LinkCheckers<Feature>()
@@ -88,7 +91,7 @@ struct PhoneView<Feature: SimulatedFeature>: Sendable {
   fileprivate var wholeBy: Instant? { checkers.wholeBy(phoneState.policy) }
 }
 
-/// The checkers of a run: those of each phone's link, and the feature's own.
+/// The checkers of a run: those of each phone's link, and those of the feature.
 struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   var views: [PhoneView<Feature>] = []
   private var own = Feature.Checkers()
@@ -100,9 +103,9 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
     views[phone.index].stepped(input, isLate: isLate, effects, &own)
   }
 
-  /// Passes any other observation to the checkers.
+  /// Passes an observation that is not a step to the checkers.
   ///
-  /// - Parameter phone: The phone that the observation concerns; `nil` for all.
+  /// - Parameter phone: The phone that the observation concerns; `nil` if it concerns all.
   mutating func handle(_ seen: Observation<Feature>, of phone: Int?) {
     if let phone {
       views[phone].handle(seen)
@@ -112,7 +115,7 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
     views[phone ?? 0].handle(seen, &own)
   }
 
-  /// Passes an observation of either kind to the checkers.
+  /// Passes an observation of any kind to the checkers.
   mutating func see(_ seen: Observation<Feature>) {
     switch seen {
     case .received(let phone, let input, let isLate, let effects):
@@ -129,10 +132,10 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
     for phone in views.indices { views[phone].conclude() }
   }
 
-  /// The time by which everything must be complete; `nil` before calm.
+  /// The time by which everything must be complete; `nil` before the calm phase.
   var wholeBy: Instant? { views.compactMap(\.wholeBy).max() }
 
-  /// The broken promises so far, ordered by time; at most 20.
+  /// The violations found so far, ordered by time; at most 20.
   var findings: [Finding] {
     Array(
       (own.findings + views.flatMap(\.checkers.findings)).enumerated()
@@ -141,7 +144,7 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   }
 }
 
-/// The checkers of one link, one for each of its promises.
+/// The checkers of one link, one for each of its guarantees.
 struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   private var outstanding = Outstanding<Feature>()
   private var windows = AttemptWindows<Feature>()
@@ -167,7 +170,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
 
   var found = Findings()
 
-  /// Returns the time by which everything must be complete; `nil` before calm.
+  /// Returns the time by which everything must be complete; `nil` before the calm phase.
   func wholeBy(_ policy: LinkPolicy) -> Instant? { healing.limit(policy) }
 
   mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
@@ -204,7 +207,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     refreshes.requested(role, effect, phoneState)
     lateness.requested(role, effect, phoneState)
     secrecy.requested(role, effect, phoneState)
-    // Most effects only show something and are skipped here.
+    // Most effects only update the screen. They are skipped here.
     if role == .other { return }
     healing.requested(role, effect, phoneState)
     retryRate.requested(role, effect, phoneState)
@@ -215,7 +218,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
-    // Most observations are facts of the feature, which do not concern the link.
+    // Most observations are facts of the feature. They do not concern the link.
     if case .fact = seen { return passed(phoneState) }
     outstanding.handle(seen, phoneState)
     windows.handle(seen, phoneState)
@@ -255,7 +258,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// A checker of one promise of a link, which receives each input, each effect and the resulting
+/// A checker of one guarantee of a link. It receives each input, each effect and the resulting
 /// state.
 protocol LinkChecker: Sendable {
   associatedtype Feature: SimulatedFeature
@@ -267,9 +270,9 @@ protocol LinkChecker: Sendable {
   mutating func ticked(_ phoneState: PhoneState<Feature>)
   mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>)
-  /// Handles any other observation.
+  /// Handles an observation that is not a step.
   mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
-  /// Handles the resulting state.
+  /// Handles the state after a step.
   mutating func stepEnded(_ phoneState: PhoneState<Feature>)
   /// Handles the end of the run.
   mutating func conclude(_ phoneState: PhoneState<Feature>)
@@ -285,7 +288,7 @@ extension LinkChecker {
   mutating func stepEnded(_ phoneState: PhoneState<Feature>) {}
   mutating func conclude(_ phoneState: PhoneState<Feature>) {}
 
-  /// The broken promises so far.
+  /// The violations found so far.
   var findings: [Finding] { found.all }
 
   /// Handles a step of the model in order: the input, the effects, and the resulting state.

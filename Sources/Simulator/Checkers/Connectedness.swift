@@ -1,22 +1,22 @@
 import LinkCore
 
-/// A checker that finds a false "connected": over a socket that the server did not accept, or for
-/// too long over a dead connection.
+/// A checker that detects a link that is wrongly shown as connected: over a socket that the server
+/// did not accept, or for too long over a dead connection.
 struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// The attempts of this run of the process that the server accepted.
+  /// The attempts in this run of the process that the server accepted.
   private var taken: Set<AttemptID> = []
-  /// The accepted attempt that was looked up last.
+  /// The accepted attempt that was looked up most recently.
   private var known: AttemptID?
-  /// The present connection, once it is dead.
+  /// The current connection, if it is dead.
   private var dead: Dead?
   private var clock = Awake()
   private var reportedAttempt: AttemptID?
 
   private struct Dead: Sendable {
     var attempt: AttemptID
-    /// The time awake when the connection died, or at its last sign of life, which was still in
-    /// transit.
+    /// The value of the awake-time counter when the connection died, or when the last data that was
+    /// still in transit arrived.
     var since: Duration
   }
 
@@ -28,7 +28,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) { clock.pass(phoneState) }
 
-  /// Records an observation that does not concern the link.
+  /// Passes the time of an observation that does not concern the link to the clock.
   mutating func passed(_ phoneState: PhoneState<Feature>) { clock.pass(phoneState) }
 
   mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
@@ -70,7 +70,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// A counter of the time in which a process is awake.
+/// A counter of the time for which a process is awake.
 struct Awake: Sendable {
   private(set) var awake = Duration.zero
   private var last: (now: Instant, isAwake: Bool)?
@@ -82,7 +82,7 @@ struct Awake: Sendable {
 }
 
 extension LivenessPolicy {
-  /// The maximum time for which a dead link may be considered alive; `nil` without a rule.
+  /// The maximum time for which a dead link may be shown as connected; `nil` if no rule limits it.
   var bound: Duration? {
     let slowest = ping.map { max($0, degradedPing ?? $0, poorPing ?? $0) }
     let unanswered = slowest.map { $0 + pongTimeout * pongRoundTrips * pongTries }

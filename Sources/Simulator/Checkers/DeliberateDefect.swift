@@ -1,54 +1,56 @@
 import LinkCore
 
-/// A deliberate defect of a feature: a mistake that real clients make, and that checkers must find.
+/// A deliberate defect of a feature: a mistake that real clients make and that checkers must
+/// detect.
 public protocol DeliberateDefect: RawRepresentable<String>, CaseIterable, Codable, Sendable,
   Hashable
 {
   associatedtype Server: ServerChoice
 
-  /// The equivalent defect of the link, if there is one.
+  /// The defect of the link that is equivalent to this defect; `nil` if there is none.
   var link: LinkDefect? { get }
-  /// The servers against which the defect can be found.
+  /// The servers with which the defect can be detected.
   var catchable: [Server] { get }
-  /// The kinds of findings that may report the defect. One of them suffices.
+  /// The kinds of findings that may report the defect. One of them is sufficient.
   var kinds: [Finding.Kind] { get }
-  /// The number of `swarm` seeds within which the defect must be found, with each possible server.
+  /// The number of `swarm` seeds within which the defect must be detected, with each server in
+  /// `catchable`.
   var seeds: Int { get }
 }
 
 extension DeliberateDefect {
-  /// The defect of the link that has the same name.
+  /// The defect of the link with the same name, if there is one.
   public var link: LinkDefect? { LinkDefect(rawValue: rawValue) }
   public var catchable: [Server] { Array(Server.allCases) }
   public var seeds: Int { 20 }
 }
 
-/// A deliberate defect that every model with a link can have. It is made at the seam between the
-/// model and its world.
+/// A deliberate defect that any model with a link can have. It is introduced at the seam between
+/// the model and its world.
 public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
-  /// The attempt count starts again at each open.
+  /// The attempt count restarts whenever a connection opens.
   case countResetOnOpen
-  /// A connection counts as stable at once, however short it is.
+  /// A connection is considered stable immediately, however short it is.
   case noStability
-  /// Events of earlier attempts are attributed to the current one.
+  /// Events of earlier attempts are attributed to the current attempt.
   case takesLateEvents
-  /// Polling stops for good after the background.
+  /// Polling never resumes after the app has been in the background.
   case losesStandby
-  /// The time of the dial counts as time of the connection.
+  /// The duration of a dial is counted as part of the connection's duration.
   case countsTheDial
-  /// The client reconnects at once after the server closed all connections.
+  /// The client reconnects immediately after the server has closed all connections.
   case noJitter
   /// Timers stop while the process is suspended.
   case timersStopAsleep
   /// Silent connections are never pinged.
   case noLiveness
-  /// Quiet connections are considered dead.
+  /// Quiet connections are treated as dead.
   case closesAlive
-  /// The `Retry-After` and the window of the server are ignored.
+  /// The server's `Retry-After` and reconnection window are ignored.
   case ignoresRetryAfter
-  /// Credentials are refreshed in the middle of their lifetime.
+  /// Credentials are refreshed halfway through their lifetime.
   case refreshesEarly
-  /// Failures of the server are treated as refusals of the credentials.
+  /// Failures of the server are treated as rejected credentials.
   case blamesCredentials
 
   /// The kinds of findings that may report the defect.
@@ -68,8 +70,8 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
 /// The seam between a model and its world, with or without a defect of the link.
 ///
 /// A defect is never inside the model. The seam changes the model's inputs or its policy, so that
-/// model and seam together behave as a faulty client would. Checkers receive the original input and
-/// the policy without the defect.
+/// the model and the seam together behave like a faulty client. Checkers receive the original input
+/// and the policy without the defect.
 struct LinkSeam<Model: SimulatedModel>: Sendable {
   let defect: LinkDefect?
   private var hadStandby = false
@@ -98,7 +100,7 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     }
   }
 
-  /// Returns the input that reaches the model, or `nil` if none does.
+  /// Returns the input to pass to the model, or `nil` if the input is lost.
   ///
   /// - Parameters:
   ///   - current: The model's current attempt.
@@ -118,8 +120,8 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     }
   }
 
-  /// Returns whether an input is lost. A link that polled before the background does not receive
-  /// the return to the foreground.
+  /// Returns whether an input is lost. A link that was polling before the app entered the
+  /// background does not receive the return to the foreground.
   private mutating func loses(_ role: InputRole, _ status: LinkStatus) -> Bool {
     switch role {
     case .lifecycle(.background):

@@ -1,8 +1,8 @@
 public import LinkCore
 
-/// A broken promise.
+/// A violation of a guarantee.
 public struct Finding: Sendable, Hashable, Codable {
-  /// The kind of promise, as named in tables, `--json` and the corpus. A feature adds its own
+  /// The kind of violation, as named in tables, `--json` and the corpus. A feature adds its own
   /// kinds.
   public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
     /// The name of the kind.
@@ -10,17 +10,17 @@ public struct Finding: Sendable, Hashable, Codable {
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The link was wanted and nothing was outstanding.
+    /// The link was wanted, but nothing was outstanding.
     public static let stuck = Kind(rawValue: "stuck")
-    /// There were more attempts, requests or refreshes than the policy permits.
+    /// There were more connection attempts, requests or refreshes than the policy permits.
     public static let storm = Kind(rawValue: "storm")
-    /// "Connected" was shown over a dead connection for longer than the policy permits.
+    /// The link was shown as connected over a dead connection for longer than the policy permits.
     public static let falselyConnected = Kind(rawValue: "falselyConnected")
     /// An event of an earlier attempt had an effect.
     public static let late = Kind(rawValue: "late")
-    /// A live connection was closed, or a request was made, without a reason.
+    /// A live connection was closed, or a request was sent, without a reason.
     public static let needless = Kind(rawValue: "needless")
-    /// A token appeared where none may.
+    /// A token appeared in a place where tokens are forbidden.
     public static let leaked = Kind(rawValue: "leaked")
     /// A collection in memory exceeded its bound.
     public static let unbounded = Kind(rawValue: "unbounded")
@@ -28,7 +28,7 @@ public struct Finding: Sendable, Hashable, Codable {
     public static let brokenInvariant = Kind(rawValue: "brokenInvariant")
     /// There were more events than any run needs, in total or at one instant.
     public static let endless = Kind(rawValue: "endless")
-    /// Not everything was complete within the stated time of calm.
+    /// Some data or work was incomplete at the end of the time limit for the calm phase.
     public static let unhealed = Kind(rawValue: "unhealed")
 
     public init(from decoder: any Decoder) throws {
@@ -41,11 +41,11 @@ public struct Finding: Sendable, Hashable, Codable {
     }
   }
 
-  /// The kind of promise.
+  /// The kind of violation.
   public var kind: Kind
   /// The time on the world's clock.
   public var at: Instant
-  /// The expected and the observed behavior, for people.
+  /// A human-readable description of the expected and the observed behavior.
   public var detail: String
 
   public init(_ kind: Kind, at: Instant, _ detail: String) {
@@ -55,7 +55,7 @@ public struct Finding: Sendable, Hashable, Codable {
   }
 }
 
-/// The findings of a checker, up to a bound, since the first few suffice.
+/// The findings of a checker, up to a limit. The first few findings are sufficient.
 public struct Findings: Sendable, Hashable {
   /// The maximum number of findings.
   public static let limit = 20
@@ -65,7 +65,7 @@ public struct Findings: Sendable, Hashable {
 
   public init() {}
 
-  /// Adds a finding, unless the limit is reached.
+  /// Adds a finding, unless the limit has been reached.
   public mutating func add(
     _ kind: Finding.Kind, at time: Instant, _ detail: @autoclosure () -> String
   ) {
@@ -73,10 +73,10 @@ public struct Findings: Sendable, Hashable {
   }
 }
 
-/// A checker that finds collections in memory that exceed the feature's bounds.
+/// A checker that detects collections in memory that exceed the feature's bounds.
 struct Bounds<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// The bounds reported so far, since each is reported once in a run of the process.
+  /// The bounds that were reported in this run of the process. Each is reported once per run.
   private var reported: [String] = []
 
   mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {

@@ -1,20 +1,21 @@
 import LinkCore
 
-/// A checker that finds a world that does not become complete in calm, and a link that still waits
-/// after the user left.
+/// A checker that detects a world that does not become complete in the calm phase, and a link that
+/// still has a deadline after the user has left.
 struct Healing<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var calm: Instant?
-  /// The time before which a server, in a response before calm, permits no attempt.
+  /// The earliest time at which a server permits an attempt, according to a response before the
+  /// calm phase.
   private var notBefore: Instant?
-  /// The last attempt that began before calm. Its refusal may arrive later.
+  /// The last attempt that began before the calm phase. Its refusal may arrive later.
   private var lastAttempt: AttemptID?
   private var isWhole = false
   private var isLeft = false
 
-  /// Returns the time by which everything must be complete; `nil` before calm.
+  /// Returns the time by which everything must be complete; `nil` before the calm phase.
   ///
-  /// Calm does not shorten a server's `Retry-After`.
+  /// The calm phase does not shorten a server's `Retry-After`.
   func limit(_ policy: LinkPolicy) -> Instant? {
     calm.map { max($0, notBefore ?? $0).advanced(by: policy.calmLimit) }
   }
@@ -67,9 +68,10 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension LinkPolicy {
-  /// The time from the start of calm until everything must be complete: the longest wait of the
-  /// policy itself (a probe of the slow standby), a series of attempts after it, and 90 s for the
-  /// work.
+  /// The time from the start of the calm phase until everything must be complete.
+  ///
+  /// It is the sum of the policy's longest wait (a probe of the slow standby), a subsequent series
+  /// of attempts, and 90 s for the remaining work.
   var calmLimit: Duration {
     var wait = Duration.zero
     if case .poll(let poll) = standby {

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A checker that finds events of an earlier attempt that have an effect.
+/// A checker that detects effects of events that belong to an earlier attempt.
 struct Lateness<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isLate = false
@@ -11,7 +11,7 @@ struct Lateness<Feature: SimulatedFeature>: LinkChecker {
   private static var name: String { "an event of an older attempt" }
 
   mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
-    // An action that is due anyway may happen with any input.
+    // An action that is due anyway may coincide with any input.
     self.isLate = isLate && deadline.map { $0 > phoneState.now } ?? true
   }
 

@@ -1,28 +1,28 @@
 public import LinkCore
 
-/// A model that drives a link, as a world sees it.
+/// A model that drives a link, as seen by a world.
 public protocol LinkClient: Machine {
   /// The status of the link that the user sees.
   var status: LinkStatus { get }
-  /// The current attempt or connection. Events of all others are late.
+  /// The current attempt or connection. Events of all other attempts are late.
   var currentAttempt: AttemptID? { get }
-  /// The system's queued connect, whose events are not late either.
+  /// The system's queued connect. Its events are not late either.
   var queuedAttempt: AttemptID? { get }
 }
 
 extension LinkClient {
-  /// The default, which is no queued connect.
+  /// The default value: no queued connect.
   public var queuedAttempt: AttemptID? { nil }
 
-  /// Returns the state of the model. This changes nothing; it is mutating so that an array element
-  /// is read in place instead of copied.
+  /// Returns the state of the model. The method changes nothing; it is mutating so that an array
+  /// element is read in place instead of being copied.
   mutating func glance() -> Glance {
     Glance(
       status: status, deadline: deadline, current: currentAttempt, queued: queuedAttempt)
   }
 }
 
-/// The state of a model that checkers see.
+/// The part of a model's state that checkers use.
 struct Glance {
   var status: LinkStatus
   var deadline: Instant?
@@ -30,20 +30,22 @@ struct Glance {
   var queued: AttemptID?
 }
 
-/// A model that the shared checkers can check. It maps its inputs and effects to their meaning for
-/// its link or, if it has none, for the work that it retries.
+/// A model that the shared checkers can check.
+///
+/// It translates its inputs and effects into their meaning for its link. If it has no link, it
+/// translates them into their meaning for the work that it retries.
 public protocol SimulatedModel: LinkClient {
   /// The policy that the model follows.
   var policy: LinkPolicy { get }
-  /// Returns the input for an event; `nil` if the model has none.
+  /// Returns the model's input for an event; `nil` if the model has no such input.
   static func input(_ event: LinkEvent, at wall: Timestamp) -> Input?
-  /// Returns the event that an input contains unchanged; `nil` for any other input.
+  /// Returns the event that an input contains unchanged; `nil` if it contains none.
   static func event(of input: Input) -> LinkEvent?
   /// Returns the meaning of an input for the link.
   static func role(of input: Input) -> InputRole
   /// Returns the meaning of an effect for the link.
   static func role(of effect: Effect) -> EffectRole
-  /// Returns the input with another attempt, if it belongs to one.
+  /// Returns the input with its attempt replaced; unchanged if the input belongs to no attempt.
   static func renamed(_ input: Input, to attempt: AttemptID) -> Input
 }
 
@@ -64,7 +66,7 @@ extension LinkModel {
   public var status: LinkStatus { link.status }
   /// The current attempt or connection.
   public var currentAttempt: AttemptID? { link.currentAttempt }
-  /// The pending queued connect.
+  /// The system's pending queued connect.
   public var queuedAttempt: AttemptID? { link.queuedAttempt }
 }
 
@@ -77,27 +79,27 @@ public enum InputRole: Sendable, Equatable {
   /// The state of the device or the user's intent changed.
   case changed
   case lifecycle(Lifecycle)
-  /// A reason for another attempt: the user requested one, or the device woke.
+  /// A reason for another attempt: a request from the user, or the device waking up.
   case trigger
   case credentials(HeldLink.CredentialsEvent)
   case opened(AttemptID)
   /// Valid data was received over a socket.
   case data(AttemptID)
-  /// The server announced that it will close all connections, and the time over which clients must
-  /// return.
+  /// The server announced that it will close all connections. Clients must reconnect within a given
+  /// time.
   case draining(AttemptID, within: Duration)
-  /// Anything else was received over a socket.
+  /// Other data was received over a socket.
   case received(AttemptID)
   case lost(AttemptID, LinkFailure)
-  /// A request outside the link was answered. `isTrigger` is true if that is a reason for an
+  /// A request outside the link was answered. `isTrigger` is true if the answer is a reason for an
   /// attempt.
   case answered(isTrigger: Bool)
   /// A request outside the link failed.
   case refused(LinkFailure)
-  /// The input does not concern the link.
+  /// An input that does not concern the link.
   case other
 
-  /// The attempt that the input belongs to.
+  /// The attempt to which the input belongs.
   public var attempt: AttemptID? {
     switch self {
     case .opened(let attempt), .data(let attempt), .draining(let attempt, _),
@@ -127,18 +129,18 @@ public enum EffectRole: Sendable, Equatable {
   case close(AttemptID)
   case ping(AttemptID)
   case refreshCredentials
-  /// A request outside the link, which will be answered.
+  /// A request outside the link, which awaits an answer.
   case request
-  /// A call of the store, which will be answered.
+  /// A call of the store, which awaits an answer.
   case store
-  /// A notice to the user. Events of an earlier attempt may cause one.
+  /// A notice for the user. Events of an earlier attempt may cause a notice.
   case notice
   /// The notice that the user must sign in.
   case signIn
   /// Any other effect, such as an update of the screen.
   case other
 
-  /// Whether the effect has an answer that is outstanding once it is carried out.
+  /// Whether an answer is outstanding after the effect is carried out.
   var asks: Bool {
     switch self {
     case .open, .refreshCredentials, .request, .store: true

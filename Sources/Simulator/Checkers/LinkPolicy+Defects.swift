@@ -1,6 +1,6 @@
 import LinkCore
 
-// Policies without one of their rules.
+// Policies from which one rule is removed.
 extension LinkPolicy {
   /// The policy with the maximum number of attempts, each after the schedule's first wait.
   var countingFromTheStart: LinkPolicy {
@@ -22,18 +22,18 @@ extension LinkPolicy {
     return with(retry)
   }
 
-  /// The policy without pings or a silence rule.
+  /// The policy without its ping and silence rules.
   var withoutPings: LinkPolicy {
     var liveness = liveness
     liveness.ping = nil
-    // A policy that would never detect a half-open link is invalid, so some need a silence of a
-    // day.
+    // A policy that never detects a half-open link is invalid. Where necessary, the silence rule is
+    // therefore set to a day.
     let needsOne = standby == .none && liveness.idle == nil
     liveness.silence = needsOne ? .seconds(86_400) : nil
     return with(retry, liveness)
   }
 
-  /// The policy with such short time-outs that a quiet connection is considered dead.
+  /// The policy with time-outs that are so short that a quiet connection is treated as dead.
   var hasty: LinkPolicy {
     var liveness = liveness
     liveness.silence = liveness.silence.map { $0 / 3 }
@@ -50,7 +50,7 @@ extension LinkPolicy {
     return with(retry)
   }
 
-  /// The policy with credentials that are due after half of their lifetime.
+  /// The policy with credentials that are refreshed after half of their lifetime.
   var refreshingEarly: LinkPolicy {
     var gate = gate
     gate.refreshLead = .seconds(86_400)
@@ -62,7 +62,7 @@ extension LinkPolicy {
     return with(retry, actions: actions.merging(blamed.map { ($0, .refresh) }) { $1 })
   }
 
-  /// Returns the policy with other parts, or unchanged if the result would be invalid.
+  /// Returns the policy with some parts replaced, or unchanged if the result would be invalid.
   func with(
     _ retry: RetryPolicy, _ liveness: LivenessPolicy? = nil, gate: GatePolicy? = nil,
     standby: StandbyPolicy? = nil, actions: [FailureClass: FailureAction]? = nil
@@ -73,13 +73,13 @@ extension LinkPolicy {
         establish: establish, standby: standby ?? self.standby,
         actions: actions ?? self.actions)
     } catch {
-      return self  // the policy has no such rule
+      return self  // The policy has no such rule.
     }
   }
 }
 
 extension Schedule {
-  /// The minimum wait of a policy after the first of a list.
+  /// The minimum for each wait in a list after the first.
   private static let shortest = Duration.milliseconds(100)
   /// The maximum number of waits in a list.
   private static let longest = 1000

@@ -1,18 +1,17 @@
 import LinkCore
 
-/// A checker that finds a wanted link for which nothing is outstanding, and deadlines that are
-/// missed.
+/// A checker that detects a wanted link for which nothing is outstanding, and missed deadlines.
 struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var before: Moment?
   private var awakeSince = Instant.zero
   /// The time since which the link has been held without a cause.
   private var heldSince: Instant?
-  /// The deadline at the time of suspension.
+  /// The deadline at the start of the suspension; `nil` if the process is not suspended.
   private var sleeping: Instant??
-  /// Whether the present step starts an operation, which is pending from now on.
+  /// Whether the current step starts an operation. The operation is pending from then on.
   private var asks = false
-  /// Whether the present state was reported, since each is reported once.
+  /// Whether the current state has been reported. Each state is reported once.
   private var isReported = false
 
   /// The state after the previous step.
@@ -60,7 +59,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  /// Records an observation that does not concern the link.
+  /// Checks the time before an observation that does not concern the link.
   mutating func passed(_ phoneState: PhoneState<Feature>) { lapse(until: phoneState.now) }
 
   mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
@@ -100,8 +99,8 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension PhoneState {
-  /// Whether the link is wanted and nothing would ever happen again, although nothing blocks it and
-  /// no failure ended it.
+  /// Whether the link is wanted but has no pending event, although nothing blocks it and no failure
+  /// ended it.
   fileprivate var isIdle: Bool {
     deadline == nil && mayWork && currentAttempt == nil && queuedAttempt == nil && underWay == 0
       && !storeFails && status.phase != .failed
@@ -109,8 +108,10 @@ extension PhoneState {
 
   fileprivate var isHeldInVain: Bool { status.phase == .held && mayWork }
 
-  /// The maximum time for which a link may be held although the device reports a network: the
-  /// debounce time of the network, or the wait for a login page that the link itself detected.
+  /// The maximum time for which a link may be held although the device reports a network.
+  ///
+  /// It is the debounce time of the network, or the wait for a login page that the link itself
+  /// detected.
   fileprivate var longestHold: Duration {
     guard status.reason == .blocked(.captivePortal), let portal = policy.gate.portal else {
       return policy.gate.debounce
@@ -122,17 +123,18 @@ extension PhoneState {
 }
 
 extension LinkStatus {
-  /// A description of the phase and its reason, for people.
+  /// A human-readable description of the phase and its reason.
   var label: String {
     guard let reason else { return phase.rawValue }
     return "\(phase.rawValue), \(reason)"
   }
 }
 
-/// A checker that finds attempts that exceed the windows of the policy.
+/// A checker that detects more attempts within a time window than the policy permits.
 struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// The times of this process's attempts, oldest first, as many as the largest window needs.
+  /// The times of this process's attempts, oldest first. The list is as long as the largest window
+  /// requires.
   private var tries: [Instant] = []
 
   mutating func requested(
@@ -157,8 +159,8 @@ struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// A checker that finds network activity while the user does not want the link: before first
-/// connecting, and after leaving.
+/// A checker that detects network activity while the user does not want the link: before the first
+/// start, and after the user has left.
 struct Leaving<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isAway = true

@@ -2,32 +2,32 @@ public import LinkCore
 
 /// The state of one phone right after an observation, as checkers see it.
 public struct PhoneState<Feature: SimulatedFeature>: Sendable {
-  /// The time of the world, on a clock that never stops.
+  /// The world's time, on a clock that never stops.
   public var now: Instant
   /// The policy that the link must follow.
   public var policy: LinkPolicy
-  /// The status that the model reports; meaningless while no process runs.
+  /// The status that the model reports. It has no meaning while no process is running.
   public var status: LinkStatus
   /// The time at which the model must be woken.
   public var deadline: Instant?
   public var currentAttempt: AttemptID?
-  /// The queued connect that the model has pending with the system.
+  /// The attempt of the queued connect that the system holds for the model; `nil` if there is none.
   public var queuedAttempt: AttemptID?
-  /// Whether a process runs and its timers are active.
+  /// Whether a process is running and its timers are active.
   public var isAwake = false
   /// Whether the user wants the link.
   public var isWanted = false
-  /// Whether the device reports that there is a network.
+  /// Whether the device reports a network.
   public var isReachable = true
-  /// Whether the user is signed in, as far as the phone can tell.
+  /// Whether the user is signed in, as far as the phone knows.
   public var isSignedIn = true
   /// The number of requests, dials and store calls that await an answer.
   public var underWay = 0
-  /// Whether the store rejects writes now.
+  /// Whether the store currently rejects writes.
   public var storeFails = false
-  /// All existing tokens. None may appear in anything that the model stores or shows.
+  /// All existing tokens. The model must not store or show any of them.
   public var secrets: SecretTexts = []
-  /// The state that only the feature has.
+  /// The state that is specific to the feature.
   public var own: Feature.State
 
   public init(
@@ -43,14 +43,14 @@ public struct PhoneState<Feature: SimulatedFeature>: Sendable {
   }
 }
 
-/// An event of a world, including the facts that no single host can observe completely.
+/// An event in a world. Some events are facts that no single host can observe completely.
 ///
-/// The input of checkers, traces and the digest of a run is a sequence of these values.
+/// A sequence of observations is the input of checkers and traces, and of the digest of a run.
 public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   // The process on a phone.
   /// A run of the process began. Runs are numbered from 1.
   case launched(HostID, run: Int)
-  /// The process died at once and lost its memory.
+  /// The process was killed, and its memory was lost.
   case killed(HostID)
   /// The system stopped the timers and the sockets of the process.
   case suspended(HostID)
@@ -66,9 +66,9 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   // Lines, identified by their phone and attempt.
   /// The server accepted an upgrade, or refused it with a status.
   case upgraded(HostID, AttemptID, status: Int)
-  /// The server no longer has a connection, however it ended.
+  /// A connection ended at the server, for any reason.
   case serverLost(HostID, AttemptID)
-  /// A connection that the phone still considers open went dead for good.
+  /// A connection that the phone still considers open is permanently dead.
   case wentDead(HostID, AttemptID)
 
   // The plan.
@@ -78,10 +78,10 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   /// No further faults occur from now on.
   case calm
 
-  /// A fact that only the feature can observe.
+  /// A fact that is specific to the feature.
   case fact(Feature.Fact)
 
-  /// The phone that the observation concerns; `nil` for the whole world.
+  /// The phone that the observation concerns; `nil` if it concerns the whole world.
   public var host: HostID? {
     switch self {
     case .launched(let host, _), .killed(let host), .suspended(let host), .resumed(let host),

@@ -1,22 +1,22 @@
 import LinkCore
 
-/// A checker that finds credentials that are refreshed before they are due, or not when they are
+/// A checker that detects credentials that are refreshed too early, or not refreshed when they are
 /// due.
 ///
 /// Credentials are due `gate.refreshLead` before they expire, or after half of a shorter lifetime,
-/// and not within `gate.refreshTimeout` of the last refresh. A refusal makes them due at once.
-/// While the link is wanted and its process runs, a due refresh may be a second late.
+/// but not within `gate.refreshTimeout` of the last refresh. A refusal makes them due immediately.
+/// While the link is wanted and its process is running, a due refresh may be up to a second late.
 struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// Whether the phone has credentials.
   private var isThere = false
-  /// The earliest time of a refresh without another cause; `nil` for never.
+  /// The earliest time of a refresh that has no other cause; `nil` if no such refresh is permitted.
   private var allowed: Instant?
   /// The time at which a refresh must begin; `nil` if none is required.
   private var due: Instant?
-  /// Whether the present input refuses the credentials.
+  /// Whether the current input refuses the credentials.
   private var isRefused = false
-  /// The time since which nothing prevents a due refresh.
+  /// The time since which nothing has prevented a due refresh.
   private var readySince: Instant?
 
   private static var slack: Duration { .seconds(1) }
@@ -49,7 +49,8 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
         allowed.map { "\(now.duration(to: $0)) before they are due" } ?? "without a cause"
       found.add(.storm, at: now, "credentials were refreshed \(detail)")
     }
-    // A refresh without an answer fails after its time-out, and the next waits as long again.
+    // A refresh without an answer fails after its time-out. The next refresh waits for the same
+    // time again.
     allowed = now.advanced(by: phoneState.policy.gate.refreshTimeout * 2)
     due = nil
   }

@@ -1,25 +1,28 @@
 import LinkCore
 
-/// A checker that finds credentials that are refreshed more than once for a cause, or twice at the
-/// same time.
+/// A checker that detects credentials that are refreshed too often after refusals, or again while a
+/// refresh is in progress.
 struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// The time at which the running refresh began.
+  /// The time at which the refresh in progress began.
   private var running: Instant?
-  /// Whether the present input refuses the credentials.
+  /// Whether the current input refuses the credentials.
   private var isRefused = false
   /// Whether the last refresh was caused by a refusal and is still unanswered.
   private var isForRefusal = false
-  /// The number of consecutive refreshes after a refusal that returned new credentials. A refresh
-  /// that returned none may be repeated.
+  /// The number of consecutive refreshes that followed a refusal and returned new credentials. A
+  /// refresh that returned none may be repeated.
   private var inRow = 0
-  /// The time of the most recent new credentials.
+  /// The time at which new credentials last arrived.
   private var broughtAt: Instant?
 
-  /// The age from which refused credentials may have expired, which is another cause. It is the
-  /// shortest lifetime of a token in plans (120 s), less the 10 s that its response may take.
+  /// The age from which refused credentials may have expired. Expiry is another cause for a
+  /// refresh.
+  ///
+  /// The age is the shortest lifetime of a token in plans (120 s) minus the 10 s that the response
+  /// may take.
   private static var life: Duration { .seconds(110) }
-  /// The permitted causes: one for the socket, one for the requests outside it.
+  /// The number of permitted causes: one for the socket, and one for the requests outside it.
   private static var causes: Int { 2 }
 
   mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
@@ -45,7 +48,7 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
-    // After a sign-in request, the next credentials are the user's.
+    // After a sign-in request, the next credentials come from the user.
     if case .signIn = role { inRow = 0 }
     guard case .refreshCredentials = role else { return }
     let time = phoneState.policy.gate.refreshTimeout

@@ -1,25 +1,26 @@
 import LinkCore
 
-/// A checker that finds attempts that are earlier than the server permits: before the `Retry-After`
-/// of a refusal, or too early in the window over which clients of a draining server must return.
+/// A checker that detects attempts that are earlier than the server permits: before the end of a
+/// `Retry-After`, or too early in the window within which clients of a draining server must
+/// reconnect.
 ///
-/// A `Retry-After` bounds every attempt. A window bounds all attempts of a run together: they may
-/// be early only as often as a uniform draw makes them. For each attempt, this counts how often its
-/// time since the drain can be doubled within the window. By chance, the sum exceeds its bound in
-/// one of a billion runs.
+/// A `Retry-After` applies to each attempt. A window applies to all attempts of a run together:
+/// early attempts may be no more frequent than with uniformly drawn times. For each attempt, the
+/// checker counts how often the time since the drain can be doubled within the window. By chance,
+/// the sum of these counts exceeds its bound in one of a billion runs.
 struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// The time before which the server permits no attempt.
+  /// The earliest time at which the server permits an attempt.
   private var notBefore: Instant?
-  /// The window that the server announced on the present connection.
+  /// The window that the server announced on the current connection.
   private var window: (attempt: AttemptID, length: Duration)?
-  /// The lost connection whose window applies, while nothing else has been a reason to connect
-  /// since.
+  /// The time at which a connection was lost, and the window that applies to it; `nil` once there
+  /// is another reason to connect.
   private var drained: (at: Instant, window: Duration)?
   private var returns = 0
   private var doublings = 0
 
-  /// The sum of doublings for the number of returns that chance does not exceed.
+  /// The maximum sum of doublings for the number of returns. Chance does not exceed it.
   private var bound: Int { 30 + 3 * returns }
 
   mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {

@@ -1,26 +1,26 @@
 import LinkCore
 
-/// A checker that finds live connections that are closed as silent.
+/// A checker that detects live connections that are closed as if they were silent.
 ///
-/// The policy sets the bound. A timer may close a connection only if nothing was received over it
-/// for `liveness.silence`, or for the minimum time that a ping's pong and those of its retries may
-/// take.
+/// The policy determines the limit. A timer may close a connection only if nothing was received
+/// over it for `liveness.silence`, or for the minimum time that a ping's pong and those of its
+/// retries may take.
 struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var line: Line?
-  /// Whether the present step is a tick.
+  /// Whether the current step is a tick.
   private var isTick = false
   private var wasConnected = false
   /// The time at which the link must close because its app is in the background.
   private var leavesAt: Instant?
 
-  /// The open connection.
+  /// A connection that is open.
   private struct Line: Sendable {
     let attempt: AttemptID
     var lastReceived: Instant
     var pinged: Instant?
 
-    /// Returns whether neither the silence rule nor the ping rule may end the connection.
+    /// Returns whether the silence rule and the ping rule both require the connection to stay open.
     func lives(at now: Instant, _ policy: LivenessPolicy) -> Bool {
       let quiet = lastReceived.duration(to: now)
       if let silence = policy.silence, quiet >= silence { return false }
@@ -43,7 +43,7 @@ struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if case .ping(let attempt) = role, attempt == line?.attempt {
-      // The first ping that may be unanswered.
+      // The time of the first ping that may be unanswered.
       let first = line?.pinged ?? phoneState.now
       line?.pinged = first
     }
@@ -77,7 +77,7 @@ struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension LivenessPolicy {
-  /// The minimum time from an unanswered ping to the end of the link: a link being verified is
-  /// pinged once, and has the time of a second try.
+  /// The minimum time from an unanswered ping to the end of the link. A link that is being verified
+  /// is pinged once, and has the time of a second ping.
   fileprivate var leastPatience: Duration { pongTimeout * min(pongTries, pongRoundTrips, 2) }
 }

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A checker that finds tokens in anything that the model stores, sends or shows.
+/// A checker that detects tokens in anything that the model stores, sends or shows.
 struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var logged = LogSample()
@@ -20,10 +20,10 @@ struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-/// A sample of every eighth value that a log would describe.
+/// A sample that contains every eighth value that a log would describe.
 ///
-/// Describing a value takes longer than a step of the model. A sample is enough, because the same
-/// code describes all values of a kind.
+/// Describing a value takes longer than a step of the model. A sample is sufficient, because the
+/// same code describes all values of a kind.
 struct LogSample {
   private var seen = 0
 

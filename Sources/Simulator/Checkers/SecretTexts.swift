@@ -1,8 +1,8 @@
-/// Texts that must not appear anywhere, such as tokens. One pass searches for all of them.
+/// Texts that must not appear anywhere, such as tokens. A single pass searches for all of them.
 public struct SecretTexts: Sendable, Hashable, ExpressibleByArrayLiteral {
-  /// The texts, by their first three bytes.
+  /// The texts, grouped by their first three bytes.
   private var texts: [UInt32: [[UInt8]]] = [:]
-  /// Whether any text begins with a byte, for each of the 256 bytes.
+  /// For each of the 256 byte values, whether any text begins with it.
   private var isFirst: [Bool] = []
 
   /// Creates a set of texts.
@@ -13,7 +13,7 @@ public struct SecretTexts: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// The number of texts.
   public var count: Int { texts.values.reduce(0) { $0 + $1.count } }
 
-  /// Adds a text. Texts of fewer than three bytes are ignored, since they would appear by chance.
+  /// Adds a text. Texts of fewer than three bytes are ignored, because they would appear by chance.
   public mutating func insert(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count > 2 else { return }
@@ -22,7 +22,7 @@ public struct SecretTexts: Sendable, Hashable, ExpressibleByArrayLiteral {
     texts[Self.start(bytes, 0), default: []].append(bytes)
   }
 
-  /// Returns whether another text contains any of the texts.
+  /// Returns whether the given text contains any of the texts.
   public func appear(in text: String) -> Bool {
     guard !isFirst.isEmpty else { return false }
     let bytes = Array(text.utf8)

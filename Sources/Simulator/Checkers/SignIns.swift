@@ -1,39 +1,42 @@
 import LinkCore
 
-/// A checker that finds sign-in requests to a user whose credentials were not refused for good.
+/// A checker that detects sign-in requests that are not justified.
 ///
-/// A request is valid in three cases: there are no credentials and the issuer returns none; the
-/// issuer returns none after the server refused the present ones; or the server refuses new
-/// credentials as it refused the previous ones, and accepted neither meanwhile.
+/// A sign-in request is justified in three cases:
+///
+/// - There are no credentials, and the issuer returns none.
+/// - The server refused the current credentials, and the issuer then returns none.
+/// - The server refuses new credentials after it refused the previous ones, and it accepted neither
+///   in the meantime.
 struct SignIns<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isThere = false
-  /// Whether the server refused the present credentials.
+  /// Whether the server refused the current credentials.
   private var isRefused = false
-  /// The fate of the credentials on the socket and in other requests.
+  /// The state of the credentials on the socket, and of those in other requests.
   private var socket = Fate.fine
   private var requests = Fate.fine
-  /// The number of new credentials so far, and the number at the time of the present dial.
+  /// The number of times that new credentials arrived.
   private var renewals = 0
   private var renewedAt: Instant?
   private var opening: (attempt: AttemptID, renewals: Int)?
   private var openedAt: Instant?
-  /// Whether the present input is a reason for a sign-in request.
+  /// Whether the current input justifies a sign-in request.
   private var isAllowed = false
 
   private enum Fate: Sendable {
     case fine
     case refused
-    /// The credentials were refused, and there have been new ones since.
+    /// The credentials were refused, and new ones have arrived since.
     case renewed
 
     mutating func refuse() { if self == .fine { self = .refused } }
     mutating func renew() { if self == .refused { self = .renewed } }
   }
 
-  /// The age from which a connection proves that the server accepted its credentials.
+  /// The age at which a connection proves that the server accepted its credentials.
   private static var proof: Duration { .seconds(1) }
-  /// The time within which the copy of a response may arrive. It proves nothing about newer
+  /// The time within which the copy of a response may arrive. A copy proves nothing about newer
   /// credentials.
   private static var echo: Duration { .seconds(30) }
 

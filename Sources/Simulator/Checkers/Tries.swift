@@ -1,17 +1,17 @@
 import LinkCore
 
-/// A checker that finds series of attempts that do not end in standby. Only a link that was stable,
-/// valid data, or a new reason starts another series.
+/// A checker that detects series of attempts that do not end in standby. A new series may start
+/// only after a stable link, valid data, or a new reason.
 struct Tries<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// The number of attempts since a link was last proven or a new reason came.
+  /// The number of attempts since a link was last proven or there was a new reason to connect.
   private var count = 0
   private var last: Instant?
   /// The open connection and the time at which it opened.
   private var connection: (attempt: AttemptID, since: Instant)?
-  /// Whether the present input is a loss after which the retry must be jittered.
+  /// Whether the current input is a loss that requires a jittered retry.
   private var isDropped = false
-  /// The number of attempts in the same instant as such a loss.
+  /// The number of attempts in the same instant as a loss that requires a jittered retry.
   private var prompt = 0
 
   mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
@@ -78,8 +78,10 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
 }
 
 extension LinkPolicy {
-  /// The maximum number of attempts without a new reason: the first attempt, its schedule, and one
-  /// probe when the standby finds that the server is back. `nil` for no limit.
+  /// The maximum number of attempts without a new reason; `nil` if there is no limit.
+  ///
+  /// The attempts are the first attempt, those of its schedule, and one probe when the standby
+  /// finds that the server is available again.
   fileprivate var longestSeries: Int? {
     guard let first = retry.first.attempts, let reconnect = retry.reconnect.attempts else {
       return nil
@@ -87,7 +89,8 @@ extension LinkPolicy {
     return max(first, reconnect) + 2
   }
 
-  /// The minimum time between two attempts from standby: a poll must find that the server is back.
+  /// The minimum time between two attempts from standby. In this time, a poll must find that the
+  /// server is available again.
   fileprivate var restOfStandby: Duration {
     switch standby {
     case .none: retry.maxRetryAfter

@@ -5,8 +5,8 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// The checkers of a relay's own promises. They track the calls and the permissions of each
-/// assistant.
+/// The checkers of the guarantees that are specific to a relay. They track the calls and the
+/// permissions of each assistant.
 public struct RelayCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = RelayFeature
@@ -16,17 +16,18 @@ public struct RelayCheckers: FeatureCheckers {
   private var left: Set<RequestID> = []
   /// The permissions of each token.
   private var grants: [String: Grant] = [:]
-  /// The logins whose outcome was never received. The backend may have let the assistant in.
+  /// The logins whose outcome was never received. The backend may have admitted the assistant.
   private var unanswered: [(phone: Int, at: Instant)] = []
-  /// The last time at which the pairings of each phone may have ended.
+  /// For each phone, the last time at which its pairings may have ended.
   private var unpairedAt: [Int: Instant] = [:]
   /// The maximum error of the backend's wall clock.
   private var clockError = Duration.zero
-  /// The attempts on which the backend sent a phone its code, in this run of the phone.
+  /// For each phone, the attempts on which the backend sent it a code in this run of the phone.
   private var greeted: [Int: Set<AttemptID>] = [:]
-  /// The attempt that was reported for running too early.
+  /// For each phone, the attempt that was reported because the phone was shown as running too
+  /// early.
   private var reported: [Int: AttemptID] = [:]
-  /// The checkers of each phone's own promises, in this run of the phone.
+  /// For each phone, the checker of its own guarantees in this run of the phone.
   private var phones: [Int: RelayPhoneChecker] = [:]
   private var dues = RelayDues()
   private var queues = RelayQueues()
@@ -34,19 +35,21 @@ public struct RelayCheckers: FeatureCheckers {
 
   private struct Grant {
     var phone: Int
-    /// The time at which the login arrived. The token is valid from some time between this and
-    /// `since`.
+    /// The time at which the login arrived. The token becomes valid at some time between
+    /// `requestedAt` and `since`.
     var requestedAt: Instant
     var since: Instant
-    /// Whether the holder is ending the token, which must not work once that is confirmed.
+    /// Whether the holder is ending the token. Once the end is confirmed, the token must not work.
     var isEnding = false
     var isOver = false
   }
 
-  /// The maximum time that an answer may take into and out of the backend, in addition to the
-  /// deadline. Our choice: the longest store call in plans, and one second.
+  /// The maximum time, in addition to the deadline, that an answer may spend in transit to and from
+  /// the backend. It is the longest store call in plans plus one second; the value is Holdfast's
+  /// own.
   private static let slack = Duration.seconds(5)
-  /// The maximum difference between a token's expiry and a clock's time. Our choice.
+  /// The maximum difference between a token's expiry and a clock's time. The value is Holdfast's
+  /// own.
   private static let clockSlack = Duration.seconds(10)
 
   public init() {}
@@ -59,7 +62,7 @@ public struct RelayCheckers: FeatureCheckers {
   ) {
     checkRunning(phoneState)
     switch phoneState.own.state {
-    // A phone that ended by itself need not answer.
+    // A phone that ended its relay need not answer.
     case .idle, .error, .stopping: dues.trouble(phoneState.own.phone, at: phoneState.now)
     case .starting, .running, .reconnecting: break
     }
@@ -141,7 +144,7 @@ public struct RelayCheckers: FeatureCheckers {
     if facts.pair?.isGuess == false { unanswered.append((facts.phone, now)) }
   }
 
-  /// Ends all calls, since waiting assistants lose their connection.
+  /// Ends all calls, because waiting assistants lose their connection.
   private mutating func endBackend(_ now: Instant) {
     for (callID, call) in open.sorted(by: { $0.key < $1.key }) {
       checkTime(callID, call.at, now)
@@ -154,8 +157,8 @@ public struct RelayCheckers: FeatureCheckers {
     loginChecker.backendEnded()
   }
 
-  /// Returns whether an assistant waits for a question. A question asked again after a restart has
-  /// a later deadline, which the store may have failed to write.
+  /// Returns whether an assistant is waiting for a question. A question that is asked again after a
+  /// restart has a later deadline, which the store may have failed to write.
   private func isOpen(_ question: StoredQuestion) -> Bool {
     open.values.contains { call in
       call.facts.question == question.question.number
@@ -163,7 +166,7 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  /// Checks that a question is stored with the assistant that asks it.
+  /// Checks that a question is stored with the assistant that asked it.
   private mutating func checkFiled(_ callID: RequestID, _ question: StoredQuestion, _ now: Instant)
   {
     guard let facts = open[callID]?.facts, facts.question == question.question.number,
@@ -172,7 +175,8 @@ public struct RelayCheckers: FeatureCheckers {
     found.add(.wrongAnswer, at: now, "\(callID) is kept as a question of another assistant")
   }
 
-  /// Checks that a phone runs only over a socket on which the backend sent it a code.
+  /// Checks that a phone is shown as running only over a socket on which the backend sent it a
+  /// code.
   private mutating func checkRunning(_ phoneState: PhoneState<RelayFeature>) {
     let phone = phoneState.own.phone
     guard phoneState.isAwake, phoneState.status.phase == .connected,
@@ -218,7 +222,7 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  /// Checks that a call had its outcome within the limit, however it ended.
+  /// Checks that a call received its outcome within the limit, whatever the outcome is.
   private mutating func checkTime(_ callID: RequestID, _ since: Instant, _ now: Instant) {
     let time = since.duration(to: now)
     guard time > Self.limit else { return }
@@ -251,12 +255,12 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  /// Returns the lifetime of the tokens of a run.
+  /// Returns the lifetime of the tokens in a run.
   private func life(_ phoneState: PhoneState<RelayFeature>) -> Duration {
     phoneState.own.numbers.tokenLife
   }
 
-  /// Returns the number of later grants for the same phone.
+  /// Returns the number of later grants for the same phone that meet a condition.
   private func newer(than grant: Grant, where isMeant: (Grant) -> Bool = { _ in true }) -> Int {
     grants.values.count { $0.phone == grant.phone && $0.since > grant.since && isMeant($0) }
   }
@@ -269,7 +273,7 @@ public struct RelayCheckers: FeatureCheckers {
       return false
     }
     let life = life(phoneState) - Self.clockSlack - clockError
-    // A login in progress signs another assistant out before its outcome is received.
+    // A login in progress signs out another assistant before the outcome of the login is received.
     let logins =
       open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
       + unanswered.count { $0.phone == grant.phone && $0.at > grant.since }

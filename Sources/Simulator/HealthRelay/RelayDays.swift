@@ -3,19 +3,19 @@ import LinkServerCore
 
 /// The numbers that a plan of relays fixes for a run, in addition to the network conditions.
 public struct RelayNumbers: PlanNumbers {
-  /// The duration of a call of the backend's store.
+  /// The duration of a call to the backend's store.
   public var storeDelay = Duration.milliseconds(2)
-  /// The maximum time for which a phone reads for an answer.
+  /// The maximum time that a phone takes to read data for an answer.
   public var reading = Duration.milliseconds(100)
-  /// The number of bytes added to each answer. Above 2,000, the answer is sent in parts.
+  /// The number of bytes added to each answer. Above 2,000 bytes, the answer is sent in parts.
   public var answerBytes = 0
-  /// Whether a push can wake phones: 1 if it can.
+  /// Whether a push can wake phones: 1 if it can, otherwise 0.
   public var push = 0
-  /// The phones without a device ID, as bits.
+  /// The phones without a device ID, as a bit set.
   public var plain = 0
-  /// The phones with a foreground service, as bits.
+  /// The phones with a foreground service, as a bit set.
   public var services = 3
-  /// The lifetime of assistants' tokens.
+  /// The lifetime of an assistant's token.
   public var tokenLife = RelayServerPolicy().tokenLife
 
   public init() {}
@@ -42,7 +42,7 @@ extension RelayFeature {
 }
 
 extension PlanBuilder<RelayFeature> {
-  /// Adds the common actions of people, and draws the properties of the phones and the backend.
+  /// Adds the usual actions of people, and draws the properties of the phones and the backend.
   fileprivate mutating func life() {
     networkConditions.slow = draw.one(0, 0, 0.02, 0.1)
     networkConditions.twice = draw.one(0, 0, 0.05, 0.2)
@@ -59,7 +59,7 @@ extension PlanBuilder<RelayFeature> {
     scatter(draw.count(0...4)) { $0.one(PlannedEvent(.leaves), PlannedEvent(.logsOut)) }
   }
 
-  /// Restricts most events to one phone, and each event of an assistant to one assistant.
+  /// Restricts most events to a single phone, and each event of assistants to a single assistant.
   fileprivate mutating func chooseHosts(from first: Int = 0) {
     for index in events.indices.dropFirst(first) {
       switch events[index].event.kind ?? events[index].event.form.host {
@@ -71,7 +71,7 @@ extension PlanBuilder<RelayFeature> {
     }
   }
 
-  /// Adds events that were introduced later, in some plans.
+  /// In some plans, adds events that were introduced later.
   fileprivate mutating func oddities(_ preset: DayPreset) {
     guard draw.happens(preset == .swarm ? 0.5 : 0.2) else { return }
     if draw.happens(0.3) { numbers.tokenLife = draw.seconds(300, 3_000) }
@@ -81,8 +81,8 @@ extension PlanBuilder<RelayFeature> {
     if draw.happens(0.4) { orphan() }
   }
 
-  /// Adds a phone that leaves, a question to it that is stored, the death of the backend, and the
-  /// same question again from both assistants of the phone.
+  /// Adds a sequence of events: a phone leaves, a question to the phone is stored, the backend
+  /// dies, and both assistants of the phone ask the same question again.
   private mutating func orphan() {
     let start = draw.seconds(60, Double(length.components.seconds) - 120)
     let phone = RelayFeature.phones - 1
@@ -94,7 +94,7 @@ extension PlanBuilder<RelayFeature> {
     }
   }
 
-  /// Actions that good clients never or seldom perform, and absences beyond the grace period.
+  /// Actions that correct clients perform rarely or never, and absences beyond the grace period.
   fileprivate static var odd: [Trouble<RelayEventKind>] {
     [
       Trouble { PlannedEvent(.asksMore, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
@@ -112,7 +112,7 @@ extension PlanBuilder<RelayFeature> {
     ]
   }
 
-  /// The faults of relays, in addition to the common ones. Their order is part of every seed.
+  /// The faults of relays, in addition to the common faults. Seeds depend on their order.
   fileprivate static var troubles: [Trouble<RelayEventKind>] {
     [
       Trouble { PlannedEvent(.stop, for: $0.seconds(0.1, 60)) },

@@ -9,41 +9,41 @@ import LinkWire
 public enum RelayDefect: String, DeliberateDefect {
   /// The backend sends each outcome twice.
   case answersTwice
-  /// The backend sends an answer to the assistant that asked last.
+  /// The backend sends each answer to the assistant that asked most recently.
   case answersNewest
-  /// Assistants wait without a limit.
+  /// Assistants wait indefinitely.
   case forgetsDeadline
   /// The backend does not report that a phone is away.
   case staysSilent
-  /// The backend does not notice that an assistant left.
+  /// The backend ignores the departure of assistants.
   case ignoresLeaving
   /// Finished questions remain in the store.
   case keepsQuestions
   /// The backend restarts without its stored state.
   case forgetsPairings
-  /// A phone is considered connected as soon as its socket is open.
+  /// A phone is considered connected as soon as its socket opens.
   case connectedOnOpen
-  /// The phone discards its resume token, so that the backend does not recognize it.
+  /// The phone discards its resume token, so that the backend does not recognize the phone.
   case forgetsResume
   /// The phone answers with the data that it read for the previous question.
   case answersLast
-  /// The phone does not discard answers that were sent.
+  /// The phone does not discard answers after they are sent.
   case holdsAnswers
   /// The phone repeats the word of its pair in a notice.
   case showsSecrets
   /// The backend reports that the phone is away instead of sending its data.
   case refusesHealthy
-  /// The backend sends the phone the second of two questions first.
+  /// Of two questions, the backend sends the second one to the phone first.
   case asksNewestFirst
   /// The backend sends the phone each question twice.
   case asksTwice
   /// The backend sends no push.
   case wakesNone
-  /// The backend stores a question with another assistant.
+  /// The backend stores each question with another assistant.
   case mixesUpAskers
-  /// Any pair is accepted as the one that a phone shows.
+  /// The backend accepts any pair as the one that a phone shows.
   case admitsAnyPair
-  /// Strangers may guess without a limit.
+  /// Strangers may guess pairs indefinitely.
   case neverLocksOut
   /// Tokens are valid for too long.
   case ignoresExpiry
@@ -54,9 +54,9 @@ public enum RelayDefect: String, DeliberateDefect {
   case noStability
   case takesLateEvents
   case timersStopAsleep
-  // A relay has no standby to lose, and no wait that consists of jitter alone.
+  // A relay has no standby that it could lose, and no wait that consists only of jitter.
 
-  /// The servers of this world: there is one kind.
+  /// The servers of this world. There is only one.
   public typealias Server = OneServer
 
   public var kinds: [Finding.Kind] {
@@ -96,14 +96,14 @@ public enum RelayDefect: String, DeliberateDefect {
 
 /// The seam between the rules and their world, with or without a defect of the relay.
 ///
-/// A defect is never inside the phone or the backend. It changes their inputs, their effects, or
-/// their policy.
+/// A defect is never inside the phone or the backend. The seam changes their inputs, their effects,
+/// or their policy.
 struct RelaySeam {
   let defect: RelayDefect?
   private var newest: RequestID?
-  /// A question that the next one overtakes.
+  /// A question that the next question overtakes.
   private var held: RelayServer.Input?
-  /// The pair that was last sent to a phone.
+  /// The pair that was most recently sent to a phone.
   private var shown: ConnectionCode?
   private var last: HealthQuestion?
 
@@ -156,7 +156,7 @@ struct RelaySeam {
     return [effect]
   }
 
-  /// Returns the change that the store receives, or `nil` if it receives none.
+  /// Returns the change to pass to the store, or `nil` to store nothing.
   private func stored(_ change: RelayChange) -> RelayChange? {
     switch change {
     case .endQuestion: return defect == .keepsQuestions ? nil : change
@@ -201,7 +201,7 @@ struct RelaySeam {
     return [effect, .update(.problem(.malformed(pair.word.text), withheld: 0))]
   }
 
-  /// Returns the question for which a phone reads.
+  /// Returns the question for which a phone reads data.
   mutating func read(_ question: HealthQuestion) -> HealthQuestion {
     defer { last = question }
     return defect == .answersLast ? last ?? question : question

@@ -152,8 +152,8 @@ extension RelayFeature {
   }
 }
 
-// The digest of a run, in addition to the roles of inputs and effects: their descriptions in traces
-// distinguish them.
+// The digest of a run. In addition to their roles, inputs and effects are distinguished by their
+// descriptions in traces.
 extension RelayFeature {
   public static func mix(_ input: Input, into digest: inout Digest) {
     digest.mix(describe(input).what)

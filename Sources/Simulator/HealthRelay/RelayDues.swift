@@ -3,25 +3,26 @@ import LinkHealth
 import LinkServerCore
 import LinkWire
 
-/// A checker of due data: while phone, connection and assistant work, a question is answered with
-/// data, and no later than the questions before it require.
+/// A checker of due data. While the phone, the connection and the assistant work, a question must
+/// be answered with data, and no later than the earlier questions in the queue require.
 struct RelayDues: Sendable {
-  /// A question to a phone that works.
+  /// A question to a phone that is working.
   private struct Due: Sendable {
     var since: Instant
     var phone: Int
-    /// The maximum time of the question and those before it.
+    /// The maximum time for the question and those before it.
     var time: Duration
-    /// The time for which leases had held the phone's queue when the question came.
+    /// The total time for which leases had held the phone's queue when the question arrived.
     var held: Duration
   }
 
-  /// The leases of a phone, which hold its queue. A leased question returns when its lease expires.
+  /// The leases of a phone. They hold its queue. A leased question returns to the queue when its
+  /// lease expires.
   private struct Hold: Sendable {
-    /// The time for which leases held the queue, until `at`.
+    /// The total time for which leases have held the queue, up to `at`.
     var time: Duration
     var at: Instant
-    /// The time at which the present leases expire.
+    /// The time at which the current leases expire.
     var until: Instant?
 
     func time(at now: Instant) -> Duration {
@@ -30,17 +31,17 @@ struct RelayDues: Sendable {
   }
 
   private var due: [RequestID: Due] = [:]
-  /// The questions that may still keep each phone busy: open ones, and those that were canceled a
-  /// short time ago.
+  /// The questions that may still keep each phone busy: open questions, and those that were
+  /// canceled recently.
   private var load: [Int: [RequestID: Instant]] = [:]
   private var holds: [Int: Hold] = [:]
-  /// The faults under way.
+  /// The faults in progress.
   private var troubles: [PlannedEvent<RelayEventKind>] = []
   /// The time of each phone's last fault.
   private var troubledAt: [Int: Instant] = [:]
 
-  /// The time after a fault within which its consequences may still occur. Resets of connections
-  /// that opened during it take up to 30 s. Our choice.
+  /// The time after a fault within which its consequences may still occur. Connections that opened
+  /// during the fault are reset up to 30 s later. The value is Holdfast's own.
   private static let rest = Duration.seconds(60)
 
   /// Records that a question reached the backend.
@@ -59,19 +60,21 @@ struct RelayDues: Sendable {
     due[callID] = Due(since: now, phone: phone, time: time, held: held(phone, now))
   }
 
-  /// Records that the leases of a phone expire at `until`, or that there are none.
+  /// Records that the leases of a phone expire at `until`, or that there are none if `until` is
+  /// `nil`.
   mutating func hold(_ phone: Int, until: Instant?, _ now: Instant) {
     holds[phone] = Hold(time: held(phone, now), at: now, until: until)
   }
 
-  /// Returns the time for which leases have held the queue of a phone so far.
+  /// Returns the total time for which leases have held a phone's queue.
   private func held(_ phone: Int, _ now: Instant) -> Duration {
     holds[phone]?.time(at: now) ?? .zero
   }
 
   /// Checks the outcome of a question.
   ///
-  /// - Parameter isEntitled: Whether its assistant is signed in and has not canceled anything.
+  /// - Parameter isEntitled: Whether the question's assistant is signed in and has not canceled
+  ///   anything.
   mutating func answered(
     _ callID: RequestID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
     _ found: inout Findings
@@ -83,7 +86,7 @@ struct RelayDues: Sendable {
     let time = due.since.duration(to: now)
     let limit = due.time + held(due.phone, now) - due.held
     if !isData {
-      // Leases may leave no time for the question.
+      // The leases may leave no time for the question.
       guard limit < RelayServerPolicy().callLimit else { return }
       found.add(
         .withheld, at: now,
@@ -96,10 +99,10 @@ struct RelayDues: Sendable {
     }
   }
 
-  /// Forgets a question, for which no data is due any more.
+  /// Removes a question. Data is no longer due for it.
   mutating func forget(_ callID: RequestID) { due[callID] = nil }
 
-  /// Records a fault of a phone, for which no data is due any more.
+  /// Records a fault of a phone. Data is no longer due from the phone.
   mutating func trouble(_ phone: Int, at now: Instant) {
     troubledAt[phone] = now
     due = due.filter { $0.value.phone != phone }
@@ -121,7 +124,7 @@ struct RelayDues: Sendable {
     }
   }
 
-  /// Returns whether a planned event is a fault of a phone or of the backend.
+  /// Returns whether a planned event is a fault that affects a phone.
   private static func concerns(_ event: PlannedEvent<RelayEventKind>, _ phone: Int) -> Bool {
     switch event.kind ?? event.form.host {
     case .phone: event.host ?? phone == phone

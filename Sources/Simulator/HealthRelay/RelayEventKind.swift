@@ -1,29 +1,29 @@
 import LinkCore
 
-/// The event kinds of relay plans, in addition to the kernel's faults.
+/// The kinds of planned events, in addition to those of the kernel.
 public enum RelayEventKind: String, PlanEventKind {
   // Assistants.
-  /// An assistant asks a question, and leaves without an answer after a time.
+  /// An assistant asks a question. It leaves after a time if there is no answer.
   case asks
-  /// An assistant abandons the calls that it waits for.
+  /// An assistant abandons the calls for which it is waiting.
   case leaves
   case logsOut
-  /// An assistant asks a question even if it waits for others.
+  /// An assistant asks a question even if it is waiting for other answers.
   case asksMore
-  /// An assistant asks the last question to its phone again, whichever assistant asked it.
+  /// An assistant repeats the last question to its phone, regardless of which assistant asked it.
   case repeats
-  /// An assistant logs out even if it waits for answers.
+  /// An assistant logs out even if it is waiting for answers.
   case logsOutAtOnce
-  /// An assistant logs in with the pair of its last login, which is no longer valid.
+  /// An assistant logs in with the pair of its last login. That pair is no longer valid.
   case triesOldPair
-  /// An assistant discards its token and pairs again, a number of times. Then it asks with its
-  /// first token.
+  /// An assistant discards its token and pairs again, repeating this a given number of times. Then
+  /// it asks a question with its first token.
   case pairsAgain
 
   // Phones.
-  /// The user stops the relay and starts it again, which ends its pairings.
+  /// The user stops the relay and starts it again. This ends its pairings.
   case stop
-  /// Health data takes up to a minute to read.
+  /// Reading health data takes up to a minute.
   case slowReading
   /// The socket does not accept the message to be sent.
   case unsent

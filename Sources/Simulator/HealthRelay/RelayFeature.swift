@@ -6,28 +6,28 @@ public import LinkWire
 
 /// The world of HealthRelay: two phones, a backend, and three assistants that ask questions.
 public enum RelayFeature: SimulatedFeature {
-  /// The state of the user and the shell, derived from a journal.
+  /// The state of the user and the app, derived from a journal.
   public typealias Record = RelayRecord
   /// The model of a relay on a phone.
   public typealias Model = RelayModel
-  /// The event kinds in addition to the kernel's.
+  /// The kinds of planned events, in addition to those of the kernel.
   public typealias EventKind = RelayEventKind
-  /// The numbers that plans fix, in addition to the network conditions.
+  /// The numbers that a plan fixes for a run, in addition to the network conditions.
   public typealias Numbers = RelayNumbers
-  /// The servers of this world: there is one kind.
+  /// The servers of this world. There is only one.
   public typealias Server = OneServer
   /// The deliberate defects of this world.
   public typealias Defect = RelayDefect
-  /// The checkers of the relay's own promises.
+  /// The checkers of the guarantees that are specific to the relay.
   public typealias Checkers = RelayCheckers
-  /// The counts of this world.
+  /// The counters of this world.
   public typealias Counter = RelayCounter
-  /// The facts that only this world can observe.
+  /// The facts that are specific to this world.
   public typealias Fact = RelayFact
-  /// The feature's state of a phone that checkers see.
+  /// The feature's part of a phone's state, which the checkers use.
   public typealias State = RelayState
 
-  /// The number of phones and of assistants. The last two assistants ask the same phone.
+  /// The numbers of phones and assistants. The last two assistants ask the same phone.
   static let phones = 2, assistants = 3
 
   public static var name: String { "relay" }
@@ -67,7 +67,7 @@ public enum RelayFeature: SimulatedFeature {
   public static func checkBounds(
     _ phoneState: PhoneState<RelayFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    // The shell reads for one question at a time.
+    // The effect handler reads data for one question at a time.
     if phoneState.own.held > 1 { found("answers held by the shell", phoneState.own.held, 1) }
   }
 
@@ -89,40 +89,42 @@ public enum RelayFeature: SimulatedFeature {
   }
 }
 
-/// The world's counts.
+/// The counters of this world.
 public enum RelayCounter: String, RunCounter {
   case questions
-  /// Questions with data of a phone, and refused calls.
+  /// Questions that a phone answered with data, and refused calls.
   case answered, refused
-  /// Pushes of the backend, and pulls of phones without a socket.
+  /// Pushes from the backend, and pulls by phones without a socket.
   case pushes, pulls
 
   public var label: String { rawValue }
 }
 
-/// A fact that only this world can observe.
+/// A fact that is specific to this world.
 public enum RelayFact: Sendable, Equatable {
   case backendStarted
-  /// The backend's process ended, which waiting assistants notice by a broken connection.
+  /// The backend's process ended. Waiting assistants notice a broken connection.
   case backendEnded
   /// A call reached the backend.
   case called(RequestID, RelayCallFacts)
   /// The backend sent an outcome.
   case answered(RequestID, RelayOutcome)
-  /// The backend received that an assistant left.
+  /// The backend was notified that an assistant left.
   case left(RequestID)
-  /// The backend stored a question with its assistant, while the assistant asks it.
+  /// The backend stored a question with its assistant while handling the assistant's call.
   case filed(RequestID, StoredQuestion)
   /// The backend sent a phone its pair over a socket.
   case greeted(phone: Int, AttemptID, isResumed: Bool)
-  /// The pairings of a phone may have ended: it started anew, or was away for too long.
+  /// The pairings of a phone may have ended, because the phone started anew or was away for too
+  /// long.
   case unpaired(phone: Int)
-  /// The backend's durable questions, and its wall clock.
+  /// The questions that the backend has stored, and the time of its wall clock.
   case stored([StoredQuestion], wall: Timestamp)
-  /// The backend sent a phone its pair over a connection, or received the end of that connection.
+  /// The backend sent a phone its pair over a connection, or was notified of the end of that
+  /// connection.
   case joined(phone: Int, over: TrafficID)
   case parted(phone: Int, over: TrafficID)
-  /// The backend sent a phone a question, with its number, over a connection.
+  /// The backend sent a phone a question over a connection. `question` is its number.
   case sent(phone: Int, RelayRequestID, question: Int, over: TrafficID)
   /// The backend leased questions to a phone without a socket.
   case leased(phone: Int, LeasedQuestions)
@@ -137,7 +139,7 @@ public enum RelayFact: Sendable, Equatable {
   case leaked(String)
 }
 
-/// A call of an assistant.
+/// A call from an assistant.
 public struct RelayCallFacts: Sendable, Hashable {
   /// The number of the assistant.
   public var assistant: Int
@@ -149,66 +151,67 @@ public struct RelayCallFacts: Sendable, Hashable {
   public var isLogout = false
   /// The pair with which the call logs in.
   public var pair: RelayGivenPair?
-  /// Whether the backend and the phone were connected without delays when the call arrived.
+  /// Whether the backend and the phone were connected, with nothing delayed between them, when the
+  /// call arrived.
   public var isSound = false
 
-  /// The address of the caller.
+  /// The address from which the assistant calls.
   var address: String {
     assistant < RelayFeature.assistants
       ? "asker-\(assistant)" : "guesser-\(assistant - RelayFeature.assistants)"
   }
 
-  /// The phone that the assistant asks.
+  /// The index of the phone that the assistant asks.
   var phone: Int { min(assistant, RelayFeature.phones - 1) }
 }
 
 /// The pair of a login.
 public struct RelayGivenPair: Sendable, Hashable {
-  /// The word and the code, which are a secret of the world.
+  /// The word and the code. They are a secret of the world.
   public var text: String
-  /// Whether no phone ever showed the pair.
+  /// Whether no phone has ever shown the pair.
   public var isGuess = false
 }
 
-/// The feature's state of a phone that checkers see, in addition to its link.
+/// The feature's part of a phone's state. The checkers use it in addition to the link's state.
 public struct RelayState: Sendable {
   /// The index of the phone.
   public var phone = 0
   /// The numbers of the run.
   public var numbers = RelayNumbers()
-  /// The maximum time of a question at an idle phone.
+  /// The maximum time that a question takes with an idle phone.
   public var turn = Duration.zero
-  /// The number of answers that were read and not discarded.
+  /// The number of answers that were read and have not been discarded.
   public var held = 0
-  /// Whether the phone shows a notification while the service is up.
+  /// Whether the phone shows a notification while its service is active.
   var hasNotification = false
   /// The number of questions that have not ended.
   var open = 0
-  /// The state that the user sees.
+  /// The relay's state as shown to the user.
   var state = RelayStatus.State.idle
 
   public init() {}
 }
 
 extension Finding.Kind {
-  /// A question had neither an answer nor a correct error within its deadline.
+  /// A question received neither an answer nor a correct error within its deadline.
   public static let unanswered = Finding.Kind(rawValue: "unanswered")
-  /// A question had more than one outcome.
+  /// A question received more than one outcome.
   public static let doubled = Finding.Kind(rawValue: "doubled")
   /// An assistant received an outcome after it had left.
   public static let afterLeaving = Finding.Kind(rawValue: "afterLeaving")
-  /// An answer went to the wrong assistant, or answers another question.
+  /// An answer was sent to the wrong assistant, or belongs to another question.
   public static let wrongAnswer = Finding.Kind(rawValue: "wrongAnswer")
-  /// A refusal had a wrong reason.
+  /// A refusal stated the wrong reason.
   public static let dishonest = Finding.Kind(rawValue: "dishonest")
-  /// The backend stores a question after its deadline.
+  /// The backend keeps a question in its store after the question's deadline.
   public static let kept = Finding.Kind(rawValue: "kept")
-  /// Data was due, and an assistant received another outcome, or the data much later.
+  /// Data was due, but the assistant received another outcome, or received the data much later.
   public static let withheld = Finding.Kind(rawValue: "withheld")
-  /// A phone was not woken for a waiting question, although a push could wake it.
+  /// A phone was not woken for a waiting question, although a push could have woken it.
   public static let unwoken = Finding.Kind(rawValue: "unwoken")
-  /// An invalid pair let an assistant in, or guesses were not stopped.
+  /// The backend admitted an assistant with an invalid pair, or did not stop guesses.
   public static let trespass = Finding.Kind(rawValue: "trespass")
-  /// Running was shown before the backend sent the phone a code.
+  /// A relay was shown as running before the backend sent the phone a code.
   public static let falselyRunning = Finding.Kind(rawValue: "falselyRunning")
 }

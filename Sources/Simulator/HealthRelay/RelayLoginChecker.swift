@@ -1,12 +1,12 @@
 import LinkCore
 import LinkServerCore
 
-/// A checker of logins: a pair admits one assistant once. Guesses are stopped, and lock out only
-/// their own address.
+/// A checker of logins. A pair admits one assistant, once. Guesses are stopped, and lock out only
+/// the address that made them.
 struct RelayLoginChecker: Sendable {
   /// The pairs that admitted an assistant.
   private var used: Set<String> = []
-  /// The times at which each address gave wrong pairs, in this run of the backend.
+  /// The times at which each address sent wrong pairs, in this run of the backend.
   private var wrong: [String: [Instant]] = [:]
 
   mutating func answered(
@@ -37,6 +37,6 @@ struct RelayLoginChecker: Sendable {
     }
   }
 
-  /// Forgets the wrong pairs, which the backend does not store.
+  /// Discards the recorded wrong pairs. The backend does not store them either.
   mutating func backendEnded() { wrong = [:] }
 }

@@ -11,7 +11,7 @@ extension RelayModel: LinkModel {
     case .message(let attempt, _): .data(attempt)
     case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
     case .prepared: .answered(isTrigger: false)
-    // It belongs to an attempt that is no longer current, and ends the stop.
+    // The event belongs to an attempt that is no longer current, and completes the stop.
     case .closed, .resume: .other
     }
   }
@@ -39,7 +39,8 @@ extension RelayModel: LinkModel {
 }
 
 extension LinkPolicy {
-  /// The policy for an app without a service, whose link ends at once in the background.
+  /// The policy for an app without a service. Its link ends immediately when the app enters the
+  /// background.
   var withoutService: LinkPolicy {
     var gate = gate
     gate.background = .leave(after: .zero, then: .idle)
@@ -50,7 +51,7 @@ extension LinkPolicy {
         name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
         standby: standby, actions: actions)
     } catch {
-      return self  // the result would be invalid
+      return self  // The result would be invalid.
     }
   }
 }

@@ -1,13 +1,13 @@
 import HealthRelay
 import LinkCore
 
-/// A checker of one phone's own promises: each accepted question ends once, the notification is
-/// correct, and the user is not flooded with problems.
+/// A checker of one phone's own guarantees: each accepted question ends once, the notification is
+/// correct, and the user receives no more than a reasonable number of problem reports.
 struct RelayPhoneChecker: Sendable {
   /// The number of questions that had not ended after the last step.
   private var open = 0
   private var isNotified = false
-  /// Whether the present wrong notification was reported.
+  /// Whether the current wrong notification has been reported.
   private var isReported = false
   private var lastProblem: Instant?
 
@@ -34,7 +34,7 @@ struct RelayPhoneChecker: Sendable {
     isReported = !isTrue
   }
 
-  /// Checks the questions. At most the question that is received now may be new.
+  /// Checks the questions. Only the question that the phone receives in this step may be new.
   private mutating func checkQuestions(
     _ input: RelayModel.Input?, ended: Int, _ phoneState: PhoneState<RelayFeature>, _ name: String,
     _ found: inout Findings
@@ -64,7 +64,7 @@ struct RelayPhoneChecker: Sendable {
 }
 
 extension RelayStatus.State {
-  /// Whether the service is up.
+  /// Whether the phone's service is active.
   fileprivate var isUp: Bool {
     switch self {
     case .starting, .running, .reconnecting: true
@@ -74,7 +74,7 @@ extension RelayStatus.State {
 }
 
 extension RelayState {
-  /// Stores the state of the model.
+  /// Copies the state of the model.
   mutating func look(_ model: RelayModel) {
     open = model.openQuestions
     state = model.status.state

@@ -2,8 +2,8 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A checker of question queues: each phone receives its questions in order and once, and is woken
-/// for those that wait for it.
+/// A checker of question queues. Each phone receives its questions in order and once, and is woken
+/// for waiting questions.
 struct RelayQueues: Sendable {
   /// A question without an outcome.
   private struct Entry: Sendable {
@@ -13,13 +13,14 @@ struct RelayQueues: Sendable {
     /// Whether the same assistant asked the same question before a restart of the backend. The
     /// question may have kept its position.
     let isRepeated: Bool
-    /// Whether the token may be for an earlier identity of this phone, which has another queue.
+    /// Whether the token may belong to an earlier identity of this phone. That identity has another
+    /// queue.
     var isApart: Bool
-    /// The ID of the question at the phone.
+    /// The ID that the question has on the phone.
     var id: RelayRequestID?
     var stage = Stage.waiting
-    /// The time since which the question waits for an absent phone; `nil` while the phone is
-    /// present or had a lease.
+    /// The time since which the question has been waiting for an absent phone; `nil` while the
+    /// phone is present or has had a lease.
     var absentSince: Instant?
   }
 
@@ -29,13 +30,13 @@ struct RelayQueues: Sendable {
     case leased(String, until: Instant)
   }
 
-  /// A phone from the backend's point of view.
+  /// A phone as seen by the backend.
   private struct Phone: Sendable {
     /// The open questions, in order of arrival.
     var queue: [Entry] = []
-    /// The connection over which the phone received its code.
+    /// The connection over which the phone received its code; `nil` if there is none.
     var here: TrafficID?
-    /// The time since which a push can wake the phone.
+    /// The time since which a push can wake the phone; `nil` if it cannot.
     var pushable: Instant?
     /// The times of pushes, in ascending order.
     var pushes: [Instant] = []
@@ -49,18 +50,20 @@ struct RelayQueues: Sendable {
   }
 
   private var phones: [Int: Phone] = [:]
-  /// The number of times that each question was asked. Questions with the same number cannot be
+  /// For each question number, how often it was asked. Questions with the same number cannot be
   /// distinguished reliably.
   private var times: [Int: Int] = [:]
-  /// The questions before the backend's last end, including those with an outcome: a slow store may
-  /// have stored the question without it, so that the same question takes its position.
+  /// The questions before the backend's last end.
+  ///
+  /// They include questions with an outcome. A slow store may have stored such a question without
+  /// its outcome, so that a repeated question takes its position.
   private var before: Set<QuestionKey> = []
   /// The questions since the backend started.
   private var since: Set<QuestionKey> = []
 
   /// Records that a question reached the backend.
   ///
-  /// - Parameter isPaired: Whether the phone is certainly the one that the assistant paired with.
+  /// - Parameter isPaired: Whether the phone is certainly the one with which the assistant paired.
   mutating func called(_ callID: RequestID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant)
   {
     guard let number = facts.question else { return }
@@ -75,7 +78,7 @@ struct RelayQueues: Sendable {
     phones[facts.phone, default: Phone()].queue.append(entry)
   }
 
-  /// Removes a question that has its outcome or whose assistant left.
+  /// Removes a question that has received its outcome or whose assistant has left.
   mutating func ended(_ callID: RequestID, of phone: Int, _ now: Instant, _ found: inout Findings) {
     guard let index = phones[phone]?.queue.firstIndex(where: { $0.callID == callID }),
       let entry = phones[phone]?.queue.remove(at: index)
@@ -117,7 +120,7 @@ struct RelayQueues: Sendable {
     if phones[phone]?.pushable == nil { phones[phone, default: Phone()].pushable = now }
   }
 
-  /// Records that the backend may now consider the phone a new one.
+  /// Records that the backend may now treat the phone as a new one.
   mutating func unpaired(_ phone: Int) {
     phones[phone]?.pushable = nil
     change(phone) { $0.isApart = true }
@@ -201,9 +204,9 @@ struct RelayQueues: Sendable {
 
   /// Returns the index of a question in the queue.
   ///
-  /// This is the question with the phone's ID. Otherwise it is the first with the number that the
-  /// phone has not received, where questions from before a restart come first, since they keep
-  /// their IDs. Among several with one number, any will do.
+  /// This is the question with the given ID. If there is none, it is the first question with the
+  /// given number that the phone has not received. Questions from before a restart come first,
+  /// because they keep their IDs. Several questions with the same number are interchangeable.
   private func index(_ phone: Int, _ id: RelayRequestID, _ number: Int) -> Int? {
     let queue = phones[phone]?.queue ?? []
     return queue.firstIndex { $0.id == id }
@@ -212,7 +215,7 @@ struct RelayQueues: Sendable {
       ?? (times[number, default: 0] > 1 ? queue.firstIndex { $0.number == number } : nil)
   }
 
-  /// Checks that no earlier question still waits.
+  /// Checks that no earlier question is still waiting.
   private func checkOrder(
     _ queue: [Entry], _ index: Int, _ phone: Int, _ now: Instant, _ found: inout Findings
   ) {
@@ -228,8 +231,7 @@ struct RelayQueues: Sendable {
       "phone \(phone) is asked question \(queue[index].number) before \(earlier.number)")
   }
 
-  /// Checks that a phone is woken for a question that waits for it, as soon as the rules of pushes
-  /// permit.
+  /// Checks that a phone is woken for a waiting question as soon as the rules for pushes permit it.
   private func checkWoken(
     _ entry: Entry, of number: Int, _ now: Instant, _ found: inout Findings
   ) {

@@ -14,13 +14,13 @@ extension RelayFeature: ReplayedFeature {
   }
 }
 
-/// The state of the user and the shell, derived from the journal of a relay.
+/// The state of the user and the app, derived from the journal of a relay.
 public struct RelayRecord: RunRecord {
   /// The feature whose journals are read.
   public typealias Feature = RelayFeature
 
   private var isOn = false
-  /// Whether the relay ended. The journal does not show whether it had to.
+  /// Whether the relay has ended. The journal does not show whether it had to end.
   private var isOver = false
   private var reading: Set<WorkID> = []
   private var held: Set<WorkID> = []

@@ -15,24 +15,24 @@ extension RelayFeature {
   /// A message on a line.
   public enum Packet: Sendable {
     case opened
-    /// A message of the backend, as decoded by the shell of a phone.
+    /// A message from the backend, as decoded by a phone's effect handler.
     case down(RelayModel.Message, phone: Int)
     case up(PhoneMessage)
   }
 
-  /// A request of an assistant or of a phone without a socket.
+  /// A request from an assistant, or from a phone without a socket.
   public enum Question: Sendable {
-    /// A call of an assistant.
+    /// A call from an assistant.
     case ask(RequestID, RelayCall, token: String?)
-    /// A request of a phone without a socket, with the step that waits for it, if any.
+    /// A request from a phone without a socket, and the step that waits for the response, if any.
     case pull(RelayPull, resume: String?, pull: Int, StepID?)
   }
 
-  /// The response of the backend to a request.
+  /// The backend's response to a request.
   public enum Reply: Sendable {
     case outcome(RelayOutcome)
     case pulled(RelayReply)
-    /// A response with only an HTTP status.
+    /// A response that consists only of an HTTP status.
     case status(Int)
   }
 
@@ -54,13 +54,13 @@ extension RelayFeature {
     case pushed(PhoneID, to: PushAddress, PushOutcome)
     case changes(StoreToken, [RelayChange])
     case stored(StoreToken, StoreFailure?)
-    /// The world checks the state that no event reveals.
+    /// The world checks the parts of its state that no event reveals.
     case looks
   }
 }
 
 extension TokenHash {
-  /// Returns the hash of a world's secret, which is its text, truncated to 32 bytes.
+  /// Returns the hash of a secret: the text itself, padded or truncated to 32 bytes.
   static func of(_ secret: String) -> TokenHash {
     let bytes = Array((Array(secret.utf8) + [UInt8](repeating: 0, count: 32)).prefix(32))
     guard let hash = TokenHash(bytes) else { preconditionFailure("it has 32 bytes") }
@@ -69,7 +69,7 @@ extension TokenHash {
 }
 
 extension HealthQuestion {
-  /// Returns the question with a number.
+  /// Returns the question with the given number.
   static func numbered(_ number: Int) -> HealthQuestion {
     let start = Timestamp(nanoseconds: Int64(number) * 1_000_000_000)
     return .healthData(
@@ -78,7 +78,7 @@ extension HealthQuestion {
         end: .instant(start.advanced(by: .seconds(86_400)), minutesEast: nil)))
   }
 
-  /// The number of a question of this world.
+  /// The question's number in this world.
   var number: Int {
     guard case .healthData(let query) = self, case .instant(let start, _) = query.start else {
       return -1
@@ -88,8 +88,7 @@ extension HealthQuestion {
 }
 
 extension HealthObject {
-  /// Returns the answer of a phone to a question. It contains both numbers and has about `bytes`
-  /// bytes.
+  /// Returns a phone's answer to a question. It contains both numbers and has about `bytes` bytes.
   static func answer(of phone: Int, to number: Int, bytes: Int) -> HealthObject {
     let begin =
       #"{"success":true,"health_data":[],"phone":\#(phone),"question":\#(number),"rest":""#

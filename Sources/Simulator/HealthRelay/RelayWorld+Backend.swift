@@ -5,23 +5,23 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-// The backend: the real rules over a store that is a value.
+// The backend: the actual rules, with a store that is a plain value.
 extension RelayWorld {
   struct Backend {
     let policy: RelayServerPolicy
     var rules: RelayServer
-    /// The state on disk.
+    /// The state that is stored on disk.
     var durable = StoredRelay()
-    /// The time at which the last pending change is written. Changes are written one after the
-    /// other.
+    /// The time at which the last pending change will be written. Changes are written one after
+    /// another.
     var storeFree = Instant.zero
-    /// The time of the last change that the store refused.
+    /// The time at which the store last refused a change.
     var failedAt: Instant?
     /// The exchanges of waiting assistants.
     var calls: [RequestID: TrafficID] = [:]
-    /// The phones whose pulls have no response yet.
+    /// The phones whose pulls await a response.
     var pulls: [TrafficID: Int] = [:]
-    /// The call that is being handled, if it is a question.
+    /// The call that is being handled, if it asks a question.
     var taking: RequestID?
     /// The sample of logged outcomes.
     var logged = LogSample()
@@ -44,8 +44,8 @@ extension RelayWorld {
     backend.calls = [:]
     backend.pulls = [:]
     note(.backendEnded)
-    // The backend loses changes that the store refused until the end, and cannot recognize a plain
-    // phone.
+    // The backend loses changes that the store refused until the end. It also cannot recognize a
+    // phone without a device ID.
     let limit = backend.policy.storeRetry + .seconds(5)
     let isBehind = backend.failedAt.map { $0.duration(to: now) < limit } ?? false
     for phone in phones where phone.isPlain || isBehind { unpair(phone.index) }
@@ -60,7 +60,7 @@ extension RelayWorld {
     }
   }
 
-  /// Carries out effects in order. A process with a pending kill may die between two of them.
+  /// Carries out effects in order. A process with a pending kill may die between two effects.
   mutating func perform(_ effects: [RelayServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.slot].isRunning {
@@ -83,7 +83,7 @@ extension RelayWorld {
       send(.failed(.reset), bytes: 60, over: id.number)
       kernel.add(.hungUp(id.number, code: 1006), after: .zero)
     case .answer(let callID, let outcome):
-      // A description costs more than an answer, and only a grant is made from a secret.
+      // Describing an effect takes longer than sending an answer, and only grants contain secrets.
       if backend.logged.takesNext() || outcome.isGrant { checkLog("\(effect)") }
       deliver(callID, outcome)
     case .respond(let request, let reply): respond(request.number, reply)
@@ -114,7 +114,7 @@ extension RelayWorld {
 
   private mutating func draw(_ drawToken: RelayServer.TokenRequest) {
     let secret = newSecret("token")
-    // Letters and digits that no text contains by chance.
+    // The pair consists of letters and digits that no text contains by chance.
     let pair = LinkServerCore.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
     for text in [secret, pair.code, pair.word] { hide(text) }
     if case .phone(let id) = drawToken, let line = line(id.number) {
@@ -145,7 +145,7 @@ extension RelayWorld {
     kernel.later(.pushed(id, to: address, outcome), on: server, after: kernel.roundTrip())
   }
 
-  /// Handles the response of the push service.
+  /// Handles the result from the push service.
   mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
     if case .failed = outcome, case .hook(let text) = address, let phone = Int(text) {
       note(.pushFailed(phone: phone))
@@ -246,7 +246,7 @@ extension RelayWorld {
     }
   }
 
-  /// Returns a text as decoded by a phone's shell.
+  /// Returns a message as decoded by a phone's effect handler.
   private static func read(_ text: String) -> RelayModel.Message {
     do throws(RelayWireError) {
       return RelayModel.Message(try BackendMessage.read(Array(text.utf8)))
@@ -307,26 +307,27 @@ extension RelayOutcome {
   fileprivate var isGrant: Bool { if case .loggedIn = self { true } else { false } }
 }
 
-// Assistants: they log in with a phone's pair, ask, lose patience, and log in again.
+// Assistants: they log in with a phone's pair, ask questions, give up waiting, and log in again.
 extension RelayWorld {
   struct Assistant {
     let index: Int
     /// The bearer token.
     var token: String?
-    /// The tokens discarded without logging out, oldest first.
+    /// The tokens that were discarded without logging out, oldest first.
     var former: [String] = []
-    /// The number of times that the assistant will discard its token after a login and pair again.
+    /// The number of further times that the assistant discards its token after a login and pairs
+    /// again.
     var again = 0
     /// The pair of the last login.
     var pair: HealthRelay.RelayPair?
-    /// The waiting calls.
+    /// The calls that await an outcome.
     var open: [RequestID] = []
-    /// Whether a login is scheduled, in case one is needed.
+    /// Whether a login is scheduled in case it is needed.
     var isDue = false
-    /// Whether the assistant has had no data since the start of calm.
+    /// Whether the assistant has received no data since the start of the calm phase.
     var isWaiting = false
 
-    /// The phone whose pair the assistant uses. The last two assistants share one.
+    /// The index of the phone whose pair the assistant uses. The last two assistants share a phone.
     var phone: Int { min(index, RelayFeature.phones - 1) }
   }
 
@@ -378,7 +379,7 @@ extension RelayWorld {
       to: server, patience: patience)
   }
 
-  /// Ends the wait of an assistant.
+  /// Makes an assistant stop waiting for its calls.
   mutating func leave(_ index: Int) {
     let asks = assistants[index].open
     guard !asks.isEmpty else { return }
@@ -388,14 +389,14 @@ extension RelayWorld {
     signInSoon(index, after: .seconds(5))
   }
 
-  // At the backend.
+  // Arrival at the backend.
 
   mutating func callArrived(
     _ callID: RequestID, _ what: RelayCall, token: String?, _ traffic: TrafficID
   ) {
     guard let index = exchange(traffic) else { return }
     let host = kernel.exchanges[index].from
-    // An assistant that left before its question arrived never asked.
+    // A question has no effect if its assistant left before the question arrived.
     guard assistants[host.index].open.contains(callID) else { return }
     backend.calls[callID] = traffic
     take(callID, what, of: facts(what, of: host.index, token: token))
@@ -425,7 +426,7 @@ extension RelayWorld {
     backend.taking = nil
   }
 
-  /// Returns whether the backend and a phone are connected and nothing is delayed between them.
+  /// Returns whether the backend and a phone are connected, with nothing delayed between them.
   private func isSound(_ phone: HostID) -> Bool {
     let (host, server) = (kernel.hosts[phone.slot], kernel.hosts[server.slot])
     guard host.isRunning, host.pendingKill == nil, server.pendingKill == nil,
@@ -440,7 +441,7 @@ extension RelayWorld {
       && times.allSatisfy { $0 <= now.advanced(by: .seconds(1)) }
   }
 
-  /// Sends an outcome of the backend.
+  /// Sends an outcome from the backend.
   mutating func deliver(_ callID: RequestID, _ outcome: RelayOutcome) {
     note(.answered(callID, outcome))
     guard let traffic = backend.calls.removeValue(forKey: callID) else { return }
@@ -458,7 +459,7 @@ extension RelayWorld {
     feed(.abandoned(callID))
   }
 
-  // Back at the assistant.
+  // Return to the assistant.
 
   mutating func callEnded(
     _ callID: RequestID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>,
@@ -478,7 +479,7 @@ extension RelayWorld {
   }
 
   private mutating func take(_ outcome: RelayOutcome, token: String?, _ index: Int) {
-    // The outcome for a former token does not concern the present one.
+    // The outcome for a former token does not affect the current token.
     let isPresent = token == assistants[index].token
     switch outcome {
     case .loggedIn(let grant):
@@ -510,23 +511,23 @@ extension RelayWorld {
     }
   }
 
-  /// Whether every assistant has data and every phone runs.
+  /// Whether every assistant has data and every phone's relay is running.
   private var isWhole: Bool {
     assistants.allSatisfy { !$0.isWaiting } && clients.allSatisfy { $0.status.state == .running }
   }
 
-  /// Waits until every assistant has received data. Then users stop their relays.
+  /// Waits until every assistant has received data. Then the users stop their relays.
   mutating func heal() {
     for index in assistants.indices {
       assistants[index].isWaiting = true
       signInSoon(index, after: .seconds(5))
     }
-    // An address that gave wrong pairs is locked out for 15 minutes.
+    // An address that sent wrong pairs is locked out for 15 minutes.
     for _ in 0..<50 where !isWhole && !kernel.isAborted {
       for assistant in assistants where assistant.isWaiting && assistant.token != nil {
         ask(assistant.index, patience: .seconds(60))
       }
-      // Traffic in transit when calm began may have ended a link.
+      // Traffic that was in transit when the calm phase began may have ended a link.
       for phone in kernel.phones { startAgain(phone) }
       run(until: now.advanced(by: .seconds(30))) { $0.isWhole }
     }

@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// The world of phones, a backend with its store, and assistants.
+/// A world with phones, a backend with its store, and assistants.
 struct RelayWorld: SimulatedWorld, ~Copyable {
   typealias Feature = RelayFeature
 
@@ -17,11 +17,11 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   var backend: Backend
   let server: HostID
   var lastQuestion = 0
-  /// The number of the question that each phone received last.
+  /// The number of the last question that each phone received.
   var lastQuestions: [Int: Int] = [:]
   var lastCall: UInt64 = 0
   var lastGuess = 0
-  /// The number of the last secret. Secrets of phones and assistants differ.
+  /// The number of the last secret. Phones and assistants have different secrets.
   var lastSecret = 0
 
   init(
@@ -117,14 +117,14 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     case .tokenDrawn(let tokenDrawn): feed(.tokenDrawn(tokenDrawn))
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .stored(let token, let failure): feed(.stored(token, failure: failure))
-    case .changes: return  // handled by `makeDurable`
+    case .changes: return  // `makeDurable` handles these.
     case .looks: look()
     }
   }
 
-  /// Checks the state that no event reveals.
+  /// Checks the parts of the state that no event reveals.
   private mutating func look() {
-    // A failed change is written again after some time.
+    // A change that the store refused is written again after some time.
     let isStable = backend.failedAt.map { $0.duration(to: now) > .seconds(20) } ?? true
     let server = kernel.hosts[server.slot]
     if server.isRunning, server.writing.isEmpty, server.calls == 0, isStable,
@@ -132,8 +132,8 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     {
       note(.stored(backend.durable.questions, wall: wall(self.server)))
     }
-    // A phone that is away for longer than the grace period may have to pair again. A backend that
-    // restarts measures the time with its wall clock.
+    // A phone that is away for longer than the grace period may have to pair again. After a
+    // restart, the backend measures the time with its wall clock.
     let jumps = kernel.plan.events.filter { $0.event.eventKind == .common(.serverClock) }.map(
       \.event.time)
     let slack = jumps.reduce(.seconds(20)) { $0 + max($1, .zero - $1) }
@@ -163,19 +163,19 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
         give(.unsent(attempt), to: host)
       }
     case .strangeMessage: sendStrange(event.choice)
-    case .stop, .slowReading: return  // looked up where they matter
+    case .stop, .slowReading: return  // These are looked up where they have an effect.
     }
   }
 
   mutating func prepare() { kernel.later(.looks, after: .seconds(10)) }
 
-  /// Returns the next secret of a kind, a text that does not occur by chance.
+  /// Returns the next secret of a kind: a text that does not occur by chance.
   mutating func newSecret(_ kind: String) -> String {
     lastSecret += 1
     return "\(kind)-\(1_000_000 + lastSecret)-k7Qz"
   }
 
-  /// Makes a text a secret that no phone may show.
+  /// Registers a text as a secret that no phone may show.
   mutating func hide(_ secret: String) {
     for phone in kernel.checkers.views.indices {
       kernel.checkers.views[phone].phoneState.secrets.insert(secret)
@@ -183,30 +183,30 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   }
 }
 
-// The phones: their users, their health data, and their shells.
+// The phones: their users, their health data, and their effect handlers.
 extension RelayWorld {
   /// A phone, its user, and the memory of its app.
   struct Phone {
     let index: Int
     /// The settings of the phone's model.
     let settings: RelaySettings
-    /// Whether the phone has no device ID, so that no backend recognizes it.
+    /// Whether the phone has no device ID. No backend recognizes such a phone.
     let isPlain: Bool
     var reported = Reported()
-    /// Whether a rule of the policy ended the relay, until the user starts it again.
+    /// Whether a rule of the policy has ended the relay. Only the user can start it again.
     var isOver = false
-    /// The time of the backend's last message, or of the last start by the user.
+    /// The time of the backend's last message, or of the user's last start if that was later.
     var lastMessage = Instant.zero
-    /// Whether the next code that the phone receives is that of a new phone.
+    /// Whether the next code that the phone receives belongs to a new phone.
     var isStranger = true
-    /// The answers that were read and not yet discarded.
+    /// The answers that were read and have not been discarded.
     var answers: [WorkID: [PhoneMessage]] = [:]
-    /// The pair that the user sees and can read to an assistant.
+    /// The pair that is shown to the user, who can pass it to an assistant.
     var pair: HealthRelay.RelayPair?
     /// The token with which the phone resumes.
     var resume: String?
-    /// Whether the backend has confirmed the phone's push address, so that its pairings last as
-    /// long as a token.
+    /// Whether the backend has confirmed the phone's push address. Its pairings then last as long
+    /// as a token.
     var hasPush = false
     /// The times at which the tokens of the phone's assistants expire.
     var tokens: [String: Instant] = [:]
@@ -214,11 +214,11 @@ extension RelayWorld {
     /// The number of the current pull.
     var pullRun = 0
     var pullAnswers: [StepID: [PhoneMessage]] = [:]
-    /// The time at which the backend last received bytes. Pairings survive an absence up to the grace
-    /// period.
+    /// The time at which the backend last received bytes from the phone. Pairings survive an
+    /// absence up to the grace period.
     var lastHere = Instant.zero
 
-    /// The state reported to the model in this run.
+    /// The state that was reported to the model in this run.
     struct Reported {
       var isOn = false
       var isInFront = true
@@ -240,13 +240,13 @@ extension RelayWorld {
 
     var device: UUID128? { isPlain ? nil : UUID128(high: 0xD, low: UInt64(index)) }
 
-    /// Whether the relay ends in the background.
+    /// Whether the relay ends when the app enters the background.
     var leavesInBackground: Bool {
       if case .leave = settings.policy.gate.background { true } else { false }
     }
   }
 
-  /// The maximum size of a message of a multipart answer, in bytes.
+  /// The maximum size of each message in a multipart answer, in bytes.
   private static var frame: Int { 2_000 }
 
   // The process.
@@ -257,8 +257,8 @@ extension RelayWorld {
     clients[host.index] = RelayModel(settings: phones[host.index].settings, seed: seed)
   }
 
-  /// Discards the memory of a phone, including its token, so that a phone launched again is a new
-  /// one.
+  /// Discards a phone's memory, including its token. When the phone is launched again, it is a new
+  /// phone.
   mutating func endPhone(_ host: HostID) {
     let index = host.index
     phones[index].answers = [:]
@@ -312,13 +312,13 @@ extension RelayWorld {
     give(.stop, to: host)
   }
 
-  /// Makes the user leave for good.
+  /// Makes the user stop the relay permanently.
   mutating func leaveForGood(_ host: HostID) {
     phones[host.index].reported.isOn = false
     stop(host)
   }
 
-  /// Makes a user who looks at a stopped relay start it.
+  /// Makes the user start a stopped relay, if the app is in the foreground.
   mutating func startAgain(_ host: HostID) {
     guard phones[host.index].reported.isOn, !isInBackground(host) else { return }
     guard kernel.hosts[host.slot].isRunning else {
@@ -330,7 +330,7 @@ extension RelayWorld {
     }
   }
 
-  /// Returns whether the model received that the app is in the background.
+  /// Returns whether the model has been notified that the app is in the background.
   private func isInBackground(_ host: HostID) -> Bool {
     kernel.hosts[host.slot].reported.lifecycle == .background
   }
@@ -395,7 +395,7 @@ extension RelayWorld {
     }
   }
 
-  /// Returns whether a rule of the policy permits a relay to end by itself now.
+  /// Returns whether a rule of the policy currently permits a relay to end without the user.
   private func mayEnd(_ host: HostID) -> Bool {
     let phone = phones[host.index]
     if isInBackground(host), phone.leavesInBackground { return true }
@@ -424,7 +424,7 @@ extension RelayWorld {
     give(.prepared(work, .init(parts: messages.count, content: content)), to: host)
   }
 
-  /// Returns a phone's answer to a question, as messages.
+  /// Returns a phone's answer to a question as a list of messages.
   func read(
     _ host: HostID, _ id: RelayRequestID, _ question: HealthQuestion, inParts: Bool
   ) -> [PhoneMessage] {
@@ -442,7 +442,7 @@ extension RelayWorld {
   }
 }
 
-// A phone without a socket: a push wakes it, it fetches its questions, answers them, and sleeps
+// A phone without a socket. A push wakes it; it fetches its questions, answers them, and sleeps
 // again.
 extension RelayWorld {
   /// Handles the arrival of a push.
@@ -466,7 +466,7 @@ extension RelayWorld {
     carryOutPull(host, effects)
   }
 
-  /// Registers the phone's push address with the backend, once the relay runs.
+  /// Registers the phone's push address with the backend once the relay is running.
   mutating func registerPush(_ host: HostID) {
     guard kernel.plan.numbers.push == 1, phones[host.index].resume != nil else { return }
     request(host, .push(.hook("\(host.index)")), step: nil, within: .seconds(8))
@@ -551,7 +551,7 @@ extension RelayWorld {
   }
 }
 
-// Actions of assistants and strangers that a good client never or seldom performs.
+// Actions of assistants and strangers that correct clients perform rarely or never.
 extension RelayWorld {
   mutating func beginOddity(
     _ eventKind: RelayEventKind, _ event: PlannedEvent<RelayEventKind>, _ index: Int
@@ -574,7 +574,7 @@ extension RelayWorld {
     }
   }
 
-  /// The maximum number of waiting calls of an assistant.
+  /// The maximum number of calls for which an assistant waits.
   private static var mostCalls: Int { 4 }
 
   private mutating func askMore(_ index: Int, patience: Duration) {
@@ -591,8 +591,8 @@ extension RelayWorld {
       index, .question(.numbered(question)), token: assistants[index].token, patience: patience)
   }
 
-  /// Discards the token, if the assistant is to pair again. After the last time, the assistant asks
-  /// with its first token.
+  /// Discards the assistant's token if it must pair again. After the last time, the assistant asks
+  /// a question with its first token.
   mutating func pairAgain(_ index: Int) {
     guard let token = assistants[index].token else { return }
     if assistants[index].again > 0 {
@@ -619,9 +619,10 @@ extension RelayWorld {
 }
 
 extension WorldPlan<RelayFeature> {
-  /// The maximum time of a question at an idle phone: reading, and each message in both directions.
+  /// The maximum time that a question takes with an idle phone: the read, and each message in both
+  /// directions.
   var turn: Duration {
-    // With loss, a message is late by up to 3.2 s.
+    // With loss, a message is delayed by up to 3.2 s.
     let way =
       networkConditions.delay + networkConditions.jitter
       + (networkConditions.loss > 0 ? .milliseconds(3_200) : .zero)

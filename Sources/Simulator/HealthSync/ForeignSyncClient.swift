@@ -3,13 +3,13 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// A foreign client that knows the protocols but not this server.
+/// A foreign client that supports the protocols but was not written for this server.
 ///
-/// It makes valid and invalid requests and records answers that the protocols do not allow.
+/// It makes valid and invalid requests, and records answers that the protocols do not allow.
 struct ForeignSyncClient {
   var backend: SyncServerCopy
   var generator: RandomSource
-  /// The wrong answers, at most five.
+  /// Descriptions of the wrong answers; at most five.
   private(set) var wrong: [String] = []
   /// The user whose secret the client sends.
   let user = SyncUser("stranger")
@@ -17,7 +17,8 @@ struct ForeignSyncClient {
   private let first: SyncServerCopy
 
   init(_ backend: SyncServerCopy, _ generator: RandomSource) {
-    // The run's server may be draining, and its uploads do not belong to this client.
+    // The server of the run may be draining, and its uploads do not belong to this client. The
+    // client therefore uses a new server.
     var backend = backend
     backend.server = SyncSeam.server(backend.defect, epoch: backend.stored.epoch, at: backend.now)
     (self.backend, first, self.generator) = (backend, backend, generator)
@@ -33,7 +34,7 @@ struct ForeignSyncClient {
 
   mutating func happens() -> Bool { generator.next() % 2 == 0 }
 
-  /// Makes one visit, which tests one part of the protocols.
+  /// Makes a visit that tests one part of the protocols.
   mutating func visit() {
     backend = first
     switch number(0...8) {
@@ -131,7 +132,8 @@ struct ForeignSyncClient {
       refreshed?.body == Array(#"{"success":true,"refreshedIn":0}"#.utf8), "refresh says more")
   }
 
-  /// Checks that a known secret gets the user's identity and an unknown one is refused.
+  /// Checks that a request with a known secret returns the user's identity, and that an unknown
+  /// secret is refused.
   private mutating func tryIdentity() {
     let secret = ["authorization": "Bearer x"]
     expect(backend.ask(call("GET", .sync, secret), of: nil), 401, "GET with an unknown secret")
@@ -226,7 +228,7 @@ struct ForeignSyncClient {
   }
 }
 
-/// A batch as a foreign client writes it.
+/// A batch in the form in which a foreign client writes it.
 struct ForeignSyncBatch {
   let records: Int
   let workouts: Int
@@ -260,15 +262,15 @@ struct ForeignSyncBatch {
   }
 }
 
-// Uploads by a foreign client, in every protocol.
+// Uploads by a foreign client, with every protocol.
 extension ForeignSyncClient {
   /// The header fields of a protocol: an interop version of the draft, or 0 for tus.
   private struct Dialect {
     let version: Int
 
-    /// Returns the fields of a request.
+    /// Returns the header fields of a request.
     ///
-    /// Draft 3 states whether an upload is incomplete; later drafts state whether it is complete.
+    /// Draft 3 states whether an upload is incomplete. Later drafts state whether it is complete.
     func fields(offset: Int? = nil, length: Int? = nil, ends: Bool? = nil) -> [String: String] {
       var fields =
         version == 0
@@ -287,7 +289,7 @@ extension ForeignSyncClient {
 
     func completeness(_ ends: Bool) -> String { ends == (version == 3) ? "?0" : "?1" }
 
-    /// Returns the fields of an answer about an upload with `offset` bytes.
+    /// Returns the header fields of an answer about an upload with `offset` bytes.
     func expected(_ offset: Int) -> [String: String?] {
       var fields: [String: String?] = ["upload-offset": "\(offset)"]
       fields["tus-resumable"] = .some(version == 0 ? "1.0.0" : nil)
@@ -388,7 +390,7 @@ extension ForeignSyncClient {
     }
   }
 
-  /// Makes requests that must be refused without any change.
+  /// Makes requests that must be refused without changing anything.
   private mutating func refuse(
     _ dialect: Dialect, _ id: UUID128, _ offset: Int, _ length: Int?, _ size: Int
   ) {
@@ -417,7 +419,7 @@ extension ForeignSyncClient {
     head(dialect, id, offset, "an upload after refusals")
   }
 
-  // Bounds.
+  // Limits.
 
   mutating func tryLimits() {
     let dialect = dialect()
@@ -450,7 +452,7 @@ extension ForeignSyncClient {
     tryOverload(dialect)
   }
 
-  /// Checks that a user has at most 16 uploads, and that a new one replaces the oldest.
+  /// Checks that a user has at most 16 uploads, and that a new upload replaces the oldest.
   private mutating func tryRoom(_ dialect: Dialect) {
     var ids: [UUID128] = []
     for _ in 0..<16 {
@@ -475,7 +477,7 @@ extension ForeignSyncClient {
     expect(backend.files.isEmpty, "old uploads are there")
   }
 
-  /// Checks that 64 requests can wait for the store, and 4 for an upload.
+  /// Checks that 64 requests can wait for the store, and 4 of them for the same upload.
   private mutating func tryOverload(_ dialect: Dialect) {
     let (id, _) = create(dialect, [1], length: 9)
     backend.holds = true
@@ -534,7 +536,7 @@ extension ForeignSyncClient {
     backend.feed(.cut(second, rest))
     let end = isRight ? came + 1 : came
     expect(backend.answers[asked], 204, dialect.expected(end), "the offset behind a cut")
-    // A body of which no bytes arrived leaves no upload.
+    // If no bytes of a body arrived, there is no upload.
     let (empty, third) = (newName(), backend.newRequest())
     let none = call("POST", .sync, dialect.fields(length: 5, ends: true), candidate: empty)
     backend.feed(.announced(third, none, user: user))
@@ -543,7 +545,7 @@ extension ForeignSyncClient {
     tryRestore(dialect)
   }
 
-  /// Checks that uploads of an earlier process resume from the record lines of their files.
+  /// Checks that uploads of an earlier process resume, based on the record lines of their files.
   private mutating func tryRestore(_ dialect: Dialect) {
     let record = SyncUploadRecord(
       user: "a\"\n", length: happens() ? number(9...Self.most) : nil, isGzip: happens())

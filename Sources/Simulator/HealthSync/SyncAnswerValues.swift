@@ -1,11 +1,11 @@
 import LinkJSON
 
-/// The values of a JSON answer by path, such as `daily.0.steps`.
+/// The values in a JSON answer, by path, such as `daily.0.steps`.
 struct SyncAnswerValues {
   private(set) var shown: [String: SyncExpectation.Shown] = [:]
   private var workouts: [[SyncExpectation.Shown]] = []
 
-  /// Reads an answer; returns `nil` if it is not a JSON object.
+  /// Decodes an answer. Returns `nil` if it is not a JSON object.
   init?(_ bytes: [UInt8]) {
     var reader = JSONReader(bytes)
     do throws(JSONError) {
@@ -40,14 +40,15 @@ struct SyncAnswerValues {
     }
   }
 
-  /// Sorts the workouts by their contents, since workouts with the same start come in any order.
+  /// Sorts the workouts by their contents. The order of workouts with the same start is not
+  /// defined.
   private mutating func takeWorkouts() {
     var lines: [[SyncExpectation.Shown]] = []
     while shown["workouts.\(lines.count).type"] != nil {
       lines.append(
         Self.names.map { name in
           let value = shown.removeValue(forKey: "workouts.\(lines.count).\(name)") ?? .nothing
-          // A local time that occurs twice carries a zone suffix, which is dropped.
+          // A local time that occurs twice has a zone suffix. The suffix is dropped.
           if case .text(let text) = value, ["start", "end"].contains(name) {
             return .text(String(text.prefix(19)))
           }
@@ -70,7 +71,7 @@ struct SyncAnswerValues {
     }
   }
 
-  /// Returns the first path whose value differs from the expected one, or `nil` if there is none.
+  /// Returns the first path whose value differs from the expected value; `nil` if there is none.
   func difference(from other: [String: SyncExpectation.Shown]) -> String? {
     Set(shown.keys).union(other.keys).sorted().first { path in
       guard let one = shown[path], let two = other[path] else { return true }

@@ -4,16 +4,17 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The checkers of HealthSync's own promises.
+/// The checkers of the guarantees that are specific to HealthSync.
 ///
-/// They observe a phone's inputs and effects, its disk, its requests and their answers, and never
-/// the model's own state. Most checks need only inputs and effects, so they also apply to journals.
+/// They observe a phone's inputs and effects, its disk, its requests and their answers, but never
+/// the model's own state. Most checks need only inputs and effects, so that they also apply to
+/// journals.
 public struct SyncCheckers: FeatureCheckers {
-  /// The feature that is checked.
+  /// The feature that the checkers check.
   public typealias Feature = SyncFeature
 
   var found = Findings()
-  /// The state of uploads that take several requests, by phone. Uploads outlive processes.
+  /// The state of uploads that take several requests, by phone. Uploads can outlive a process.
   var pieces: [Int: SyncPieces] = [:]
   private var phones: [Int: SyncObserved] = [:]
 
@@ -81,32 +82,35 @@ public struct SyncCheckers: FeatureCheckers {
 
 /// The inputs and effects of one phone, observed during one run of its process.
 struct SyncObserved: Sendable {
-  /// The queue on disk after the last committed transaction.
+  /// The queue on disk after the most recent committed transaction.
   private var queue = StoredSyncQueue()
   private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
-  /// The page of each type that was read but not yet stored: its anchor and its batches.
+  /// For each type, the page that was read but not yet stored: its anchor and its batches.
   private var pages: [String: (anchor: HealthAnchor, files: [String])] = [:]
-  /// The newest stamp of each type. Types are read concurrently, so pages arrive in any order.
+  /// The newest stamp of each type. Types are read concurrently, so that pages arrive in any order.
   private var newest: [String: Timestamp] = [:]
-  /// The types being read, and the number of completed readings by type.
+  /// The types that are being read, and the number of completed reads of each type.
   private var reading: [SyncFetchID: String] = [:]
   private var read: [String: Int] = [:]
   /// The batches that are being sent, those that the server accepted, and those that it refused.
   private var sending: Set<String> = []
   private var accepted: Set<String> = []
   private var refused: Set<String> = []
-  /// The batches quarantined in this run, including those whose quarantine could not be stored.
+  /// The batches that were quarantined in this run, including those whose quarantine could not be
+  /// stored.
   private var aside: Set<String> = []
-  /// The readings that failed because the device was locked.
+  /// The reads that failed because the device was locked.
   var locked: Set<SyncFetchID> = []
-  /// The granted time that was not given back: when it ends, and the completed readings of its
-  /// types.
+  /// The granted time that was not given back: the instant at which it ends, and the numbers of
+  /// completed reads of its types.
   private var wakes: [WakeID: Wake] = [:]
   private var givenBack: Set<WakeID> = []
-  /// When the system's grants end. The app receives a grant a moment later.
+  /// The times at which the system's grants end. The app receives a grant a moment after the system
+  /// makes it.
   var grants: [WakeID: Instant] = [:]
   private var pace = SyncPace()
-  /// The numbers of samples that the backend lacks and of deleted samples that it still has.
+  /// The number of samples that the backend lacks, and the number of deleted samples that it still
+  /// has.
   var difference = (missing: 0, extra: 0)
 
   private struct Wake: Sendable {
@@ -117,7 +121,7 @@ struct SyncObserved: Sendable {
 
   // Time.
 
-  /// Finds granted time that ended since the last step.
+  /// Reports granted time that has ended since the last step.
   mutating func pass(to now: Instant, _ isAwake: Bool, _ found: inout Findings) {
     guard isAwake else { return }
     for (id, wake) in wakes where wake.until < now && !wake.isReported {
@@ -126,7 +130,7 @@ struct SyncObserved: Sendable {
     }
   }
 
-  /// Extends deadlines after a suspension, since no time passed for the process meanwhile.
+  /// Extends deadlines after a suspension, because the process could not use that time.
   mutating func resumed(at now: Instant) {
     let until = now.advanced(by: .seconds(1))
     for (id, wake) in wakes { wakes[id]?.until = max(wake.until, until) }
@@ -274,8 +278,8 @@ struct SyncObserved: Sendable {
 
   /// Checks that a batch may be sent.
   ///
-  /// The batch must be durable and neither refused nor accepted. The batches of its type before it
-  /// must be on their way, and no more of them than the plan allows.
+  /// The batch must be durable and neither refused nor accepted. The earlier batches of its type
+  /// must be in transit, and their number must not exceed the limit in the plan.
   private mutating func check(
     _ upload: FileUpload, _ phoneState: PhoneState<SyncFeature>, _ found: inout Findings
   ) {

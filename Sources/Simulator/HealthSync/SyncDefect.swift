@@ -6,87 +6,89 @@ import LinkStorage
 import LinkWire
 
 extension SyncFeature {
-  /// A deliberate defect of HealthSync, on a phone or on the server.
+  /// A deliberate defect of HealthSync, in the app or on the server.
   public enum Defect: String, DeliberateDefect {
-    /// The only kind of server.
+    /// The servers of this world. There is only one.
     public typealias Server = OneServer
 
     // Defects of the original app and of its plan.
-    /// Stores the anchor of a page before its batches.
+    /// The app stores the anchor of a page before its batches.
     case anchorsEarly
-    /// Keeps the queue in memory only.
+    /// The app keeps its queue only in memory.
     case forgetsQueue
-    /// Registers no observers, because it has no write permission.
+    /// The app registers no observers, because it has no write permission.
     case observesNothing
-    /// Gives granted time back before its work is done.
+    /// The app gives back granted time before its work is done.
     case completesEarly
-    /// Treats every answer as a success.
+    /// The app treats every answer as a success.
     case ignoresStatus
-    /// Deletes files that are being uploaded.
+    /// The app deletes files that are being uploaded.
     case deletesEarly
-    /// Sends samples without their UUIDs.
+    /// The app sends samples without their UUIDs.
     case omitsUUIDs
-    /// Makes the server ignore deletions.
+    /// The server ignores deletions.
     case ignoresDeletions
-    /// Starts to read a type while a reading of it is under way.
+    /// The app starts to read a type while another read of the type is in progress.
     case readsTwice
 
-    // Phones.
-    /// Never gives granted time back.
+    // Defects of phones.
+    /// The app never gives back granted time.
     case neverCompletes
     case completesTwice
-    /// Treats a locked device as one without data.
+    /// The app treats a locked device as one without data.
     case lockedIsEmpty
-    /// Does not store which batches the server accepted.
+    /// The app does not store which batches the server accepted.
     case forgetsAnswers
-    /// Quarantines batches when the server fails.
+    /// The app quarantines batches when the server fails.
     case quarantinesFailures
-    /// Sends a later batch of a type first.
+    /// The app sends a later batch of a type first.
     case overtakes
-    /// Stamps batches with a clock that may go backward.
+    /// The app stamps batches with a clock that may go backwards.
     case trustsClock
-    /// Begins uploads again that are still running.
+    /// The app starts uploads again that are still running.
     case adoptsNothing
-    /// Keeps using a refused secret.
+    /// The app keeps using a refused secret.
     case keepsSecret
-    /// Uploads in the background even if the user saves data or power.
+    /// The app uploads in the background even if the user saves data or power.
     case ignoresConditions
 
-    /// Ignores the server's epoch.
+    /// The app ignores the server's epoch.
     case ignoresEpoch
-    /// Ignores the newest stamp that the server has for the phone.
+    /// The app ignores the newest stamp that the server has for the phone.
     case ignoresStamp
-    /// Assumes that a change number denotes the same change after the health store was restored.
+    /// The app assumes that a change number still denotes the same change after the health store
+    /// was restored.
     case believesNumbers
-    /// Treats a success status as a success, whatever the body states.
+    /// The app treats a success status as a success, whatever the body states.
     case believesStatus
 
-    /// Sends bytes again that the server already has.
+    /// The app sends bytes again that the server already has.
     case resumesBlindly
-    /// Starts each upload from the beginning.
+    /// The app starts each upload from the beginning.
     case losesTickets
 
-    // The server.
-    /// Keeps the files of completed uploads.
+    // Defects of the server.
+    /// The server keeps the files of completed uploads.
     case keepsUploads
-    /// Ignores the uploads of earlier processes.
+    /// The server ignores the uploads of earlier processes.
     case forgetsUploads
-    /// Counts the samples of overlapping sources twice.
+    /// The server counts samples twice if two sources overlap.
     case countsTwice
-    /// Keeps its epoch after its data was restored to an earlier state.
+    /// The server keeps its epoch after its data was restored to an earlier state.
     case keepsEpoch
-    /// Omits the retry-after from its answers.
+    /// The server omits the retry-after from its answers.
     case hidesRetryAfter
-    /// Answers before the batch is durable.
+    /// The server answers before the batch is durable.
     case answersEarly
-    /// Ignores the bytes that a failed write left in an upload's file, and appends after them.
+    /// The server ignores bytes that a failed write left in an upload's file, and appends after
+    /// them.
     case appendsBehind
-    /// Answers from the data stored when its process started.
+    /// The server answers from the data that was stored when its process started.
     case readsStale
 
-    /// Sends more batches at once than allowed.
+    /// The app sends more batches at once than permitted.
     case hastens
-    /// Sends a retry-after of 29 s instead of 30 s while the store fails.
+    /// The server sends a retry-after of 29 s instead of 30 s while the store fails.
     case hurriesBack
 
     case timersStopAsleep
@@ -120,17 +122,17 @@ extension SyncFeature {
       }
     }
 
-    /// The number of seeds within which the defect is caught.
+    /// The number of seeds within which the defect is detected.
     ///
-    /// Three defects need more: few runs have a failed write, and restored data matters in few
-    /// runs.
+    /// Three defects need more seeds, because only few runs have a failed write or are affected by
+    /// restored data.
     public var seeds: Int {
       [.appendsBehind, .believesNumbers, .believesStatus].contains(self) ? 2_000 : 100
     }
   }
 }
 
-/// The layer between the world and its machines, which applies a defect or changes nothing.
+/// The seam between the world and its state machines. It applies a defect, if there is one.
 struct SyncSeam {
   let defect: SyncFeature.Defect?
   private var phones: [Memory]
@@ -253,7 +255,7 @@ struct SyncSeam {
     return [.upload(later)]
   }
 
-  /// Returns how many batches of a type a phone sends at once, with the defect applied.
+  /// Returns the number of batches of a type that a phone sends at once, with the defect applied.
   func depth(_ depth: Int) -> Int { defect == .hastens ? depth + 1 : depth }
 
   /// Returns the server's rules, with the defect applied.
@@ -265,7 +267,7 @@ struct SyncSeam {
     return SyncServer(policy: policy, epoch: epoch, at: now)
   }
 
-  /// Returns what the server stores of a batch, with the defect applied.
+  /// Returns the part of a batch that the server stores, with the defect applied.
   func atServer(_ delivery: SyncDelivery) -> SyncDelivery {
     var changed = delivery
     if defect == .ignoresDeletions { changed.deleted = [] }

@@ -3,7 +3,7 @@ import LinkHealth
 import LinkServerCore
 import LinkWire
 
-/// The values that a person must be shown, computed second by second and independently of the
+/// The values that a person must be shown. They are computed second by second, independently of the
 /// server.
 struct SyncExpectation {
   /// A number, a text, or nothing.
@@ -22,7 +22,7 @@ struct SyncExpectation {
     }
   }
 
-  /// A sample with times in whole seconds, as it is sent.
+  /// A sample in the form in which it is sent, with times in whole seconds.
   struct Sample {
     var type: String
     var value: HealthSampleValue
@@ -38,7 +38,7 @@ struct SyncExpectation {
       end = SyncSamples.floorDivide(sample.end.nanoseconds, second)
     }
 
-    /// The sample's number in the unit that is shown.
+    /// The sample's number in the unit in which it is shown.
     var number: Double {
       guard case .quantity(let number) = value else { return 0 }
       return unit == "kJ" ? number / 4.184 : unit == "s" ? number * 1_000 : number
@@ -48,11 +48,11 @@ struct SyncExpectation {
   let samples: [Sample]
   /// The amounts by type and day.
   ///
-  /// A phone's amounts count only for the seconds that the watch did not measure.
+  /// A phone's amounts are included only for the seconds that the watch did not measure.
   private var amounts: [String: [Int64: Double]] = [:]
   let zone: SyncZone
   let today: Int64
-  /// The second of the server's clock at which the person looks.
+  /// The time at which the person looks at the data, in seconds on the server's clock.
   private let now: Int64
 
   init(_ samples: [HealthSample], _ zone: SyncZone, at wall: Timestamp) {
@@ -117,7 +117,7 @@ struct SyncExpectation {
     return sums
   }
 
-  /// Returns the readings of a type by day. A reading that two sources report counts once.
+  /// Returns the readings of a type by day. A reading that two sources report is included once.
   private func readings(_ type: String, in days: ClosedRange<Int64>) -> [Int64: [Double]] {
     struct Reading: Hashable {
       var at: Int64
@@ -135,7 +135,7 @@ struct SyncExpectation {
 
   /// Returns the average heart rate over time.
   ///
-  /// A rate holds until the next one, but for at most 10 minutes. Rates of the same moment are
+  /// A rate is valid until the next rate, but for at most 10 minutes. Rates with the same time are
   /// averaged.
   private func rate(in days: ClosedRange<Int64>) -> Double? {
     let rates = samples.filter { $0.type == Self.kinds[1] && days.contains(zone.day($0.start)) }
@@ -158,7 +158,7 @@ struct SyncExpectation {
       latest.first.map {
         .text(RFC3339.format(Timestamp(nanoseconds: $0.start * 1_000_000_000)))
       } ?? .nothing
-    // If several rates have the same time, any of them may be the last.
+    // If several rates have the same time, any of them may be shown as the last.
     shown["latest"] = Shown(latest.map(\.number).max())
     shown["avg_7d"] = Shown(rate(in: today - 6...today))
     let daily = readings(Self.kinds[1], in: days).sorted { $0.key < $1.key }
@@ -170,10 +170,10 @@ struct SyncExpectation {
     }
   }
 
-  /// The rates of the last moment that is not in the future.
+  /// The rates at the last time that is not in the future.
   ///
-  /// If there are rates in the future, which a clock that was ahead produced, only rates of the
-  /// last week count.
+  /// A clock that was ahead may have produced rates in the future. If there are any, only rates of
+  /// the last week are considered.
   private var latestRates: [Sample] {
     let rates = samples.filter { $0.type == Self.kinds[1] }
     let isAhead = rates.contains { $0.start > now }
@@ -184,7 +184,8 @@ struct SyncExpectation {
     return past.filter { $0.start == last }
   }
 
-  /// Whether several rates are the latest, so that any of them may be shown.
+  /// Whether there are several latest rates with different values. In that case any of them may be
+  /// shown.
   var hasManyLatest: Bool { Set(latestRates.map(\.number)).count > 1 }
 
   private func showPeriods(_ shown: inout [String: Shown]) {
@@ -243,8 +244,8 @@ struct SyncExpectation {
     (shown["lastNight"], shown["lastNightDate"]) = (Shown.nothing, Shown.nothing)
   }
 
-  /// Adds a sleep session to the day in which it starts. A day of sleep begins at 21:00 on the date
-  /// before.
+  /// Adds a sleep session to the day on which it starts. A day of sleep begins at 21:00 on the
+  /// previous date.
   private func add(_ run: [Sample], _ nights: inout [Int64: [String: Double]]) {
     let names = run.compactMap { sample -> String? in
       guard case .category(let stage) = sample.value else { return nil }

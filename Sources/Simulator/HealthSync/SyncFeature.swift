@@ -17,24 +17,24 @@ public enum SyncBackup: Sendable, Hashable {
 
 /// HealthSync in the simulator: phones with health data, their systems, and a backend.
 ///
-/// A phone's system survives the app. It calls observers, grants time, locks the device and, in
-/// half of the worlds, owns the uploads.
+/// A phone's system keeps running when the app ends. It calls observers, grants time and locks the
+/// device. In half of the worlds, it also owns the uploads.
 public enum SyncFeature: SimulatedFeature {
   /// The model of HealthSync on a phone.
   public typealias Model = SyncModel
-  /// The checkers of HealthSync's own promises.
+  /// The checkers of the guarantees that are specific to HealthSync.
   public typealias Checkers = SyncCheckers
 
-  /// The type of packets, which is unused because there are no sockets.
+  /// The type of packets. It is unused because there are no sockets.
   public typealias Packet = Nothing
 
-  /// A request of a phone, with the number of the secret that it carries.
+  /// A request from a phone, with the number of the secret that it contains.
   public enum Question: Sendable {
     case upload(phone: Int, file: String, body: [UInt8], secret: Int)
     case refresh(phone: Int, secret: Int)
     /// A request for the server's identity and the phone's newest stamp.
     case identify(phone: Int, secret: Int)
-    /// One request of an upload that takes several.
+    /// One of the requests of an upload that takes several requests.
     case part(phone: Int, file: String, SyncRequest)
   }
 
@@ -44,7 +44,7 @@ public enum SyncFeature: SimulatedFeature {
     var retryAfter: Duration?
     /// The header fields; empty unless the server itself sent the reply.
     var fields: [UploadField] = []
-    /// The reason, in human-readable form.
+    /// The human-readable reason.
     var detail = ""
     var body: [UInt8] = []
   }
@@ -61,17 +61,18 @@ public enum SyncFeature: SimulatedFeature {
     case fires(phone: Int)
     case naps(phone: Int)
     case tries(phone: Int, file: String)
-    /// The server reports where an upload resumes while its body is being sent.
+    /// The server reports the URL at which an upload can resume while the upload's body is being
+    /// sent.
     case informs(phone: Int, file: String, TrafficID, [UploadField])
     // The server.
-    /// A batch is stored. `upTo` is the size of its upload in bytes; `nil` if it came in one
-    /// request.
+    /// A batch is stored. `upTo` is the size of its upload in bytes; `nil` if the batch arrived in
+    /// one request.
     case stores(StoreToken, SyncDelivery, upTo: Int?)
     /// The newest stamp of a phone is read.
     case stamps(StoreToken, user: String, device: String)
     case writesPiece(SyncPiece)
     case completes(SyncPiece)
-    /// The rest of a body arrives or is cut.
+    /// The remainder of a body arrives or is cut off.
     case bodies(TrafficID)
     case done(StoreToken, SyncOutcome)
     case repeats(Question)
@@ -79,13 +80,13 @@ public enum SyncFeature: SimulatedFeature {
     case queries(phone: Int)
   }
 
-  /// A fact that only this world can observe.
+  /// A fact that is specific to this world.
   public enum Fact: Sendable, Equatable {
     /// The system granted time until the given instant.
     case granted(phone: Int, WakeID, until: Instant)
     /// Data was restored to an earlier state.
     case putBack(SyncBackup)
-    /// A file was handed over while its upload was still running.
+    /// A file was handed over although its upload was still running.
     case handedTwice(phone: Int, file: String)
     /// A read failed because the device was locked.
     case locked(phone: Int, SyncFetchID)
@@ -95,7 +96,7 @@ public enum SyncFeature: SimulatedFeature {
     case upload(phone: Int, file: String, SyncUploadFact)
     /// The file of a completed upload still exists.
     case leftover(phone: String, bytes: Int)
-    /// A person was shown data that differs from the phone's.
+    /// The data shown to a person differs from the phone's data.
     case misshown(phone: Int, String)
     /// A request received an answer that the protocols do not allow.
     case misanswered(String)
@@ -103,41 +104,43 @@ public enum SyncFeature: SimulatedFeature {
     case damaged(user: String, String)
   }
 
-  /// The events that the world counts.
+  /// The counters of this world.
   public enum Counter: String, RunCounter {
     case samples, deletions, batches, stored, wakes
 
     public var label: String { rawValue }
   }
 
-  /// The numbers that a plan fixes for a run, apart from the network conditions.
+  /// The numbers that a plan fixes for a run, in addition to the network conditions.
   public struct Numbers: PlanNumbers {
     /// The duration of a call to the server's store.
     public var storeDelay = Duration.milliseconds(2)
     /// The number of phones.
     public var phones = 2
-    /// Whether the phones' systems own the uploads: 1 if they do.
+    /// Whether the phones' systems own the uploads: 1 if they do, otherwise 0.
     public var system = 0
-    /// The number of uploads of a type that are handed over at once.
+    /// The number of uploads of the same type that are handed over at once.
     public var depth = 1
-    /// The largest body that the server accepts, in bytes.
+    /// The maximum size of a body that the server accepts, in bytes.
     public var maxBody = 4 << 20
-    /// The share of requests that an intermediary sends again later.
+    /// The share of requests that an intermediary repeats later.
     public var again = 0.0
     /// The maximum delay between a change and the calls of its observers.
     public var delivery = Duration.seconds(2)
-    /// The smallest payload whose upload resumes, in bytes; 0 if no upload resumes.
+    /// The minimum size of a payload whose upload can resume, in bytes; 0 if no upload can resume.
     public var resumesFrom = 0
     /// The maximum request size that the server announces, in bytes; 0 if it announces none.
     public var piece = 0
-    /// The upload protocol that the server offers: an interop version of the draft, 1 for tus, 0
+    /// The upload protocol that the server offers: an interop version of the draft, 1 for tus, or 0
     /// for none.
     public var dialect = 8
-    /// The share of bodies that are cut before their end.
+    /// The share of bodies that are cut off before their end.
     public var cuts = 0.0
-    /// Whether the server announces gzip, so that phones compress bodies: 1 if it does.
+    /// Whether the server announces gzip, so that phones compress bodies: 1 if it does, otherwise
+    /// 0.
     public var coded = 0
-    /// Whether people have two devices and many types of samples over weeks: 1 if they do.
+    /// Whether people have two devices, and many types of samples over several weeks: 1 if they do,
+    /// otherwise 0.
     public var variety = 0
 
     public init() {}
@@ -161,14 +164,14 @@ public enum SyncFeature: SimulatedFeature {
     var depth = 1
     /// The restrictions on uploads that the device reports.
     var conditions = SyncConditions()
-    /// The numbers of waiting and of quarantined batches.
+    /// The numbers of pending and quarantined batches.
     var pending = 0
     var quarantined = 0
-    /// The numbers of samples that the backend lacks and of deleted samples that it still has, when
-    /// the model was last complete.
+    /// The number of samples that the backend lacked, and the number of deleted samples that it
+    /// still had, when the model was last complete.
     var missing = 0
     var extra = 0
-    /// Whether the model reports that nothing is left to do.
+    /// Whether the model reports that no work remains.
     var isComplete = false
     /// The end of the retry-after interval that the server sent in this run of the process.
     var restsUntil: Instant?
@@ -233,32 +236,32 @@ public enum SyncFeature: SimulatedFeature {
 }
 
 extension Finding.Kind {
-  /// A deleted sample that the backend still has.
+  /// The backend still has a deleted sample.
   public static let undeleted = Finding.Kind(rawValue: "undeleted")
-  /// An anchor that is ahead of the stored batches.
+  /// An anchor is ahead of the stored batches.
   public static let ahead = Finding.Kind(rawValue: "ahead")
-  /// A file that was deleted, or a batch that left the queue, before the server had it.
+  /// A file was deleted, or a batch left the queue, before the server had stored it.
   public static let hasty = Finding.Kind(rawValue: "hasty")
-  /// A batch that was quarantined although the server did not refuse it.
+  /// A batch was quarantined although the server did not refuse it.
   public static let quarantined = Finding.Kind(rawValue: "quarantined")
-  /// A batch that was sent again although the server had it, or while it was being sent.
+  /// A batch was sent again although the server had it, or while it was being sent.
   public static let resent = Finding.Kind(rawValue: "resent")
-  /// Granted time that was not given back before its end.
+  /// Granted time was not given back before its end.
   public static let overdue = Finding.Kind(rawValue: "overdue")
-  /// Partial data of an upload that is complete or has expired.
+  /// Partial data remains of an upload that is complete or has expired.
   public static let leftover = Finding.Kind(rawValue: "leftover")
-  /// A batch that arrived with bytes other than those its phone wrote.
+  /// A batch arrived with different bytes from those that its phone wrote.
   public static let damaged = Finding.Kind(rawValue: "damaged")
-  /// An answer that differs from the stored data.
+  /// An answer differs from the stored data.
   public static let misshown = Finding.Kind(rawValue: "misshown")
-  /// An answer that the protocols do not allow.
+  /// An answer is not allowed by the protocols.
   public static let misanswered = Finding.Kind(rawValue: "misanswered")
-  /// Granted time that was reported as done before its types were read.
+  /// Granted time was reported as done before its types were read.
   public static let unread = Finding.Kind(rawValue: "unread")
 }
 
-// The parts of inputs, effects and facts that a run's digest contains in addition to their roles.
-// Sets have no order and are left out.
+// Contributions of inputs, effects and facts to a run's digest, in addition to their roles. Sets
+// are omitted, because they are unordered.
 extension SyncFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {
@@ -389,40 +392,40 @@ extension SyncFeature {
   /// The kinds of planned events of this world.
   public enum EventKind: String, PlanEventKind {
     // People.
-    /// Samples are added; `number` states how many.
+    /// Samples are added; `number` is how many.
     case adds
-    /// Samples are deleted; `number` states how many.
+    /// Samples are deleted; `number` is how many.
     case deletes
-    /// Deleted samples come back; `number` states how many.
+    /// Deleted samples are added again; `number` is how many.
     case restores
     /// The user force-quits the app. The system does not launch it until the user opens it again.
     case forceQuits
-    /// The user sends quarantined batches again.
+    /// The user has quarantined batches sent again.
     case retries
     /// The user requests that a type be read again from the start.
     case resets
-    /// The health store is restored to an earlier state, and imports repeat the later changes.
+    /// The health store is restored to an earlier state. Imports then repeat the later changes.
     case storeReturns
     /// The queue and its files are restored to their state at the most recent launch of the app.
     case queueReturns
     // The system.
     /// The device is locked, so that health data cannot be read.
     case locks
-    /// The system ends the app, and launches it for observers and uploads.
+    /// The system ends the app. It launches the app again for observers and uploads.
     case jettisons
-    /// The system grants time although nothing changed.
+    /// The system grants time although nothing has changed.
     case refreshes, processes
     /// The network is expensive, or the user saves data or power.
     case cellular, lowData, lowPower
     // The server.
-    /// The secret changes on the server. The phones receive the new one after a time span.
+    /// The secret changes on the server. The phones receive the new secret after a time span.
     case rotates
     /// Requests are answered with 429 and a retry-after.
     case overloads
     /// The server's data is restored to its state when the process started.
     case serverReturns
 
-    /// The declarations of all kinds.
+    /// The declarations of all event kinds.
     public static let forms: [EventKind: EventForm] = [
       .adds: EventForm(.count(1...5_000), isOfPeople: true) { "has \($0.number) more samples" },
       .deletes: EventForm(.count(1...1_000), isOfPeople: true) { "deletes \($0.number) samples" },
@@ -500,7 +503,7 @@ extension SyncFeature {
 }
 
 extension PlanBuilder<SyncFeature> {
-  /// Adds restored backups and false successes to some plans.
+  /// In some plans, adds restored backups and answers that falsely report a success.
   fileprivate mutating func putThingsBack() {
     guard draw.happens(0.4) else { return }
     let phones = numbers.phones
@@ -508,10 +511,10 @@ extension PlanBuilder<SyncFeature> {
       switch draw.count(0...4) {
       case 0, 1: PlannedEvent(.serverReturns, for: draw.seconds(1, 30))
       case 2: PlannedEvent(.storeReturns, on: draw.count(0...phones - 1))
-      // The span exceeds the time that any earlier request can be under way.
+      // The span exceeds the time for which any earlier request can be in progress.
       case 3:
         PlannedEvent(.queueReturns, for: draw.seconds(200, 900), on: draw.count(0...phones - 1))
-      // Answers with a success status that report that nothing was stored.
+      // These answers have a success status, but their body reports that nothing was stored.
       case _: PlannedEvent(.restStatus, 200, for: draw.seconds(5, 300))
       }
     }
@@ -519,7 +522,7 @@ extension PlanBuilder<SyncFeature> {
 }
 
 extension PlannedEvent<SyncFeature.EventKind> {
-  /// Whether the event concerns phones.
+  /// Whether the event affects phones.
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 

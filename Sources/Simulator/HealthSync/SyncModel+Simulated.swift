@@ -3,9 +3,9 @@ public import LinkCore
 import LinkWire
 
 extension SyncModel: SimulatedModel {
-  /// A status that is always disconnected, since the model holds no link.
+  /// The status is always disconnected, because the model has no link.
   public var status: LinkStatus { LinkStatus(phase: .disconnected) }
-  /// Always `nil`, since the model makes no connection attempts.
+  /// The value is always `nil`, because the model makes no connection attempts.
   public var currentAttempt: AttemptID? { nil }
 
   public static func input(_ event: LinkEvent, at wall: Timestamp) -> Input? {

@@ -2,21 +2,22 @@ import HealthSync
 import LinkCore
 import LinkWire
 
-/// Finds uploads that are sent too early, too often, or at a cost that the user does not want.
+/// A checker that detects uploads that are sent too early, too often, or at a cost that the user
+/// does not want.
 struct SyncPace: Sendable {
-  /// The end of the server's retry-after: for all types, and for single types.
+  /// The end of the server's retry-after, for all types and for single types.
   private var restsUntil: Instant?
   private var typeRests: [String: Instant] = [:]
   private var types: [String: String] = [:]
-  /// The times of attempts after a failure that concerns all types, oldest first.
+  /// The times of attempts after a failure that affects all types, oldest first.
   private var tries: [Instant] = []
   private var isFailing = false
   private var isRefused = false
-  /// The times at which secrets were refused, oldest first. `mostRefusals` within a minute are a
-  /// storm.
+  /// The times at which secrets were refused, oldest first. `mostRefusals` within a minute are
+  /// reported as a storm.
   private var refusals: [Instant] = []
   private static let mostRefusals = 20
-  /// When each file was last handed over, and when the secret was last replaced.
+  /// The times at which each file was last handed over and at which the secret was last replaced.
   private var handed: [String: Instant] = [:]
   private var renewedAt: Instant?
   private var isInBackground = false
@@ -46,14 +47,14 @@ struct SyncPace: Sendable {
     case .http(let status, _, _) where [408, 425, 429, 502, 503, 504].contains(status):
       isFailing = true
     case .http(401, _, _):
-      // A 401 for a file handed over before the secret was replaced does not concern the new
+      // If a file was handed over before the secret was replaced, a 401 does not concern the new
       // secret.
       if let renewedAt, handed[file].map({ $0 < renewedAt }) ?? true { return }
       if !isRefused { refusals.append(phoneState.now) }
       if refusals.count > Self.mostRefusals { refusals.removeFirst() }
       isRefused = true
     case .http(let status, _, _) where status < 600:
-      // Any answer, even this one, shows that the server is reachable.
+      // Any answer, including these, shows that the server is reachable.
       if status >= 500 || status == 413 || 200..<300 ~= status {
         isFailing = file == Self.question
       }
@@ -66,7 +67,7 @@ struct SyncPace: Sendable {
     if let until { restsUntil = max(restsUntil ?? until, until) }
   }
 
-  /// A file name that stands for the request for the server's identity.
+  /// A file name that represents the request for the server's identity.
   private static let question = "who is it?"
 
   /// Checks a request for the server's identity.

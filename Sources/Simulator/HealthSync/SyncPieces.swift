@@ -2,7 +2,7 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A piece of an upload that the server writes to the upload's file.
+/// A piece of an upload, which the server writes to the upload's file.
 public struct SyncPiece: Sendable {
   var token: StoreToken
   var id: UUID128
@@ -16,7 +16,7 @@ public struct SyncPiece: Sendable {
 
 /// A fact about an upload that takes several requests.
 public enum SyncUploadFact: Sendable, Equatable {
-  /// The upload begins: the phone requests a URL for it, or sends the whole payload.
+  /// The upload begins. The phone requests a URL for it, or sends the whole payload.
   case begins(isGzip: Bool)
   /// The phone stored the URL at which the upload resumes.
   case storedURL(url: String, isGzip: Bool)
@@ -26,7 +26,8 @@ public enum SyncUploadFact: Sendable, Equatable {
   case answered(url: String, status: Int, offset: Int?, isComplete: Bool)
 }
 
-/// Finds bytes that are sent again although the server has reported that it has them.
+/// A checker that detects bytes that are sent again although the server has reported that it has
+/// them.
 struct SyncPieces: Sendable {
   /// The state of an upload as last reported to its phone.
   private struct Known {
@@ -35,7 +36,7 @@ struct SyncPieces: Sendable {
   }
 
   private var known: [String: Known] = [:]
-  /// The URLs at which the phone can resume, even in a later process.
+  /// The URLs at which the phone can resume uploads, even in a later process.
   private var tickets: [String: (url: String, isGzip: Bool)] = [:]
   /// The highest offset that the server has reported for each URL.
   private var most: [String: Int] = [:]
@@ -75,8 +76,8 @@ struct SyncPieces: Sendable {
       most[url] = offset
       known[file] = Known(url: url, offset: offset)
     }
-    // The upload may start over after a conflict, after a refusal that a retry cannot resolve, and
-    // after a success without an offset, such as a proxy's.
+    // The upload may start over in three cases: after a conflict, after a refusal that a retry
+    // cannot resolve, and after a success without an offset, for example from a proxy.
     let isTransient =
       [401, 408, 425, 429].contains(status) || (500..<600 ~= status && status != 501)
     let isOffset = 200..<300 ~= status && offset != nil

@@ -2,17 +2,17 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A request as the server receives it, with its header fields and query items by name.
+/// A request as received by the server, with its header fields and query items by name.
 struct SyncReceivedRequest: Sendable {
   var method: String
   var path: SyncPath
-  /// The header fields by lowercase name.
+  /// The header fields, by lowercase name.
   var fields: [String: String]
   var query: [String: String] = [:]
   var candidate = UUID128(high: 0, low: 0)
   var body: [UInt8] = []
 
-  /// The request in the form that the server reads.
+  /// The request as the call that the server handles.
   var call: SyncCall {
     SyncCall(method, path, body: body) {
       fields[$0]

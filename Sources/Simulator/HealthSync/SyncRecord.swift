@@ -3,10 +3,11 @@ import LinkCore
 import LinkWire
 
 extension SyncFeature: ReplayedFeature {
-  /// The facts about the user and the shell that a HealthSync journal contains.
+  /// The facts about the user and the app that a HealthSync journal contains.
   public typealias Record = SyncRecord
 
-  /// The kinds of findings that a journal can show. It does not contain the server's state.
+  /// The kinds of violations that a journal can show. A journal does not contain the server's
+  /// state.
   public static var checkedInJournals: [Finding.Kind] {
     [
       .ahead, .hasty, .quarantined, .resent, .reordered, .doubled, .overdue, .unread, .storm,
@@ -22,12 +23,12 @@ extension SyncFeature: ReplayedFeature {
   }
 }
 
-/// The facts about the user and the shell that a HealthSync journal contains.
+/// The facts about the user and the app that a HealthSync journal contains.
 public struct SyncRecord: RunRecord {
   /// The feature whose journals are read.
   public typealias Feature = SyncFeature
 
-  /// Always false, since a journal does not state whether there is something to do.
+  /// The value is always false, because a journal does not show whether any work remains.
   public var isWanted: Bool { false }
 
   public init() {}

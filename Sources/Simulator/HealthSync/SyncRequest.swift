@@ -3,14 +3,14 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A request in its wire form: the client writes the header fields and the server reads them.
+/// A request in its encoded form. The client writes the header fields, and the server reads them.
 public struct SyncRequest: Sendable {
   var method: String
   /// The request's URL.
   var url: String
   var fields: [UploadField]
   var body: [UInt8]
-  /// The number of the secret that the request carries.
+  /// The number of the secret that the request contains.
   var secret: Int
 
   init(
@@ -24,7 +24,7 @@ public struct SyncRequest: Sendable {
   static let host = "localhost"
   static let endpoint = "http://\(host)\(SyncPath.sync.rawValue)"
 
-  /// The URL's path and the `id` item of its query.
+  /// The path of the URL, and the `id` item of its query.
   private var target: (path: String, id: String?) {
     let origin = "http://\(Self.host)"
     let rest = url.hasPrefix(origin) ? url.dropFirst(origin.count) : url[...]
@@ -35,7 +35,7 @@ public struct SyncRequest: Sendable {
 
   /// Returns the request as the server receives it, with the first `count` bytes of its body.
   ///
-  /// Returns `nil` if the path is unknown.
+  /// The result is `nil` if the path is unknown.
   func received(_ count: Int? = nil, candidate: UUID128) -> SyncReceivedRequest? {
     let (text, id) = target
     guard let path = SyncPath(rawValue: text) else { return nil }
@@ -49,17 +49,17 @@ public struct SyncRequest: Sendable {
   private static let gzipMark: [UInt8] = [0x1F, 0x8B]
   private static let beginning = Array(#"{"dataType":"#.utf8)
 
-  /// Packs bytes with a stand-in for gzip.
+  /// Compresses bytes with a substitute for gzip.
   ///
-  /// The result can be unpacked and is not valid JSON. It is smaller for batches, since it omits
-  /// the beginning that all batches share.
+  /// The result can be decompressed, and it is not valid JSON. Batches become smaller, because the
+  /// beginning that all of them share is omitted.
   static func packed(_ bytes: [UInt8]) -> [UInt8] {
     let isBatch = bytes.starts(with: beginning)
     let rest = isBatch ? bytes[beginning.count...] : bytes[...]
     return gzipMark + [isBatch ? 1 : 0] + rest.map { ~$0 }
   }
 
-  /// Reverses `packed`; returns `nil` for other bytes.
+  /// Reverses `packed`. Returns `nil` if the bytes are not packed.
   static func unpacked(_ bytes: [UInt8]) -> [UInt8]? {
     guard bytes.starts(with: gzipMark), bytes.count > gzipMark.count else { return nil }
     let rest = bytes.dropFirst(gzipMark.count + 1).map { ~$0 }
@@ -77,7 +77,7 @@ extension SyncFeature.Reply {
       detail: SyncReply.reason(of: answer.body) ?? "", body: answer.body)
   }
 
-  /// The reply as a phone reads it.
+  /// The reply as the phone reads it.
   var answer: UploadAnswer {
     let headers = fields.map { ($0.name.lowercased(), $0.value) }
     return UploadAnswer(
@@ -85,12 +85,12 @@ extension SyncFeature.Reply {
       .http(status: status, retryAfter: retryAfter, detail: detail))
   }
 
-  /// The epoch that the reply names.
+  /// The epoch in the reply's header fields.
   var epoch: String? { SyncIdentity.epoch { fields.value(of: $0) } }
 }
 
 extension [UploadField] {
-  /// Returns the value of a field by its lowercase name.
+  /// Returns the value of the field with the given lowercase name.
   func value(of name: String) -> String? {
     first { $0.name.lowercased() == name }?.value
   }

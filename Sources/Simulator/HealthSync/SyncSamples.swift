@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkWire
 
-/// The generated samples of a person with two devices and many types, over some weeks.
+/// A generator for the samples of a person with two devices and many types, over several weeks.
 enum SyncSamples {
   static let types = [
     "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierHeartRate",
@@ -18,9 +18,9 @@ enum SyncSamples {
   ]
   static let stagePrefix = "HKCategoryValueSleepAnalysis"
 
-  /// Returns a sample of a type, derived from a number.
+  /// Returns a sample of a type that is derived from a number.
   ///
-  /// - Parameter zone: The time zone of the person.
+  /// - Parameter zone: The person's time zone.
   static func make(
     _ type: String, at time: Timestamp, of phone: Int, in zone: SyncZone, _ word: UInt64
   ) -> HealthSample {
@@ -62,15 +62,15 @@ enum SyncSamples {
   }
 }
 
-/// A person's time zone: one UTC offset until a change and another one from then on, in seconds.
+/// A person's time zone. It has one UTC offset until a change and another from then on, in seconds.
 struct SyncZone {
   var name: String
   var first: Int64
   var change: Int64
   var second: Int64
 
-  /// Creates the zone of a phone's user in a run. Its clocks change at 03:00, ten days before the
-  /// run.
+  /// Creates the time zone of a phone's user in a run. Its clocks change at 03:00, ten days before
+  /// the run.
   init(_ phone: Int, seed: UInt64) {
     let number = Int(seed % 7) + phone * 3
     let offsets: [Int64] = [0, 3_600, -18_000, 19_800, -39_600, 46_800, 7_200]
@@ -82,7 +82,7 @@ struct SyncZone {
     name = "Zone/\(number)"
   }
 
-  /// The zone's rules in the form that the server uses.
+  /// The rules of the zone in the form that the server uses.
   var rules: ZoneRules {
     ZoneRules(
       initialSecondsEast: Int(first),
@@ -92,13 +92,13 @@ struct SyncZone {
       ], name: name)
   }
 
-  /// Returns a Unix time as local time, in seconds.
+  /// Converts a Unix time to local time, in seconds.
   func local(_ second: Int64) -> Int64 { second + (second < change ? first : self.second) }
 
   /// Returns the local day of a Unix time, in days since 1970-01-01.
   func day(_ second: Int64) -> Int64 { SyncSamples.floorDivide(local(second), 86_400) }
 
-  /// Returns a day as a date such as `2026-01-31`.
+  /// Formats a day as a date, such as `2026-01-31`.
   static func date(_ day: Int64) -> String {
     var (rest, year, month) = (day, 1970, 0)
     func isLeap(_ year: Int) -> Bool {
@@ -117,7 +117,7 @@ struct SyncZone {
     return "\(year)-\(two(Int64(month) + 1))-\(two(rest + 1))"
   }
 
-  /// Returns a Unix time as a local date and time such as `2026-01-31T08:30:00`.
+  /// Formats a Unix time as a local date and time, such as `2026-01-31T08:30:00`.
   func text(_ second: Int64) -> String {
     let rest = local(second) - day(second) * 86_400
     let (hour, minute) = (rest / 3_600, rest / 60 % 60)

@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// A copy of a run's backend with the same rules and samples, in which nothing takes time.
+/// A copy of a run's backend with the same rules and samples. In the copy, no operation takes time.
 struct SyncServerCopy {
   var server: SyncServer
   var stored: StoredSync
@@ -14,18 +14,19 @@ struct SyncServerCopy {
   var wall: Timestamp
   /// The stored bytes of uploads.
   private(set) var files: [UUID128: [UInt8]] = [:]
-  /// The fields that reported where an upload resumes, by request, and the interrupted requests.
+  /// By request, the header fields that reported the URL at which an upload can resume; and the
+  /// interrupted requests.
   private(set) var informed: [RequestID: [UploadField]] = [:]
   private(set) var interrupted: Set<RequestID> = []
   private(set) var answers: [RequestID: SyncAnswer] = [:]
   /// Whether the server has finished draining.
   private(set) var isFinished = false
-  /// Whether work is begun but not completed until `release()`.
+  /// Whether work that begins is held until `release()` completes it.
   var holds = false
-  /// The failure of every store operation; `nil` while the store works.
+  /// The failure that every store operation returns; `nil` while the store works.
   var failure: StoreFailure?
   private var held: [SyncServer.Effect] = []
-  /// The server's first broken invariant.
+  /// The first invariant that the server broke.
   private(set) var brokenInvariant: String?
   private var fed = 0
   private var lastRequest: UInt64 = 1 << 50
@@ -43,7 +44,7 @@ struct SyncServerCopy {
     return RequestID(lastRequest)
   }
 
-  /// Makes a request and returns its answer, if there already is one.
+  /// Makes a request. Returns its answer if there is one immediately.
   @discardableResult
   mutating func ask(
     _ received: SyncReceivedRequest, of user: SyncUser?, as id: RequestID? = nil
@@ -153,7 +154,7 @@ struct SyncServerCopy {
 }
 
 extension SyncServer.Effect {
-  /// Whether the server waits for the completion of the effect.
+  /// Whether the server waits until the effect is completed.
   fileprivate var isWork: Bool {
     switch self {
     case .ingest, .stamp, .check, .report, .write, .finish: true
@@ -163,7 +164,7 @@ extension SyncServer.Effect {
 }
 
 extension SyncDelivery {
-  /// Reads a body; returns `nil` if it is not a batch.
+  /// Decodes a body. Returns `nil` if it is not a batch.
   init?(ofBody body: [UInt8], user: String, arrived: Timestamp? = nil) {
     guard let reading = try? SyncReading.read(body) else { return nil }
     self.init(of: reading, user: user, arrived: arrived, hash: SyncHash.folded)

@@ -6,9 +6,10 @@ import LinkWire
 
 /// The health data of one phone: its samples, and the numbered changes that produced them.
 ///
-/// Pages are built like those of the real stores, so that anchors have the same meaning.
+/// Pages have the same structure as those of the real stores, so that anchors have the same
+/// meaning.
 struct SyncSource {
-  /// A sample that is or was in the store.
+  /// A sample that is in the store or was in it.
   struct Entry {
     var sample: SourceSample
     /// The key under which a backend stores the sample.
@@ -24,11 +25,11 @@ struct SyncSource {
     HealthSample.workoutType,
   ]
 
-  /// Every sample that ever existed, in the order of creation.
+  /// Every sample that has ever existed, in the order of creation.
   private(set) var entries: [Entry] = []
   /// The number of the newest change.
   private(set) var newest: Int64 = 0
-  /// The mark of each change, starting with the first.
+  /// The mark of each change, in order.
   private var marks: [UInt64] = []
   let zone: SyncZone
   private let phone: Int
@@ -42,15 +43,15 @@ struct SyncSource {
   /// The types that are synced.
   var types: [String] { isVaried ? SyncSamples.types : Self.types }
 
-  /// Returns the type that a number selects.
+  /// Returns the type to which a number is mapped.
   func type(_ word: UInt64) -> String {
     isVaried ? SyncSamples.types[Int(word % 8)] : Self.types[Int(word % 8) / 3]
   }
 
   /// Returns the samples that a backend stores for the matching entries, one for each key.
   ///
-  /// Returns `nil` if two entries with the same key differ in value, since a backend keeps the one
-  /// that came first.
+  /// The result is `nil` if two entries with the same key have different values, because a backend
+  /// keeps the one that arrived first.
   func samples(where isThere: (Entry) -> Bool) -> [HealthSample]? {
     var found: [HealthSamplePosition: HealthSample] = [:]
     for entry in entries where isThere(entry) {
@@ -68,7 +69,7 @@ struct SyncSource {
 
   /// Adds a sample of a type.
   ///
-  /// One in eight equals an older sample except for its UUID.
+  /// One in eight samples equals an older sample except for its UUID.
   mutating func add(_ type: String, at time: Timestamp, _ generator: inout RandomSource) {
     let word = generator.next()
     begin(word)
@@ -84,7 +85,7 @@ struct SyncSource {
     entries.append(Entry(sample: source, place: place, added: newest))
   }
 
-  /// Returns a sample of one device that began within the last 1,000 minutes.
+  /// Returns a sample from a single device that began within the last 1,000 minutes.
   private func plain(_ type: String, at time: Timestamp, _ word: UInt64) -> HealthSample {
     let value: HealthSampleValue =
       type == HealthSample.workoutType
@@ -99,7 +100,7 @@ struct SyncSource {
       end: start.advanced(by: .seconds(60)), source: "Watch \(phone)")
   }
 
-  /// Returns the key under which a backend stores a sample that it received.
+  /// Returns the key under which a backend stores a sample that it received at the given time.
   private static func place(of source: SourceSample, at time: Timestamp) -> HealthSamplePosition {
     let page = SourcePage(added: [source], deleted: [], anchor: HealthAnchor([]))
     let packed = SyncPacking(deviceID: "phone").batches(of: source.sample.type, page, made: time)
@@ -116,9 +117,9 @@ struct SyncSource {
     marks.append(mark | 1)
   }
 
-  /// Restores an earlier state and then repeats the later changes in another order.
+  /// Restores an earlier state, then repeats the later changes in a different order.
   ///
-  /// The later changes come as one change or as several.
+  /// The later changes are repeated as one change or as several.
   mutating func putBack(_ generator: inout RandomSource) {
     let last = Int64(generator.next() % UInt64(newest + 1))
     let isOne = generator.next() % 2 == 0
@@ -137,7 +138,8 @@ struct SyncSource {
     return marks.indices.contains(index) ? marks[index] : 0
   }
 
-  /// Deletes a sample or restores a deleted one. Returns its type, or `nil` if there is none.
+  /// Deletes a sample, or restores a deleted one. Returns its type, or `nil` if there is no
+  /// suitable sample.
   mutating func change(deletes: Bool, _ generator: inout RandomSource) -> String? {
     let found = entries.indices.filter { (entries[$0].deleted == nil) == deletes }
     guard !found.isEmpty else { return nil }
@@ -152,7 +154,7 @@ struct SyncSource {
     return entries[index].sample.sample.type
   }
 
-  /// Returns one page of changes, as a health source does.
+  /// Returns one page of changes, like a health source.
   func page(
     _ type: String, from start: HealthPageStart, limit: Int, at wall: Timestamp,
     checksMarks: Bool = true
@@ -201,7 +203,7 @@ extension HealthChangeSpan {
 }
 
 extension SyncHash {
-  /// Returns a stand-in for SHA-256 that is different for all texts of a world.
+  /// Returns a substitute for SHA-256. All texts in a world have different hashes.
   static func folded(_ text: [UInt8]) -> SyncHash {
     var words = SIMD4<UInt64>(1, 2, 3, 4)
     for (index, byte) in text.enumerated() {

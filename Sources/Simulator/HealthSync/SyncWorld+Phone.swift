@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-// The app's shell on a phone: its source, its disk, its uploads.
+// The app's effect handler on a phone: its source, its disk and its uploads.
 extension SyncWorld {
   mutating func perform(_ effect: SyncModel.Effect, of phone: HostID) {
     let index = phone.index
@@ -42,7 +42,7 @@ extension SyncWorld {
     }
   }
 
-  /// Writes a change after all changes before it.
+  /// Writes a change after all earlier changes.
   private mutating func writeInOrder(_ change: Feature.ScheduledEvent, _ phone: HostID) {
     let free = max(phones[phone.index].diskFree, now).advanced(by: diskDelay(phone))
     phones[phone.index].diskFree = free
@@ -149,7 +149,7 @@ extension SyncWorld {
     case .fires(let phone): fire(kernel.phones[phone])
     case .naps(let phone): nap(kernel.phones[phone])
     case .tries(let phone, let file):
-      // A canceled task of the same file may have scheduled this attempt.
+      // A canceled task for the same file may have scheduled this attempt.
       guard phones[phone].tasks[file]?.exchange == nil else { return }
       tryUpload(file, kernel.phones[phone])
     case .informs(let phone, let file, let number, let fields):
@@ -172,7 +172,7 @@ extension SyncWorld {
     switch eventKind {
     case .rotates: backend.secret += 1
     case .serverReturns: putBackServer(index)
-    case .cellular, .lowData, .lowPower, .locks, .overloads: return  // Only conditions change.
+    case .cellular, .lowData, .lowPower, .locks, .overloads: return  // Only the conditions change.
     case .adds, .deletes, .restores, .storeReturns, .queueReturns, .forceQuits, .retries, .resets,
       .jettisons, .refreshes, .processes:
       for phone in targets(of: event) { begin(eventKind, event, index, on: phone) }
@@ -249,21 +249,22 @@ extension SyncWorld {
   }
 }
 
-// Uploads at the server: bodies that arrive whole or are cut, and the files of incomplete uploads,
-// with the same bytes as the real ones.
+// Uploads at the server: bodies that arrive completely or are cut off, and the files of incomplete
+// uploads, which contain the same bytes as real files.
 extension SyncWorld {
   /// The file of an incomplete upload.
   struct UploadFile {
-    /// The line of its record, followed by the received bytes.
+    /// The line of the upload's record, followed by the received bytes.
     var bytes: [UInt8]
     /// The number of bytes that were written completely. Bytes after them come from a failed write.
     var written: Int
-    /// When the file was last written, on the world's clock and on the server's.
+    /// The time at which the file was last written, on the world's clock and on the server's wall
+    /// clock.
     var changed: Instant
     var wall: Timestamp
   }
 
-  /// A request whose head has arrived.
+  /// A request whose header has arrived.
   struct Coming {
     var request: SyncRequest
     var phone: Int
@@ -283,7 +284,7 @@ extension SyncWorld {
     }
     guard let head = request.received(0, candidate: candidate) else { return }
     let isCut = !isCalm && kernel.happens(numbers.cuts)
-    // A payload may take a hundred requests, which must fit into the calm.
+    // A payload may take a hundred requests. All of them must fit into the calm phase.
     let longest = isCalm ? Duration.milliseconds(200) : .seconds(3)
     let whole = kernel.hosts[server.slot].generator.duration(below: longest)
     backend.coming[id] = Coming(
@@ -301,10 +302,11 @@ extension SyncWorld {
       .request(RequestID(id), received, user: user(phone, request.secret), wall: wall(server)))
   }
 
-  /// Ends the body of a request: either it is complete, or no more of it arrives.
+  /// Ends the body of a request, either because it is complete or because no more of it will
+  /// arrive.
   mutating func bodyEnds(_ id: TrafficID) {
     guard let coming = backend.coming.removeValue(forKey: id) else { return }
-    // A request repeated by an intermediary has no client that waits for the answer.
+    // If an intermediary repeated the request, no client waits for the answer.
     let index = exchange(id)
     let isLeft = index.map { kernel.exchanges[$0].isAbandoned || isHole(kernel.exchanges[$0].from) }
     guard coming.isCut || isLeft == true else {
@@ -320,13 +322,14 @@ extension SyncWorld {
     feed(.cut(RequestID(id), received))
   }
 
-  /// Ends a request whose body is arriving. The server receives the partial body a moment later.
+  /// Interrupts a request whose body is arriving. The server receives the partial body a moment
+  /// later.
   mutating func interrupt(_ id: TrafficID) {
     backend.coming[id]?.isCut = true
     kernel.later(.bodies(id), on: server, after: .milliseconds(1))
   }
 
-  /// Sends a client the URL at which its upload resumes.
+  /// Reports to a client the URL at which its upload can resume.
   mutating func inform(_ id: TrafficID, _ fields: [UploadField]) {
     guard let index = exchange(id), !isHole(kernel.exchanges[index].from),
       case .part(let phone, let file, _) = kernel.exchanges[index].question
@@ -335,7 +338,7 @@ extension SyncWorld {
       .informs(phone: phone, file: file, id, fields), after: kernel.delay())
   }
 
-  /// Returns the answer as a server of the plan's kind gives it.
+  /// Returns an answer in the form in which the server of the plan sends it.
   func disguised(_ answer: SyncAnswer, to id: TrafficID) -> SyncAnswer {
     var answer = answer
     if numbers.coded == 0 { answer.listsEncodings = false }
@@ -366,15 +369,16 @@ extension SyncWorld {
   ) {
     let piece = SyncPiece(
       token: token, id: id, record: record, offset: offset, bytes: bytes, isLast: isLast)
-    // A plan may have hundreds of pieces left when the calm begins, for which a slow store needs
-    // minutes.
+    // A plan may have hundreds of pieces left when the calm phase begins. A slow store would need
+    // minutes for them.
     let delay = isCalm ? .milliseconds(2) : numbers.storeDelay
     write(.writesPiece(piece), on: server, after: max(diskDelay(server), delay))
   }
 
-  /// Writes a piece to an upload's file and replaces what a failed write left after its offset.
+  /// Writes a piece to an upload's file. It replaces bytes that a failed write left after the
+  /// piece's offset.
   mutating func append(_ piece: SyncPiece) -> Feature.ScheduledEvent? {
-    // Half of the processes that die during a write die in the middle of it.
+    // Half of the processes that die during a write die in the middle of the write.
     if kernel.hosts[server.slot].pendingKill == .durable, piece.token.number % 2 == 0 {
       tear(piece, isKilled: true)
       return nil
@@ -395,7 +399,7 @@ extension SyncWorld {
     return bytes + Array(repeating: 0, count: max(0, missing))
   }
 
-  /// Writes only the first bytes of a piece, as a failed write does.
+  /// Writes only the first bytes of a piece, like a failed write.
   mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID) {
     guard case .writesPiece(let piece) = change else { return }
     tear(piece, isKilled: !kernel.hosts[host.slot].isRunning)
@@ -409,7 +413,7 @@ extension SyncWorld {
       if isKilled { (file.changed, file.wall) = (now, wall(server)) }
       backend.files[piece.id] = file
     } else if isKilled {
-      // A write that fails removes the file that it created.
+      // If a write fails without a kill, it removes the file that it created.
       let all = piece.record.line + piece.bytes
       let bytes = Array(all.prefix(Int(generator.next() % UInt64(all.count + 1))))
       backend.files[piece.id] = UploadFile(
@@ -417,7 +421,7 @@ extension SyncWorld {
     }
   }
 
-  /// Stores the batch in the file of a complete upload.
+  /// Stores the batch that the file of a complete upload contains.
   mutating func complete(_ piece: SyncPiece) {
     let line = piece.record.line.count
     let content = backend.files[piece.id]?.bytes ?? []
@@ -429,7 +433,7 @@ extension SyncWorld {
       isGzip: piece.record.isGzip, upTo: piece.end)
   }
 
-  /// Restores the uploads of an earlier process, and removes files that are not uploads.
+  /// Restores the uploads of an earlier process, and removes files that do not belong to an upload.
   mutating func restoreUploads() {
     guard numbers.resumesFrom > 0 else { return }
     var uploads: [StoredUpload] = []
@@ -452,7 +456,8 @@ extension SyncWorld {
 
   // The end.
 
-  /// Finds files that the server does not remove a day after their last bytes, or removes earlier.
+  /// Reports upload files that the server removed before a day had passed since their last bytes,
+  /// or did not remove afterwards.
   mutating func checkUploads() {
     guard kernel.hosts[server.slot].isRunning else { return }
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {

@@ -4,23 +4,24 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-// The server: the real rules with an in-memory store.
+// The server: the actual rules, with an in-memory store.
 extension SyncWorld {
   struct Backend {
     var server = SyncServer(epoch: "epoch-1", at: .zero)
-    /// The stored state.
+    /// The state that is stored.
     var stored = StoredSync(epoch: "epoch-1")
-    /// The stored state when the process started.
+    /// The state that was stored when the process started.
     var old = StoredSync(epoch: "epoch-1")
-    /// The number of changes of the stored state.
+    /// The number of changes that were made to the stored state.
     var changes = 0
-    /// When the last pending change is written. Changes are written one after another.
+    /// The time at which the last pending change will be written. Changes are written one after
+    /// another.
     var storeFree = Instant.zero
-    /// The number of the valid secret.
+    /// The number of the currently valid secret.
     var secret = 1
     /// The number of epochs so far.
     var epochs = 1
-    /// The files of incomplete uploads, which survive the process.
+    /// The files of incomplete uploads. They survive the process.
     var files: [UUID128: UploadFile] = [:]
     /// The requests whose bodies are arriving.
     var coming: [TrafficID: Coming] = [:]
@@ -71,7 +72,7 @@ extension SyncWorld {
     perform(effects)
   }
 
-  /// Carries out effects in order. A process may be set to die between two of them.
+  /// Carries out effects in order. A process with a pending kill may die between two effects.
   private mutating func perform(_ effects: [SyncServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.slot].isRunning { perform(effect) }
@@ -83,7 +84,7 @@ extension SyncWorld {
     case .ingest(let token, let user, let body, let isGzip):
       ingest(token, user.name, body, isGzip: isGzip)
     case .stamp(let token, let user, let device):
-      // The stamp is read after the batches that came before.
+      // The stamp is read after the batches that arrived before the request.
       backend.storeFree = max(backend.storeFree, now)
       let wait = now.duration(to: backend.storeFree) + .milliseconds(1)
       kernel.later(.stamps(token, user: user.name, device: device), on: server, after: wait)
@@ -110,8 +111,8 @@ extension SyncWorld {
 
   /// Stores a batch.
   ///
-  /// - Parameter end: The size of the upload that the batch came in, in bytes; `nil` if it came in
-  ///   one request.
+  /// - Parameter end: The size in bytes of the upload in which the batch arrived; `nil` if it
+  ///   arrived in one request.
   mutating func ingest(
     _ token: StoreToken, _ user: String, _ body: [UInt8], isGzip: Bool, upTo end: Int? = nil
   ) {
@@ -131,7 +132,8 @@ extension SyncWorld {
       after: now.duration(to: backend.storeFree))
   }
 
-  /// Checks that a body equals a batch that a phone of its user wrote, in one piece or in several.
+  /// Checks that a body equals a batch that a phone of its user wrote. The body may have arrived in
+  /// one piece or in several.
   private mutating func checkWritten(_ body: [UInt8], _ user: String) {
     guard let phone = phones.indices.first(where: { Self.user($0) == user }),
       !phones[phone].written.contains(SyncHash.folded(body))
@@ -159,7 +161,7 @@ extension SyncWorld {
     arrived(id, question)
   }
 
-  /// Handles a request that an intermediary repeats after it received no answer.
+  /// Handles a request that an intermediary repeats because it received no answer.
   ///
   /// The answer is discarded.
   mutating func repeated(_ question: Feature.Question) {
@@ -204,7 +206,7 @@ extension SyncWorld {
     feed(.request(RequestID(id), received, user: user(phone, secret), wall: wall(server)))
   }
 
-  /// Returns the user whose secret a request carries; `nil` if the secret is not valid.
+  /// Returns the user whose secret a request contains; `nil` if the secret is not valid.
   func user(_ phone: Int, _ secret: Int) -> SyncUser? {
     secret == backend.secret ? SyncUser(Self.user(phone)) : nil
   }
@@ -212,7 +214,7 @@ extension SyncWorld {
   /// The device ID of every phone.
   static let device = "phone"
 
-  /// Returns a refusal. If its status is one of success, its body reports the failure.
+  /// Returns a refusal. If its status indicates success, its body reports the failure.
   func refusal(_ status: Int) -> Feature.Reply {
     Feature.Reply(
       status: status, body: 200..<300 ~= status ? Array(#"{"success":false}"#.utf8) : [])
@@ -240,8 +242,8 @@ extension SyncFeature.Question {
   }
 }
 
-// Uploads: by the app in the steps of `UploadTry`, or by the system, which sends the whole payload
-// and resumes where that was cut.
+// Uploads. Either the app makes them in the steps of `UploadTry`, or the system makes them. The
+// system sends the whole payload, and resumes at the point at which the upload was cut off.
 extension SyncWorld {
   var numbers: Feature.Numbers { kernel.plan.numbers }
 
@@ -249,7 +251,7 @@ extension SyncWorld {
     numbers.resumesFrom > 0 && body.count >= numbers.resumesFrom
   }
 
-  /// Begins an attempt by the app.
+  /// Starts an attempt by the app.
   mutating func tryByApp(_ file: String, _ body: [UInt8], _ phone: HostID) {
     let index = phone.index
     let ticket = phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
@@ -301,7 +303,7 @@ extension SyncWorld {
 
   // Answers.
 
-  /// Handles the answer to the request of the app's attempt.
+  /// Handles the answer to a request of the app's attempt.
   mutating func take(
     _ result: Result<Feature.Reply, LinkFailure>, of file: String, _ phone: HostID
   ) {
@@ -335,7 +337,7 @@ extension SyncWorld {
     _ index: Int
   ) {
     guard let location = method == "POST" ? answer.url : url else { return }
-    // tus has no field that states completion.
+    // In tus, no header field states whether an upload is complete.
     let isWhole = method != "POST" && answer.fields.dialect == .tus && answer.fields.offset == size
     note(
       .upload(
@@ -355,7 +357,7 @@ extension SyncWorld {
     case .forget?: phones[index].tickets[file] = nil
     case .store(let ticket)?:
       switch kernel.hosts[phone.slot].conditions.disk {
-      case .full, .locked: return  // The upload starts over and sends its bytes again.
+      case .full, .locked: return  // The upload will start over and send its bytes again.
       case .works, .slow: break
       }
       phones[index].tickets[file] = ticket.bytes
@@ -363,7 +365,7 @@ extension SyncWorld {
     }
   }
 
-  // The system: it sends the whole payload and receives the URL to resume at meanwhile.
+  // The system sends the whole payload. In the meantime it receives the URL at which it can resume.
 
   mutating func trySystem(_ file: String, _ body: [UInt8], _ phone: HostID) {
     guard let task = phones[phone.index].tasks[file] else { return }
@@ -378,7 +380,7 @@ extension SyncWorld {
     }
   }
 
-  /// The plan's draft protocol, or the system's own if the plan names no draft.
+  /// The plan's draft protocol, or the system's own if the plan does not specify a draft.
   var dialect: UploadDialect {
     UploadDialect.versions.contains(numbers.dialect) ? .draft(numbers.dialect) : .iOS
   }
@@ -424,8 +426,8 @@ extension SyncWorld {
     guard isOpen, isRefused || request.method == "HEAD" && answer.status < 400 else {
       return ended(file, result.outcome, phone)
     }
-    // The upload is gone or differs from the expected one: the offset is requested again, or the
-    // upload starts over.
+    // The upload no longer exists or differs from the expected one. The offset is requested again,
+    // or the upload starts over.
     if answer.status != 409 { phones[index].tasks[file]?.url = nil }
     tryLater(file, result.outcome, phone)
   }

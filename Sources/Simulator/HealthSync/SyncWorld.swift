@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// Phones with HealthSync, their systems, and a backend.
+/// A world with phones that use HealthSync, their systems, and a backend.
 struct SyncWorld: SimulatedWorld, ~Copyable {
   typealias Feature = SyncFeature
 
@@ -17,44 +17,45 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   var glances: Glances
   private(set) var isCalm = false
 
-  /// The state of a phone apart from its model. Most of it survives the process.
+  /// The state of a phone apart from its model. Most of this state survives the process.
   struct Phone {
     var source: SyncSource
     // The disk.
     private(set) var queue = StoredSyncQueue()
     var files: [String: [UInt8]] = [:]
-    /// The hashes of all batches that were ever written.
+    /// The hashes of all batches that the app has ever written.
     var written: Set<SyncHash> = []
-    /// The tickets that resume uploads, by payload file.
+    /// The tickets with which uploads resume, by payload file.
     var tickets: [String: [UInt8]] = [:]
     var lastFile = 0
-    /// When the last pending change is written.
+    /// The time at which the last pending change will be written.
     var diskFree = Instant.zero
-    /// The number of the secret in its file, and the secrets used in this run.
+    /// The number of the secret in the secret's file, and the secrets that were used in this run.
     var secret = 1
     var secrets = UploadSecret<Int>()
     // The system.
     var tasks: [String: Upload] = [:]
-    /// The changed types whose observers have not been called yet.
+    /// The types that have changed and whose observers have not been called yet.
     var due: Set<String> = []
-    /// When the observers are called.
+    /// The time at which the observers will be called.
     var firesAt: Instant?
     /// The types that the app observes in this run.
     var observed: [String] = []
     var lastWake: UInt64 = 0
     var grants: Set<WakeID> = []
-    /// The planned events that suspended the app, which runs for a moment in between.
+    /// The planned events for which the system suspended the app. Between suspensions the app may
+    /// run for a moment.
     var naps: [Int] = []
     var conditions = SyncConditions()
-    /// The pending request of this run that reports the sync as complete.
+    /// The pending request in this run that reports the sync as complete.
     var refreshing: TrafficID?
-    /// The pending request of this run for the server's identity.
+    /// The pending request in this run for the server's identity.
     var identifying: TrafficID?
-    /// The contents of the disk when the app was last launched.
+    /// The content of the disk when the app was last launched.
     private(set) var backup = (queue: StoredSyncQueue(), files: [String: [UInt8]]())
-    /// The upload support that the server has reported in this run.
+    /// The support for uploads that the server has reported in this run.
     var support = UploadSupport()
-    /// The versions of source and store at the last comparison.
+    /// The versions of the source and of the store at the last comparison.
     var compared: (source: Int64, store: Int)?
     var difference = (missing: 0, extra: 0)
 
@@ -63,17 +64,17 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
     mutating func apply(_ step: SyncQueueStep) { queue.apply(step) }
 
-    /// Backs up the contents of the disk.
+    /// Backs up the content of the disk.
     mutating func backUp() { backup = (queue, files) }
 
-    /// Restores the disk from the backup. The uploads that the system makes for the app end.
+    /// Restores the disk from the backup, and ends the uploads that the system makes for the app.
     mutating func putBack() {
       (queue, files) = backup
       tickets = tickets.filter { files[$0.key] != nil }
       tasks = [:]
     }
 
-    /// Returns all quarantined batches to the queue.
+    /// Ends the quarantine of all batches.
     mutating func releaseAll() {
       for batch in queue.batches where batch.quarantined != nil {
         apply(.quarantine(file: batch.file, reason: nil))
@@ -95,13 +96,13 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     var secret: Int
     var exchange: TrafficID?
     var tries = 0
-    /// The app's attempt; `nil` if the system makes the upload.
+    /// The app's current attempt; `nil` if the system makes the upload.
     var sending: UploadTry?
-    /// The URL at which the system resumes the upload.
+    /// The URL at which the system can resume the upload.
     var url: String?
-    /// The outcome, stored until the app runs.
+    /// The outcome, which is kept until the app is running.
     var outcome: UploadOutcome?
-    /// The epoch that the answer names.
+    /// The epoch in the answer's header fields.
     var epoch: String?
   }
 
@@ -254,12 +255,12 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
   mutating func prepareCalm() {
     isCalm = true
-    // A person sets a new secret on both ends, whatever was refused before.
+    // A person sets a new secret on both ends, even if earlier secrets were refused.
     backend.secret += 1
     for phone in phones.indices { phones[phone].secret = backend.secret }
   }
 
-  /// Makes every user release quarantined batches and retry.
+  /// Makes every user open the app, release quarantined batches and retry.
   mutating func becomeCalm() {
     for phone in kernel.phones { useAgain(phone) }
   }
@@ -274,7 +275,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     fireSoon(phone, within: .milliseconds(200))
   }
 
-  /// Changes the contents of the disk while the app is not running.
+  /// Changes the content of the disk while the app is not running.
   mutating func restart(_ phone: HostID, _ change: (inout Phone) -> Void) {
     let wasThere = kernel.hosts[phone.slot].process == .running
     if wasThere {
@@ -304,13 +305,13 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   }
 }
 
-// The system of a phone: observers, granted time, launches, and the uploads that it owns.
+// A phone's system: observers, granted time, launches, and the uploads that it owns.
 extension SyncWorld {
   // Observers.
 
   /// Schedules the calls of the observers of changed types within a time limit.
   ///
-  /// Types that change until then are included.
+  /// Types that change before the calls are included.
   mutating func fireSoon(_ phone: HostID, within limit: Duration) {
     guard !phones[phone.index].due.isEmpty else { return }
     let longest = isCalm ? min(limit, .seconds(2)) : limit
@@ -323,16 +324,16 @@ extension SyncWorld {
 
   mutating func fire(_ phone: HostID) {
     let index = phone.index
-    // A later call is scheduled, so this one has nothing to do.
+    // If a later call is scheduled, this call does nothing.
     if let due = phones[index].firesAt, now < due { return }
     phones[index].firesAt = nil
-    // A locked device delivers nothing until it is unlocked.
+    // A locked device calls no observers until it is unlocked.
     guard !phones[index].due.isEmpty, !isUnderWay(.locks, on: phone) else { return }
     rouse(phone)
     guard kernel.hosts[phone.slot].isRunning, !phones[index].observed.isEmpty else { return }
     let types = phones[index].observed.filter { phones[index].due.contains($0) }
     phones[index].due = []
-    // Observers of several types are called one by one, or together.
+    // Observers of several types are called either one by one or together.
     if kernel.hosts[phone.slot].generator.next() % 2 == 0 {
       for type in types { grant(.seconds(10), [type], phone) }
     } else if !types.isEmpty {
@@ -354,14 +355,14 @@ extension SyncWorld {
     phones[phone.index].grants.insert(id)
     kernel.counts[.wakes] += 1
     note(.granted(phone: phone.index, id, until: now.advanced(by: budget)))
-    // The time counts from the grant itself. The app receives the grant a moment later.
+    // The time starts when the system makes the grant. The app receives the grant a moment later.
     let wait = kernel.hosts[phone.slot].generator.duration(below: .milliseconds(200))
     kernel.answerLater(.input(.fired(types, id, budget: budget)), to: phone, after: wait)
   }
 
   // Launches and suspension.
 
-  /// Makes the app run, unless the user force-quit it.
+  /// Makes the app run, unless the user has force-quit it.
   private mutating func rouse(_ phone: HostID) {
     let hostIndex = phone.slot
     switch kernel.hosts[hostIndex].process {
@@ -398,7 +399,7 @@ extension SyncWorld {
 
   mutating func jettison(_ phone: HostID, _ index: Int) {
     kernel.hosts[phone.slot].downs.append(index)
-    // Until the planned event ends, the app is launched in the background.
+    // Until the planned event ends, the app runs in the background when it is launched.
     kernel.hosts[phone.slot].dozing.append(index)
     phones[phone.index].naps.append(index)
     die(phone)
@@ -438,7 +439,8 @@ extension SyncWorld {
       SyncRequest("POST", SyncRequest.endpoint, body: body, secret: task.secret), file, phone)
   }
 
-  /// Sends a payload in one request: in worlds where uploads do not resume, or by the system.
+  /// Sends a payload in one request. This is done by the system, and in worlds in which uploads do
+  /// not resume.
   mutating func sendWhole(_ request: SyncRequest, _ file: String, _ phone: HostID) {
     let from = isOwnedBySystem ? kernel.host(.system, phone.index) : phone
     let question = Feature.Question.upload(
@@ -473,7 +475,7 @@ extension SyncWorld {
     }
   }
 
-  /// Returns the input for the answer to a request for the server's identity.
+  /// Returns the model's input for the response to a request for the server's identity.
   private mutating func identity(
     _ result: Result<Feature.Reply, LinkFailure>, _ secret: Int, _ phone: Int
   ) -> SyncModel.Input {
@@ -488,7 +490,8 @@ extension SyncWorld {
     }
   }
 
-  /// Schedules the system's retry after a network failure. The system gives up after five retries.
+  /// Schedules the system's retry after a network failure. After five retries, the system reports
+  /// the outcome instead.
   mutating func tryLater(_ file: String, _ outcome: UploadOutcome, _ phone: HostID) {
     guard let task = phones[phone.index].tasks[file], task.outcome == nil else { return }
     guard task.tries < 5 else { return ended(file, outcome, phone) }
@@ -505,7 +508,7 @@ extension SyncWorld {
     deliver(phone)
   }
 
-  /// Reports ended uploads to the app, if it runs.
+  /// Reports uploads that have ended to the app, if it is running.
   mutating func deliver(_ phone: HostID) {
     let index = phone.index
     let ended = phones[index].tasks.filter { $0.value.outcome != nil }.keys.sorted()
@@ -526,7 +529,7 @@ extension SyncWorld {
     kernel.checkers.views[phone].phoneState.own.restsUntil = max(before ?? until, until)
   }
 
-  /// Reports the app's requests that its suspension ended.
+  /// Reports to the app its requests that were lost because of its suspension.
   mutating func reportLost(_ phone: HostID) {
     let index = phone.index
     for file in phones[index].tasks.keys.sorted() {
@@ -555,10 +558,10 @@ extension Result<SyncFeature.Reply, LinkFailure> {
   /// The outcome of an upload that ended with this result.
   var outcome: UploadOutcome { failure.map { .failed($0) } ?? .accepted }
 
-  /// The epoch that the answer names.
+  /// The epoch in the answer's header fields.
   var epoch: String? { if case .success(let reply) = self { reply.epoch } else { nil } }
 
-  /// The reason why the result is not a success; `nil` if it is one.
+  /// The reason why the result is not a success; `nil` if it is a success.
   fileprivate var failure: LinkFailure? {
     switch self {
     case .success(let reply): reply.answer.refusal
@@ -568,20 +571,20 @@ extension Result<SyncFeature.Reply, LinkFailure> {
 }
 
 extension LinkFailure {
-  /// Whether the failure occurred without an answer.
+  /// Whether the failure occurred without an answer from the server.
   fileprivate var isOfTransport: Bool {
     if case .http = self { false } else { true }
   }
 }
 
-// People who look at their health data: the server's answers are compared with the phones' data.
+// People who look at their health data. The server's answers are compared with the phones' data.
 extension SyncWorld {
   func copy(of phone: Int) -> SyncServerCopy {
     SyncServerCopy(
       backend.server, backend.stored, seam.defect, phones[phone].source.zone, at: now, wall(server))
   }
 
-  /// Compares the data that each person is shown with the phone's data.
+  /// Compares the data that is shown to each person with the phone's data.
   mutating func checkAnswers() {
     guard kernel.hosts[server.slot].isRunning else { return }
     for phone in phones.indices {
@@ -590,7 +593,7 @@ extension SyncWorld {
         let there = phones[phone].source.samples(where: { $0.deleted == nil })
       else { continue }
       var copy = copy(of: phone)
-      // People also look some days later.
+      // People also look at the data up to 39 days later.
       copy.wall = copy.wall.advanced(by: .seconds(86_400 * Int64(kernel.plan.seed % 40)))
       let expected = SyncExpectation(there, phones[phone].source.zone, at: copy.wall)
       for path in [SyncPath.steps, .heartRate, .sleep, .workouts, .periods] {
@@ -599,7 +602,7 @@ extension SyncWorld {
     }
   }
 
-  /// Lets a foreign client visit the server, and reports answers that the protocols do not allow.
+  /// Makes a foreign client visit the server, and reports answers that the protocols do not allow.
   mutating func checkForeignClient() {
     guard kernel.hosts[server.slot].isRunning else { return }
     let generator = RandomSource(seed: kernel.hosts[server.slot].generator.next())
@@ -619,7 +622,7 @@ extension SyncWorld {
     check(glance, answer)
   }
 
-  /// Returns a request about days, drawn from a number, and its expected answer.
+  /// Returns a request for a range of days, derived from a number, and its expected answer.
   private func question(
     _ path: SyncPath, _ expected: SyncExpectation, _ phone: Int, _ word: UInt64
   ) -> (SyncReceivedRequest, Glance) {
@@ -649,31 +652,32 @@ extension SyncWorld {
     if let difference = values.difference(from: must) { misshown(phone, "\(path): \(difference)") }
   }
 
-  // During a run.
+  // Requests during a run.
 
   /// The requests that people make during a run.
   struct Glances {
-    /// A separate random source, so that the requests change nothing else.
+    /// A separate random source. With it, the requests do not influence other random draws.
     var generator: RandomSource
     /// The number of requests that may still be made.
     var left = 6
-    /// The requests without an answer.
+    /// The requests that have not been answered.
     var open: [TrafficID: Glance] = [:]
-    /// The number of the last request, in a range apart from other requests.
+    /// The number of the last request. The numbers are in a range that other requests do not use.
     var last: TrafficID = 1 << 48
   }
 
-  /// A person's request.
+  /// A request from a person.
   struct Glance {
     var phone: Int
     var path: SyncPath
     /// The expected values; `nil` if the days are not valid.
     var must: [String: SyncExpectation.Shown]?
-    /// Whether several rates are the latest, so that any of them may be shown.
+    /// Whether there are several latest rates with different values. In that case any of them may
+    /// be shown.
     var isAnyLatest: Bool
   }
 
-  /// Lets the person whose batch was stored look at the data, in a third of the cases.
+  /// In a third of the cases, makes the person whose batch was stored look at the data.
   mutating func querySoon(_ user: String) {
     guard glances.left > 0, glances.generator.next() % 3 == 0,
       let phone = phones.indices.first(where: { Self.user($0) == user })
@@ -683,7 +687,7 @@ extension SyncWorld {
       .queries(phone: phone), after: glances.generator.duration(below: .milliseconds(500)))
   }
 
-  /// Makes a request to the server, which must answer with the samples stored now.
+  /// Makes a request to the server. The answer must reflect the samples that are stored now.
   mutating func query(from phone: Int) {
     let held = backend.stored.positions(of: Self.user(phone))
     guard kernel.hosts[server.slot].isRunning,
@@ -699,7 +703,7 @@ extension SyncWorld {
     feed(.request(RequestID(glances.last), received, user: SyncUser(Self.user(phone)), wall: wall))
   }
 
-  /// Returns the server's answer from the samples stored now.
+  /// Returns the server's answer, computed from the samples that are stored now.
   func outcome(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp
   ) -> SyncOutcome {
@@ -709,10 +713,10 @@ extension SyncWorld {
       path, span, user, wall, from: stored, phones[phone].source.zone, seam.defect)
   }
 
-  /// Checks an answer to a person. Returns false if the answer belongs to a phone.
+  /// Checks an answer to a person. Returns false if the answer is addressed to a phone.
   mutating func seen(_ id: TrafficID, _ answer: SyncAnswer) -> Bool {
     guard let glance = glances.open.removeValue(forKey: id) else { return false }
-    // A server that is draining or overloaded shows nothing.
+    // A server that is draining or overloaded shows no data.
     if answer.status != 503 { check(glance, answer) }
     return true
   }

@@ -2,32 +2,34 @@ import HeldSocket
 import LinkCore
 
 extension HeldFeature {
-  /// The checkers of a held socket's own promises.
+  /// The checkers of the guarantees that are specific to a held socket.
   public struct Checkers: FeatureCheckers {
     /// The feature that the checkers check.
     public typealias Feature = HeldFeature
 
     private var found = Findings()
-    /// The newest message that was shown.
+    /// The number of the newest message that was shown.
     private var shown = 0
-    /// The user's newest message that was passed to a socket, and the newest that the server
+    /// The numbers of the user's newest message passed to a socket and the newest that the server
     /// received.
     private var (handed, arrived) = (0, 0)
-    /// The newest message that may have arrived and may be sent again, as may all before it.
+    /// The number of the newest message that may have arrived. This message and all earlier ones
+    /// may be sent again.
     private var unsure = 0
     /// The user's messages that must arrive.
     private var expected: Set<Int> = []
-    /// The number of messages that may not have arrived, according to notices.
+    /// The number of messages that may not have arrived, as reported in notices.
     private var reportedLosses = 0
-    /// The messages passed to the store.
+    /// The messages that were passed to the store.
     private var storing: [UInt64: Int] = [:]
-    /// The newest message received over each line on which the server was greeted.
+    /// The newest message received over each line, for lines on which the server received a
+    /// greeting.
     private var lines: [TrafficID: Int] = [:]
     private var confirmed: AttemptID?
-    /// The attempt whose socket was greeted.
+    /// The attempt on whose socket the greeting was sent.
     private var greeted: AttemptID?
-    /// The number of messages that may still be passed to a socket: accepted ones, and those to be
-    /// sent again.
+    /// The number of messages that may still be passed to a socket: accepted messages, and those to
+    /// be sent again.
     private var mayGo = 0
 
     public init() {}
@@ -95,8 +97,8 @@ extension HeldFeature {
       shown = max(shown, number)
     }
 
-    /// Handles a new process. The fate of messages that its predecessor had only in memory is
-    /// unknown.
+    /// Handles a new process. The outcome of messages that the previous process held only in memory
+    /// is unknown.
     public mutating func launched(_ phoneState: PhoneState<HeldFeature>) {
       (shown, confirmed, storing) = (phoneState.own.shown, nil, [:])
       (greeted, mayGo) = (nil, 0)
@@ -138,6 +140,6 @@ extension SocketModel.Effect {
 }
 
 extension Finding.Kind {
-  /// A connection on which a message preceded the greeting.
+  /// A message preceded the greeting on a connection.
   public static let unannounced = Finding.Kind(rawValue: "unannounced")
 }

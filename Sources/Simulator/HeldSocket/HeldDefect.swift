@@ -4,12 +4,12 @@ import LinkCore
 extension HeldFeature {
   /// A deliberate defect of a held socket.
   public enum Defect: String, DeliberateDefect {
-    /// The servers of this world: there is one kind.
+    /// The servers of this world. There is only one.
     public typealias Server = OneServer
 
     /// The client sends no greeting.
     case noGreeting
-    /// The client resumes before its greeting.
+    /// The client sends the resume request before its greeting.
     case greetsLate
     /// The client resumes at the beginning instead of at its stored position.
     case forgetsPosition
@@ -21,7 +21,7 @@ extension HeldFeature {
     case forgetsOutbox
     /// The client does not report messages that may not have arrived.
     case hidesUnproven
-    /// The client reports one message less than may not have arrived.
+    /// The client reports one message fewer than the number that may not have arrived.
     case countsTooFew
     case takesLateEvents
     case timersStopAsleep

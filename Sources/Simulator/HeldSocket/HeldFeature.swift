@@ -4,7 +4,7 @@ public import LinkCore
 /// The world of `HeldSocket`: one phone, its user, and a server with a foreign protocol.
 ///
 /// The server confirms a greeting, then sends numbered messages that follow the position at which
-/// the phone resumes. It accepts the numbered messages of the user.
+/// the phone resumes. The server accepts the user's numbered messages.
 public enum HeldFeature: SimulatedFeature {
   /// The model of a held socket.
   public typealias Model = SocketModel
@@ -27,13 +27,13 @@ public enum HeldFeature: SimulatedFeature {
     case input(SocketModel.Input)
   }
 
-  /// A fact that only this world can observe.
+  /// A fact that is specific to this world.
   public enum Fact: Sendable, Equatable {
-    /// A packet of a phone reached the server over a line.
+    /// A packet from a phone reached the server over a line.
     case heard(TrafficID, Packet)
   }
 
-  /// The world's counts.
+  /// The counters of this world.
   public enum Counter: String, RunCounter {
     case fed, shown, said
 
@@ -42,33 +42,33 @@ public enum HeldFeature: SimulatedFeature {
 
   /// The numbers that a plan fixes for a run, in addition to the network conditions.
   public struct Numbers: PlanNumbers {
-    /// The handling of messages that cannot be sent at once.
+    /// The setting for the handling of messages that cannot be sent immediately.
     public var outbox = SocketSettings.Outbox.off
 
     public init() {}
     public static var fields: [PlanField<Numbers>] { [.choice("outbox", \.outbox)] }
   }
 
-  /// The feature's state of a phone that checkers see, in addition to the link's.
+  /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
   public struct State: Sendable {
     /// The settings of the model.
     var settings = SocketSettings(policy: .socket)
-    /// The newest message that the app has shown, which is its stored position.
+    /// The number of the newest message that the app has shown. It is also the stored position.
     var shown = 0
-    /// The newest message of the server.
+    /// The number of the server's newest message.
     var fed = 0
     var queued = 0
     var handed = 0
 
-    /// Stores the state of the model.
+    /// Copies the state of the model.
     mutating func look(_ model: SocketModel) {
       (queued, handed) = (model.queue.entries.count, model.queue.handed)
     }
   }
 
-  /// The event kinds of plans, in addition to the kernel's faults.
+  /// The kinds of planned events, in addition to those of the kernel.
   public enum EventKind: String, PlanEventKind {
-    /// The server has a number of new messages in a row.
+    /// The server has a number of new messages in succession.
     case feed
     case say
 
@@ -180,11 +180,11 @@ extension SocketModel: LinkModel {
 }
 
 extension SocketMessage {
-  /// The number that the text represents.
+  /// The number that the text contains.
   var number: Int? { text.flatMap { Int($0) } }
 }
 
-// The parts of a held socket's steps that are in a run's digest, in addition to their roles.
+// Contributions of a held socket's steps to a run's digest, in addition to their roles.
 extension HeldFeature {
   public static func mix(_ input: Input, into digest: inout Digest) {
     switch input {

@@ -2,11 +2,11 @@ public import HeldSocket
 import LinkCore
 
 extension HeldFeature: ReplayedFeature {
-  /// The facts about user and shell that the journal of a held socket contains.
+  /// The facts about the user and the app that the journal of a held socket contains.
   public typealias Record = HeldRecord
 
-  /// The promises that a journal can show to be broken. Journals omit the content of messages, so
-  /// neither their order nor the server's view is checked.
+  /// The kinds of violations that a journal can show. Journals omit the content of messages, so
+  /// neither the order of messages nor the server's view is checked.
   public static var checkedInJournals: [Finding.Kind] {
     [
       .lost, .duplicated, .unannounced, .stuck, .storm, .falselyConnected, .late, .unbounded,
@@ -22,15 +22,15 @@ extension HeldFeature: ReplayedFeature {
   }
 }
 
-/// The state of the user and the shell, derived from the journal of a held socket.
+/// The state of the user and the app, derived from the journal of a held socket.
 public struct HeldRecord: RunRecord {
   /// The feature whose journals are read.
   public typealias Feature = HeldFeature
 
   private var isOn = false
   private var isInFront = true
-  /// Whether the last credentials were refused. A socket without credentials is never blocked by
-  /// that.
+  /// Whether the last credentials were refused. A refusal never blocks a socket without
+  /// credentials.
   private var isRefused = false
 
   public init() {}

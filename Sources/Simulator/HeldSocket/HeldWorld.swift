@@ -1,13 +1,13 @@
 import HeldSocket
 import LinkCore
 
-/// The world of one phone, its user, and a server with a foreign protocol.
+/// A world with one phone, its user, and a server with a foreign protocol.
 struct HeldWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 
   var kernel: Kernel<HeldFeature>
   var clients: [SocketModel] = []
-  /// The lines whose phone has resumed.
+  /// The lines on which the phone has resumed.
   private var listeners: [TrafficID] = []
   /// The outbox on the phone's disk.
   private var disk = StoredOutbox()
@@ -104,7 +104,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
         send(.packet(.numbered(number)), bytes: 100, over: line)
       }
     case .said: kernel.counts[.said] += 1
-    case .opened, .welcome, .numbered: return  // a phone sends none of these
+    case .opened, .welcome, .numbered: return  // A phone sends none of these.
     }
   }
 
@@ -143,7 +143,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     switch scheduled {
     case .feeds(let left): feed(left)
     case .input(let input): give(input, to: .phone)
-    // The disk refused a removal, so the next run sends those messages again.
+    // If the disk refuses a removal, the next run sends those messages again.
     case .stores, .removes: return
     }
   }
@@ -162,7 +162,8 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     clients[0].isConnected && HeldFeature.isHealed(kernel.checkers.views[0].phoneState)
   }
   mutating func becomeCalm() { give(.start, to: .phone) }
-  /// Starts the link again, which traffic in transit may have ended when calm began.
+  /// Starts the link again. Traffic that was in transit when the calm phase began may have ended
+  /// it.
   mutating func tryAgain() { give(.start, to: .phone) }
   mutating func happenLast() { feed(1) }
   mutating func leave() { give(.stop, to: .phone) }

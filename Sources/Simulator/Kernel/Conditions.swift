@@ -1,20 +1,20 @@
-/// The faults in effect on one host, derived from the planned events under way.
+/// The faults in effect on one host, derived from the planned events in progress.
 struct Conditions: Equatable {
   // The network.
   var isHole = false
   var isUnreachable = false
-  /// Whether each connection is reset some seconds after it opened.
+  /// Whether each connection is reset some seconds after it opens.
   var isFlapping = false
-  /// Whether each connection opens slowly and is reset before it counts as stable.
+  /// Whether each connection opens slowly and is reset before it is considered stable.
   var isWavering = false
   var portal: Portal?
-  /// The reason why dials fail.
+  /// The reason why dialing fails.
   var blockedReason: DialObstacle?
   var bandwidth: Int64
   // A server.
   var restStatus: Int?
   var upgradeStatus: Int?
-  /// The `Retry-After` with which the server refuses every upgrade.
+  /// The `Retry-After` value that the server sends when it refuses an upgrade.
   var retryAfter: Duration?
   var storeDelay = Duration.zero
   // A phone.
@@ -22,7 +22,7 @@ struct Conditions: Equatable {
   var isKilled = false
   var disk = Disk.works
 
-  /// A login page that responds instead of the server, by whether the device detects it.
+  /// A login page that responds in place of the server, and whether the device detects it.
   enum Portal {
     case known, unknown
   }
@@ -35,7 +35,7 @@ struct Conditions: Equatable {
     bandwidth = networkConditions.bandwidth
   }
 
-  /// Adds the fault of a planned event that is under way.
+  /// Applies the fault of a planned event that is in progress.
   mutating func add<Own>(_ eventKind: CommonEventKind, of event: PlannedEvent<Own>) {
     switch eventKind {
     case .background, .suspend: isInBackground = true
@@ -56,7 +56,7 @@ struct Conditions: Equatable {
     case .storeFull: disk = .full
     case .storeLocked: disk = .locked
     case .storeSlow: disk = disk == .works ? .slow : disk
-    // Sleep alone changes nothing: the device may fall asleep before it can report it.
+    // Sleep alone changes nothing, because the device may fall asleep before it can report it.
     case .sleep: return
     case .reset, .halfOpen, .mappingExpired, .crash, .deploy, .close, .serverClock, .wallClock:
       return

@@ -1,13 +1,13 @@
 public import LinkCore
 
-/// A hash over all events of a run in order. Equal runs have equal hashes on every machine.
+/// A hash of all events of a run, in order. Equal runs have equal hashes on every machine.
 ///
-/// Each word is mixed with the two multiplications of MurmurHash3's 64-bit finalizer (Appleby
-/// 2011), so that each of its bits changes about half of the bits of the result.
+/// Each word is mixed by the two multiplications of MurmurHash3's 64-bit finalizer (Appleby 2011).
+/// Each of its bits therefore affects about half of the bits of the result.
 public struct Digest: Sendable {
   private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-  /// Mixes in a word.
+  /// Mixes in a 64-bit word.
   public mutating func mix(_ word: UInt64) {
     var mixed = value ^ word
     mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
@@ -51,7 +51,7 @@ public struct Digest: Sendable {
     case .killed: mix(2)
     case .suspended: mix(3)
     case .resumed: mix(4)
-    case .received, .ticked: return  // recorded as steps
+    case .received, .ticked: return  // These are recorded as steps.
     case .upgraded(_, let attempt, let status): mix(7, attempt.number, UInt64(status))
     case .serverLost(_, let attempt): mix(8, attempt.number)
     case .wentDead(_, let attempt): mix(9, attempt.number)
@@ -68,7 +68,7 @@ public struct Digest: Sendable {
     }
   }
 
-  /// Mixes in a step of a model: its effects, and the input, or `nil` for a tick.
+  /// Mixes in a step of a model: its input, which is `nil` for a tick, and its effects.
   mutating func note<Feature: SimulatedFeature>(
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     of feature: Feature.Type, at now: Instant
@@ -124,7 +124,7 @@ public struct Digest: Sendable {
 }
 
 extension Digest {
-  /// Mixes in the kind of a failure, and its status or code if it has one.
+  /// Mixes in the kind of a failure, and its status or close code if it has one.
   fileprivate mutating func mix(_ failure: LinkFailure) {
     switch failure {
     case .unreachable: mix(1)
@@ -145,7 +145,7 @@ extension Digest {
 }
 
 extension HeldLink.CredentialsEvent {
-  /// A number for each kind of event.
+  /// A number that identifies the kind of the event.
   fileprivate var code: UInt64 {
     switch self {
     case .available: 1

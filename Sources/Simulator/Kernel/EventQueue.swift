@@ -1,9 +1,9 @@
 import LinkCore
 
-/// A queue of future events, ordered by time and, at equal times, by insertion.
+/// A queue of future events, ordered by time. Events with equal times are ordered by insertion.
 ///
-/// A binary heap of small keys refers to slots that hold the events. Adding and removing an event
-/// cost O(log n).
+/// A binary heap of small keys refers to the slots that hold the events. Adding or removing an
+/// event takes O(log n) time.
 struct EventQueue<Event> {
   private struct Key {
     var at: Int64

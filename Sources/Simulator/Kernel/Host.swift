@@ -1,39 +1,40 @@
 import LinkCore
 
-/// The part of a host that every world needs: a process, a clock, a disk and a network uplink.
+/// The state of a host that every world needs: a process, a clock, a disk and a network uplink.
 struct Host<Feature: SimulatedFeature> {
   let id: HostID
   var process = Process.dead
-  /// The number of the present run of the process, from 1. Scheduled events of an earlier run are
+  /// The number of the current run of the process, from 1. Scheduled events of earlier runs are
   /// dropped.
   var run = 0
   var conditions: Conditions
   /// The device state that was reported to the app in this run.
   var reported = ReportedState()
-  /// The moment of the next kill, if one is due.
+  /// The moment at which a pending kill takes effect; `nil` if no kill is pending.
   var pendingKill: PendingKill?
-  /// Scheduled events of the disk that arrived while the process was suspended.
+  /// Events from the disk that arrived while the process was suspended.
   var held: [Feature.ScheduledEvent] = []
-  /// The time for which the process was suspended, for clocks that stop meanwhile.
+  /// The total time for which the process was suspended. Some clocks stop during suspension.
   var slept = Duration.zero
   var suspendedAt = Instant.zero
-  /// The offset by which the wall clock was set.
+  /// The offset of the wall clock after it was set.
   var wallOffset = Duration.zero
-  /// The number of disk calls, and of other calls that a scheduled event will answer.
+  /// The number of pending calls, to the disk or elsewhere, that a scheduled event will answer.
   var calls = 0
-  /// Changes that the disk is writing. A kill falls before or after each becomes durable.
+  /// Changes that the disk is writing. A kill comes before or after a change becomes durable, but
+  /// not in between.
   var writing: [(number: UInt64, scheduled: Feature.ScheduledEvent)] = []
-  /// The indices of planned events that keep the process down.
+  /// The indices of planned events that prevent the process from running.
   var downs: [Int] = []
   /// The indices of planned events for which the system suspends the process.
   var suspending: [Int] = []
-  /// The time until which the system lets the process run although it would suspend it.
+  /// The time until which the system lets the process run before it suspends the process again.
   var runsUntil = Instant.zero
-  /// The indices of sleeps that the device reported.
+  /// The indices of sleep events that the device has reported.
   var dozing: [Int] = []
-  /// The index of the deploy whose drain is under way.
+  /// The index of the deploy event whose drain is in progress.
   var draining: Int?
-  /// Whether the host has credentials, as far as it can tell.
+  /// Whether the host has credentials, as far as it knows.
   var isSignedIn = true
   /// The host's access to the network.
   var network = Uplink()
@@ -55,7 +56,7 @@ struct Host<Feature: SimulatedFeature> {
   enum PendingKill {
     /// Between two effects of the next step.
     case step
-    /// After a change became durable and before the process receives the result.
+    /// After a change has become durable, and before the process receives the result.
     case durable
   }
 
@@ -74,18 +75,18 @@ struct Host<Feature: SimulatedFeature> {
 struct Uplink {
   /// The number of the current network path; a handover increments it.
   var path = 1
-  /// Whether the pooled connections died silently. The pool is dropped when the device reports a
-  /// change, and when a socket was closed for silence.
+  /// Whether the pooled connections have died silently. The pool is dropped when the device reports
+  /// a network change, or when a socket is closed because the server is silent.
   var poolIsDead = false
   var lastRequest = Instant.zero
-  /// The time until which nothing passes. Bytes sent on a connection meanwhile are delayed.
+  /// The time until which nothing passes. Bytes sent on a connection in the meantime are delayed.
   var holeUntil = Instant.zero
-  /// The time at which all bytes sent so far have left, where bandwidth is narrow.
+  /// The time at which all bytes sent so far have left, if bandwidth is limited.
   var upFree = Instant.zero
   var downFree = Instant.zero
 }
 
-/// The kind of a host of a world.
+/// The kind of a host in a world.
 public enum HostKind: String, Sendable, Hashable, CaseIterable {
   /// A device with an app whose link is under test.
   case phone
@@ -95,15 +96,15 @@ public enum HostKind: String, Sendable, Hashable, CaseIterable {
   case client
   /// A peripheral in radio range, such as a bottle.
   case peripheral
-  /// A phone's operating system, which survives kills of the app.
+  /// A phone's operating system, which keeps running when the app is killed.
   case system
 }
 
-/// The identity of one host of a world.
+/// The identity of a host in a world.
 public struct HostID: Sendable, Hashable, Comparable {
   /// The kind of the host.
   public let kind: HostKind
-  /// The number among the hosts of its kind, from 0.
+  /// The index among the hosts of its kind, from 0.
   public let index: Int
   /// The index among all hosts of the world.
   let slot: Int

@@ -1,10 +1,9 @@
 import LinkCore
 
-/// The part of a world's state that is common to all features: virtual time, hosts, traffic and
-/// records.
+/// The part of a world's state that all features share: virtual time, hosts, traffic and records.
 ///
-/// Events are taken in order of time; between them, models and servers are woken at their
-/// deadlines. All randomness comes from the plan's seed. The operations on this state are in the
+/// Events are processed in order of time. Between events, models and servers are woken at their
+/// deadlines. All randomness derives from the plan's seed. The operations on this state are in
 /// extensions of `SimulatedWorld`. The type is noncopyable because a copy would retain everything
 /// that it holds.
 struct Kernel<Feature: SimulatedFeature>: ~Copyable {
@@ -12,11 +11,11 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   let setup: RunSetup<Feature>
   var now = Instant.zero
   var queue = EventQueue<KernelEvent<Feature>>()
-  /// The network conditions, which are good once calm has begun.
+  /// The network conditions. They are good once calm has begun.
   var networkConditions: NetworkConditions
-  /// The indices of the planned events under way, in the order in which they began.
+  /// The indices of the planned events in progress, in the order in which they began.
   var active: [Int] = []
-  /// All hosts: phones first, then by kind.
+  /// All hosts: phones first, then the other hosts by kind.
   var hosts: [Host<Feature>]
   /// The IDs of all hosts, and of the phones.
   let ids: [HostID]
@@ -34,18 +33,21 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   var checkers = CheckerSet<Feature>()
   var counts = RunCounts<Feature.Counter>()
   var digest = Digest()
-  /// Findings of the world itself, in addition to those of its checkers.
+  /// Findings that the world itself makes, in addition to those of its checkers.
   var findings: [Finding] = []
-  /// The number of ticks at one instant. A deadline that does not move would be met forever.
+  /// The number of consecutive ticks at one instant. A deadline that does not move would recur
+  /// forever.
   var spins = (at: Instant.zero, count: 0)
   var pace = Pace()
-  /// The invariants broken so far. Each is reported once.
+  /// The invariants that have been broken so far. Each is reported once.
   private var broken: Set<String> = []
   private var checks: UInt64 = 0
   var isAborted = false
   let watch: RunWatch<Feature>?
-  /// Makes the state address-only, so that borrowing it, or the world that holds it, passes its
-  /// address. A loadable value is copied to the stack for each call.
+  /// A field that makes the type address-only.
+  ///
+  /// Borrowing this state, or the world that holds it, then passes an address. A loadable value
+  /// would be copied to the stack for each call.
   private let isAddressOnly: any Sendable = true
 
   /// Creates a world that has not begun.
@@ -62,7 +64,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     hosts = []
     generator = RandomSource(seed: 0)
     for (slot, kind) in kinds.enumerated() {
-      // Drawn after those of the phones; every world has a server.
+      // This source is drawn after those of the phones. Every world has a server.
       if slot == phones { generator = RandomSource(seed: root.next()) }
       let id = HostID(kind: kind, index: kinds[..<slot].count { $0 == kind }, slot: slot)
       hosts.append(
@@ -77,16 +79,16 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     seams = Array(repeating: seam, count: phones)
   }
 
-  /// The feature's state of the first phone, as the checkers see it.
+  /// The feature's state of the first phone, which the checkers use.
   var own: Feature.State {
     get { checkers.views[0].phoneState.own }
     set { checkers.views[0].phoneState.own = newValue }
   }
 
-  /// The policy that the models follow, including the changes of a defect.
+  /// The policy that the models follow, including the changes that a defect makes.
   var policy: LinkPolicy { seams.first?.policy(setup.policy) ?? setup.policy }
 
-  /// Returns the host with a kind and an index.
+  /// Returns the host with the given kind and index.
   func host(_ kind: HostKind, _ index: Int = 0) -> HostID {
     guard let host = hosts.first(where: { $0.id.kind == kind && $0.id.index == index }) else {
       preconditionFailure("the world has no \(kind.rawValue) \(index)")
@@ -96,7 +98,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   // Clocks.
 
-  /// The time of all wall clocks when a run begins.
+  /// The time that every wall clock shows when a run begins.
   static var wallBase: Timestamp { Timestamp(nanoseconds: 1_800_000_000_000_000_000) }
 
   // Time.
@@ -111,7 +113,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   mutating func nextEvent() -> Instant? { queue.next }
 
-  /// Returns the earliest deadline of the models whose processes run.
+  /// Returns the earliest deadline among the models whose processes are running.
   mutating func nextModel() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first: (at: Instant, host: HostID, isModel: Bool)?
     for index in checkers.views.indices where hosts[index].isRunning {
@@ -123,7 +125,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     return first
   }
 
-  /// Ends the run if a deadline keeps recurring at one instant.
+  /// Ends the run if a deadline keeps recurring at the same instant.
   mutating func countSpin() {
     spins = spins.at == now ? (now, spins.count + 1) : (now, 0)
     guard spins.count > 1000 else { return }
@@ -131,33 +133,33 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     isAborted = true
   }
 
-  /// Ends the run if it exceeds the number of events that any run needs.
+  /// Ends the run if it has more events than any run needs.
   mutating func countEvent() {
     guard let excess = pace.excess(at: now) else { return }
     find(.endless, excess)
     isAborted = true
   }
 
-  /// Returns how thoroughly to check a machine after its present step.
+  /// Returns how thoroughly to check a machine after its current step.
   ///
-  /// Every 64th check is thorough. All are thorough if the run is watched, so that a trace names
-  /// the step that broke an invariant.
+  /// Every 64th check is thorough. If the run is watched, all checks are thorough, so that a trace
+  /// names the step that broke an invariant.
   mutating func depthOfCheck() -> InvariantCheck.Depth {
     checks += 1
     return watch != nil || checks.isMultiple(of: 64) ? .thorough : .quick
   }
 
-  /// Reports the invariants that the last step of a machine broke.
+  /// Reports the invariants that a machine's last step broke.
   mutating func examine(_ machine: inout some Machine) {
     report(machine.brokenInvariants(depthOfCheck()))
   }
 
-  /// Reports the invariants that a machine broke, each once per run.
+  /// Reports the invariants that a machine broke. Each is reported once per run.
   mutating func report(_ names: [String]) {
     for name in names where broken.insert(name).inserted { find(.brokenInvariant, name) }
   }
 
-  /// Updates the state of a phone that the checkers see.
+  /// Updates the state of a phone that the checkers use.
   mutating func updatePhoneState(_ phone: HostID, isWanted: Bool) {
     let slot = phone.slot
     var underWay = hosts[slot].calls
@@ -183,18 +185,18 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     queue.add(event, at: now.advanced(by: wait))
   }
 
-  /// Schedules an event for a host, which is dropped if the present run of the host ends first.
+  /// Schedules an event for a host. The event is dropped if the current run of the host ends first.
   mutating func later(_ scheduled: Feature.ScheduledEvent, on host: HostID, after wait: Duration) {
     add(.scheduled(host, run: hosts[host.slot].run, scheduled), after: wait)
   }
 
-  /// Schedules an event that happens whatever becomes of any host.
+  /// Schedules an event that does not depend on any host.
   mutating func later(_ scheduled: Feature.ScheduledEvent, after wait: Duration) {
     add(.scheduled(nil, run: 0, scheduled), after: wait)
   }
 
-  /// Schedules an event that answers a call. It is held while the process is suspended, and dropped
-  /// when the process ends.
+  /// Schedules an event that answers a call. The event is held while the process is suspended, and
+  /// dropped when the process ends.
   mutating func answerLater(
     _ scheduled: Feature.ScheduledEvent, to host: HostID, after wait: Duration
   ) {
@@ -219,11 +221,11 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   mutating func happens(_ share: Double) -> Bool { share > 0 && generator.unit() < share }
 
-  /// Returns the time at which the last of some bytes has left, behind the phone's other traffic.
+  /// Returns the time at which the last of some bytes has left, after the phone's earlier traffic.
   mutating func carry(_ bytes: Int, of host: HostID, down: Bool) -> Instant {
     let bandwidth = hosts[host.slot].conditions.bandwidth
     guard bandwidth > 0 else {
-      // A wide link sends at once what waited for a narrow one.
+      // A wide link immediately sends everything that was queued on a narrow link.
       if down { hosts[host.slot].network.downFree = .zero }
       if !down { hosts[host.slot].network.upFree = .zero }
       return now
@@ -259,7 +261,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     watch(seen, checkers.views[phone.index].phoneState)
   }
 
-  /// Records any other observation.
+  /// Records an observation that is not a step.
   mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
     digest.note(seen, of: phone, at: now)
     checkers.handle(seen, of: phone?.index)
@@ -279,11 +281,13 @@ extension Instant {
   static var max: Instant { Instant(nanoseconds: .max) }
 }
 
-/// A count of the events of a run, which ends a run that would never end.
+/// A counter of a run's events that detects a run that would not end.
 struct Pace: Sendable {
-  /// The limit of events and wakes in a whole run. Our choice: a drawn plan makes some thousands.
+  /// The maximum number of events and wakes in a whole run. A drawn plan produces some thousands;
+  /// the limit is Holdfast's own.
   let mostInRun: Int
-  /// The limit of events and wakes at one instant. Our choice: a drawn plan makes some hundreds.
+  /// The maximum number of events and wakes at one instant. A drawn plan produces some hundreds;
+  /// the limit is Holdfast's own.
   let mostAtOnce: Int
 
   private var count = 0
@@ -294,7 +298,7 @@ struct Pace: Sendable {
     (self.mostInRun, self.mostAtOnce) = (mostInRun, mostAtOnce)
   }
 
-  /// Counts an event and returns a description of the limit that it exceeds, if any.
+  /// Counts an event, and describes the limit that it exceeds. Returns `nil` if it exceeds none.
   mutating func excess(at now: Instant) -> String? {
     count += 1
     here = at == now ? here + 1 : 1

@@ -1,10 +1,10 @@
 import LinkCore
 
-// Processes: launches, kills, suspension, servers that stop and start, and reports to an app.
+// Processes: launches, kills and suspension of apps, servers that start and stop, app reports.
 extension SimulatedWorld where Self: ~Copyable {
   // Servers.
 
-  /// Starts the process of a server, unless a planned event keeps it down.
+  /// Starts the process of a server, unless a planned event keeps the process from running.
   mutating func start(_ server: HostID) {
     let host = kernel.hosts[server.slot]
     guard host.process == .dead, host.downs.isEmpty, !host.conditions.isKilled else { return }
@@ -14,7 +14,7 @@ extension SimulatedWorld where Self: ~Copyable {
     boot(server)
   }
 
-  /// Stops the process of a server at once; it stays down until the planned event ends.
+  /// Stops the process of a server immediately. It restarts when the planned event ends.
   mutating func stop(_ server: HostID, for index: Int) {
     kernel.hosts[server.slot].downs.append(index)
     halt(server)
@@ -107,8 +107,8 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // Kills.
 
-  /// Returns the effects of a step to carry out: all of them, or a prefix if the process is to die
-  /// between two. The caller carries them out, then calls `die` if `dies` is true.
+  /// Returns the effects of a step to carry out: all of them, or only the first ones if the process
+  /// is to die between two. The caller must then call `die` if `dies` is true.
   mutating func spared<Effect>(
     _ effects: [Effect], of host: HostID
   ) -> (effects: ArraySlice<Effect>, dies: Bool) {
@@ -119,7 +119,7 @@ extension SimulatedWorld where Self: ~Copyable {
     return (effects.prefix(count), true)
   }
 
-  /// Kills the process soon: at once, between two effects, or right after a change is durable.
+  /// Kills the process immediately, between two effects, or right after a change becomes durable.
   mutating func killSoon(_ phone: HostID) {
     guard kernel.hosts[phone.slot].process != .dead, kernel.hosts[phone.slot].pendingKill == nil
     else { return }
@@ -132,7 +132,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Ends a process and its memory. A change that the disk was writing is durable, or it is not.
+  /// Ends a process and discards its memory. Changes that the disk was writing may become durable.
   mutating func die(_ phone: HostID) {
     guard phone.kind == .phone else { return halt(phone) }
     let host = phone.slot
@@ -146,14 +146,14 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.counts.kills += 1
     kernel.checkers.views[phone.index].phoneState.deadline = nil
     ended(phone)
-    // In reverse, since a line that neither end holds leaves the list.
+    // The loop runs in reverse, because a line that neither end holds is removed from the list.
     for index in kernel.lines.indices.reversed()
     where kernel.lines[index].from == phone && kernel.lines[index].phoneHolds {
       kernel.lines[index].phoneHolds = false
       sendHangUp(index, code: 1006)
     }
     note(.killed(phone), of: phone)
-    // The process restarts at once, unless a planned event keeps it down.
+    // The process restarts immediately, unless a planned event keeps it from running.
     launchIfPossible(phone)
   }
 
@@ -174,7 +174,7 @@ extension SimulatedWorld where Self: ~Copyable {
     note(.suspended(phone), of: phone)
   }
 
-  /// Suspends a process once the time that the system granted it is over.
+  /// Suspends a process once the time that the system granted it has passed.
   mutating func suspendLater(_ phone: HostID, for index: Int) {
     let until = kernel.hosts[phone.slot].runsUntil
     if now < until {
@@ -184,8 +184,8 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Lets a process run in the background for a while, as the system does for an event of its
-  /// radio. A suspended process resumes, and an ended one is launched.
+  /// Lets a process run in the background for a while, as the system does after an event of its
+  /// radio. A suspended process resumes, and an ended process is launched.
   ///
   /// - Parameter events: The planned events for which the system suspends the process again.
   mutating func runInBackground(_ phone: HostID, for time: Duration, then events: [Int]) {
@@ -206,7 +206,7 @@ extension SimulatedWorld where Self: ~Copyable {
     else { return }
     goOn(phone)
     inform(phone, of: .device(.woke))
-    // The system reports the end of some sockets; the others stay silent.
+    // The system reports the end of some sockets. The others stay silent.
     let run = kernel.hosts[phone.slot].run
     for line in kernel.lines where line.phoneHolds && line.from == phone && line.run == run {
       if kernel.hosts[phone.slot].generator.next() % 2 == 0 {
@@ -215,7 +215,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Resumes the timers of a suspended process and delivers the events that it missed.
+  /// Resumes the timers of a suspended process, and delivers the events that it missed.
   private mutating func goOn(_ phone: HostID) {
     let host = phone.slot
     kernel.hosts[host].process = .running
@@ -231,11 +231,11 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.hosts[host].network.poolIsDead = false
   }
 
-  // Disks: a change becomes durable first and is reported second, so that a kill may fall between.
+  // Disks: a change becomes durable and is then reported, so that a kill may come in between.
 
   /// Writes a change, unless the disk refuses it.
   ///
-  /// `makeDurable` is called when the change is durable, and the process receives its result a
+  /// `makeDurable` is called when the change becomes durable. The process receives the result a
   /// moment later.
   mutating func write(
     _ change: Feature.ScheduledEvent, on host: HostID, after delay: Duration? = nil
@@ -264,8 +264,8 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Makes a change durable, if it is still being written. `writeLast` has handled the writes of a
-  /// process that ended.
+  /// Makes a change durable if the write is still in progress. If the process has ended,
+  /// `writeLast` has already handled the write.
   mutating func becomeDurable(_ number: UInt64, on host: HostID) {
     let writing = kernel.hosts[host.slot].writing
     guard let index = writing.firstIndex(where: { $0.number == number }) else { return }
@@ -279,7 +279,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Handles the writes in progress when a process ends. A prefix of the changes becomes durable;
+  /// Handles the writes in progress when a process ends. The first of the changes become durable;
   /// the next one may be written in part.
   private mutating func writeLast(_ host: HostID) {
     let writing = kernel.hosts[host.slot].writing
@@ -293,8 +293,8 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Delivers the answer of a call to a process. The disk continues during suspension, and its
-  /// answers are delivered later.
+  /// Delivers the answer of a call to a process. The disk keeps working while the process is
+  /// suspended, and its answers are delivered later.
   mutating func answer(_ scheduled: Feature.ScheduledEvent, to host: HostID) {
     guard kernel.hosts[host.slot].process != .dead else { return }
     kernel.hosts[host.slot].calls -= 1
@@ -306,12 +306,12 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 }
 
-// Exchanges: each request is independent, so that responses may overtake each other, be late,
-// arrive twice, or not at all.
+// Exchanges: requests are independent of each other. A response may overtake another, arrive late
+// or twice, or never arrive.
 extension SimulatedWorld where Self: ~Copyable {
   /// Sends a request to a server.
   ///
-  /// - Parameter patience: The time-out of the caller; by default that of the network conditions.
+  /// - Parameter patience: The caller's time-out. The default is that of the network conditions.
   @discardableResult
   mutating func ask(
     _ question: Feature.Question, from host: HostID, to server: HostID,
@@ -358,7 +358,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   private mutating func send(_ exchange: Exchange<Feature>) {
     var wait = kernel.delay()
-    // A request may arrive so late that the server handles it after the caller gave up.
+    // A request may be so late that the server handles it after the caller has given up.
     if kernel.happens(kernel.networkConditions.slow) {
       wait += kernel.generator.duration(below: .seconds(8))
     }
@@ -381,7 +381,7 @@ extension SimulatedWorld where Self: ~Copyable {
       question: exchange.question, result: result)
   }
 
-  /// Loses a request or its response. The caller notices at its time-out.
+  /// Loses a request or its response. The caller then reaches its time-out.
   private mutating func lose(_ number: TrafficID) {
     guard let index = exchange(number) else { return }
     if kernel.exchanges[index].isAbandoned { kernel.exchanges.remove(at: index) }
@@ -397,7 +397,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Ends the wait for the requests under way. The server may still carry them out.
+  /// Stops waiting for the requests in progress. The server may still carry them out.
   mutating func abandonRequests(of host: HostID) {
     for index in kernel.exchanges.indices where kernel.exchanges[index].from == host {
       kernel.exchanges[index].isAbandoned = true
@@ -411,14 +411,14 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Fails a request that a server will not answer any more.
+  /// Fails a request that the server will never answer.
   mutating func cut(_ exchange: Exchange<Feature>) {
     guard !isHole(exchange.from) else { return lose(exchange.number) }
     let arrival = arrival(exchange, .failure(.reset))
     kernel.add(.answerArrives(arrival, isCopy: false), after: kernel.delay())
   }
 
-  // At a server.
+  // Arrival at a server.
 
   mutating func requestArrives(_ number: TrafficID) {
     guard let index = exchange(number) else { return }
@@ -457,12 +457,12 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  // Back at the caller.
+  // Return to the caller.
 
   mutating func arrive(_ arrival: Arrival<Feature>, isCopy: Bool) {
     let host = arrival.from
     guard let index = exchange(arrival.number) else {
-      // A copy, or the response to a request that was lost and has timed out.
+      // This is a copy, or the response to a request that was lost and has timed out.
       if isCopy, arrival.run == kernel.hosts[host.slot].run {
         answered(arrival.question, arrival.result, to: host)
       }
@@ -482,7 +482,7 @@ extension SimulatedWorld where Self: ~Copyable {
     answered(arrival.question, arrival.result, to: host)
   }
 
-  /// Repeats a request with newer credentials, since the refusal concerns only the older ones.
+  /// Repeats a request with newer credentials, because the server refused only the older ones.
   private mutating func repeatRequest(_ index: Int, _ question: Feature.Question) {
     kernel.exchanges[index].isSecond = true
     kernel.exchanges[index].question = question
@@ -492,7 +492,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 }
 
-// Lines: messages arrive in order, late, or not at all.
+// Lines: messages arrive in order, possibly late, or not at all.
 extension SimulatedWorld where Self: ~Copyable {
   // From a phone.
 
@@ -526,9 +526,9 @@ extension SimulatedWorld where Self: ~Copyable {
       .breaks(number, .timeout(.connect)), after: kernel.setup.policy.establish.openTimeout)
   }
 
-  /// Returns the failure that a phone's conditions cause now, and how soon it is reported.
+  /// Returns the failure that a phone's conditions cause now, and the delay until it is reported.
   ///
-  /// - Parameter isDialed: Whether a new connection is needed, rather than a pooled one.
+  /// - Parameter isDialed: Whether a new connection is needed. If false, a pooled one is used.
   mutating func blockedReason(
     _ phone: HostID, isDialed: Bool
   ) -> (reason: LinkFailure, after: Duration)? {
@@ -541,7 +541,7 @@ extension SimulatedWorld where Self: ~Copyable {
     return (blockedReason.failure, kernel.roundTrip())
   }
 
-  /// Closes a socket or gives up a dial for the model.
+  /// Closes a socket or cancels a dial at the model's request.
   mutating func hangUp(_ phone: HostID, _ attempt: AttemptID, code: UInt16) {
     if code == 1001 { kernel.hosts[phone.slot].network.poolIsDead = false }
     guard let index = line(of: phone, attempt) else { return }
@@ -553,7 +553,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.add(.echoes(phone, run: kernel.hosts[phone.slot].run, attempt, failure), after: wait)
   }
 
-  /// Reports the phone's close to the server, if the network permits.
+  /// Reports to the server that the phone closed a socket, if the network permits.
   mutating func sendHangUp(_ index: Int, code: UInt16) {
     let line = kernel.lines[index]
     if line.isDead || kernel.hosts[line.from.slot].conditions.isUnreachable || isHole(line.from) {
@@ -564,7 +564,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Sends a packet, a ping, or only a sign of life over an open socket.
+  /// Sends a packet, a ping or a pong over an open socket.
   mutating func send(
     _ phone: HostID, _ attempt: AttemptID, _ packet: Feature.Packet? = nil, ping: UInt64? = nil,
     bytes: Int = 60
@@ -584,7 +584,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.queue.add(.up(number, packet, ping: ping), at: sendUp(index, bytes: bytes))
   }
 
-  // At a server.
+  // Arrival at a server.
 
   mutating func upgradeArrives(_ number: TrafficID) {
     guard let index = line(number), !kernel.lines[index].isDead else { return }
@@ -606,7 +606,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  /// Refuses an upgrade for a server.
+  /// Refuses an upgrade on behalf of a server.
   mutating func refuse(
     _ number: TrafficID, status: Int, retryAfter: Duration? = nil, detail: String
   ) {
@@ -620,7 +620,7 @@ extension SimulatedWorld where Self: ~Copyable {
     send(.failed(failure), bytes: 300, over: number)
   }
 
-  /// Accepts an upgrade for a server. The packet comes with the response.
+  /// Accepts an upgrade on behalf of a server. The response contains the packet.
   mutating func accept(_ number: TrafficID, _ packet: Feature.Packet) {
     guard let index = line(number) else { return }
     let line = kernel.lines[index]
@@ -662,7 +662,7 @@ extension SimulatedWorld where Self: ~Copyable {
     if let index = self.line(number) { forget(index) }
   }
 
-  /// Drops a connection at the server. The phone may receive the failure.
+  /// Drops a connection at the server. The phone may be notified of the failure.
   mutating func serverDrops(_ number: TrafficID, _ failure: LinkFailure) {
     guard let index = line(number), kernel.lines[index].serverHolds else { return }
     let line = kernel.lines[index]
@@ -685,21 +685,21 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  // Down to a phone.
+  // From a server to a phone.
 
-  /// Sends a message to the phone, behind the messages in transit.
+  /// Sends a message to the phone, after the messages in transit.
   mutating func send(_ down: Down<Feature.Packet>, bytes: Int, over number: TrafficID) {
     guard let index = line(number), !kernel.lines[index].isDead else { return }
     let phone = kernel.lines[index].from
     var wait = kernel.delay()
-    // TCP retransmits lost segments; they and all behind them are late.
+    // TCP retransmits lost segments, so that these segments and all later ones are delayed.
     if kernel.happens(kernel.networkConditions.loss) {
       wait += .milliseconds(200) + kernel.generator.duration(below: .seconds(3))
     }
     let start = kernel.carry(bytes, of: phone, down: true)
     var time = max(start.advanced(by: wait), kernel.lines[index].downFree)
     if isHole(phone) {
-      // Behind the messages in transit when the hole began, which arrive when the hole ends.
+      // Messages that were in transit when the hole began arrive first, when the hole ends.
       let end = kernel.hosts[phone.slot].network.holeUntil
       time = max(time, end.advanced(by: .nanoseconds(1)))
     }
@@ -718,7 +718,7 @@ extension SimulatedWorld where Self: ~Copyable {
     }
     guard line.run == kernel.hosts[line.from.slot].run, kernel.hosts[line.from.slot].isRunning
     else { return }
-    // Messages buffered before a close may still be delivered.
+    // Messages that were buffered before a close may still be delivered.
     if !line.phoneHolds, kernel.generator.next() % 2 == 0 { return }
     kernel.lines[index].lastUsed = now
     switch down {
@@ -752,7 +752,7 @@ extension SimulatedWorld where Self: ~Copyable {
     inform(line.from, of: .lost(line.attempt, failure))
   }
 
-  // The life of lines.
+  // The lifetime of lines.
 
   /// Reports the end of a line to both ends.
   mutating func reset(_ line: Line<Feature>, after wait: Duration) {
@@ -761,14 +761,14 @@ extension SimulatedWorld where Self: ~Copyable {
     if line.serverHolds { kernel.add(.hungUp(line.number, code: 1006), after: wait) }
   }
 
-  /// Silently ends every connection and every request that is under way.
+  /// Silently ends every connection, and every request in progress.
   mutating func loseConnections(of phone: HostID) {
     for index in kernel.lines.indices where kernel.lines[index].from == phone { kill(index) }
     loseRequests(of: phone)
     kernel.hosts[phone.slot].network.poolIsDead = true
   }
 
-  /// Marks a line as dead: nothing passes any more, and neither end is notified.
+  /// Marks a line as dead. Nothing passes from now on, and neither end is notified.
   mutating func kill(_ index: Int) {
     guard !kernel.lines[index].isDead else { return }
     kernel.lines[index].deadSince = now
@@ -789,7 +789,7 @@ extension SimulatedWorld where Self: ~Copyable {
     if !isHeld(index) { kernel.lines.remove(at: index) }
   }
 
-  /// Returns the arrival time of bytes sent to the server now, behind those in transit.
+  /// Returns the arrival time of bytes that are sent to the server now, after those in transit.
   private mutating func sendUp(_ index: Int, bytes: Int) -> Instant {
     let start = kernel.carry(bytes, of: kernel.lines[index].from, down: false)
     let time = max(start.advanced(by: kernel.delay()), kernel.lines[index].upFree)

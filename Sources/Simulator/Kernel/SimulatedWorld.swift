@@ -1,71 +1,75 @@
 import LinkCore
 
-/// A world of one feature: the kernel, the models on its phones, and the real rules of its servers.
+/// A world of one feature: the kernel, the models on its phones, and the actual rules of its
+/// servers.
 ///
-/// The kernel calls the requirements; the extensions provide its operations. `play()` plays a
-/// world: servers boot, `prepare()` fills them, phones are launched and the plan happens. Then calm
-/// begins, and `heal()` waits until everything is complete.
+/// The kernel calls the requirements of this protocol, and extensions provide the kernel's
+/// operations. `play()` runs a world: servers boot, `prepare()` sets up their data, phones are
+/// launched, and the events of the plan take place. Then the calm phase begins, and `heal()` waits
+/// until everything is complete.
 protocol SimulatedWorld: ~Copyable {
   associatedtype Feature: SimulatedFeature
   associatedtype Client: LinkClient
   where Client.Input == Feature.Model.Input, Client.Effect == Feature.Model.Effect
 
   var kernel: Kernel<Feature> { get set }
-  /// The models, by the index of their phone.
+  /// The models, indexed by phone.
   var clients: [Client] { get set }
 
   // Processes.
-  /// Creates the model or the rules of a process that starts.
+  /// Creates the model of a phone's process, or the rules of a server's process, as the process
+  /// starts.
   mutating func boot(_ host: HostID)
-  /// Handles the end of a process, which was killed or crashed.
+  /// Handles the end of a process that was killed or crashed.
   mutating func ended(_ host: HostID)
-  /// Makes a server close its connections within a time. The server must call `stop` when it has.
+  /// Makes a server close its connections within a time. The server must then call `drained`.
   mutating func drain(_ server: HostID, within time: Duration)
-  /// The deadline of the world's own state for a host, in addition to that of a phone's model.
+  /// The deadline that the world itself has for a host, in addition to that of a phone's model.
   func deadline(of host: HostID) -> Instant?
   /// Handles the deadline that `deadline(of:)` returned.
   mutating func tick(_ host: HostID)
 
   // The app on a phone.
   /// Reports to the model the state that has changed since the last report, other than lifecycle
-  /// and reachability. In a new run of the process, reports all of it.
+  /// and reachability. In a new run of the process, this method reports the complete state.
   mutating func reportAppState(_ phone: HostID, isFirst: Bool)
-  /// Returns whether the user wants the link, according to the state reported to the model.
+  /// Returns whether the user wants the link, according to the state that was reported to the
+  /// model.
   func isWanted(_ phone: HostID) -> Bool
   /// Checks the effects that the model returned for an input, or for a tick if the input is `nil`.
   mutating func stepped(
     _ input: Feature.Input?, _ effects: [Feature.Effect], at time: Instant, of phone: HostID)
-  /// Stores the model's state in the phone's `PhoneState.own`.
+  /// Copies the model's state to the phone's `PhoneState.own`.
   mutating func look(_ phone: HostID)
   mutating func perform(_ effect: Feature.Effect, of phone: HostID)
 
-  // Defects of the feature's own.
+  // Defects specific to the feature.
   mutating func altered(_ input: Feature.Input, of phone: HostID) -> [Feature.Input]
   mutating func altered(_ effect: Feature.Effect, of phone: HostID) -> [Feature.Effect]
 
   // Lines.
-  /// Handles an upgrade request at a server, which accepts or refuses it, now or later.
+  /// Handles an upgrade request at a server. The server accepts or refuses it, now or later.
   mutating func upgradeArrived(_ line: TrafficID, _ hello: Feature.Hello, at server: HostID)
-  /// Handles bytes of a phone at a server. The packet is `nil` for a ping or a pong.
+  /// Handles bytes from a phone at a server. The packet is `nil` for a ping or a pong.
   mutating func arrived(_ packet: Feature.Packet?, on line: TrafficID, at server: HostID)
-  /// Reports the end of a connection to a server.
+  /// Handles the end of a connection at a server.
   mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID)
-  /// Returns the model's input for the packet that opened a line.
+  /// Returns the model's input for the packet with which a line opened.
   func opened(_ attempt: AttemptID, _ packet: Feature.Packet) -> Feature.Input
   /// Returns the model's input for a packet.
   mutating func received(_ attempt: AttemptID, _ packet: Feature.Packet) -> Feature.Input
 
   // Exchanges.
-  /// Handles a request at a server, which answers it now or later.
+  /// Handles a request at a server. The server responds now or later.
   mutating func requestArrived(_ id: TrafficID, _ question: Feature.Question, at server: HostID)
-  /// Returns the response of a server that answers every request with a status.
+  /// Returns the response of a server that answers every request with the given status.
   func refusal(_ status: Int) -> Feature.Reply
-  /// Returns the size of a request or a response in bytes, for narrow links.
+  /// Returns the size of a request in bytes, which matters on narrow links.
   func bytes(of question: Feature.Question) -> Int
   func bytes(of reply: Feature.Reply) -> Int
   /// Returns whether the response to a request may arrive twice.
   func mayComeTwice(_ question: Feature.Question) -> Bool
-  /// Returns the request to send again with newer credentials after a response, or `nil` for none.
+  /// Returns the request to repeat with newer credentials after a response; `nil` if there is none.
   func repeated(
     _ question: Feature.Question, after reply: Feature.Reply, of host: HostID
   ) -> Feature.Question?
@@ -79,37 +83,37 @@ protocol SimulatedWorld: ~Copyable {
   /// Makes a change durable. Returns the event that the process receives a moment later.
   mutating func makeDurable(_ change: Feature.ScheduledEvent, on host: HostID) -> Feature
     .ScheduledEvent?
-  /// Returns whether changes being written when a process ends may become durable.
+  /// Returns whether changes may become durable if the process ends while they are being written.
   func keepsLastWrites(_ host: HostID) -> Bool
   /// Returns the event that the process receives for a change that the disk refused.
   func refusedChange(_ change: Feature.ScheduledEvent, isFull: Bool) -> Feature.ScheduledEvent
-  /// Handles a write that was cut short by the end of the process or by a full disk.
+  /// Handles a write that was interrupted by the end of the process or by a full disk.
   mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID)
 
   // The plan.
-  /// Adds the effects of the feature's own planned event to the conditions of a host, while it
-  /// lasts.
+  /// Applies the feature's own planned event to the conditions of a host. The kernel calls this
+  /// method while the event is in progress.
   static func impose(_ event: PlannedEvent<Feature.EventKind>, on conditions: inout Conditions)
   mutating func begin(
     _ eventKind: Feature.EventKind, _ event: PlannedEvent<Feature.EventKind>, _ index: Int)
   mutating func end(_ event: PlannedEvent<Feature.EventKind>, _ index: Int)
-  /// Fills the servers before the run begins.
+  /// Sets up the servers' data before the run begins.
   mutating func prepare()
-  /// Repairs the state that only the world has, at the start of calm.
+  /// Repairs state that only the world holds, at the start of the calm phase.
   mutating func prepareCalm()
-  /// Lets users open the app, once all faults have ended.
+  /// Makes users open the app once all faults have ended.
   mutating func becomeCalm()
   /// Waits until everything is complete.
   mutating func heal()
-  /// Whether the user has everything and nothing remains to be sent.
+  /// Whether the user has all data and nothing remains to be sent.
   var isComplete: Bool { get }
-  /// A description of the present state, for a finding.
+  /// A description of the current state, for use in a finding.
   var complaint: String { get }
-  /// Does what a user does who notices after a while that something failed.
+  /// Performs the actions of a user who notices a failure after a while.
   mutating func tryAgain()
   /// Adds one last event, which must also take full effect.
   mutating func happenLast()
-  /// Makes the user leave.
+  /// Makes the user stop using the app.
   mutating func leave()
 }
 
@@ -140,7 +144,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
 // The run.
 extension SimulatedWorld where Self: ~Copyable {
-  /// Plays the plan and the calm phase after it.
+  /// Runs the plan and the calm phase after it.
   mutating func play() -> RunOutcome<Feature> {
     playPlan()
     kernel.counts.runs = 1
@@ -190,8 +194,8 @@ extension SimulatedWorld where Self: ~Copyable {
     return false
   }
 
-  /// Returns the earliest deadline. Among equal deadlines a server's wins, since servers follow
-  /// phones in the list of hosts.
+  /// Returns the earliest deadline. Among equal deadlines, a server's comes first, because servers
+  /// follow phones in the list of hosts.
   private mutating func nextDeadline() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first = kernel.nextModel()
     for host in kernel.ids {
@@ -242,7 +246,8 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Records an observation, with the state of the phones right after it.
   ///
-  /// - Parameter phone: The phone that the observation concerns; `nil` for the whole world.
+  /// - Parameter phone: The phone that the observation concerns; `nil` if it concerns the whole
+  ///   world.
   mutating func note(_ seen: Seen, of phone: HostID? = nil) {
     if let phone {
       kernel.updatePhoneState(phone, isWanted: isWanted(phone))
@@ -252,22 +257,22 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.note(seen, of: phone)
   }
 
-  /// Records a fact of the feature.
+  /// Records a fact that is specific to the feature.
   mutating func note(_ fact: Feature.Fact) { note(.fact(fact)) }
 }
 
 // The model on a phone: its inputs and its effects.
 extension SimulatedWorld where Self: ~Copyable {
-  /// Passes an event that any link can have to a model, if its process runs.
+  /// Passes an event that every kind of link supports to a model, if its process is running.
   mutating func inform(_ phone: HostID, of event: LinkEvent) {
     guard let input = Feature.Model.input(event, at: wall(phone)) else { return }
     give(input, to: phone)
   }
 
-  /// Passes an input to a model, if its process runs.
+  /// Passes an input to a model, if its process is running.
   mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.slot].isRunning else { return }
-    // The attempts after the model's last step.
+    // The current and the queued attempt after the model's last step.
     let current = kernel.checkers.views[phone.index].phoneState.currentAttempt
     let queued = kernel.checkers.views[phone.index].phoneState.queuedAttempt
     let isLate =
@@ -306,7 +311,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.report(clients[phone.index].brokenInvariants(depth))
   }
 
-  /// Returns the effects that leave the model, as the defect alters them.
+  /// Returns the effects of a step after the defect has altered them.
   private mutating func leaving(
     _ effects: [Feature.Effect], _ phone: HostID
   ) -> [Feature.Effect] {
@@ -314,8 +319,8 @@ extension SimulatedWorld where Self: ~Copyable {
     return effects.flatMap { altered($0, of: phone) }
   }
 
-  /// Carries out effects in order, then records the step, so that checkers see the operations that
-  /// it started.
+  /// Carries out effects in order, then records the step. Checkers therefore see the operations
+  /// that the step started.
   ///
   /// A process with a pending kill may die between two effects.
   private mutating func carryOut(
@@ -343,11 +348,11 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 }
 
-// Operations that the kernel offers to a world.
+// Operations that the kernel provides for a world.
 extension SimulatedWorld where Self: ~Copyable {
   // Clocks.
 
-  /// Returns a host's wall-clock time. A phone's clock drifts as the network conditions specify.
+  /// Returns a host's wall-clock time. The network conditions specify the drift of a phone's clock.
   func wall(_ host: HostID) -> Timestamp {
     let rate = host.kind == .phone ? kernel.networkConditions.wallDrift : 0
     let drift = rate == 0 ? 0 : Int64(Double(now.nanoseconds) * rate)
@@ -356,19 +361,21 @@ extension SimulatedWorld where Self: ~Copyable {
     ).advanced(by: kernel.hosts[host.slot].wallOffset)
   }
 
-  /// Returns the time for a model, which may not include the time of suspensions.
+  /// Returns the current time for a model. It excludes suspensions in which the model's clock
+  /// stopped.
   func time(_ host: HostID) -> Instant {
     now.advanced(by: .zero - kernel.hosts[host.slot].slept)
   }
 
   // Traffic.
 
-  /// Returns the host whose network uplink a host uses. A phone's system uses that of its phone.
+  /// Returns the host whose network uplink a host uses. A phone's system uses the uplink of its
+  /// phone.
   func carrier(of host: HostID) -> HostID {
     host.kind == .system ? kernel.phones[host.index] : host
   }
 
-  /// Returns whether nothing passes between a host and the network now.
+  /// Returns whether nothing currently passes between a host and the network.
   func isHole(_ host: HostID) -> Bool {
     let host = carrier(of: host)
     return kernel.hosts[host.slot].conditions.isHole
@@ -387,7 +394,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // Planned events.
 
-  /// Returns whether a planned event of a kind is under way.
+  /// Returns whether a planned event of the given kind is in progress.
   func isUnderWay(_ eventKind: Feature.EventKind, on host: HostID? = nil) -> Bool {
     kernel.active.contains {
       let event = kernel.plan.events[$0].event
@@ -408,7 +415,7 @@ extension SimulatedWorld where Self: ~Copyable {
   /// The first server.
   var server: HostID { kernel.host(.backend) }
 
-  /// The feature's state of the first phone, as the checkers see it.
+  /// The feature's state of the first phone, which the checkers use.
   var own: Feature.State { kernel.own }
 
   /// Returns a random seed for a process that starts on a host.
@@ -436,8 +443,8 @@ extension SimulatedWorld where Self: ~Copyable {
 }
 
 extension SimulatedWorld where Self: ~Copyable, Client: LinkModel {
-  /// Returns whether the user looks at the app and wants the link, according to the reports to the
-  /// model.
+  /// Returns whether the app is in the foreground and the user wants the link, according to the
+  /// reports to the model.
   func isWanted(_ phone: HostID) -> Bool {
     kernel.hosts[phone.slot].reported.lifecycle == .foreground
       && clients[phone.index].link.isWanted
@@ -455,7 +462,7 @@ where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
   ) {}
 }
 
-// Calm: no further faults occur, and everything must become complete.
+// Calm: no more faults occur, and everything must become complete.
 extension SimulatedWorld where Self: ~Copyable {
   var isComplete: Bool { true }
   var complaint: String {
@@ -474,15 +481,16 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Waits until everything is complete, then adds one last event and waits for that too.
   mutating func becomeWhole() {
     var isDone = false
-    // The refusal of an attempt that was under way when calm began may move the limit.
+    // The limit may move if an attempt that was in progress when calm began is refused.
     while !isDone, let limit = kernel.checkers.wholeBy, now < limit, !kernel.isAborted {
       isDone = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isComplete }
       if !isDone { tryAgain() }
     }
-    guard isDone else { return }  // a checker reports it
+    guard isDone else { return }  // A checker reports it.
     happenLast()
     var isShown = run(until: now.advanced(by: .seconds(120))) { $0.isComplete }
-    // Traffic in transit when calm began may end a complete link, which then has the time of calm.
+    // Traffic that was in transit when calm began may end a complete link. The link may then take
+    // as long as the calm phase.
     if !isShown, let limit = kernel.checkers.wholeBy, now < limit, hasLostLink {
       isShown = run(until: limit) { $0.isComplete }
     }
@@ -493,14 +501,14 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.checkers.views.contains { $0.phoneState.status.phase != .connected }
   }
 
-  /// Makes the user leave, after which nothing may be outstanding.
+  /// Makes the user stop using the app. Afterwards nothing may be outstanding.
   mutating func finish() {
     leave()
     run(until: now.advanced(by: .seconds(60)))
   }
 }
 
-// The plan: the start and the end of its events, and the effects of the kernel's event kinds.
+// The plan: the start and end of its events, and the effects of the kernel's event kinds.
 extension SimulatedWorld where Self: ~Copyable {
   mutating func begin(_ index: Int) {
     let event = kernel.plan.events[index].event
@@ -526,7 +534,7 @@ extension SimulatedWorld where Self: ~Copyable {
     for host in kernel.hosts.indices {
       kernel.hosts[host].suspending.removeAll { $0 == index }
       kernel.hosts[host].dozing.removeAll { $0 == index }
-      // Calm does not wait for a drain.
+      // The calm phase does not wait for a drain.
       if kernel.hosts[host].draining == index { stop(kernel.hosts[host].id, for: index) }
       kernel.hosts[host].downs.removeAll { $0 == index }
     }
@@ -542,15 +550,15 @@ extension SimulatedWorld where Self: ~Copyable {
     for phone in kernel.phones { launchIfPossible(phone) }
   }
 
-  /// Returns how long a planned event lasts. A handover may leave the phone without a network for a
-  /// moment.
+  /// Returns how long a planned event lasts; `nil` if it is instantaneous. A handover may leave the
+  /// phone without a network for a moment.
   private mutating func lasting(_ event: PlannedEvent<Feature.EventKind>) -> Duration? {
     guard event.eventKind == .common(.handover) else { return event.lasting }
     guard kernel.generator.next() % 2 == 0 else { return nil }
     return .milliseconds(200) + kernel.generator.duration(below: .seconds(3))
   }
 
-  /// Derives the conditions of each host from the planned events under way.
+  /// Derives the conditions of each host from the planned events in progress.
   mutating func recompute() {
     for host in kernel.hosts.indices {
       kernel.hosts[host].conditions = Conditions(kernel.networkConditions)
@@ -610,7 +618,7 @@ extension SimulatedWorld where Self: ~Copyable {
     case .close: closeSockets(of: host, event.number)
     case .background, .dialsFail, .unreachable, .captivePortal, .narrow, .waver, .restStatus,
       .upgradeStatus, .busy, .slowStore, .storeFull, .storeLocked, .storeSlow:
-      return  // the conditions cover these
+      return  // The conditions cover these.
     }
   }
 
@@ -626,14 +634,14 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func swallow(_ host: HostID, for span: Duration) {
     let until = max(kernel.hosts[host.slot].network.holeUntil, now.advanced(by: span))
     kernel.hosts[host.slot].network.holeUntil = until
-    // TCP survives a short hole; it retransmits the lost bytes afterwards.
+    // TCP survives a short hole. It retransmits the lost bytes afterwards.
     if span > .seconds(20) {
       for index in kernel.lines.indices where kernel.lines[index].from == host { kill(index) }
     }
     loseRequests(of: host)
   }
 
-  /// Drops the NAT mappings of connections that were idle for a minute, as routers do.
+  /// Drops the NAT mappings of connections that have been idle for a minute, as routers do.
   private mutating func expireMappings(of host: HostID) {
     for index in kernel.lines.indices
     where kernel.lines[index].from == host
@@ -674,7 +682,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   // Calm.
 
-  /// Ends all faults.
+  /// Ends all faults, and starts the calm phase.
   mutating func calm() {
     for host in kernel.hosts.indices { kernel.hosts[host].pendingKill = nil }
     for index in kernel.active { end(index) }

@@ -1,9 +1,9 @@
 import LinkCore
 
-/// The unique number of a line or an exchange of a world.
+/// The unique number of a line or an exchange in a world.
 public typealias TrafficID = UInt64
 
-/// A phone's dial and both ends of the socket that it opens.
+/// A connection attempt of a phone, and both ends of the socket that it opens.
 struct Line<Feature: SimulatedFeature> {
   let number: TrafficID
   let from: HostID
@@ -12,12 +12,14 @@ struct Line<Feature: SimulatedFeature> {
   let attempt: AttemptID
   /// The content of the phone's upgrade request.
   let hello: Feature.Hello
-  /// Whether the phone still uses the socket: it has neither closed it nor received its end.
+  /// Whether the phone still uses the socket. If true, the phone has neither closed it nor received
+  /// its end.
   var phoneHolds = true
   var serverHolds = false
-  /// Whether the upgrade request was delayed on the way.
+  /// Whether the upgrade request was delayed in transit.
   var isHeldUp = false
-  /// The time since which nothing passes although neither end was notified.
+  /// The time since which nothing passes, although neither end was notified; `nil` if the line is
+  /// not dead.
   var deadSince: Instant?
   var isOpen = false
   /// The time at which the last bytes sent to the phone arrive.
@@ -30,12 +32,12 @@ struct Line<Feature: SimulatedFeature> {
 
 /// An arrival at the phone's end of a line.
 enum Down<Packet: Sendable> {
-  /// The upgrade was accepted, and the response contained this packet.
+  /// The server accepted the upgrade, and its response contained this packet.
   case opened(Packet)
   case packet(Packet)
   case ping
   case pong(UInt64)
-  /// A message above the limit, which was dropped unread.
+  /// A message above the size limit, which was dropped unread.
   case oversized(bytes: UInt64)
   case failed(LinkFailure)
 }
@@ -47,7 +49,7 @@ struct Exchange<Feature: SimulatedFeature> {
   let run: Int
   let to: HostID
   var question: Feature.Question
-  /// The time-out of the caller.
+  /// The caller's time-out.
   let patience: Duration
   /// The time at which the request, or its repetition, was sent.
   var began: Instant
@@ -57,7 +59,7 @@ struct Exchange<Feature: SimulatedFeature> {
   var isAbandoned = false
 }
 
-/// A response on its way back.
+/// A response in transit to the caller.
 struct Arrival<Feature: SimulatedFeature> {
   let number: TrafficID
   let from: HostID
@@ -71,21 +73,21 @@ enum KernelEvent<Feature: SimulatedFeature> {
   // The plan.
   case begins(Int)
   case ends(Int)
-  /// The system suspends a process for a planned event.
+  /// The system suspends a process because of a planned event.
   case suspends(Int, HostID)
-  /// A kill takes effect that found no step to interrupt.
+  /// A pending kill takes effect because no step occurred that it could interrupt.
   case dies(HostID, run: Int)
 
   // Lines.
   case upgradeArrives(TrafficID)
-  /// Bytes of the phone arrive at the server, which answers a ping.
+  /// Bytes from the phone arrive at the server. The server answers a ping.
   case up(TrafficID, Feature.Packet?, ping: UInt64?)
   case hungUp(TrafficID, code: UInt16)
   case down(TrafficID, Down<Feature.Packet>)
   /// The phone's system reports the end of a socket.
   case breaks(TrafficID, LinkFailure)
-  /// The phone's system reports the end of a socket that the phone itself closed, in a late
-  /// callback.
+  /// A late callback of the phone's system reports the end of a socket that the phone itself
+  /// closed.
   case echoes(HostID, run: Int, AttemptID, LinkFailure)
 
   // Exchanges.
@@ -96,7 +98,8 @@ enum KernelEvent<Feature: SimulatedFeature> {
   // Disks and scheduled events.
   /// A change becomes durable, unless the process that wrote it has ended.
   case durable(HostID, UInt64)
-  /// A call's answer for a process is held while it is suspended, and dropped when its run is over.
+  /// The answer to a process's call. It is held while the process is suspended, and dropped if its
+  /// run has ended.
   case answers(HostID, run: Int, Feature.ScheduledEvent)
   /// A scheduled event for a run of a host, or for the world if the host is `nil`.
   case scheduled(HostID?, run: Int, Feature.ScheduledEvent)

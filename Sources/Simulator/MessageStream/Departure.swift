@@ -1,9 +1,9 @@
 import LinkCore
 import MessageStream
 
-/// Finds a stream that still has a deadline after it was closed.
+/// A checker that detects a stream that still has a deadline after it was closed.
 ///
-/// A closed stream may only wait for a store that refused a change.
+/// A closed stream may wait only for a store that refused a change.
 struct Departure: StreamChecker {
   private(set) var found = Findings()
   private var isAway = false

@@ -3,22 +3,21 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Checks that nothing is shown, sent or acknowledged before it is durable, and that no cursor runs
-/// ahead of the disk.
+/// A checker that detects data that is shown, sent or acknowledged before it is durable, and a
+/// cursor that is ahead of the stored data.
 struct Durability: StreamChecker {
   private(set) var found = Findings()
-  /// The messages in the server's log that the phone does not store.
+  /// The messages in the server's log that are not stored on the phone.
   private var absent = MissingMessages()
   private var log: [Message] = []
-  /// All messages that were ever accepted.
+  /// The IDs of all messages that the server has ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
-  /// The user's messages that were accepted at positions up to the cursor in a log that was
-  /// restored.
+  /// The user's messages that a restored log accepted at positions up to the cursor.
   ///
-  /// Their answers show the phone that the log is a new one.
+  /// The answers to these messages show the phone that the log is a new one.
   private var fillers: [Message] = []
-  /// The messages already reported, so that each gap is reported once.
+  /// The messages that were reported. Each missing message is reported once.
   private var reported: Set<MessageID> = []
 
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
@@ -69,9 +68,9 @@ struct Durability: StreamChecker {
 
   /// Checks that every message that the cursor covers is stored or lies in a gap.
   ///
-  /// Messages older than all stored ones come with the reader's pages: in the order of the log, or
-  /// by stamp if a plain server sorts its pages by stamp. Messages that such a server stamped far
-  /// back do not count as the oldest.
+  /// Messages older than all stored messages arrive with the reader's pages: in the order of the
+  /// log, or by stamp if a plain server sorts its pages by stamp. If such a server stamped a
+  /// message far back, it is not considered to be the oldest message.
   private mutating func checkCursor(_ facts: Facts) {
     let byStamp = facts.own.server == .plain && facts.own.pages == .stamp
     if absent.isByStamp != byStamp {
@@ -85,8 +84,8 @@ struct Durability: StreamChecker {
       .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
   }
 
-  /// Whether the log ends before the cursor. The log was then restored, which the client will
-  /// detect.
+  /// Returns whether the log ends before the cursor. In that case the log was restored, and the
+  /// client will detect this.
   private func isBehindCursor(_ disk: StoredTimeline) -> Bool {
     guard let cursor = disk.cursor.position, let end = log.last?.position else { return false }
     return cursor.epoch == end.epoch && cursor.offset > end.offset
@@ -105,7 +104,7 @@ struct Durability: StreamChecker {
     var missing: [Message] = []
     for (_, message) in absent.from(oldest) {
       guard disk.cursor.covers(message, overlap: overlap) else {
-        // In the order of the log, no later message is covered either.
+        // In the order of the log, no later message is covered.
         if !isPlain { break }
         continue
       }
@@ -119,10 +118,10 @@ struct Durability: StreamChecker {
     return missing
   }
 
-  /// Whether a gap ends at the next stored message above a message in the log.
+  /// Returns whether a gap ends at the next stored message after a message in the log.
   ///
-  /// The reader's pages lead down from there. The lower end of the gap may be a message that the
-  /// log lost when it was restored, so stamps are not conclusive.
+  /// The reader's pages continue downwards from that stored message. The message at the lower end
+  /// of the gap may be missing from a restored log, so stamps are not conclusive.
   private func isBelowGap(_ message: Message, _ disk: StoredTimeline) -> Bool {
     guard message.position != nil, let index = log.firstIndex(where: { $0.id == message.id }),
       let above = log[index...].first(where: { disk.messages[$0.id] != nil })
@@ -132,7 +131,8 @@ struct Durability: StreamChecker {
 }
 
 extension StoredTimeline {
-  /// Whether a message is the user's own and its answer has not arrived.
+  /// Returns whether the message was sent by the user and is still in the outbox, without a
+  /// failure.
   fileprivate func awaitsAnswer(to message: Message) -> Bool {
     message.user == "me"
       && outbox.contains { entry in
@@ -140,11 +140,11 @@ extension StoredTimeline {
       }
   }
 
-  /// Whether a reader of a plain server's pages may find a message in a gap.
+  /// Returns whether a reader of a plain server's pages may find a message in a gap.
   ///
-  /// IDs do not determine the order within the last instant of the gap, and at its beginning stamps
-  /// may be late by the overlap. If pages are sorted by arrival, the message after the gap may also
-  /// be stamped late, by `rising` at most.
+  /// Within the last instant of the gap, IDs do not determine the order. At the beginning of the
+  /// gap, stamps may be late by the overlap. If pages are sorted by arrival, the message after the
+  /// gap may also be stamped late, by at most `rising`.
   fileprivate func hasGap(
     near time: Timestamp, within overlap: Duration, rising: Duration
   ) -> Bool {
@@ -156,9 +156,10 @@ extension StoredTimeline {
 }
 
 extension Cursor {
-  /// Whether the cursor implies that a message is stored.
+  /// Returns whether the cursor implies that a message is stored.
   ///
-  /// It does so by its position, or else by its time, since stamps may be late by the overlap.
+  /// A cursor with a position implies it by the position. A cursor without one implies it by its
+  /// time, minus the overlap by which stamps may be late.
   fileprivate func covers(_ message: Message, overlap: Duration) -> Bool {
     if let position {
       return message.position.map { $0.epoch == position.epoch && $0.offset <= position.offset }

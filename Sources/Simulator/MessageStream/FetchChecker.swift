@@ -3,30 +3,30 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Finds unnecessary catch-ups and pages, on a server with positions.
+/// A checker that detects unnecessary catch-ups and pages, on a server with positions.
 ///
-/// A catch-up is not needed if nothing can be missing: when a socket opens and the stored cursor is
-/// at the newest reported head, or while the stream is complete and messages arrive in turn. A page
-/// of older messages is needed only if a reader waits for it, if older messages exist, and if the
-/// phone does not hold the next one.
+/// A catch-up is unnecessary if no message can be missing. This is the case when a socket opens and
+/// the stored cursor is at the newest reported head, and while the stream is complete and messages
+/// arrive in order. A page of older messages is necessary only if a reader waits for it, older
+/// messages exist, and the phone does not have the next one.
 struct FetchChecker: StreamChecker {
   private(set) var found = Findings()
   private var log: [Message] = []
   private var head: Position?
-  /// The head that the server stated when each socket opened.
+  /// The head that the server reported when each socket opened.
   private var stated: [AttemptID: Position] = [:]
   /// The newest head that an answer reported.
   private var answered: Position?
-  /// The unanswered fetches, and when they were requested.
+  /// The unanswered fetches, with the time of each request.
   private var open: [FetchID: Instant] = [:]
-  /// Whether something was not accepted or not available since the stream was last complete.
+  /// Whether data was rejected or unavailable since the stream was last complete.
   private var isUnsure = false
   /// Whether the stream was complete before the current step.
   private var wasWhole = false
   private var isReading = false
   /// The key of the oldest message shown since the launch.
   private var top: TimelineKey?
-  /// Whether a request now continues from a page that just arrived.
+  /// Whether a request at this point continues from a page that has just arrived.
   private var goesOn = false
   private var cause = Cause.timer
 
@@ -34,9 +34,9 @@ struct FetchChecker: StreamChecker {
   private enum Cause {
     case timer
     case opened(AttemptID)
-    /// A message that follows the stored cursor.
+    /// A message that directly follows the stored cursor.
     case inTurn
-    /// Any input that can be a reason for a request.
+    /// Any other input that can be a reason for a request.
     case other
   }
 
@@ -113,15 +113,15 @@ struct FetchChecker: StreamChecker {
 
   private mutating func close(_ id: FetchID, isWhole: Bool, _ facts: Facts) {
     let asked = open.removeValue(forKey: id)
-    // An answer after the time-out is not used.
+    // An answer after the time-out is ignored.
     let isInTime = asked.map { $0.duration(to: facts.now) < facts.own.settings.fetchTimeout }
     isUnsure = isUnsure && !isWhole || !(isWhole && isInTime ?? false)
   }
 
-  /// Whether the server gave one of the user's messages a position that the stored cursor already
-  /// covers.
+  /// Returns whether the server gave one of the user's messages a position that the stored cursor
+  /// already covers.
   ///
-  /// The log was then restored to an earlier state.
+  /// In that case the log was restored to an earlier state.
   private func isDisplaced(by message: Message, _ facts: Facts) -> Bool {
     guard let position = message.position, let cursor = facts.own.disk.cursor.position,
       facts.own.disk.messages[message.id] == nil
@@ -142,9 +142,10 @@ struct FetchChecker: StreamChecker {
     found.add(.needless, at: facts.now, "a catch-up was requested although nothing was missing")
   }
 
-  /// Whether the socket's head equals the stored cursor and no answer reported a later head.
+  /// Returns whether the socket's head equals the stored cursor and no answer reported a later
+  /// head.
   ///
-  /// A head that goes backward is a reason for a request.
+  /// A head that moves backwards is a reason for a request.
   private func nothingIsNew(at attempt: AttemptID, _ facts: Facts) -> Bool {
     guard let stated = stated[attempt], stated == facts.own.disk.cursor.position
     else { return false }
@@ -157,8 +158,8 @@ struct FetchChecker: StreamChecker {
       found.add(.needless, at: facts.now, "older messages were requested although no reader waits")
     }
     let disk = facts.own.disk
-    // Nothing is known about an older epoch, or about a log that started over before the client
-    // received its new epoch.
+    // The checks below do not apply to an older epoch. They also do not apply if the log started
+    // over and the client has not received its new epoch.
     guard let epoch = head?.epoch, position.epoch == epoch, position.offset >= 1,
       disk.cursor.position.map({ $0.epoch == epoch }) ?? true
     else { return }
@@ -171,26 +172,26 @@ struct FetchChecker: StreamChecker {
       return
     }
     let next = log[index - 1]
-    // A walk through a gap whose end is in an older epoch continues by time.
+    // Paging through a gap that ends in an older epoch continues by time.
     guard !goesOn, let stored = disk.messages[next.id], !isForgotten(stored, facts) else { return }
     found.add(.needless, at: facts.now, "a page was requested that is stored: \(next.text)")
   }
 }
 
 extension FetchChecker {
-  /// Whether a message is no longer in memory and not requested from the store, since it is newer
-  /// than the oldest shown message.
+  /// Returns whether a message is no longer in memory, although it is newer than the oldest shown
+  /// message. Such a message is not requested from the store.
   ///
-  /// This occurs if a clock went back, or if the log lost messages that are shown.
+  /// This occurs if a clock was set back, or if the log lost messages that are shown.
   private func isForgotten(_ stored: Message, _ facts: Facts) -> Bool {
     guard let top, top < stored.key else { return false }
     return !facts.own.disk.isNewest(stored.key, of: facts.own.settings.memory)
   }
 
-  /// Whether a gap ends at a message of the log, or at its position.
+  /// Returns whether a gap ends at a message of the log, or at the message's position.
   ///
-  /// The message above a gap may be one that the log lost when it was restored. A message stored
-  /// before the log started over keeps the position that it had then.
+  /// The message after a gap may be one that the log lost when it was restored. A message that was
+  /// stored before the log started over keeps its earlier position.
   private static func ends(
     _ gap: Gap, above id: MessageID, at position: Position, _ disk: StoredTimeline
   ) -> Bool {
@@ -199,7 +200,7 @@ extension FetchChecker {
 }
 
 extension Position {
-  /// Whether the position is the next one in the same log.
+  /// Returns whether the position directly follows another position in the same log.
   fileprivate func follows(_ other: Position) -> Bool {
     epoch == other.epoch && offset == other.offset + 1
   }

@@ -3,12 +3,12 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Finds a stream that reports right after a connect that it is complete, although its cursor is
-/// not at the head that the server stated.
+/// A checker that detects a stream that reports right after connecting that it is complete,
+/// although its cursor is not at the head that the server reported.
 ///
-/// The head may be in another epoch, for example. An answer to a post or a page may move the cursor
-/// beyond the stated head while the socket opens. The cursor must then be within the log, which is
-/// shorter if it was restored to an earlier state.
+/// For example, the head may be in another epoch. While the socket opens, an answer to a post or a
+/// page may move the cursor beyond the reported head. The cursor must then lie within the log. The
+/// log is shorter if it was restored to an earlier state.
 struct Heads: StreamChecker {
   private(set) var found = Findings()
   /// The end of the server's log.
@@ -46,7 +46,7 @@ struct Heads: StreamChecker {
     found.add(.lost, at: facts.now, "reports that it is complete although the head is \(head)")
   }
 
-  /// Whether a cursor lies beyond a head but within the log.
+  /// Returns whether a cursor lies beyond a head but within the log.
   private func isBeyond(_ cursor: Position?, _ head: Position) -> Bool {
     guard let cursor, let end, cursor.epoch == head.epoch, cursor.epoch == end.epoch else {
       return false
@@ -55,10 +55,11 @@ struct Heads: StreamChecker {
   }
 }
 
-/// Finds an edit that arrived over a socket and was not stored, although the message is in memory.
+/// A checker that detects edits that arrive over a socket and are not stored, although their
+/// message is in memory.
 struct Edits: StreamChecker {
   private(set) var found = Findings()
-  /// The newest edit of each message that has not been stored.
+  /// For each message, its newest edit that has not been stored.
   private var pending: [MessageID: Message] = [:]
   private var isReaderBehind = false
 
@@ -83,7 +84,7 @@ struct Edits: StreamChecker {
   mutating func handle(_ seen: Seen, _ facts: Facts) {
     switch seen {
     case .launched:
-      // Edits that were not stored are lost with the process. No catch-up brings them.
+      // Edits that were not stored are lost with the process. No catch-up fetches them.
       pending = [:]
       isReaderBehind = false
     case .fact(.stored(let change, _)):
@@ -107,7 +108,7 @@ struct Edits: StreamChecker {
     found.add(.lost, at: facts.now, "received edits were not stored: \(texts)")
   }
 
-  /// Whether an edit is newer than the stored text of a message that memory holds.
+  /// Returns whether an edit is newer than the stored text, and its message is in memory.
   private func isInMemory(_ message: Message, _ facts: Facts) -> Bool {
     let disk = facts.own.disk
     guard let stored = disk.messages[message.id], let edited = message.updatedAt,

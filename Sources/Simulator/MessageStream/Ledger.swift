@@ -3,33 +3,33 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Checks that no message is lost, duplicated or reordered, by comparing accepted and shown
+/// A checker that compares accepted and shown messages, and detects lost, duplicated and reordered
 /// messages.
 struct Ledger: StreamChecker {
   private(set) var found = Findings()
-  /// The messages of the server's log, in the order of acceptance.
+  /// The messages in the server's log, in the order in which they were accepted.
   private var log: [Message] = []
-  /// All messages that were ever accepted.
+  /// The IDs of all messages that the server has ever accepted.
   private var known: Set<MessageID> = []
-  /// The messages shown in this run of the process.
+  /// The messages that were shown in this run of the process.
   private var shown: Set<MessageID> = []
-  /// The user's messages by text.
+  /// The user's messages, by text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
   private var lookups = LookupChecker()
   private var lateness = Stamps()
 
-  /// A message that the phone has stored, and must therefore send.
+  /// A message that the phone has stored and must therefore send.
   private struct Own: Sendable {
     /// The index among all of the user's messages, from 1.
     var index: Int
     var entries: [UUID128]
-    /// The number of copies in the server's log, and whether there ever was one.
+    /// The number of copies in the server's log, and whether there has ever been a copy.
     var accepted = 0
     var wasAccepted = false
-    /// Whether the message failed once, so that later ones may have been sent before it.
+    /// Whether the message has failed. If so, later messages may have been sent before it.
     var hasFailed = false
-    /// Whether the message was stamped so far back that the client does not look for it.
+    /// Whether the message is stamped so far back that the client does not look for it.
     var isBeyond = false
   }
 
@@ -115,7 +115,7 @@ struct Ledger: StreamChecker {
     own[message.text] = mine
   }
 
-  /// Starts over with a new log. Messages that it does not contain may be sent again.
+  /// Continues with a new log. Messages that it does not contain may be sent again.
   private mutating func beginAnew(with retained: [Message]) {
     log = retained
     known.formUnion(retained.map(\.id))
@@ -141,12 +141,12 @@ struct Ledger: StreamChecker {
 }
 
 extension StoredTimeline {
-  /// Whether a key is among the newest `count`, which memory holds.
+  /// Returns whether a key is among the newest `count` keys, which are held in memory.
   func isNewest(_ key: TimelineKey, of count: Int) -> Bool {
     ordered.suffix(count).first.map { $0 <= key } ?? false
   }
 
-  /// Whether a gap that the reader sees may contain a message with this key.
+  /// Returns whether a gap that is visible to the reader may contain a message with this key.
   func hasGap(at key: TimelineKey) -> Bool {
     gaps.contains { gap in key < gap.before && gap.after.map { $0 < key } ?? true }
   }

@@ -1,17 +1,17 @@
 import LinkCore
 import MessageStream
 
-/// Finds a socket that outlives the token that admitted it.
+/// A checker that detects a socket that outlives the token with which it was admitted.
 ///
-/// The server must end the socket within 6 s after the token expires, which includes 5 s for the
+/// The server must end the socket within 6 s after the token expires. This includes 5 s for the
 /// answer to its close frame.
 struct Lifetimes: StreamChecker {
   private(set) var found = Findings()
-  /// When the token of each attempt expires.
+  /// The time at which the token of each attempt expires.
   private var ends: [AttemptID: Instant] = [:]
   /// The sockets that the server holds.
   private var held: Set<AttemptID> = []
-  /// When the first of these sockets must have ended.
+  /// The time at which the first of these sockets must have ended.
   private var next: Instant?
 
   static let slack = Duration.seconds(6)

@@ -3,28 +3,29 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Determines what the client of a plain server could know about one of its posts when it repeated
-/// the post.
+/// A tracker of the information that the client of a plain server could have about a post when it
+/// repeated the post.
 ///
-/// A plain server has no idempotency keys. If a request is still on its way when the client looks
-/// for its message, the server accepts both the request and the next attempt. Only then may a
-/// message be accepted twice: when the lookup was requested, the server did not have the message,
-/// and the client had not received it.
+/// A plain server has no idempotency keys. If a request is still in transit when the client looks
+/// for its message, the server accepts both the request and the next attempt. A message may be
+/// accepted twice only in this case: when the lookup was requested, the server did not have the
+/// message, and the client had not received it.
 struct LookupChecker {
-  /// The steps at which pages were requested. Only the newest pages are kept.
+  /// The steps at which pages were requested. Only the most recent requests are kept.
   private var asked: [(id: FetchID, at: Int)] = []
   /// The step at which the most recently answered page was requested.
   private var looked: Int?
   private var steps = 0
-  /// The step at which one of the user's texts was first accepted by the server or received by the
-  /// client.
+  /// For each of the user's texts, the step at which the server first accepted it or the client
+  /// first received it.
   private var known: [String: Int] = [:]
-  /// The step of each entry's last post that was not refused.
+  /// For each entry, the step of its last post that was not refused.
   private var open: [UUID128: Int] = [:]
-  /// The number of times a text was resent before the client could know that it had arrived.
+  /// For each text, the number of times that it was resent before the client could know that it had
+  /// arrived.
   private var blind: [String: Int] = [:]
 
-  /// Returns how many additional acceptances of a text are excused.
+  /// Returns the number of additional acceptances of a text that are permitted.
   func excused(_ text: String) -> Int { blind[text] ?? 0 }
 
   mutating func accepted(_ message: Message) {
@@ -67,7 +68,7 @@ struct LookupChecker {
     }
   }
 
-  /// Discards the pages of the process that ended.
+  /// Discards the pages that the ended process requested.
   mutating func launched() {
     asked = []
     looked = nil

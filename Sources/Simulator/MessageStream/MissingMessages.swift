@@ -6,11 +6,11 @@ import MessageStream
 /// The messages in a server's log that the phone does not store, in the order in which a cursor
 /// covers them.
 ///
-/// A commit of `n` messages costs `n` binary searches, so the value can be queried after every
-/// commit.
+/// A commit of `n` messages takes `n` binary searches. The value can therefore be queried after
+/// every commit.
 struct MissingMessages: Sendable {
-  /// Whether messages are ordered by stamp rather than by log order, as on a plain server that
-  /// sorts its pages by stamp.
+  /// Whether messages are ordered by stamp rather than by log order. This is the order of a plain
+  /// server that sorts its pages by stamp.
   private(set) var isByStamp = false
   /// The missing messages, ordered by key.
   private var missing: [(key: TimelineKey, message: Message)] = []
@@ -19,7 +19,7 @@ struct MissingMessages: Sendable {
   /// The key of the first message in the log that the phone stores.
   private(set) var lowestStored: TimelineKey?
 
-  /// Starts over with the messages of a log.
+  /// Resets the value to the messages of a log.
   mutating func reset(to log: [Message], isByStamp: Bool, keeping disk: StoredTimeline) {
     self = MissingMessages()
     self.isByStamp = isByStamp
@@ -45,7 +45,7 @@ struct MissingMessages: Sendable {
     }
   }
 
-  /// Returns the missing messages from a key on, or all of them without a key.
+  /// Returns the missing messages from a key on, or all of them if the key is `nil`.
   func from(_ key: TimelineKey?) -> ArraySlice<(key: TimelineKey, message: Message)> {
     guard let key else { return missing[...] }
     return missing[missing.end { $0.key < key }...]
@@ -55,9 +55,9 @@ struct MissingMessages: Sendable {
     lowestStored = min(lowestStored ?? key, key)
   }
 
-  /// Returns the key that orders a message.
+  /// Returns the key by which a message is ordered.
   ///
-  /// The order of the log is that of the offsets, or that of arrival if there are none.
+  /// The log order is the order of the offsets, or the order of arrival if there are no offsets.
   private func key(of message: Message) -> TimelineKey {
     guard !isByStamp else { return message.key }
     let order = message.position.map { Int64(clamping: $0.offset) } ?? Int64(keys.count)

@@ -2,24 +2,25 @@ import LinkCore
 import LinkStorage
 import MessageStream
 
-/// Finds a post that could have been sent but was not.
+/// A checker that detects a post that could have been sent but was not.
 ///
-/// While the process is awake, the link is connected and no request fails, a stored post is
-/// attempted within 60 s: the longest wait between attempts (30 s) after an attempt that was not
-/// answered (20 s), and 10 s for a lookup at a plain server. A retry-after of the server extends
-/// this time. A fetch that is not answered within its time-out has failed, although its failure may
-/// be reported later.
+/// While the process is awake, the link is connected and no request fails, a stored post must be
+/// attempted within 60 s. This time consists of the longest wait between attempts (30 s) after an
+/// unanswered attempt (20 s), and 10 s for a lookup at a plain server. The server's retry-after
+/// extends it. A fetch that is not answered within its time-out has failed, although the failure
+/// may be reported later.
 struct Progress: StreamChecker {
   private(set) var found = Findings()
   private var clock = Awake()
-  /// The awake time at which the first unsent post began to wait.
+  /// The value of the awake-time counter when the first unsent post began to wait.
   private var since: Duration?
-  /// Whether requests were refused for their credentials and there are no new ones yet.
+  /// Whether requests were refused because of their credentials, and no new credentials have
+  /// arrived.
   private var isRefused = false
-  /// The unanswered fetches, and when each one fails.
+  /// The unanswered fetches, with the time at which each one fails.
   private var open: [FetchID: Instant] = [:]
 
-  /// The maximum time that a post may wait.
+  /// The maximum time for which a post may wait.
   static let bound = Duration.seconds(60)
 
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
@@ -34,7 +35,7 @@ struct Progress: StreamChecker {
       since = nil
     case .fetched(let id, _):
       open[id] = nil
-      // A post to a plain server may have waited for a lookup of its pages.
+      // With a plain server, the post may have waited for a lookup of its pages.
       if facts.own.server == .plain { since = nil }
     case .posted, .commitFailed, .reader: since = nil
     case .credentials(.available): isRefused = false
@@ -83,7 +84,7 @@ struct Progress: StreamChecker {
 }
 
 extension StoredTimeline {
-  /// Whether an entry of the outbox waits for its turn or its next attempt.
+  /// Whether an entry of the outbox is waiting for its turn or its next attempt.
   fileprivate var hasUnsent: Bool {
     outbox.contains { if case .queued = $0.state { true } else { false } }
   }

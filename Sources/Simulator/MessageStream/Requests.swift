@@ -3,23 +3,25 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Checks that requests outside the socket follow a cause or a wait, and that none follows a
-/// terminal answer.
+/// A checker that detects requests outside the socket that follow neither a cause nor a wait, and
+/// requests after a terminal answer.
 struct Requests: StreamChecker {
   private(set) var found = Findings()
-  /// The unanswered requests for first pages.
+  /// The unanswered requests for the first page of a series.
   private var questions: [(id: FetchID, query: PageQuery)] = []
   /// The most recently answered query.
   private var answered: PageQuery?
-  /// Within the last minute: requests that failed or returned nothing new, and causes for requests.
+  /// The requests in the last minute that failed or returned nothing new, and the causes for
+  /// requests in that time.
   private var vain = Minute()
   private var causes = Minute()
-  /// Whether the user requested older messages and waits for them.
+  /// Whether the user has requested older messages and is waiting for them.
   private var isReading = false
-  /// Whether the link had ended before the current step, with no cause since.
+  /// Whether the link had ended before the current step, and there has been no cause for a request
+  /// since.
   private var hasEnded = false
 
-  /// The times of events within the last minute.
+  /// The times of events in the last minute.
   private struct Minute: Sendable {
     private var times: [Instant] = []
     private var start = 0
@@ -92,17 +94,17 @@ struct Requests: StreamChecker {
     return questions.remove(at: index).query
   }
 
-  /// Whether a page advances the cursor although all of its messages are stored.
+  /// Returns whether a page advances the cursor although all of its messages are stored.
   ///
-  /// Messages that arrived out of turn before a kill are passed page by page.
+  /// Messages that arrived out of order before a kill are read again page by page.
   private func leadsOn(_ page: Page, _ query: PageQuery) -> Bool {
     guard page.hasNext, query != answered, case .after(let asked, _) = query else { return false }
     return page.messages.contains { $0.position?.offset ?? 0 > asked.offset }
   }
 
-  /// Whether a page leads down through a gap to messages that memory no longer holds.
+  /// Returns whether a page leads down through a gap to messages that are no longer in memory.
   ///
-  /// The phone cannot know that these are stored.
+  /// The phone cannot know that these messages are stored.
   private func leadsDown(
     _ page: Page, _ query: PageQuery, _ disk: StoredTimeline, _ facts: Facts
   ) -> Bool {
@@ -128,8 +130,8 @@ struct Requests: StreamChecker {
 }
 
 extension StreamModel.Input {
-  /// Whether the input is a reason to act that the client did not cause: a person, the device, new
-  /// credentials, or a message that the server sends by itself.
+  /// Whether the input is a reason to act that the client did not cause. It comes from a person,
+  /// the device, or new credentials, or is a message that the server sends unprompted.
   var isCause: Bool {
     switch self {
     case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
@@ -145,7 +147,7 @@ extension StreamModel.Input {
 }
 
 extension PageQuery {
-  /// Whether the query begins a series of pages, rather than continuing it.
+  /// Whether the query begins a series of pages rather than continuing one.
   fileprivate var isFirst: Bool {
     switch self {
     case .page(let number, _), .since(_, let number, _): number == 1
@@ -155,9 +157,10 @@ extension PageQuery {
 }
 
 extension StreamSettings {
-  /// The number of requests that may fail or return nothing new within a minute without a cause.
+  /// The number of requests within a minute that may fail or return nothing new without a cause.
   ///
-  /// They are those of a catch-up, of a reader and of the outbox, each after the shortest wait.
+  /// They are the requests of a catch-up, of a reader and of the outbox, each repeated after the
+  /// shortest wait.
   var vainRequests: Int {
     let shortest = sendRetries.shortestWait(before: 0, atLeast: .seconds(1)) ?? .seconds(1)
     return 3 * 60 / Int(shortest.components.seconds)

@@ -2,9 +2,9 @@ import LinkCore
 import LinkStorage
 import MessageStream
 
-/// Finds a message that is sent while an attempt to send one is under way.
+/// A checker that detects a message that is sent while an attempt to send a message is in progress.
 ///
-/// An attempt is under way until it is answered, until twice the fetch time-out has passed, or
+/// An attempt is in progress until it is answered, until twice the fetch time-out has passed, or
 /// until the connection is closed.
 struct Sends: StreamChecker {
   private(set) var found = Findings()

@@ -3,21 +3,21 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// The durable log of a simulated shop, including the behavior of plain and failing servers.
+/// The durable log of a simulated shop. It also simulates plain and failing servers.
 struct ShopLog {
   let kind: ServerKind
   let pages: PageOrder
-  /// Whether `since` is answered with the whole log.
+  /// Whether the server answers `since` with the whole log.
   let ignoresSince: Bool
   /// The maximum number of messages in a page; 0 for no limit.
   let pageCap: Int
   private var log = StoredLog(epoch: "epoch-1")
   private var epochs = 1
-  /// The lowest offset from which the server can recover a client.
+  /// The lowest offset from which the server can provide missed messages.
   private var forgotten: UInt64 = 0
-  /// The edited messages in their current form.
+  /// The edited messages, in their current form.
   private var edits: [MessageID: Message] = [:]
-  /// The keys of posts, for a log that is restored to an earlier state.
+  /// The keys of posts. They are needed if the log is restored to an earlier state.
   private var keys: [MessageID: UUID128] = [:]
 
   init(
@@ -31,17 +31,17 @@ struct ShopLog {
 
   var epoch: String { log.epoch }
 
-  /// The messages in the order of their offsets.
+  /// The messages, in the order of their offsets.
   var messages: [Message] { log.messages }
 
   var head: Position { log.head }
 
-  /// The time before which a server with positions stamps no message.
+  /// The stamp that new messages of a server with positions must not precede.
   ///
   /// It is `nil` for a plain server, which does not keep it across a restart.
   var newest: Timestamp? { kind == .plain ? nil : messages.last?.createdAt }
 
-  /// Makes a message durable and assigns its position, unless its key or its ID is known.
+  /// Makes a message durable and assigns its position, unless its key or its ID is already known.
   mutating func append(_ message: Message, key: UUID128?) -> (message: Message, isNew: Bool) {
     switch log.append(LogEntry(message: message, key: key)) {
     case .success(let appended):
@@ -51,14 +51,14 @@ struct ShopLog {
     }
   }
 
-  /// Begins another epoch that keeps only the newest messages.
+  /// Begins another epoch, and keeps only the newest messages.
   mutating func beginAnew(keeping count: Int) {
     epochs += 1
     log.begin(epoch: "epoch-\(epochs)", keeping: count)
     forgotten = 0
   }
 
-  /// Removes the newest messages and continues under the same epoch.
+  /// Removes the newest messages, and continues under the same epoch.
   mutating func putBack(by count: Int) {
     let left = log.messages.dropLast(max(0, count))
     log = StoredLog(epoch: log.epoch)
@@ -66,7 +66,7 @@ struct ShopLog {
     forgotten = min(forgotten, UInt64(left.count))
   }
 
-  /// Edits the text of a message; returns `nil` if the clock shows no later time than the last
+  /// Edits the text of a message. Returns `nil` if the clock's time is not later than the last
   /// change.
   mutating func edit(_ message: Message, at time: Timestamp) -> Message? {
     var edited = edits[message.id] ?? message
@@ -77,7 +77,7 @@ struct ShopLog {
     return edited
   }
 
-  /// Makes only the newest `count` offsets recoverable.
+  /// Makes only the newest `count` offsets available to clients that missed messages.
   mutating func trim(keeping count: Int) {
     forgotten = max(forgotten, UInt64(max(0, messages.count - max(0, count))))
   }

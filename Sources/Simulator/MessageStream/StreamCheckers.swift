@@ -1,9 +1,9 @@
 import LinkCore
 public import MessageStream
 
-/// The checkers of MessageStream's own promises.
+/// The checkers of the guarantees that are specific to MessageStream.
 public struct StreamCheckers: FeatureCheckers {
-  /// The feature that is checked.
+  /// The feature that the checkers check.
   public typealias Feature = StreamFeature
 
   private var ledger = Ledger()
@@ -82,20 +82,20 @@ public struct StreamCheckers: FeatureCheckers {
   }
 }
 
-/// A checker of one promise, which receives inputs, effects and the state after them.
+/// A checker of one guarantee. It receives inputs, effects and the resulting state.
 protocol StreamChecker: Sendable {
   typealias Seen = Observation<StreamFeature>
   typealias Facts = PhoneState<StreamFeature>
 
   var found: Findings { get }
-  /// Handles an input of the client. Its effects follow.
+  /// Handles an input of the client. The resulting effects follow.
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts)
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts)
-  /// Handles any other observation.
+  /// Handles an observation that is not a step.
   mutating func handle(_ seen: Seen, _ facts: Facts)
   /// Checks the state after all effects of an input.
   mutating func stepEnded(_ facts: Facts)
-  /// Checks the end of the run.
+  /// Completes the checks at the end of the run.
   mutating func conclude(_ facts: Facts)
 }
 

@@ -31,7 +31,7 @@ public struct MemoryUse: Sendable, Hashable {
   public var unsent: Int
   /// The number of messages that are waiting to be stored.
   public var unstored: Int
-  /// The number of known offsets beyond the cursor.
+  /// The number of offsets beyond the cursor that the client knows.
   public var ahead: Int
 
   public init(shown: Int, unsent: Int, unstored: Int, ahead: Int) {

@@ -15,14 +15,16 @@ extension StreamFeature {
 }
 
 extension PlannedEvent<StreamEventKind> {
-  /// Returns an event that invalidates all tokens, with the outcome of the next refresh.
+  /// Returns an event that invalidates all tokens.
+  ///
+  /// - Parameter refresh: The outcome of the next token refresh.
   static func revokeTokens(_ refresh: TokenRefresh) -> PlannedEvent {
     PlannedEvent(.revokeTokens, 0, refresh.rawValue)
   }
 }
 
 extension PlanBuilder<StreamFeature> {
-  /// Adds the activity of any day: others post, and the user posts, scrolls and refreshes.
+  /// Adds the activity of an ordinary day: others post, and the user posts, scrolls and refreshes.
   mutating func life(others: ClosedRange<Int>, sends: ClosedRange<Int>) {
     scatter(draw.count(others)) {
       PlannedEvent(.others, $0.happens(0.1) ? $0.count(10...40) : $0.count(1...5))
@@ -151,10 +153,10 @@ extension PlanBuilder<StreamFeature> {
   }
 }
 
-// The swarm: a plan that only its seed determines.
+// The swarm: a plan that is determined by its seed alone.
 extension PlanBuilder<StreamFeature> {
   mutating func swarm() {
-    // In a few runs the client is away for so long that only the newest page is fetched.
+    // In a few runs, the client is away for so long that it fetches only the newest page.
     let isLong = draw.happens(0.08)
     length = isLong ? draw.seconds(9000, 14_400) : draw.seconds(3600, 4500)
     drawConditions()
@@ -167,7 +169,7 @@ extension PlanBuilder<StreamFeature> {
     }
   }
 
-  /// Adds troubles that only some servers and networks have, in half of the runs.
+  /// In half of the runs, adds faults that occur only with some servers and networks.
   private mutating func oddities() {
     guard draw.happens(0.5) else { return }
     numbers.drainWindow = draw.one(.seconds(10), .seconds(60), .seconds(300), .seconds(900))
@@ -179,14 +181,14 @@ extension PlanBuilder<StreamFeature> {
       draw.one(
         PlannedEvent(.beginAlike, draw.count(1...40)), PlannedEvent(.putBack, draw.count(20...60))),
       at: time)
-    // There is no network until the server is back, so that the socket is the first to report the
-    // change.
+    // There is no network until the server has restarted. The socket is therefore the first to
+    // report the change.
     if draw.happens(0.5) {
       add(PlannedEvent(.unreachable, for: .seconds(10)), at: time - .seconds(1))
     }
   }
 
-  /// Sorts pages by arrival in some plans with late stamps.
+  /// In some plans with late stamps, sorts pages by arrival.
   ///
   /// The order of the pages then differs from the order in which the phone stores their messages.
   private mutating func lateArrivals() {
@@ -209,7 +211,7 @@ extension PlanBuilder<StreamFeature> {
     numbers.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
     numbers.lateStamps = draw.one(0, 0.05, 0.2)
     numbers.equalStamps = draw.one(0, 0.1, 0.5)
-    // `lateArrivals` draws the combination of both.
+    // `lateArrivals` draws late stamps together with pages sorted by arrival.
     let pages: PageOrder = draw.one(.stamp, .arrival)
     if numbers.lateStamps == 0 { numbers.pages = pages }
     numbers.history = draw.one(60, 60, 0, 3, 130, 260)
@@ -219,7 +221,7 @@ extension PlanBuilder<StreamFeature> {
     networkConditions.wallDrift = draw.one(0, 0, 1e-5, -1e-5, 1e-4)
   }
 
-  /// The troubles that are drawn together. Their order is part of every seed.
+  /// The faults that are drawn together. Seeds depend on their order.
   private static var troubles: [Trouble<StreamEventKind>] {
     [
       .burst, .background, .suspend, .sleep, .leave, .kill, .cut, .hole, .unreachable, .handover,
@@ -236,7 +238,7 @@ extension PlanBuilder<StreamFeature> {
       PlannedEvent(.unreachable, for: span))
   }
 
-  /// Changes a clock or the epoch once, since a second change would hide the effects of the first.
+  /// Changes a clock or the epoch once. A second change would hide the effects of the first.
   private mutating func once() {
     let time = draw.seconds(5, Double(length.components.seconds))
     switch draw.count(0...3) {

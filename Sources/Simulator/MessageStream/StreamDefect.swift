@@ -1,25 +1,25 @@
 /// A deliberate defect of MessageStream.
 public enum StreamDefect: String, DeliberateDefect {
-  /// Fetches before it connects but not afterward, so that messages in between are lost.
+  /// The client fetches before it connects, but not afterwards. Messages in between are lost.
   case noSecondFetch
-  /// Connects and fetches, but drops live frames meanwhile.
+  /// The client connects and fetches, but drops live frames in the meantime.
   case noBuffer
-  /// Requests `since` with exactly the newest stamp.
+  /// The client requests `since` with exactly the newest stamp.
   case noOverlap
-  /// Assumes that the first page is everything.
+  /// The client assumes that the first page contains everything.
   case firstPageOnly
-  /// Shows messages before the store has them.
+  /// The client shows messages before they are stored.
   case showsBeforeStored
   case countResetOnOpen
   case noStability
   case takesLateEvents
-  /// Forgets at each launch which IDs it has.
+  /// At each launch, the client forgets the IDs of its messages.
   case forgetsIDs
-  /// Sends without an idempotency key.
+  /// The client sends messages without an idempotency key.
   case noIdempotencyKey
   case losesStandby
   case noJitter
-  /// Treats positions in a new log as positions in the old one.
+  /// The client treats positions in a new log as positions in the old log.
   case ignoresEpoch
   case timersStopAsleep
   case closesAlive
@@ -27,21 +27,21 @@ public enum StreamDefect: String, DeliberateDefect {
   case ignoresRetryAfter
   case refreshesEarly
   case blamesCredentials
-  /// Does not send the user's messages while it is connected.
+  /// The client does not send the user's messages while it is connected.
   case leavesPosts
-  /// Makes two attempts to send a message at a time.
+  /// The client makes two attempts to send a message at the same time.
   case sendsTwice
-  /// Fetches a page when its user leaves.
+  /// The client fetches a page when its user leaves.
   case fetchesAfterLeaving
-  /// Fetches after each connect, even if nothing was missed.
+  /// The client fetches after each connect, even if nothing was missed.
   case asksInVain
-  /// Makes the server keep sockets whose token has expired.
+  /// The server keeps sockets whose token has expired.
   case outlivesToken
 
   public var catchable: [ServerKind] {
     switch self {
-    // With positions the head and the offsets reveal the gap, even if the client does not fetch or
-    // buffer.
+    // With positions, the head and the offsets reveal the missed messages, even if the client does
+    // not fetch or buffer.
     case .noSecondFetch, .noBuffer: [.plain]
     // Only a catch-up by time has an overlap and fetches known messages again.
     case .noOverlap, .forgetsIDs: [.plain]
@@ -76,12 +76,13 @@ public enum StreamDefect: String, DeliberateDefect {
 
   public var seeds: Int {
     switch self {
-    // The log must start over while the client is away, a server must close twice, or a stamp must
-    // be late.
+    // The defect shows only if the log starts over while the client is away, a server closes twice,
+    // or a stamp is late.
     case .ignoresEpoch, .noJitter, .noOverlap: 50
-    // An answer must be so slow that frames overtake it, and the next catch-up must not reach back.
+    // The defect shows only if an answer is so slow that frames overtake it, and the next catch-up
+    // does not reach back.
     case .noBuffer: 100
-    // A server must drain for long or refuse for long, or a link must waver.
+    // The defect shows only if a server drains or refuses for a long time, or if a link wavers.
     case .ignoresRetryAfter, .countsTheDial: 100
     case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
       .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep,

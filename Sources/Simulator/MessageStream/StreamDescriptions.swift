@@ -36,9 +36,10 @@ extension StreamFeature {
 }
 
 extension TraceText {
-  /// Whether a shortened trace includes an input.
+  /// Returns whether a short trace includes an input.
   ///
-  /// It omits inputs that only confirm something and inputs whose effects already describe them.
+  /// A short trace omits inputs that only confirm something, and inputs that their effects already
+  /// describe.
   static func isWorth(_ input: StreamModel.Input, _ consequences: [TracePart]) -> Bool {
     switch input {
     case .link(.ping, at: _), .link(.pong, at: _), .committed: false
@@ -107,11 +108,12 @@ extension TraceText {
     case .message(let message): name(message)
     case .draining(let time): "a notice: all will be closed within \(length(time))"
     case .unknown(let type): "something unknown (\(type))"
-    case .malformed: "something that is no message"
+    case .malformed: "something that is not a message"
     }
   }
 
-  /// Returns the description of an effect; `nil` if the trace describes it elsewhere, or never.
+  /// Returns the description of an effect; `nil` if the trace describes the effect elsewhere or
+  /// omits it.
   static func effect(_ effect: StreamModel.Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .open(let attempt, nil): (.app, "connects, as connection \(attempt.number)")
@@ -125,7 +127,7 @@ extension TraceText {
     case .fetch(let fetch, let query):
       (.app, "asks (\(fetch.number)) for \(TraceText.query(query))")
     case .post(let entry, _): (.app, "posts \(quoted(entry.text))")
-    case .load: (.app, "reads what is kept")
+    case .load: (.app, "reads the stored data")
     case .commit(_, let change):
       isVerbose ? (.app, "gives the disk \(count(change.messages.count, "message"))") : nil
     case .readOlder(_, let limit): isVerbose ? (.app, "reads \(limit) older messages") : nil
@@ -175,7 +177,7 @@ extension TraceText {
   }
 }
 
-// The names of a message stream's parts.
+// Descriptions of the parts of a message stream.
 extension TraceText {
   /// Returns a message's text and its position.
   static func name(_ message: Message) -> String {

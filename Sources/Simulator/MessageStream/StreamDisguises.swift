@@ -3,14 +3,14 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Gives each attempt to send a message a new key, like a client that creates the key with the
-/// request.
+/// A disguise that gives each attempt to send a message a new key, like a client that creates the
+/// key with each request.
 struct Keys: Sendable {
-  /// The entries by key. A key's low half is an index.
+  /// The entries, indexed by the low half of their key.
   private var entries: [UUID128] = []
 
-  /// The high half of the keys, above that of every random key: version 4 has other bits here (RFC
-  /// 9562 section 5.4).
+  /// The high half of the keys. It is greater than that of any random key, because version 4 has
+  /// other bits here (RFC 9562 section 5.4).
   private static let high = UInt64.max
 
   mutating func sent(_ effect: StreamModel.Effect) -> StreamModel.Effect {
@@ -35,10 +35,11 @@ struct Keys: Sendable {
   }
 }
 
-/// Hides the epoch of positions, so that the client sees only offsets, all in the first epoch.
+/// A disguise that hides the epoch of positions. The client sees only offsets, all in the first
+/// epoch.
 struct Epochs: Sendable {
   private var first: String?
-  /// The server's current epoch, to which a bare offset refers.
+  /// The server's current epoch. Offsets from the client refer to this epoch.
   private var newest: String?
 
   mutating func hidden(in input: StreamModel.Input) -> StreamModel.Input {

@@ -1,52 +1,52 @@
 /// The kinds of planned events of MessageStream, in addition to those of the kernel.
 public enum StreamEventKind: String, PlanEventKind {
   // People.
-  /// Others post messages in a row; `number` states how many.
+  /// Others post several messages in succession; `number` is how many.
   case others
   /// The user posts a message.
   case send
   case loadOlder
   case pullToRefresh
   case retryFailed
-  /// The user leaves the shop's screen and comes back.
+  /// The user leaves the shop's screen and returns.
   case leaveScreen
   /// The user switches real-time messages off and on again.
   case realtimeOff
-  /// The user leaves so many updates unread that the stream is asked to take no more.
+  /// The user leaves so many updates unread that the stream is asked to accept no more.
   case slowReader
 
   // The server.
   /// The server returns with another epoch and keeps only its newest messages.
   case beginAnew
-  /// The server returns with another epoch, in which its newest messages are replaced by as many
-  /// others.
+  /// The server returns with another epoch. An equal number of other messages replaces its newest
+  /// messages.
   ///
   /// The offset at its head is the same.
   case beginAlike
-  /// The server returns without its newest messages, under the same epoch.
+  /// The server returns under the same epoch, without its newest messages.
   case putBack
   /// Others edit their newest messages.
   case edit
-  /// The user opens sockets on other devices; `number` states how many.
+  /// The user opens sockets on other devices; `number` is how many.
   case rivals
-  /// New sockets receive a head that is off by `number`.
+  /// The head reported to new sockets is off by `number`.
   case falseHead
-  /// New sockets receive the first message that they missed, and no other.
+  /// New sockets receive only the first message that they missed.
   case shortBacklog
-  /// The server's log forgets all offsets but its newest ones.
+  /// The server's log forgets all offsets except its newest ones.
   case trim
-  /// The next post becomes durable, and the server dies before it answers.
+  /// The next post becomes durable, but the server dies before it answers.
   case dieAfterNextPost
-  /// All tokens so far are refused from now on. The choice states the outcome of the next refresh.
+  /// All existing tokens are refused from now on. The choice is the outcome of the next refresh.
   case revokeTokens
-  /// The user is not a member for a while.
+  /// The user is temporarily not a member.
   case removeMember
   /// Sockets receive a frame that is too large.
   case oversizedFrame
   /// Sockets receive frames that are not messages.
   case malformedFrames
 
-  /// The declarations of all kinds.
+  /// The declarations of all event kinds.
   public static let forms: [StreamEventKind: EventForm] = [
     .others: EventForm(.count(0...100_000), isOfPeople: true) {
       "others post \(TraceText.count($0.number, "message"))"
@@ -88,7 +88,7 @@ public enum StreamEventKind: String, PlanEventKind {
     .trim: EventForm(.number(0...100_000), of: .backend) {
       "the server forgets all but its newest \($0.number)"
     },
-    // The server waits this long for a post.
+    // The server waits this long for the next post.
     .dieAfterNextPost: EventForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {
       "the server dies after the next post, before it answers, for \(length($0))"
     },

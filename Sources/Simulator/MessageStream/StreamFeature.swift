@@ -4,9 +4,9 @@ public import LinkWire
 public import MessageStream
 
 /// MessageStream in the simulator: one phone in one shop, a server with one of two contracts, and
-/// people.
+/// other users.
 public enum StreamFeature: SimulatedFeature {
-  /// The facts that a journal contains.
+  /// The facts that a MessageStream journal contains.
   public typealias Record = StreamRecord
   /// The client of one shop.
   public typealias Model = StreamModel
@@ -18,13 +18,13 @@ public enum StreamFeature: SimulatedFeature {
   public typealias Server = ServerKind
   /// The deliberate defects of MessageStream.
   public typealias Defect = StreamDefect
-  /// The checkers of MessageStream's own promises.
+  /// The checkers of the guarantees that are specific to MessageStream.
   public typealias Checkers = StreamCheckers
   /// The events that the world counts.
   public typealias Counter = StreamCounter
-  /// The facts that only this world can observe.
+  /// The facts that are specific to this world.
   public typealias Fact = StreamFact
-  /// The state of the phone that the checkers see.
+  /// The feature's part of a phone's state, which the checkers use.
   public typealias State = StreamState
 
   public static var name: String { "message-stream" }
@@ -53,12 +53,12 @@ public enum StreamFeature: SimulatedFeature {
     play(plan, setup, as: StreamModel.self, watch: watch)
   }
 
-  /// Plays a plan with the caller's own client.
+  /// Runs a plan with a custom client.
   public static func play<Client: StreamClient>(
     _ plan: Plan, _ setup: RunSetup<StreamFeature> = RunSetup(), as client: Client.Type,
     watch: RunWatch<StreamFeature>? = nil
   ) -> Outcome {
-    // The type is named here so that the compiler specializes the world for the usual client.
+    // The type is named here so that the compiler specializes the world for the default client.
     if Client.self == StreamModel.self {
       var world = StreamWorld<StreamModel>(plan, setup, watch: watch)
       return world.play()
@@ -113,7 +113,8 @@ public enum StreamFeature: SimulatedFeature {
 public enum ServerKind: String, ServerChoice {
   /// The contract of this package: positions, heads and idempotency keys.
   case positions
-  /// Only what `docs/seeds/001.md` requires: times, page numbers, and the newest messages first.
+  /// The minimum that `docs/seeds/001.md` requires: times, page numbers, and the newest messages
+  /// first.
   case plain
 
   public static var usual: ServerKind { .positions }
@@ -129,21 +130,21 @@ public enum StreamCounter: String, RunCounter {
   public var label: String { "messages \(rawValue)" }
 }
 
-/// A fact that only this world can observe.
+/// A fact that is specific to this world.
 public enum StreamFact: Sendable, Equatable {
   /// A change became durable on the phone.
   case stored(TimelineChange, TimelineCommit)
-  /// A post became durable on the server; `isNew` is false if its key was known.
+  /// A post became durable on the server. `isNew` is false if its key was already known.
   case accepted(Message, isNew: Bool)
   /// The log started over under another epoch. `retained` is its content, by position.
   case beganAnew(epoch: String, retained: [Message])
-  /// A socket opened, and the server stated a head, which may be false.
+  /// A socket opened, and the server reported a head, which may be false.
   case stated(AttemptID, head: Position?)
   /// An upgrade arrived with a token that expires at the given time.
   case admitted(AttemptID, until: Instant)
 }
 
-/// The state of a phone that the checkers see in addition to its link.
+/// The feature's part of a phone's state. The checkers use it in addition to the link's state.
 public struct StreamState: Sendable {
   /// The settings that the client should use.
   public var settings: StreamSettings
@@ -166,23 +167,25 @@ public struct StreamState: Sendable {
 }
 
 extension Finding.Kind {
-  /// A message that the server accepted and the phone never showed, with no gap in its place.
+  /// A message that the server accepted was never shown on the phone, and no gap takes its place.
   public static let lost = Finding.Kind(rawValue: "lost")
-  /// A message that was shown, or a message of the user that was accepted, more than once.
+  /// A message was shown more than once, or a message of the user was accepted more than once.
   public static let duplicated = Finding.Kind(rawValue: "duplicated")
-  /// A message that was shown out of order, or sent in an order other than written.
+  /// A message was shown out of order, or sent in a different order from that in which it was
+  /// written.
   public static let reordered = Finding.Kind(rawValue: "reordered")
-  /// A message that was shown or acknowledged before it was durable, or a cursor ahead of the disk.
+  /// A message was shown or acknowledged before it was durable, or a cursor is ahead of the stored
+  /// data.
   public static let early = Finding.Kind(rawValue: "early")
-  /// A socket that the server keeps longer than the lifetime of the token that admitted it.
+  /// The server kept a socket for longer than the lifetime of the token that admitted it.
   public static let outlived = Finding.Kind(rawValue: "outlived")
 }
 
 extension StreamSettings {
-  /// The maximum number of messages that wait for the store.
+  /// The maximum number of messages that wait to be stored.
   ///
-  /// The store processes one batch while another waits. A page that begins below the bound is taken
-  /// whole.
+  /// The store processes one batch while another waits. A page that begins below the bound is
+  /// accepted as a whole.
   var mostUnstored: Int { 2 * (Self.unstored + max(catchUpPage, historyPage)) }
 }
 
@@ -199,8 +202,8 @@ extension StreamNotice {
   }
 }
 
-// The parts of inputs and effects that a run's digest contains in addition to their roles: enough
-// of each value to distinguish runs.
+// Contributions of inputs and effects to a run's digest, in addition to their roles. They include
+// enough of each value to distinguish runs.
 extension StreamFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {

@@ -1,34 +1,34 @@
 import LinkCore
 
-/// The numbers that a plan of MessageStream fixes for a run, apart from the network conditions.
+/// The numbers that a plan of MessageStream fixes for a run, in addition to the network conditions.
 public struct StreamNumbers: PlanNumbers {
   /// The server's ping interval. The contract specifies 54 s.
   public var ping = Duration.seconds(54)
   /// The lifetime of the server's tokens.
   public var tokenLife = Duration.seconds(1800)
-  /// The share of a plain server's messages that are stamped before a message already seen, by up
-  /// to 100 s.
+  /// The share of a plain server's messages that are stamped up to 100 s earlier than a message
+  /// already seen.
   ///
-  /// A server with positions stamps in order.
+  /// A server with positions stamps messages in order.
   public var lateStamps = 0.0
-  /// The share of messages that have the same stamp as the message before.
+  /// The share of messages that have the same stamp as the previous message.
   public var equalStamps = 0.0
   /// The order of a plain server's pages.
   public var pages = PageOrder.stamp
-  /// Whether a plain server answers `since` with its whole log: 1 if it does.
+  /// Whether a plain server answers `since` with its whole log: 1 if it does, otherwise 0.
   public var ignoresSince = 0
   /// The number of messages in the log before the run begins.
   public var history = 60
   /// The number of messages in each page of history that the client requests.
   public var historyPage = 50
-  /// The number of messages in each page of the client's catch-ups.
+  /// The number of messages in each page of a catch-up that the client requests.
   public var catchUpPage = 100
-  /// The maximum number of messages in a page of a server with positions, whatever the client
-  /// requests; 0 for no limit.
+  /// The maximum number of messages in a page of a server with positions, regardless of the
+  /// client's request; 0 for no limit.
   public var pageCap = 0
   /// The number of messages that the client keeps in memory.
   public var memory = 1000
-  /// The window over which a draining server asks its clients to return.
+  /// The time window within which a draining server asks its clients to reconnect.
   public var drainWindow = Duration.seconds(10)
 
   public init() {}
@@ -49,7 +49,7 @@ public struct StreamNumbers: PlanNumbers {
 
 /// The order of a plain server's pages.
 public enum PageOrder: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The order of the server's stamps.
+  /// The order of the messages' stamps.
   case stamp
   /// The order of arrival.
   case arrival

@@ -20,7 +20,7 @@ public struct StreamRecord: RunRecord {
   /// The feature whose journals are read.
   public typealias Feature = StreamFeature
 
-  /// The changes that the store has not answered.
+  /// The changes that the store has not yet answered.
   private var changes: [CommitID: TimelineChange] = [:]
   private var known: Set<MessageID> = []
   private var isOpen = false
@@ -79,7 +79,7 @@ public struct StreamRecord: RunRecord {
     if case .commit(let id, let change) = effect { changes[id] = change }
   }
 
-  /// Records messages that the server sent, and must therefore have accepted.
+  /// Records messages that the server sent and must therefore have accepted.
   private mutating func accept(_ messages: [Message], _ tape: inout RecordTape<StreamFeature>) {
     for message in messages where known.insert(message.id).inserted {
       if message.position != nil { tape.phoneState.own.server = .positions }
@@ -87,7 +87,7 @@ public struct StreamRecord: RunRecord {
     }
   }
 
-  /// Records data that the store already had.
+  /// Records data that was already stored.
   private mutating func restore(
     _ change: TimelineChange, _ tape: inout RecordTape<StreamFeature>
   ) {
@@ -104,19 +104,19 @@ public struct StreamRecord: RunRecord {
     tape.phoneState.storeFails = false
     guard var change = changes.removeValue(forKey: id) else { return }
     _ = tape.phoneState.own.disk.commit(change)
-    // The ledger identifies the user's messages by text, and two real messages may have the same
-    // text.
+    // The ledger identifies the user's messages by text. In a real run, two messages may have the
+    // same text.
     change.outboxPut = []
     tape.see(.fact(.stored(change, commit)))
   }
 }
 
-/// The messages that a plain server stamped so far back that the client does not look for new ones
-/// there.
+/// The messages that a plain server stamped so far back that the client does not look for them.
 ///
-/// Their stamps are earlier by more than the overlap, as when the server's clock was set back. If
-/// the server's pages are sorted by stamp, the client does not promise to find these messages, nor
-/// to recognize its own if the answer to a post was lost.
+/// Their stamps are earlier than the newest stamp by more than the overlap, for example because the
+/// server's clock was set back. If the server sorts its pages by stamp, the client is not
+/// guaranteed to find these messages. It is also not guaranteed to recognize its own messages if
+/// the answer to a post was lost.
 struct Stamps: Sendable {
   private var newest: Timestamp?
   private var beyond: Set<MessageID> = []

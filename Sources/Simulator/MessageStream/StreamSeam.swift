@@ -4,24 +4,24 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The layer between the client and its world that applies the defects of MessageStream.
+/// The seam between the client and its world. It applies the defects of MessageStream.
 ///
 /// `LinkSeam` applies the defects of its link.
 struct StreamSeam: Sendable {
   private let defect: StreamDefect?
-  /// The current catch-up, which a later one replaces.
+  /// The current catch-up. A later catch-up replaces it.
   private var catchUp: FetchID?
-  /// Whether the current input answers the catch-up, so that a fetch now continues it.
+  /// Whether the current input answers the catch-up. If so, a fetch now continues the catch-up.
   private var isAnswered = false
-  /// The fetch of the newest page with which a catch-up by time ends.
+  /// The fetch of the newest page, with which a catch-up by time ends.
   private var lookup: FetchID?
   private var isConnected = false
-  /// Whether the socket has just opened, so that a fetch now is the one after a connect.
+  /// Whether the socket has just opened. If so, a fetch now is the one that follows a connect.
   private var isOpening = false
   private var skipped: FetchID?
   private var keys = Keys()
   private var epochs = Epochs()
-  /// The stored messages that a launch shows, until it has shown them.
+  /// The stored messages that a launch shows; empty once they have been shown.
   private var screen: [Message] = []
   private var historyPage = 0
   private var isLeft = false
@@ -30,7 +30,7 @@ struct StreamSeam: Sendable {
     self.defect = defect
   }
 
-  /// Whether commits are acknowledged at once and become durable later.
+  /// Whether commits are acknowledged immediately and become durable later.
   var acknowledgesEarly: Bool { defect == .showsBeforeStored }
 
   /// Resets the state for a new run of the process.
@@ -53,7 +53,7 @@ struct StreamSeam: Sendable {
     return changed
   }
 
-  /// Returns the inputs that reach the client for one input.
+  /// Returns the inputs to pass to the client in place of an input.
   mutating func inputs(_ input: StreamModel.Input) -> [StreamModel.Input] {
     switch defect {
     case .noSecondFetch: [withoutSecondFetch(withoutLookup(input))]
@@ -73,7 +73,7 @@ struct StreamSeam: Sendable {
     }
   }
 
-  /// Returns the effects that leave the client for one effect.
+  /// Returns the effects to carry out in place of an effect of the client.
   mutating func effects(_ effect: StreamModel.Effect) -> [StreamModel.Effect] {
     switch defect {
     case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly:
@@ -113,7 +113,7 @@ struct StreamSeam: Sendable {
 
 // Unnecessary actions.
 extension StreamSeam {
-  /// Extends a valid credential, so that its socket outlives the token.
+  /// Extends the lifetime of a valid credential, so that its socket outlives the token.
   func admitted(_ credential: Credential, wall: Timestamp) -> Credential {
     guard defect == .outlivesToken, case .valid(var claims) = credential, wall < claims.expiresAt
     else { return credential }
@@ -169,9 +169,9 @@ extension StreamSeam {
     }
   }
 
-  /// Empties the newest page with which a catch-up by time ends.
+  /// Removes the messages from the newest page with which a catch-up by time ends.
   ///
-  /// That page would repair the defects of the catch-up.
+  /// Otherwise that page would repair the effects of the defect.
   private mutating func withoutLookup(_ input: StreamModel.Input) -> StreamModel.Input {
     isAnswered = false
     guard case .fetched(let id, _) = input, id == catchUp else { return input }
@@ -179,7 +179,7 @@ extension StreamSeam {
     return id == lookup ? .fetched(id, Page(messages: [], hasNext: false)) : input
   }
 
-  /// Empties the answer to the fetch after a connect.
+  /// Removes the messages from the answer to the fetch after a connect.
   private mutating func withoutSecondFetch(_ input: StreamModel.Input) -> StreamModel.Input {
     isOpening = input.isOpened
     guard case .fetched(let id, _) = input, id == skipped else { return input }
@@ -191,7 +191,7 @@ extension StreamSeam {
     return drops(input) ? [] : [real]
   }
 
-  /// Whether an input is a frame that arrives while the catch-up of a connection is under way.
+  /// Returns whether an input is a frame that arrives while a connection's catch-up is in progress.
   private mutating func drops(_ input: StreamModel.Input) -> Bool {
     if case .fetched(let id, _) = input, id == catchUp { catchUp = nil }
     if case .fetchFailed(let id, _) = input, id == catchUp { catchUp = nil }
@@ -215,8 +215,8 @@ extension StreamSeam {
 
 // Data that a launch loses.
 extension StreamSeam {
-  /// Fills the screen from the store, and keeps only its top message, from which the reader scrolls
-  /// on.
+  /// Fills the screen from the store. The client receives only the top message, from which the
+  /// reader continues to scroll.
   private mutating func forgetful(_ input: StreamModel.Input) -> StreamModel.Input {
     guard case .loaded(var snapshot) = input else { return input }
     screen = Array(snapshot.messages.suffix(historyPage))

@@ -13,14 +13,14 @@ extension StreamFeature {
     var token: StreamToken
   }
 
-  /// A message on a socket.
+  /// A message over a socket.
   public enum Packet: Sendable {
     /// The head of the log when the server began to send, and the position from which it continues.
     case opened(head: Position?, after: Position?)
     case text([UInt8])
   }
 
-  /// A request and its token.
+  /// A request with its token.
   public struct Question: Sendable {
     var request: StreamRequest
     var token: StreamToken
@@ -33,7 +33,7 @@ extension StreamFeature {
     }
   }
 
-  /// An HTTP response in its wire form.
+  /// An HTTP response, encoded as it is sent.
   public struct Reply: Sendable {
     var status: Int
     var retryAfter: Duration?
@@ -56,14 +56,14 @@ extension StreamFeature {
   }
 }
 
-/// A request of the server to its log.
+/// A request from the server to its log.
 public enum LogQuestion: Sendable {
   case append(Message, key: UUID128?)
   case page(PageQuery)
   case head
 }
 
-/// A REST request of the phone.
+/// A REST request from the phone.
 enum StreamRequest: Sendable {
   case fetch(FetchID, PageQuery)
   case post(OutboxEntry, try: TryID)
@@ -75,6 +75,6 @@ struct StreamToken: Sendable {
   /// The expiration time on the server's wall clock.
   var expiresAt: Timestamp
 
-  /// The token's text. No part of it may appear where it does not belong.
+  /// The token's text. No part of it may appear outside of requests.
   var secret: String { "eyJhbGciOiJIUzI1NiJ9.secret-\(number).c2lnbmF0dXJl" }
 }

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import MessageStream
 
-// The server: the real rules, an in-memory log, and its other users.
+// The server: the actual rules, an in-memory log, and the server's other users.
 extension StreamWorld {
   // The server's process.
 
@@ -161,7 +161,7 @@ extension StreamWorld {
     }
   }
 
-  /// Stamps a message of a plain server late or like the one before, as the plan requires.
+  /// Stamps a message of a plain server late, or like the previous message, as the plan specifies.
   private mutating func restamped(_ draft: Message) -> Message {
     var message = draft
     guard kernel.plan.server == .plain else { return message }
@@ -189,14 +189,14 @@ extension StreamWorld {
   // Other users.
 
   mutating func othersPost(_ left: Int) {
-    // During the calm only the last message is posted.
+    // During the calm phase, only the last message is posted.
     guard left > 0, now < Instant.zero.advanced(by: kernel.plan.length) else { return }
     if !fillsLogUp { post(text: "other \(backend.othersCount + 1)") }
     let wait = kernel.hosts[server.slot].generator.duration(below: .milliseconds(200))
     kernel.later(.othersPost(left: left - 1), after: .milliseconds(30) + wait)
   }
 
-  /// Posts a message of another user, if the server runs.
+  /// Posts a message of another user, if the server is running.
   mutating func post(text: String) {
     backend.othersCount += 1
     guard isServerRunning else { return }
@@ -211,7 +211,7 @@ extension StreamWorld {
         wall: serverWall))
   }
 
-  /// Posts a message of another user that is too large for the phone's sockets.
+  /// Posts a message of another user. The message is too large for the phone's sockets.
   mutating func postLarge() {
     guard isServerRunning, !fillsLogUp else { return }
     backend.isNextOversized = true
@@ -227,7 +227,7 @@ extension StreamWorld {
     }
   }
 
-  /// Fills the log with messages from before the run.
+  /// Fills the log with messages that precede the run.
   mutating func prepare() {
     let history = kernel.plan.numbers.history
     var time = Kernel<StreamFeature>.wallBase.advanced(by: .seconds(-60 * (history + 2)))

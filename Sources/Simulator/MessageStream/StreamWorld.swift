@@ -17,8 +17,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   var phone: Phone
   var backend: Backend
   var screen = Screen()
-  /// The store as the client sees it if changes are acknowledged before they are durable; otherwise
-  /// `nil`.
+  /// The stored data as the client sees it, if changes are acknowledged before they are durable;
+  /// otherwise `nil`.
   var shadow: StoredTimeline?
 
   let phoneID: HostID
@@ -27,13 +27,13 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   /// The user's actions and screen, and the related state of the app.
   struct Phone {
     var token: StreamToken
-    /// Whether the app asked its user to sign in, and they have not yet.
+    /// Whether the app has asked the user to sign in, and the user has not done so.
     var isAskedToSignIn = false
     /// The outcome of the next token refresh.
     var refresh = TokenRefresh.works
     /// The state that was reported to the client in this run.
     var reported = Reported()
-    /// The number of messages that the user wrote so far.
+    /// The number of messages that the user has written so far.
     var sent = 0
 
     struct Reported {
@@ -43,7 +43,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     }
   }
 
-  /// The history that the user sees, and the text that the world waits to see shown.
+  /// The history that the user sees, and the text that the world expects to be shown.
   struct Screen {
     var hasMore = true
     /// The number of answers to requests for older messages.
@@ -51,30 +51,30 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var awaited: String?
   }
 
-  /// The real rules with an in-memory log.
+  /// The server's actual rules, with an in-memory log.
   struct Backend {
     var rules: ShopServer
     var log: ShopLog
     var newestToken = 1
-    /// The number up to which tokens are refused.
+    /// The number of the last refused token. Tokens up to this number are refused.
     var revoked = 0
-    /// The index of the planned event whose post kills the server.
+    /// The index of the planned event that kills the server after its next post.
     var deadlyPost: Int?
     /// Whether the next frame is too large for the phone.
     var isNextOversized = false
-    /// The number of the last request of others. Their answers are discarded.
+    /// The number of the last request from other users. Answers to these requests are discarded.
     var lastRequest: UInt64 = 1 << 40
-    /// The number of others' messages on their way to the log. A refused one counts until a
-    /// restart.
+    /// The number of other users' messages in transit to the log. Refused messages are included
+    /// until a restart.
     var posting = 0
     /// The last offset of the log before it was restored to an earlier state.
     var longest: UInt64 = 0
-    /// The number of others' messages so far.
+    /// The number of other users' messages so far.
     var othersCount = 0
     /// The sockets of the user's other devices, with the indices of their planned events.
     var rivals: [TrafficID: Int] = [:]
     var lastRival: TrafficID = 1 << 50
-    /// The number of backlog frames that are still sent to each socket.
+    /// The number of backlog frames that each socket may still receive.
     var unsentBacklog: [TrafficID: Int] = [:]
   }
 
@@ -161,7 +161,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .refreshed(let outcome): refreshed(outcome)
     case .input(let input): give(input, to: phoneID)
     case .rival(let id, let isClosing): rivalAnswers(id, isClosing: isClosing)
-    case .change: return  // It becomes durable instead.
+    case .change: return  // This event becomes durable instead.
     }
   }
 
@@ -202,7 +202,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   }
 }
 
-// The phone: its app, its user, its store and its tokens.
+// The phone: its app, user, store and tokens.
 extension StreamWorld {
   // The app.
 
@@ -225,7 +225,8 @@ extension StreamWorld {
     }
   }
 
-  /// Whether the user looks at the shop and wants live messages, as reported to the client.
+  /// Returns whether the user is viewing the shop and wants live messages, as reported to the
+  /// client.
   func isWanted(_ host: HostID) -> Bool {
     phone.reported.isOpen && phone.reported.isRealtime
       && kernel.hosts[host.slot].reported.lifecycle == .foreground
@@ -239,7 +240,7 @@ extension StreamWorld {
       clients[0].holdings()
   }
 
-  /// Whether the user can touch the shop's screen now.
+  /// Whether the user can currently interact with the shop's screen.
   var isScreenInUse: Bool {
     let host = kernel.hosts[phoneID.slot]
     return host.isRunning && !host.conditions.isInBackground && !isUnderWay(.leaveScreen)
@@ -250,7 +251,7 @@ extension StreamWorld {
     give(.send(text: "own \(phone.sent)", parent: nil, at: phoneWall), to: phoneID)
   }
 
-  /// Retries all failed messages, as a user would.
+  /// Retries all failed messages, as a user would do.
   mutating func retryFailed() {
     for entry in disk.outbox {
       if case .failed = entry.state { give(.retry(entry.id), to: phoneID) }
@@ -338,10 +339,10 @@ extension StreamWorld {
 
   // Tokens.
 
-  /// Reports the token's user and then the token, as the shell does.
+  /// Reports the token's user and then the token, as the effect handler does.
   private mutating func giveToken() {
     give(.user("me"), to: phoneID)
-    // The token's lifetime by the phone's clock.
+    // The remaining lifetime of the token according to the phone's clock.
     let life = phoneWall.duration(to: phone.token.expiresAt)
     give(.credentials(.available(expiresIn: life)), to: phoneID)
   }
@@ -380,7 +381,7 @@ extension StreamWorld {
         signInSoon()
       }
       give(.credentials(.rejected), to: phoneID)
-    case .hangs: return  // It was never answered.
+    case .hangs: return  // This request is never answered.
     }
   }
 
@@ -397,14 +398,14 @@ extension StreamWorld {
     kernel.later(.signsIn, after: .seconds(20) + wait)
   }
 
-  /// Lets the user sign in, since the app reports that only its user can continue.
+  /// Makes the user sign in, because the app reports that it cannot continue otherwise.
   private mutating func askToSignIn() {
     guard !phone.isAskedToSignIn else { return }
     phone.isAskedToSignIn = true
     if kernel.hosts[phoneID.slot].isSignedIn { signInSoon() }
   }
 
-  /// Signs the user in once they look at the app.
+  /// Signs the user in once the app is in the foreground.
   mutating func signIn() {
     let host = kernel.hosts[phoneID.slot]
     guard !host.isSignedIn || phone.isAskedToSignIn else { return }
@@ -418,7 +419,7 @@ extension StreamWorld {
   }
 }
 
-// Requests, as an HTTP client writes and reads them.
+// Requests, encoded and decoded as by an HTTP client.
 extension StreamWorld {
   mutating func ask(_ request: StreamRequest) {
     let question = StreamFeature.Question(request: request, token: phone.token)
@@ -466,16 +467,17 @@ extension StreamWorld {
 
   func bytes(of reply: StreamFeature.Reply) -> Int { reply.bytes.count + 300 }
 
-  /// Whether a request may arrive twice.
+  /// Returns whether a response may arrive twice.
   ///
-  /// A client completes a post once. Pages are requested by number, so a copy can be recognized.
+  /// A client completes a post once. Pages are requested by number, so that a copy can be
+  /// recognized.
   func mayComeTwice(_ question: StreamFeature.Question) -> Bool {
     if case .fetch = question.request { true } else { false }
   }
 
-  /// Returns a request with the current token if it was refused with an older one.
+  /// Returns a request with the current token, if the request was refused with an older one.
   ///
-  /// Such a refusal implies nothing about the current token.
+  /// Such a refusal says nothing about the current token.
   func repeated(
     _ question: StreamFeature.Question, after reply: StreamFeature.Reply, of host: HostID
   ) -> StreamFeature.Question? {
@@ -526,7 +528,7 @@ extension StreamWorld {
   }
 }
 
-// The end of a run: no more failures occur, and everything must become complete.
+// The end of a run: no further faults occur, and everything must become complete.
 extension StreamWorld {
   mutating func prepareCalm() {
     phone.refresh = .works
@@ -539,9 +541,9 @@ extension StreamWorld {
     give(.open(at: phoneWall), to: phoneID)
   }
 
-  /// Corrects a clock that is behind.
+  /// Corrects the server's clock if it is behind.
   ///
-  /// Otherwise messages that a plain server stamps far back may stay unfound.
+  /// Otherwise the client may not find messages that a plain server stamps far back.
   private mutating func setServerClock() {
     guard let newest = backend.log.messages.map(\.createdAt).max(), serverWall < newest else {
       return
@@ -560,10 +562,10 @@ extension StreamWorld {
     post(text: "the last word")
   }
 
-  /// Retries like a user who sees a failure.
+  /// Retries, like a user who notices a failure.
   ///
-  /// A failure that was on its way when the calm began, such as a foreign certificate, may still
-  /// have ended the link.
+  /// The link may have ended because of a failure that was in transit when the calm phase began,
+  /// such as a foreign certificate.
   mutating func tryAgain() {
     retryFailed()
     if phoneState.status.phase == .failed {
@@ -571,19 +573,21 @@ extension StreamWorld {
     }
   }
 
-  /// Whether the last message is shown, or stored if it is stamped before all shown messages.
+  /// Whether the last message is shown, or is stored because its stamp precedes those of all shown
+  /// messages.
   ///
-  /// Such a message appears by scrolling up.
+  /// A message with such a stamp appears when the user scrolls up.
   private var hasLast: Bool {
     guard let awaited = screen.awaited else { return true }
     return screen.hasMore
       && disk.ordered.contains { disk.messages[$0.id]?.text == awaited }
   }
 
-  /// Whether the calm has made everything complete.
+  /// Whether everything is complete in the calm phase.
   ///
-  /// An abandoned request may still be on its way to the server, and its result must be seen, too.
-  /// An abandoned post may be under way although the client still waits for the answer.
+  /// An abandoned request may still be in transit to the server. Its result must be observed as
+  /// well. An abandoned post may be in progress although the client is still waiting for the
+  /// answer.
   var isComplete: Bool {
     phoneState.status.phase == .connected
       && phoneState.own.isWhole
@@ -629,22 +633,22 @@ extension StreamWorld {
   }
 }
 
-// The behavior of only some servers: edits, restored logs, a user with several devices, false
+// Behavior that only some servers show: edits, restored logs, several devices of a user, and false
 // statements.
 extension StreamWorld {
   // The log.
 
-  /// Starts the log over with its newest messages.
+  /// Starts the log over with only its newest messages.
   mutating func beginAnew(keeping count: Int, _ index: Int) {
     stop(server, for: index)
     backend.log.beginAnew(keeping: count)
     note(.beganAnew(epoch: backend.log.epoch, retained: backend.log.messages))
   }
 
-  /// Starts the log over without its newest messages, and fills it with others to its former
+  /// Starts the log over without its newest messages, and fills it with others up to its former
   /// length.
   ///
-  /// An offset at its head then occurs in both epochs.
+  /// The offset at its head then occurs in both epochs.
   mutating func beginAlike(without count: Int, _ index: Int) {
     let size = backend.log.messages.count
     beginAnew(keeping: size - min(count, size), index)
@@ -662,7 +666,7 @@ extension StreamWorld {
     }
   }
 
-  /// Removes the log's newest messages and continues under the same epoch.
+  /// Removes the log's newest messages, and continues under the same epoch.
   mutating func putBack(by count: Int, _ index: Int) {
     stop(server, for: index)
     backend.longest = backend.log.head.offset
@@ -673,12 +677,12 @@ extension StreamWorld {
   /// Whether the next message would fill the log up to the phone's last known position before the
   /// phone can detect that the log was restored.
   ///
-  /// No client can distinguish a log that was filled up again from the old one.
+  /// No client can distinguish a refilled log from the original one.
   var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
     let head = backend.log.head.offset
     let next = head + UInt64(backend.posting) + 1
-    // The phone also has the positions of messages that its store has not accepted yet.
+    // The phone also knows the positions of messages that have not been stored yet.
     let isUnstored = kernel.checkers.views[0].phoneState.own.memoryUse.unstored > 0
     return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
   }
@@ -700,7 +704,7 @@ extension StreamWorld {
     }
   }
 
-  /// Returns the log's failure while the server's disk fails; `nil` while it works.
+  /// Returns the log's failure while the server's disk is failing; `nil` while the disk works.
   func failure(of question: LogQuestion) -> StoreFailure? {
     switch (kernel.hosts[server.slot].conditions.disk, question) {
     case (.locked, _): .locked(detail: "the log is locked")
@@ -711,13 +715,13 @@ extension StreamWorld {
 
   // Sockets.
 
-  /// Returns the latest planned event of a kind that is under way.
+  /// Returns the latest planned event of a kind that is in progress.
   private func event(_ eventKind: StreamEventKind) -> PlannedEvent<StreamEventKind>? {
     kernel.active.last { kernel.plan.events[$0].event.eventKind == .own(eventKind) }
       .map { kernel.plan.events[$0].event }
   }
 
-  /// Accepts a socket. Its stated head may be false, and its backlog may not be sent.
+  /// Accepts a socket. The reported head may be false, and the backlog may be withheld.
   mutating func letIn(_ id: ConnectionID, head: Position?, after: Position?) {
     var stated = head
     if let lie = event(.falseHead), let head {
@@ -731,7 +735,8 @@ extension StreamWorld {
     accept(id.number, .opened(head: stated, after: after))
   }
 
-  /// Whether a frame for one socket alone is withheld, although it belongs to the backlog.
+  /// Returns whether to withhold a frame of a backlog. Such a frame is addressed to only one
+  /// socket.
   mutating func withholds(_ listeners: [ConnectionID]) -> Bool {
     guard let id = listeners.first, listeners.count == 1,
       let unsent = backend.unsentBacklog[id.number]
@@ -763,7 +768,7 @@ extension StreamWorld {
     }
   }
 
-  /// Schedules the reaction of another device's socket, which answers pings and close frames.
+  /// Schedules the reaction of another device's socket to pings and close frames.
   mutating func sendToRival(_ effect: ShopServer.Effect) {
     switch effect {
     case .ping(let id) where backend.rivals[id.number] != nil:

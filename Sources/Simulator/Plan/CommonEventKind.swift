@@ -1,58 +1,59 @@
 import LinkCore
 
-/// The event kinds of the kernel, which the plans of every feature can use.
+/// The kinds of planned events that the kernel provides. The plans of every feature can use them.
 public enum CommonEventKind: String, PlanEventKind {
   // A phone.
-  /// The user switches to another app for a while. This app stays in memory and its timers run.
+  /// The user switches to another app for a while. This app stays in memory, and its timers keep
+  /// running.
   case background
-  /// The user switches to another app, and the system suspends this one after 5 s.
+  /// The user switches to another app, and the system suspends this app after 5 s.
   case suspend
   /// The whole device sleeps and wakes.
   case sleep
-  /// The process dies between two effects and is launched again after a span.
+  /// The process dies between two effects. It is launched again after a time span.
   case kill
   case storeFull, storeLocked, storeSlow
-  /// The phone's wall clock is set.
+  /// The phone's wall clock jumps.
   case wallClock
 
   // The network of one phone.
   /// Every connection is reset.
   case reset
-  /// Every connection is reset some seconds after it opened.
+  /// Every connection is reset some seconds after it opens.
   case flap
-  /// Each connection takes seconds to open, and is reset shortly before it counts as stable.
+  /// Each connection takes seconds to open, and is reset shortly before it is considered stable.
   case waver
-  /// Connections look open at both ends, but nothing passes any more.
+  /// Connections appear open at both ends, but nothing passes over them any more.
   case halfOpen
   /// Nothing passes on any connection, and neither end is notified.
   case blackHole
   /// The device has no network, and detects it.
   case unreachable
-  /// Another interface takes over, and old connections are dead.
+  /// Another network interface takes over, and old connections are dead.
   case handover
-  /// A NAT mapping expires: connections that were idle for a minute die silently.
+  /// NAT mappings expire. Connections that have been idle for a minute die silently.
   case mappingExpired
-  /// A login page responds instead of the server. The device may or may not detect it.
+  /// A login page responds in place of the server. The device may or may not detect it.
   case captivePortal
-  /// No new connection can be made for sockets or requests.
+  /// No new connection can be opened, for sockets or for requests.
   case dialsFail
   /// The bandwidth is limited to a number of bytes per second.
   case narrow
 
   // A server.
-  /// The process dies; connections are refused until it is back.
+  /// The process dies. Connections are refused until it has restarted.
   case crash
-  /// The process drains, closes with 1001, and comes back.
+  /// The process drains, closes connections with code 1001, and restarts.
   case deploy
-  /// Every request is answered with a status.
+  /// Every request is answered with the given status.
   case restStatus
-  /// Every upgrade is answered with a status.
+  /// Every upgrade is answered with the given status.
   case upgradeStatus
   /// Every upgrade is answered with 503 and a `Retry-After`.
   case busy
   /// Each call of the store takes a given time.
   case slowStore
-  /// Sockets are closed with a code of RFC 6455 section 7.4.
+  /// Sockets are closed with a close code of RFC 6455 section 7.4.
   case close
   /// The server's wall clock jumps.
   case serverClock
@@ -64,7 +65,7 @@ public enum CommonEventKind: String, PlanEventKind {
       "looks at another app for \(length($0)), and this one is suspended"
     },
     .sleep: EventForm(.span) { "the phone sleeps for \(length($0))" },
-    // A process may take up to 1 s until it ends; the span begins after that.
+    // A process may take up to 1 s to end. The span begins after that.
     .kill: EventForm(.span, or: [.backend], lasting: .spanAnd(.seconds(1))) {
       "the process dies, and is launched again after \(length($0))"
     },
@@ -83,7 +84,7 @@ public enum CommonEventKind: String, PlanEventKind {
     .blackHole: EventForm(.span) {
       "nothing passes for \(length($0)), and neither end is notified"
     },
-    .unreachable: EventForm(.span) { "no way out for \(length($0))" },
+    .unreachable: EventForm(.span) { "no network for \(length($0))" },
     .handover: EventForm { _ in "another network takes over" },
     .mappingExpired: EventForm { _ in "idle connections are forgotten on the way" },
     .captivePortal: EventForm(.span, .choice(["known", "unknown"])) {
@@ -99,7 +100,7 @@ public enum CommonEventKind: String, PlanEventKind {
     .crash: EventForm(.span, of: .backend) {
       "the server crashes, and is back after \(length($0))"
     },
-    // A drain takes 10 s at most.
+    // A drain takes at most 10 s.
     .deploy: EventForm(.span, of: .backend, lasting: .spanAnd(.seconds(11))) {
       "the server closes all connections for a new version, back after \(length($0))"
     },
@@ -125,15 +126,15 @@ public enum CommonEventKind: String, PlanEventKind {
   ]
 }
 
-/// The reason why dials fail.
+/// The reason why dialing fails.
 public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
   /// The name does not resolve.
   case dns
-  /// The proxy refuses.
+  /// The proxy refuses the connection.
   case proxy
-  /// The certificate belongs to another party, so that a retry would only help an attacker.
+  /// The certificate belongs to another party. A retry would only help an attacker.
   case certificate
-  /// The phone has no file descriptor left.
+  /// The phone has no file descriptors left.
   case local
 
   var description: String {

@@ -1,6 +1,6 @@
 import LinkCore
 
-// Plans that any feature can draw: the faults that affect every phone, network and server.
+// Plans that any feature can draw. Their faults affect all phones, networks and servers.
 extension PlanBuilder {
   /// Draws the network conditions and the faults of a preset.
   mutating func day(_ preset: DayPreset) {
@@ -40,8 +40,8 @@ extension PlanBuilder {
     for (trouble, times) in troubles { scatter(draw.count(times)) { trouble.make(&$0) } }
   }
 
-  /// Draws hours without a network, during which the phone sleeps half of the time or is dead for a
-  /// part.
+  /// Draws hours without a network. In half of the plans the phone sleeps during this time; in the
+  /// others its process is dead for part of it.
   private mutating func fly() {
     length = draw.seconds(7200, 21_600)
     let start = draw.seconds(300, 1200)
@@ -62,11 +62,11 @@ extension Trouble {
   }
 }
 
-/// The conditions of a world's network while no fault is under way.
+/// The network conditions of a world while no fault is in progress.
 public struct NetworkConditions: PlanNumbers {
   /// The minimum delay in one direction.
   public var delay = Duration.milliseconds(25)
-  /// The maximum of the uniformly drawn time that is added to the delay.
+  /// The upper bound of the random time that is added to the delay. The time is drawn uniformly.
   public var jitter = Duration.milliseconds(25)
   /// The bandwidth in each direction, in bytes per second; 0 for unlimited.
   public var bandwidth: Int64 = 0
@@ -79,7 +79,7 @@ public struct NetworkConditions: PlanNumbers {
   public var slow = 0.0
   /// The response time-out of a phone's HTTP client: 9 s in this package, longer in others.
   public var patience = Duration.seconds(9)
-  /// The relative speed by which a phone's wall clock runs ahead of the world's clock.
+  /// The relative rate by which a phone's wall clock runs faster than the world's clock.
   public var wallDrift = 0.0
 
   public init() {}
@@ -93,7 +93,7 @@ public struct NetworkConditions: PlanNumbers {
     ]
   }
 
-  /// The conditions of a good day: nothing is lost, late or slow.
+  /// The conditions of a good day, on which nothing is lost, late or slow.
   public static var calm: NetworkConditions {
     var networkConditions = NetworkConditions()
     networkConditions.jitter = .zero

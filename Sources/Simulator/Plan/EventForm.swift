@@ -1,41 +1,43 @@
 import LinkCore
 
-/// An event kind of a feature's plans. Each kind is declared once, in `forms`.
+/// An event kind in a feature's plans. Each kind is declared once, in `forms`.
 public protocol PlanEventKind: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
   /// The arguments, the host and the description of each kind.
   static var forms: [Self: EventForm] { get }
 }
 
 extension PlanEventKind {
-  /// The declaration of the kind. A missing one has no arguments and describes itself by its name.
+  /// The declaration of the kind. A kind without a declaration has no arguments, and its name is
+  /// its description.
   var form: EventForm { Self.forms[self] ?? EventForm { _ in rawValue } }
 }
 
-/// The declaration of an event kind: its arguments, its duration, and its description in traces.
+/// The declaration of an event kind: its arguments, its duration and its description in traces.
 public struct EventForm: Sendable {
-  /// The arguments, in the order in which text writes them.
+  /// The arguments, in the order of the event's text form.
   let arguments: [EventArgument]
-  /// The kind of host that the event concerns by default.
+  /// The default kind of host that the event affects.
   let host: HostKind
-  /// The other kinds of hosts that the event can concern, if a plan names them.
+  /// Other kinds of hosts that the event can affect if a plan names them.
   let others: [HostKind]
-  /// Whether a person causes the event, as opposed to a fault.
+  /// Whether the event is the action of a person rather than a fault.
   let isOfPeople: Bool
   let lasting: Lasting
   let describe: @Sendable (EventValues) -> String
 
-  /// The time for which an event is under way.
+  /// The time for which an event is in progress.
   public enum Lasting: Sendable {
     /// The event is instantaneous.
     case none
-    /// The span that the event's text states.
+    /// The event lasts for the span in its text.
     case span
-    /// The span that the event's text states, plus a time that the world needs.
+    /// The event lasts for the span in its text, plus a time that the world needs.
     case spanAnd(Duration)
     case exactly(Duration)
   }
 
-  /// Creates the declaration of an event kind, which lasts for its span by default if it takes one.
+  /// Creates the declaration of an event kind. By default, an event with a span lasts for that
+  /// span.
   public init(
     _ arguments: EventArgument..., of host: HostKind = .phone, or others: [HostKind] = [],
     isOfPeople: Bool = false, lasting: Lasting? = nil,
@@ -50,12 +52,12 @@ public struct EventForm: Sendable {
   }
 }
 
-/// An argument of an event kind, and the values that text may give it.
+/// An argument of an event kind, and the values that are permitted in the event's text.
 public enum EventArgument: Sendable, Hashable {
   case span
   /// A delay.
   case time
-  /// The distance by which a clock jumps; negative for backwards.
+  /// The amount by which a clock jumps; negative for a jump backwards.
   case jump
   case number(ClosedRange<Int>)
   /// A number that shrinking reduces.
@@ -74,7 +76,7 @@ public enum EventArgument: Sendable, Hashable {
     }
   }
 
-  /// Reads a token into the values. Returns `false` if the token is not permitted.
+  /// Parses a token into the values. Returns `false` if the token is not permitted.
   func read(_ token: String, into values: inout EventValues) -> Bool {
     switch self {
     case .span:
@@ -97,7 +99,7 @@ public enum EventArgument: Sendable, Hashable {
     return true
   }
 
-  /// A description of the valid tokens, with their range.
+  /// A description of the permitted tokens, including their range.
   var form: String {
     switch self {
     case .span: "a span of \(Duration.written.text)"
@@ -110,17 +112,17 @@ public enum EventArgument: Sendable, Hashable {
   }
 }
 
-// The text form of events in files: a name, then arguments, such as `restStatus 503 30s`. The host
-// follows the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`.
+// The text form of events in files: a name, then arguments, such as `restStatus 503 30s`. A host
+// may follow the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`.
 extension PlannedEvent {
-  /// The text form that `init(text:)` reads.
+  /// The text form, which `init(text:)` parses.
   public var text: String {
     let host = host.map { "\($0)" } ?? ""
     let suffix = kind == nil && host.isEmpty ? "" : "@" + (kind?.rawValue ?? "") + host
     return ([name + suffix] + form.arguments.map { $0.text(values) }).joined(separator: " ")
   }
 
-  /// Reads the form that `text` writes. Returns `nil` if the text is invalid.
+  /// Parses the text form of an event. Returns `nil` if the text is invalid.
   public init?(text: some StringProtocol) {
     let tokens = text.split { $0 == " " }.map { String($0) }
     guard let head = tokens.first?.split(separator: "@", omittingEmptySubsequences: false),
@@ -145,8 +147,8 @@ extension PlannedEvent {
     else { return nil }
   }
 
-  /// Returns the arguments of the event kind that a text names, or all kinds if it names none, for
-  /// errors.
+  /// Returns a description for errors: the arguments of the event kind that a text names, or all
+  /// kinds if it names none.
   private static func form(of text: String) -> String {
     let name = text.prefix { $0 != " " && $0 != "@" }
     guard let eventKind = EventKind<Own>(String(name)) else {
@@ -157,7 +159,7 @@ extension PlannedEvent {
     return "; it is \(([String(name)] + arguments).joined(separator: ", "))"
   }
 
-  /// The maximum number of hosts of one kind that a plan can name.
+  /// The maximum number of hosts of the same kind that a plan can name.
   static var mostHosts: Int { 100 }
 }
 

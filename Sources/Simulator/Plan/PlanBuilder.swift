@@ -12,29 +12,30 @@ public struct Draw: Sendable {
 
   mutating func count(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
 
-  /// Returns a uniformly drawn number of whole milliseconds between two numbers of seconds.
+  /// Returns a duration between two numbers of seconds. It is drawn uniformly, in whole
+  /// milliseconds.
   mutating func seconds(_ low: Double, _ high: Double) -> Duration {
     let milliseconds = (low + (high - low) * generator.unit()) * 1000
     return .milliseconds(Int64(milliseconds))
   }
 
-  /// Returns one of some elements.
+  /// Returns one of the given elements at random.
   mutating func one<Element>(_ first: Element, _ others: Element...) -> Element {
     let index = Int.random(in: 0...others.count, using: &generator)
     return index == 0 ? first : others[index - 1]
   }
 
-  /// Returns one element of a list, which must not be empty.
+  /// Returns a random element of a list, which must not be empty.
   mutating func any<Element>(of all: [Element]) -> Element { all[count(0...all.count - 1)] }
 }
 
-/// A plan builder, which adds planned events at times drawn over the plan's length.
+/// A builder that adds planned events at random times over a plan's length.
 public struct PlanBuilder<Feature: SimulatedFeature> {
   typealias Made = PlannedEvent<Feature.EventKind>
 
   var draw: Draw
-  /// A separate random source for draws that were added later, so that each seed still gives the
-  /// draws that it gave before.
+  /// A separate random source for draws that were added later. With it, each seed still produces
+  /// the same draws as before.
   private var side: Draw
   let server: Feature.Server
   var networkConditions = NetworkConditions()
@@ -48,7 +49,7 @@ public struct PlanBuilder<Feature: SimulatedFeature> {
     self.server = server
   }
 
-  /// Draws from the separate random source.
+  /// Runs a function whose draws come from the separate random source.
   mutating func aside(_ body: (inout PlanBuilder) -> Void) {
     swap(&draw, &side)
     body(&self)
@@ -59,7 +60,7 @@ public struct PlanBuilder<Feature: SimulatedFeature> {
     events.append(TimedEvent(at: time, event))
   }
 
-  /// Adds events, each with a time and arguments of its own.
+  /// Adds events, each at its own random time and with its own arguments.
   mutating func scatter(_ times: Int, _ make: (inout Draw) -> Made) {
     for _ in 0..<times {
       let time = draw.seconds(5, Double(length.components.seconds))
@@ -67,10 +68,10 @@ public struct PlanBuilder<Feature: SimulatedFeature> {
     }
   }
 
-  /// Adds faults of several kinds. The weight of each kind is drawn for the run, and some kinds
-  /// have none.
+  /// Adds faults of several kinds. A weight is drawn for each kind; some kinds have a weight of
+  /// zero.
   ///
-  /// - Returns: Whether any kind has a weight.
+  /// - Returns: Whether the weight of any kind is not zero.
   @discardableResult
   mutating func swarm(_ troubles: [Trouble<Feature.EventKind>], times: ClosedRange<Int>) -> Bool {
     let weights = troubles.map { _ in draw.happens(0.45) ? 0 : draw.count(1...10) }
@@ -89,7 +90,8 @@ public struct PlanBuilder<Feature: SimulatedFeature> {
     return true
   }
 
-  /// Returns the plan, with its events ordered by time and, at equal times, as they were drawn.
+  /// Returns the plan, with its events ordered by time. Events with equal times stay in the order
+  /// in which they were drawn.
   func finished(seed: UInt64) -> WorldPlan<Feature> {
     let order = events.indices.sorted { (events[$0].at, $0) < (events[$1].at, $1) }
     return WorldPlan(
@@ -107,7 +109,7 @@ struct Trouble<Own: PlanEventKind>: Sendable {
   }
 }
 
-// Faults of every phone and server.
+// Faults that affect any phone or server.
 extension Trouble {
   static var background: Trouble { Trouble { PlannedEvent(.background, for: $0.seconds(1, 400)) } }
   static var suspend: Trouble { Trouble { PlannedEvent(.suspend, for: $0.seconds(6, 900)) } }
@@ -153,7 +155,7 @@ extension Trouble {
   static var slowStore: Trouble {
     Trouble { PlannedEvent(.slowStore, by: $0.seconds(0.1, 12), for: $0.seconds(10, 120)) }
   }
-  /// A status on every request, or on every upgrade.
+  /// A status in response to every request, or to every upgrade.
   static var status: Trouble {
     Trouble {
       $0.one(
@@ -176,7 +178,9 @@ extension Trouble {
 }
 
 extension PlannedEvent {
-  /// Returns an event with a login page, which the device detects or not.
+  /// Returns an event in which a login page appears.
+  ///
+  /// - Parameter isKnown: Whether the device detects the page.
   static func portal(_ span: Duration, _ isKnown: Bool) -> PlannedEvent {
     PlannedEvent(.captivePortal, 0, isKnown ? "known" : "unknown", for: span)
   }
@@ -188,22 +192,26 @@ extension PlannedEvent {
 
 /// A preset for drawing plans. Each preset has its own distribution.
 public enum DayPreset: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Short times without a network, again and again. Some rides make connections half-open instead.
+  /// Short periods without a network, again and again. Some rides make connections half-open
+  /// instead.
   case lift
-  /// Handovers, dead zones with and without a report, narrow bandwidth, and expiring NAT mappings.
+  /// Handovers, coverage gaps that the device may or may not report, narrow bandwidth, and expiring
+  /// NAT mappings.
   case train
-  /// A login page, then a slow and lossy network, on a phone that is often put away and taken out.
+  /// A login page, then a slow and lossy network, on a phone that often leaves the foreground and
+  /// returns.
   case cafe
-  /// Hours without a network, during which the phone mostly sleeps.
+  /// Hours without a network, during which the phone sleeps or its process is dead for part of the
+  /// time.
   case aeroplane
-  /// Login pages that come and go, detected or not, and tokens that expire meanwhile.
+  /// Login pages that come and go, whether detected or not, and tokens that expire in the meantime.
   case captivePortal
   /// The server restarts, drains, refuses requests and drops old data.
   case deploy
-  /// All faults, with probabilities and network conditions of its own for each seed.
+  /// All faults, with separate probabilities and network conditions for each seed.
   case swarm
 
-  /// A constant that makes the same seed draw another plan in each preset.
+  /// A constant with which the same seed produces a different plan in each preset.
   fileprivate var salt: UInt64 {
     switch self {
     case .lift: 0x1F << 40
@@ -218,7 +226,7 @@ public enum DayPreset: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 extension WorldPlan {
-  /// Draws the plan of a seed: at least an hour with faults.
+  /// Draws the plan of a seed, which contains at least an hour with faults.
   public static func drawn(
     _ preset: DayPreset, seed: UInt64, server: Feature.Server = .usual
   ) -> WorldPlan {

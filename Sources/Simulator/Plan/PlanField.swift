@@ -2,26 +2,27 @@ import LinkCore
 
 /// A set of named numbers that a plan fixes for a whole run, such as the network conditions.
 public protocol PlanNumbers: Sendable, Hashable {
-  /// Creates the values that files may omit.
+  /// Creates the default values, which files may omit.
   init()
-  /// All numbers, with their names in files, their ranges, and the way shrinking simplifies them.
+  /// All numbers, with their names in files, their ranges, and the way in which shrinking
+  /// simplifies them.
   static var fields: [PlanField<Self>] { get }
-  /// The values of a good day, towards which shrinking simplifies.
+  /// The values of a good day, which are the target when shrinking simplifies.
   static var calm: Self { get }
 }
 
 extension PlanNumbers {
-  /// The values that files may omit.
+  /// The default values.
   public static var calm: Self { Self() }
 }
 
-/// The numbers of a feature that has none.
+/// The numbers of a feature that defines none.
 public struct NoNumbers: PlanNumbers {
   public init() {}
   public static var fields: [PlanField<NoNumbers>] { [] }
 }
 
-/// The key of a field in a file, or the index of an element.
+/// The name of a field in a file, or the index of an element.
 struct FieldKey: CodingKey {
   let stringValue: String
   let intValue: Int?
@@ -30,7 +31,7 @@ struct FieldKey: CodingKey {
   init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
 }
 
-/// One number of a plan: the single declaration by which it is read, written and simplified.
+/// A number of a plan. This declaration defines how the number is read, written and simplified.
 public struct PlanField<Root: Sendable>: Sendable {
   let name: String
   let read: @Sendable (inout Root, KeyedDecodingContainer<FieldKey>, FieldKey) throws -> Void
@@ -38,7 +39,7 @@ public struct PlanField<Root: Sendable>: Sendable {
   /// Returns variants with simpler values of this number, the simplest first.
   let simpler: @Sendable (_ now: Root, _ calm: Root) -> [Root]
 
-  /// Creates a field for a time span such as `250ms`.
+  /// Creates a field that holds a time span, such as `250ms`.
   public static func span(
     _ name: String, _ path: any WritableKeyPath<Root, Duration> & Sendable,
     atLeast least: Duration = .zero
@@ -56,7 +57,7 @@ public struct PlanField<Root: Sendable>: Sendable {
     }
   }
 
-  /// Creates a field for a number within a range.
+  /// Creates a field that holds a number within a range.
   public static func number<Number: Comparable & Codable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Root, Number> & Sendable,
     _ range: ClosedRange<Number>,
@@ -69,7 +70,7 @@ public struct PlanField<Root: Sendable>: Sendable {
     }
   }
 
-  /// Creates a field for one of an enumeration's raw values.
+  /// Creates a field that holds one of an enumeration's raw values.
   public static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
     _ name: String, _ path: any WritableKeyPath<Root, Choice> & Sendable
   ) -> PlanField {
@@ -104,7 +105,8 @@ public struct PlanField<Root: Sendable>: Sendable {
 }
 
 extension PlanNumbers {
-  /// Reads the fields that a container has. The others keep the values of `init()`.
+  /// Reads the fields that are present in a container. The other fields keep the values of
+  /// `init()`.
   init(from container: KeyedDecodingContainer<FieldKey>) throws {
     self.init()
     for field in Self.fields {
@@ -121,7 +123,7 @@ extension PlanNumbers {
 }
 
 extension KeyedDecodingContainer {
-  /// Throws if a member has another name, so that a misspelled one is not ignored.
+  /// Throws an error if a member has any other name, so that misspelled names are not ignored.
   func expect(only names: [String]) throws {
     guard let other = allKeys.first(where: { !names.contains($0.stringValue) }) else { return }
     throw DecodingError.dataCorruptedError(
@@ -145,12 +147,12 @@ extension KeyedDecodingContainer {
       if case .dataCorrupted = error { throw problem }
       throw error
     } catch {
-      // Foundation throws another error for a number that does not fit.
+      // Foundation throws a different error if a number does not fit its type.
       throw problem
     }
   }
 
-  /// Reads one of an enumeration's raw values. `hint` is appended to the error for any other text.
+  /// Reads one of an enumeration's raw values. For any other text, the error ends with `hint`.
   func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ key: Key, else hint: String = ""
   ) throws -> Choice {

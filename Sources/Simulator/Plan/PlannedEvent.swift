@@ -2,14 +2,15 @@ import LinkCore
 
 /// A planned event: an event kind with its arguments.
 ///
-/// Each fault ends by itself, so that a plan remains valid when any event is removed from it.
+/// Each fault ends without a further event, so that a plan remains valid when any event is removed
+/// from it.
 public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
   /// The kind of the event.
   public var eventKind: EventKind<Own>
-  /// The kind of host that the event concerns, if it is not the default of the event kind. For
-  /// example, the store of a backend can be full as well.
+  /// The kind of host that the event affects, if it is not the default of the event kind. For
+  /// example, the store of a backend can also be full.
   public var kind: HostKind?
-  /// The index of the host among those of its kind; `nil` for all of them.
+  /// The index of the host among those of its kind; `nil` for all hosts of the kind.
   public var host: Int?
   /// The arguments of the event kind.
   public var values: EventValues
@@ -37,11 +38,11 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
     values = EventValues(number: number, choice: choice, time: time, span: span)
   }
 
-  /// The numeric argument; see `EventValues`.
+  /// The numeric argument, as in `EventValues`.
   public var number: Int { values.number }
-  /// The chosen name.
+  /// The argument that is one of several names.
   public var choice: String { values.choice }
-  /// The delay, or the distance by which a clock jumps.
+  /// The delay, or the amount by which a clock jumps.
   public var time: Duration { values.time }
   /// The duration of the event.
   public var span: Duration { values.span }
@@ -50,7 +51,7 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
   /// The name of the event kind in tables and files.
   public var name: String { eventKind.name }
 
-  /// A description of the event for people.
+  /// A human-readable description of the event.
   public var description: String {
     let text = form.describe(values)
     guard kind != nil || host != nil else { return text }
@@ -58,7 +59,7 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
     return "\(text) (\((kind ?? form.host).rawValue)\(number))"
   }
 
-  /// The time for which the event is under way in a run; `nil` if it is instantaneous.
+  /// The time for which the event is in progress in a run; `nil` if it is instantaneous.
   var lasting: Duration? {
     switch form.lasting {
     case .span: span
@@ -68,7 +69,7 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
     }
   }
 
-  /// The duration that the event's text states; zero if it states none.
+  /// The span in the event's text; zero if the text has none.
   public var length: Duration { form.arguments.contains(.span) ? span : .zero }
 
   /// Simpler variants of the event for shrinking, the simplest first.
@@ -92,13 +93,13 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
   }
 }
 
-/// The arguments of a planned event. Those that its kind does not take are zero or empty.
+/// The arguments of a planned event. Arguments that its kind does not take are zero or empty.
 public struct EventValues: Sendable, Hashable {
   /// A count, a status, a close code, or bytes per second.
   public var number = 0
   /// One of the names that the event kind permits.
   public var choice = ""
-  /// A delay, or the distance by which a clock jumps.
+  /// A delay, or the amount by which a clock jumps.
   public var time = Duration.zero
   /// The duration of the event.
   public var span = Duration.zero
@@ -109,7 +110,7 @@ public enum EventKind<Own: PlanEventKind>: Sendable, Hashable {
   case common(CommonEventKind)
   case own(Own)
 
-  /// The name in files.
+  /// The name used in files.
   var name: String {
     switch self {
     case .common(let eventKind): eventKind.rawValue

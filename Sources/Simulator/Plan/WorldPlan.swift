@@ -1,21 +1,21 @@
 import LinkCore
 
-/// All decisions made before a run begins. Equal plans give equal runs.
+/// All decisions that are made before a run begins. Equal plans produce equal runs.
 public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
   /// The seed of all random sources of the run.
   public var seed: UInt64
-  /// The server that the feature is played against.
+  /// The server that the feature is tested against.
   public var server: Feature.Server
-  /// The network conditions without faults.
+  /// The network conditions while no fault is in progress.
   public var networkConditions: NetworkConditions
   /// The feature's own numbers.
   public var numbers: Feature.Numbers
   /// The planned events, ordered by time.
   public var events: [TimedEvent<Feature.EventKind>]
-  /// The time until calm begins, on the world's clock.
+  /// The time at which the calm phase begins, on the world's clock.
   public var length: Duration
 
-  /// Creates a plan, with the network conditions of a good day unless others are given.
+  /// Creates a plan. The default network conditions are those of a good day.
   public init(
     seed: UInt64, server: Feature.Server = .usual,
     networkConditions: NetworkConditions = NetworkConditions(),
@@ -44,13 +44,13 @@ public struct TimedEvent<Own: PlanEventKind>: Sendable, Hashable {
   }
 }
 
-/// The servers that a feature can be played against.
+/// The servers that a feature can be tested against.
 public protocol ServerChoice: RawRepresentable<String>, CaseIterable, Codable, Sendable, Hashable {
-  /// The server of a plan that names none.
+  /// The server of a plan that does not specify one.
   static var usual: Self { get }
 }
 
-/// The choice of a feature with one kind of server, which neither files nor options name.
+/// The server choice of a feature with only one server. Files and options do not mention it.
 public enum OneServer: String, ServerChoice {
   case only
 
@@ -63,7 +63,7 @@ extension ServerChoice {
 }
 
 extension WorldPlan {
-  /// The first invalid event, with the member of its JSON object that is at fault.
+  /// The first invalid event, with the faulty member of its JSON object.
   var problem: (index: Int, member: String, text: String)? {
     let hosts = Feature.hosts(numbers)
     for (index, planned) in events.enumerated() {
@@ -78,7 +78,7 @@ extension WorldPlan {
 }
 
 extension PlannedEvent {
-  /// Describes why the event concerns no host of a world. Returns `nil` if it concerns one.
+  /// Returns the reason why the event affects no host of a world; `nil` if it affects one.
   fileprivate func problem(among hosts: [HostKind]) -> String? {
     let kind = kind ?? form.host
     let count = hosts.count { $0 == kind }
@@ -92,7 +92,7 @@ extension PlannedEvent {
   }
 }
 
-// The format of plan files. Time spans are written as in policies, and default values may be
+// The format of plan files. Time spans have the same form as in policies, and default values may be
 // omitted.
 extension WorldPlan: Codable {
   private enum Keys: String, CodingKey, CaseIterable {

@@ -1,18 +1,19 @@
 public import LinkCore
 
-/// A plan that once failed or that shows a defect, and the result expected from now on.
+/// A plan that once failed or that demonstrates a defect, and its expected result.
 public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable {
   /// A short description.
   public var name: String
   /// The plan.
   public var plan: WorldPlan<Feature>
-  /// The policy with which the failure was found; `nil` for the feature's own.
+  /// The policy with which the failure was found; `nil` for the feature's default policy.
   public var policy: LinkPolicy?
   /// The active defect, if any.
   public var defect: Feature.Defect?
-  /// The kinds of findings that must occur, each once; empty if the run must be clean.
+  /// The kinds of findings that must occur, each listed once; empty if the run must have no
+  /// findings.
   public var expected: [Finding.Kind]
-  /// The findings when the case was made, for people.
+  /// Human-readable findings from the time when the case was created.
   public var found: [String]
 
   public init(
@@ -31,7 +32,7 @@ public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable
     case name, plan, policy, defect, expected, found
   }
 
-  /// Reads a case. A handwritten one may omit all members but its name and its plan.
+  /// Decodes a case. A handwritten case may omit all members but its name and its plan.
   public init(from decoder: any Decoder) throws {
     try decoder.container(keyedBy: FieldKey.self).expect(only: CodingKeys.allCases.map(\.rawValue))
     let container = try decoder.container(keyedBy: CodingKeys.self)

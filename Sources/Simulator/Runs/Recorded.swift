@@ -4,24 +4,24 @@ public import LinkCore
 public protocol ReplayedFeature: SimulatedFeature {
   associatedtype Record: RunRecord where Record.Feature == Self
 
-  /// The promises that can be checked in a journal.
+  /// The kinds of violations that can be detected in a journal.
   static var checkedInJournals: [Finding.Kind] { get }
-  /// Returns the feature's state of a model at the beginning of its journal.
+  /// Returns the feature's state for a model at the beginning of its journal.
   static func state(of model: Model) -> State
 }
 
-/// The information that a journal contains about the world around its model.
+/// The information in a journal about the world around its model.
 public protocol RunRecord {
   associatedtype Feature: SimulatedFeature
 
   init()
-  /// Whether the user wants the link, according to the inputs.
+  /// Whether the user wants the link, according to the inputs so far.
   var isWanted: Bool { get }
   /// Records the information that an input contains about the world, before the model receives it.
   mutating func prepare(for input: Feature.Input, _ tape: inout RecordTape<Feature>)
   /// Records the operation that an effect starts.
   mutating func note(_ effect: Feature.Effect, _ tape: inout RecordTape<Feature>)
-  /// Stores the model's state in the feature's state.
+  /// Copies the model's state to the feature's state.
   func look(_ model: Feature.Model, _ state: inout Feature.State)
 }
 
@@ -33,7 +33,7 @@ public struct RecordTape<Feature: SimulatedFeature> {
     checkers.views = [PhoneView(phoneState)]
   }
 
-  /// The state of the journal's only phone.
+  /// The state of the only phone in the journal.
   public var phoneState: PhoneState<Feature> {
     get { checkers.views[0].phoneState }
     set { checkers.views[0].phoneState = newValue }
@@ -47,8 +47,8 @@ public struct RecordTape<Feature: SimulatedFeature> {
 
 /// A real run whose journal is replayed to the checkers of the simulator.
 ///
-/// A journal contains the phone's side only. Promises that need the server's or the network's side
-/// are not checked. Neither are late timers, since a device may have slept.
+/// A journal contains only the phone's side. Guarantees that depend on the server or the network
+/// are not checked. Late timers are not reported, because a device may have slept.
 public struct Recorded<Feature: ReplayedFeature> {
   /// The maximum delay of a timer on a real device that is awake.
   private static var slack: Duration { .seconds(1) }
@@ -56,7 +56,8 @@ public struct Recorded<Feature: ReplayedFeature> {
   private var tape: RecordTape<Feature>
   private var record = Feature.Record()
   private var isLaunched = false
-  /// The broken invariants, each with the time of the first step after which it did not hold.
+  /// The broken invariants. The value is the time of the first step after which the invariant did
+  /// not hold.
   private var broken: [String: Instant] = [:]
 
   /// Creates a run that begins with a model.
@@ -68,7 +69,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape = RecordTape(phoneState)
   }
 
-  /// The findings so far, of the kinds that can be checked in a journal.
+  /// The findings so far, limited to the kinds that can be detected in a journal.
   public var findings: [Finding] {
     (tape.checkers.findings + brokenInvariants).filter {
       Feature.checkedInJournals.contains($0.kind)
@@ -122,7 +123,8 @@ public struct Recorded<Feature: ReplayedFeature> {
   /// Ends the run at the end of the journal.
   public mutating func conclude() { tape.checkers.conclude() }
 
-  /// Advances to a time. If the deadline has passed without a step, the device has slept.
+  /// Advances to a time. If a deadline passed without a step in the meantime, the device was
+  /// asleep.
   private mutating func pass(to now: Instant) {
     if !isLaunched {
       isLaunched = true
@@ -138,7 +140,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape.phoneState.now = now
   }
 
-  /// Records the information that an input contains about the device and the connection.
+  /// Records the information about the device and the connection that an input contains.
   private mutating func prepare(for role: InputRole) {
     switch role {
     case .credentials(let event):

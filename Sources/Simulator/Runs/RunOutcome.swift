@@ -1,13 +1,13 @@
 public import LinkCore
 
-/// The parameters of a run in addition to its plan.
+/// The parameters of a run, in addition to its plan.
 public struct RunSetup<Feature: SimulatedFeature>: Sendable {
   /// The policy of the link.
   public var policy: LinkPolicy
   /// The active defect, if any.
   public var defect: Feature.Defect?
 
-  /// Creates a setup, by default with the feature's policy and without a defect.
+  /// Creates a setup. The defaults are the feature's policy and no defect.
   public init(policy: LinkPolicy = Feature.policy, defect: Feature.Defect? = nil) {
     self.policy = policy
     self.defect = defect
@@ -18,13 +18,13 @@ public struct RunSetup<Feature: SimulatedFeature>: Sendable {
 public struct RunOutcome<Feature: SimulatedFeature>: Sendable, Hashable {
   /// The seed of the plan.
   public var seed: UInt64
-  /// The server that the plan was played against.
+  /// The server with which the plan was run.
   public var server: Feature.Server
   /// All findings, in the order of the checkers.
   public var findings: [Finding]
-  /// The counts of the run.
+  /// The counters of the run.
   public var counts: RunCounts<Feature.Counter>
-  /// A hash over all events of the run, which is equal for equal runs.
+  /// A hash of all events of the run. Equal runs have equal hashes.
   public var digest: UInt64
 
   public init(
@@ -38,19 +38,19 @@ public struct RunOutcome<Feature: SimulatedFeature>: Sendable, Hashable {
     self.digest = digest
   }
 
-  /// The kinds of the findings, each once, in the order of the feature's list.
+  /// The kinds of the findings, each listed once, in the order of the feature's list.
   public var kinds: [Finding.Kind] {
     Feature.kinds.filter { kind in findings.contains { $0.kind == kind } }
   }
 }
 
-/// The counts of one run or of many.
+/// The counts of one or more runs.
 public struct RunCounts<Counter: RunCounter>: Sendable, Hashable {
-  /// The number of plans played.
+  /// The number of plans that were run.
   public var runs = 0
-  /// The time that passed in the worlds, including calm.
+  /// The time that passed in the worlds, including the calm phase.
   public var simulated = Duration.zero
-  /// The time in which the link was wanted and its process was awake.
+  /// The time for which the link was wanted and its process was awake.
   public var wanted = Duration.zero
   /// The number of connection attempts.
   public var attempts = 0
@@ -85,7 +85,8 @@ public struct RunCounts<Counter: RunCounter>: Sendable, Hashable {
     own.merge(other.own, uniquingKeysWith: +)
   }
 
-  /// The connection attempts per hour in which the link was wanted; `nil` if it never was.
+  /// The number of connection attempts per hour for which the link was wanted; `nil` if it never
+  /// was.
   public var attemptsPerHour: Double? {
     wanted > .zero ? Double(attempts) * (.seconds(3600) / wanted) : nil
   }

@@ -1,11 +1,11 @@
-/// A summary of many runs, which does not depend on the order in which they are added.
+/// A summary of many runs. It does not depend on the order in which the runs are added.
 public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
-  /// The maximum number of failures that are stored whole. Further ones are only counted.
+  /// The maximum number of failures that are stored in full. Further failures are only counted.
   public static var mostFailures: Int { 20 }
 
   /// The counts of all runs.
   public private(set) var counts = RunCounts<Feature.Counter>()
-  /// The number of runs with a finding.
+  /// The number of runs that have findings.
   public private(set) var failed = 0
   /// The failures with the lowest seeds, ordered by seed and server.
   public private(set) var failures: [RunOutcome<Feature>] = []

@@ -1,10 +1,10 @@
 import LinkCore
 
-/// A search for a smaller plan that still fails in the same way: fewer and shorter faults, and
+/// A search for a smaller plan that still fails in the same way, with fewer and shorter faults and
 /// better network conditions.
 ///
-/// Delta debugging (Zeller, Hildebrandt 2002) reduces the planned events, then every number of the
-/// plan. Shrinking is deterministic.
+/// Delta debugging (Zeller, Hildebrandt 2002) first reduces the planned events, then every number
+/// of the plan. Shrinking is deterministic.
 public struct Shrink<Feature: SimulatedFeature> {
   /// The type of plan that is shrunk.
   public typealias Plan = WorldPlan<Feature>
@@ -20,18 +20,18 @@ public struct Shrink<Feature: SimulatedFeature> {
   ///
   /// - Parameters:
   ///   - limit: The maximum number of plans to try.
-  ///   - fails: Returns whether a plan fails in the way in question. It must return true for
-  ///     `plan`.
+  ///   - fails: Returns whether a plan fails in the same way as the original. It must return true
+  ///     for `plan`.
   public init(_ plan: Plan, limit: Int = 1000, fails: @escaping (Plan) -> Bool) {
     self.plan = plan
     self.limit = limit
     self.fails = fails
   }
 
-  /// Returns the smallest plan that breaks a promise of the given kind. With a defect, the plan
-  /// must be clean without it.
+  /// Returns the smallest plan found that leads to a finding of the given kind. If the setup has a
+  /// defect, the plan must have no findings without the defect.
   ///
-  /// - Parameter play: Plays a plan, as `Feature.play` does.
+  /// - Parameter play: Runs a plan, as `Feature.play` does.
   public static func shrunk(
     _ plan: Plan, _ setup: RunSetup<Feature> = RunSetup(), keeping kind: Finding.Kind,
     limit: Int = 1000, isCancelled: @escaping () -> Bool = { false },
@@ -46,7 +46,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     return shrink.plan
   }
 
-  /// Searches until nothing more can be removed, or the limit is reached.
+  /// Searches until nothing more can be removed or the limit is reached.
   public mutating func run() {
     var before: Plan
     repeat {
@@ -58,7 +58,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     } while plan != before && tries < limit
   }
 
-  /// Adopts a candidate if it fails as well.
+  /// Replaces the plan with a candidate if the candidate also fails. Returns whether it does.
   private mutating func accept(_ change: (inout Plan) -> Void) -> Bool {
     var candidate = plan
     change(&candidate)
@@ -70,7 +70,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     return true
   }
 
-  /// Removes halves, then quarters, down to single events.
+  /// Removes halves of the events, then quarters, and finally single events.
   private mutating func removeEvents() {
     var size = max(1, plan.events.count / 2)
     while !plan.events.isEmpty {
@@ -84,8 +84,8 @@ public struct Shrink<Feature: SimulatedFeature> {
     }
   }
 
-  /// Sets the numbers of the network conditions and of the feature to those of a good day, one at a
-  /// time.
+  /// Sets the numbers of the network conditions and of the feature to those of a good day: first
+  /// all at once, then one at a time.
   private mutating func calm() {
     _ = accept {
       $0.networkConditions = .calm
@@ -104,7 +104,7 @@ public struct Shrink<Feature: SimulatedFeature> {
     }
   }
 
-  /// Starts calm sooner and moves the events to earlier times.
+  /// Starts the calm phase sooner, and moves events to earlier times.
   private mutating func shorten() {
     let last = plan.events.map { $0.at + $0.event.length }.max() ?? .zero
     for rest in [Duration.seconds(1), .seconds(60), .seconds(600)] {

@@ -5,7 +5,7 @@ public typealias TracePart = (who: TraceActor, what: String)
 
 /// The actor of a trace line.
 public enum TraceActor: String, Sendable, Hashable, CaseIterable {
-  /// A planned fault begins or ends.
+  /// The plan begins or ends a fault.
   case plan
   case user
   /// The app acts.
@@ -16,7 +16,7 @@ public enum TraceActor: String, Sendable, Hashable, CaseIterable {
   case disk
   case network
   case server
-  /// A checker reports a broken promise.
+  /// A checker reports a violation.
   case checker
 }
 
@@ -24,7 +24,7 @@ public enum TraceActor: String, Sendable, Hashable, CaseIterable {
 public struct TraceLine: Sendable, Hashable {
   /// The time since the beginning of the run.
   public var at: Duration
-  /// The part of the world that acted or was affected.
+  /// The part of the world that acts or is affected.
   public var who: TraceActor
   /// The description, without a full stop.
   public var what: String
@@ -37,9 +37,9 @@ public struct TraceLine: Sendable, Hashable {
   }
 }
 
-/// A trace, which describes a run for people: each actor, time and action in plain words.
+/// A human-readable description of a run: for each event, its time, its actor and the action.
 ///
-/// Pings, timers without a consequence and repetitions are omitted unless the trace is verbose.
+/// Pings, timers without a consequence, and repetitions are omitted unless the trace is verbose.
 public struct Trace<Feature: SimulatedFeature> {
   /// One line of the trace.
   public typealias Line = TraceLine
@@ -53,8 +53,9 @@ public struct Trace<Feature: SimulatedFeature> {
   /// Creates a trace.
   ///
   /// - Parameters:
-  ///   - findings: The findings of the same run, to be marked where they happened.
-  ///   - phones: The number of phones in the world. If there are several, lines name theirs.
+  ///   - findings: The findings of the same run. The trace shows each at its time.
+  ///   - phones: The number of phones in the world. If there are several, each line names its
+  ///     phone.
   ///   - isVerbose: Whether the trace omits nothing.
   public init(findings: [Finding] = [], phones: Int = 1, isVerbose: Bool = false) {
     self.findings = findings.sorted { $0.at < $1.at }
@@ -62,7 +63,8 @@ public struct Trace<Feature: SimulatedFeature> {
     self.isVerbose = isVerbose
   }
 
-  /// Plays a plan twice: first to collect the findings, then to trace it for a listener.
+  /// Runs a plan twice: first to collect the findings, then to pass the lines of its trace to
+  /// `listen`.
   ///
   /// - Parameters:
   ///   - begin: Receives the outcome of the run before the first line.
@@ -96,7 +98,7 @@ public struct Trace<Feature: SimulatedFeature> {
     return found + parts(of: seen).map { Line(at: at, who: $0.who, what: $0.what + name) }
   }
 
-  /// Returns the lines for the findings that are not marked yet.
+  /// Returns lines for the findings that have not been shown.
   public mutating func end() -> [Line] { marks { _ in true } }
 
   private mutating func marks(_ isDue: (Finding) -> Bool) -> [Line] {
@@ -116,7 +118,7 @@ public struct Trace<Feature: SimulatedFeature> {
       return [(.phone, run == 1 ? "launches the app" : "launches the app again (run \(run))")]
     case .killed: return [(.phone, "kills the app")]
     case .suspended: return [(.phone, "suspends the app: its timers stop")]
-    case .resumed: return [(.phone, "lets the app go on")]
+    case .resumed: return [(.phone, "resumes the app")]
     case .received(let host, let input, let isLate, let effects):
       let late = isLate ? " (late: it belongs to an older attempt)" : ""
       let lines = effects.compactMap { part(of: $0, host) }
@@ -130,7 +132,7 @@ public struct Trace<Feature: SimulatedFeature> {
     case .upgraded(_, let attempt, let status):
       return [(.server, "refuses connection \(attempt.number) with status \(status)")]
     case .serverLost(_, let attempt):
-      return [(.server, "has connection \(attempt.number) no longer")]
+      return [(.server, "no longer has connection \(attempt.number)")]
     case .wentDead(_, let attempt):
       return [(.network, "nothing will pass on connection \(attempt.number) any more")]
     case .began(let event): return [(event.form.isOfPeople ? .user : .plan, event.description)]
@@ -140,7 +142,7 @@ public struct Trace<Feature: SimulatedFeature> {
     }
   }
 
-  /// Returns the part for an effect of the app, or `nil` if it shows nothing new.
+  /// Returns the part for an effect of the app, or `nil` if the effect shows nothing new.
   private mutating func part(of effect: Feature.Effect, _ host: HostID) -> TracePart? {
     guard let label = Feature.statusLabel(effect) else {
       return Feature.describe(effect, isVerbose: isVerbose)

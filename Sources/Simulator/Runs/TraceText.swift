@@ -1,6 +1,6 @@
 import LinkCore
 
-/// The texts of traces.
+/// Functions that format the texts of traces.
 enum TraceText {
   /// Formats a time as `0:12:03.250`.
   static func clock(_ time: Duration) -> String {
@@ -18,7 +18,7 @@ enum TraceText {
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
-  /// Formats a duration as `250 ms`, `12.3 s`, `5 min 3 s` or `2 h 5 min`, truncated rather than
+  /// Formats a duration as `250 ms`, `12.3 s`, `5 min 3 s` or `2 h 5 min`. It is truncated, not
   /// rounded.
   static func length(_ time: Duration) -> String {
     let thousandths = time.nanoseconds / 1_000_000
@@ -47,7 +47,7 @@ enum TraceText {
 
   static func reason(_ reason: LinkStatus.Reason) -> String {
     switch reason {
-    case .blocked(.unreachable): "there is no way out"
+    case .blocked(.unreachable): "there is no network"
     case .blocked(.captivePortal): "a login page is in the way"
     case .blocked(.background): "the app is in background"
     case .failure(let failure): TraceText.failure(failure)
@@ -55,8 +55,8 @@ enum TraceText {
       "all tries failed, the last one with \(TraceText.failure(failure))"
     case .signIn: "the user must sign in"
     case .ended(let cause): "ended (\(cause.rawValue))"
-    case .debouncing: "the network settles"
-    case .limited: "as many tries were made as may be"
+    case .debouncing: "the network is being debounced"
+    case .limited: "the maximum number of attempts was made"
     }
   }
 
@@ -68,7 +68,7 @@ enum TraceText {
     case .timeout(let phase): "a time-out (\(phase.rawValue))"
     case .tls: "a failure of TLS"
     case .reset: "a reset"
-    case .ended: "an end without a word"
+    case .ended: "an end without a close frame"
     case .closed(let code, _): "close code \(code)"
     case .http(let status, let retryAfter, _):
       "status \(status)" + (retryAfter.map { ", wait \(length($0))" } ?? "")
@@ -87,8 +87,8 @@ enum TraceText {
   /// Describes the network that the device reports.
   static func describe(_ way: Reachability) -> String {
     switch way {
-    case .unreachable: "no way out"
-    case .reachable(let path, _): "a way out by \(path.name)"
+    case .unreachable: "no network"
+    case .reachable(let path, _): "a network over \(path.name)"
     case .captivePortal: "a login page is in the way"
     }
   }
@@ -104,30 +104,30 @@ enum TraceText {
   }
 }
 
-// Descriptions of the inputs and effects of every link.
+// Descriptions of the inputs and effects that every link has.
 extension TraceText {
-  /// Describes an input of a model, as precisely as its role permits.
+  /// Describes an input of a model in as much detail as its role provides.
   static func cause<Model: SimulatedModel>(_ input: Model.Input, of model: Model.Type) -> TracePart
   {
     if let event = Model.event(of: input) { return cause(event) }
     return switch Model.role(of: input) {
     case .wanted: (.user, "wants the link")
-    case .left: (.user, "wants the link no longer")
+    case .left: (.user, "no longer wants the link")
     case .lifecycle(let lifecycle): cause(.device(.lifecycle(lifecycle)))
     case .credentials(let event): (.phone, describe(event))
     case .opened(let attempt): connection(attempt, "is open")
     case .lost(let attempt, let failure): cause(.lost(attempt, failure))
     case .changed, .trigger, .data, .draining, .received, .answered, .refused, .other:
-      (.app, "is told: \(input)")
+      (.app, "receives: \(input)")
     }
   }
 
-  /// Describes an event of any link.
+  /// Describes an event that any link can receive.
   static func cause(_ event: LinkEvent) -> TracePart {
     switch event {
     case .device(.reachability(let way)): (.phone, "says: \(describe(way))")
-    case .device(.lifecycle(.foreground)): (.phone, "says: the app is in front")
-    case .device(.lifecycle(.background)): (.phone, "says: the app is in background")
+    case .device(.lifecycle(.foreground)): (.phone, "says: the app is in the foreground")
+    case .device(.lifecycle(.background)): (.phone, "says: the app is in the background")
     case .device(.woke): (.phone, "says: it was asleep")
     case .device(.again): (.user, "wants another try")
     case .ping(let attempt): connection(attempt, "brings a ping")
@@ -137,8 +137,8 @@ extension TraceText {
     }
   }
 
-  /// Describes an effect of a model, as precisely as its role permits. Returns `nil` if a short
-  /// trace omits it.
+  /// Describes an effect of a model in as much detail as its role provides. Returns `nil` if a
+  /// short trace omits it.
   static func effect<Model: SimulatedModel>(
     _ effect: Model.Effect, of model: Model.Type, isVerbose: Bool
   ) -> TracePart? {

@@ -40,11 +40,11 @@ struct ForeignSessionClient: Sendable {
     case say(SessionClientMessage)
     case enter(Handshake)
     case write(String)
-    /// A wait that leaves time for an answer.
+    /// A pause that leaves time for an answer.
     case wait(Duration)
-    /// An overflow of the messages that the client has not read.
+    /// The server detects that the client has too many unread messages.
     case read
-    /// The acknowledgement of messages that were sent to other clients.
+    /// The client acknowledges messages that were sent to other clients.
     case take
   }
 
@@ -60,7 +60,7 @@ struct ForeignSessionClient: Sendable {
   /// The name of the client and of its conversation.
   let name: String
   var steps: [Step]
-  /// The last challenge that an earlier client received.
+  /// The last challenge that an earlier foreign client received.
   var oldChallenge = ""
   var challenge = ""
   var features: Set<SessionFeature>

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// The checkers of a session's own promises.
+/// The checkers of the guarantees that are specific to a session.
 public struct SessionCheckers: FeatureCheckers {
   /// The feature that the checkers check.
   public typealias Feature = SessionsFeature
@@ -12,17 +12,19 @@ public struct SessionCheckers: FeatureCheckers {
   private struct Phone {
     /// The names of the accepted prompts, by key.
     var prompts: [UUID128: String] = [:]
-    /// The names of prompts that the user has discarded since the process began.
+    /// The names of the prompts that the user has discarded since the process began.
     var forgotten: Set<String> = []
-    /// The prompts whose end was shown, with that end.
+    /// The prompts whose end was shown, with the final state.
     var ended: [UUID128: SessionPromptState.State] = [:]
-    /// The messages shown since the process began: their texts if these are unique, else their IDs.
+    /// The messages that were shown since the process began, by their texts if these are unique,
+    /// otherwise by their IDs.
     var shownNow: Set<String> = []
     var endedNow: Set<UUID128> = []
     var said: AttemptID?
-    /// The messages acknowledged since the process began.
+    /// The messages that were acknowledged since the process began.
     var acknowledged: Set<String> = []
-    /// The time of the last prompt sent, and the messages that could be acknowledged then.
+    /// The time at which the last prompt was sent, and the messages whose acknowledgement was
+    /// pending at that time.
     var prompt: (at: Instant, pending: Set<String>)?
   }
 
@@ -31,11 +33,12 @@ public struct SessionCheckers: FeatureCheckers {
     repeating: SessionConnectionChecker(), count: SessionsFeature.phones)
   private var prompts = Array(repeating: SessionPromptChecker(), count: SessionsFeature.phones)
   private var phones = Array(repeating: Phone(), count: SessionsFeature.phones)
-  /// The number of times that the program ran for each prompt, by name.
+  /// For each prompt, by name, the number of times that the program ran.
   private var ran: [String: Int] = [:]
-  /// The keys of each prompt, by name. A user may have retried it after an answer.
+  /// The keys of each prompt, by name. There are several if a user retried the prompt after an
+  /// answer.
   private var keys: [String: Set<UUID128>] = [:]
-  /// The number of the last prompt that ran, by phone and conversation.
+  /// For each phone and conversation, the number of the last prompt that ran.
   private var last: [String: Int] = [:]
 
   public init() {}
@@ -46,7 +49,7 @@ public struct SessionCheckers: FeatureCheckers {
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<SessionsFeature>
   ) {
-    // A journal omits too much for these checkers.
+    // A journal omits too much information for these checkers.
     if phoneState.own.hasUniqueTexts {
       connections[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
       prompts[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
@@ -144,8 +147,7 @@ public struct SessionCheckers: FeatureCheckers {
     }
   }
 
-  /// Checks that a prompt is answered only once the server has an answer to it, rather than to
-  /// another.
+  /// Checks that a prompt is shown as answered only once the server has an answer to that prompt.
   private mutating func checkAnswer(to name: String, _ phoneState: PhoneState<SessionsFeature>) {
     if ran[name] == nil {
       found.add(.lost, at: phoneState.now, "\(name) is answered and never ran")
@@ -181,7 +183,7 @@ public struct SessionCheckers: FeatureCheckers {
     if ran[name] ?? 0 > tries {
       found.add(.duplicated, at: phoneState.now, "\(name) ran \(ran[name] ?? 0) times")
     }
-    // A prompt that a user retried may run at any time.
+    // A prompt that a user has retried may run at any time.
     guard tries == 1 else { return }
     let parts = name.split(separator: ".")
     guard parts.count == 3, let number = Int(parts[2]) else { return }

@@ -3,29 +3,31 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// A checker of a phone's messages and reports about its connections: the `connect` message,
-/// acknowledgements, the maximum message size, round trips, records and daily statistics.
+/// A checker of a phone's messages and of its reports about connections.
+///
+/// It checks the `connect` message, acknowledgements, the maximum message size, round trips,
+/// records and daily statistics.
 struct SessionConnectionChecker: Sendable {
-  /// A connection or an attempt.
+  /// A connection or a connection attempt.
   private struct Connection: Sendable {
     let attempt: AttemptID
     let openedAt: Instant
     var hello: SessionHello?
     var connectedAt: Instant?
-    /// The times of pings without a pong.
+    /// The times of pings that have not been answered by a pong.
     var pings: [Instant] = []
     var roundTrip: Duration?
     var hasSentSize = false
-    /// Whether the server has no idempotency keys. Then an acknowledgement may belong to anything,
-    /// and an answer is acknowledged once its prompt is identified.
+    /// Whether the server has no idempotency keys. With such a server, an acknowledgement may
+    /// belong to any message, and an answer is acknowledged once its prompt is identified.
     var isPlain: Bool { hello?.features.contains(.idempotency) == false }
   }
 
   private var connection: Connection?
   private var client: UUID128?
-  /// The number up to which all messages are on the disk.
+  /// The number up to which all messages are stored on the disk.
   private var stored: UInt64 = 0
-  /// The change that the store has not confirmed, with the messages that came before it.
+  /// The change that the store has not confirmed, with the messages that arrived before it.
   private var change: (id: SessionCommitID, received: UInt64?, messages: [String])?
   private var receivedIDs: [String] = []
   /// The messages on the disk that must be acknowledged.
@@ -72,8 +74,10 @@ struct SessionConnectionChecker: Sendable {
     }
   }
 
-  /// Compares the daily statistics on the disk. Those of a killed process are lost, and the time
-  /// for which a phone slept is not available here.
+  /// Compares the daily statistics on the disk with the expected ones.
+  ///
+  /// The check is skipped after a kill or a sleep. The statistics of a killed process are lost, and
+  /// the duration of a sleep is not known here.
   func compare(_ days: [SessionDay], at now: Instant, _ found: inout Findings) {
     guard runs == 1, !hasSlept else { return }
     var total = SessionDay(day: 0)
@@ -106,7 +110,7 @@ struct SessionConnectionChecker: Sendable {
     }
   }
 
-  /// Checks that the first round trip of a connection is shown, and none that was not measured.
+  /// Checks that the first round trip of a connection is shown, and that no other time is shown.
   private mutating func pong(
     _ effects: [SessionModel.Effect], at now: Instant, _ found: inout Findings
   ) {
@@ -121,7 +125,7 @@ struct SessionConnectionChecker: Sendable {
     let shown = effects.compactMap { effect in
       if case .update(.quality(_, let time)) = effect { time } else { nil }
     }
-    // A sign of life may restore the quality before the pong is measured.
+    // Other data may restore the quality before the pong is measured.
     if before == nil && shown.isEmpty || shown.contains(where: { $0 != time && $0 != before }) {
       found.add(.untrue, at: now, "the round trips \(shown) were shown instead of \(time)")
     }
@@ -139,7 +143,7 @@ struct SessionConnectionChecker: Sendable {
     case .connect(_, let connect, let challenge): greeted(connect, challenge, at: now, &found)
     case .send(_, let message): sent(message, at: now, &found)
     case .commit(let id, let next):
-      // A change that the store refused is retried unchanged.
+      // A change that the store refused is retried without changes.
       let messages = change?.messages ?? receivedIDs
       if change == nil { receivedIDs = [] }
       change = (id, next.received, messages)

@@ -5,26 +5,26 @@ import LinkWire
 import Session
 
 extension SessionsFeature {
-  /// A deliberate defect of a session, on a phone or on the server.
+  /// A deliberate defect of a session, in the app or on the server.
   public enum Defect: String, DeliberateDefect {
-    /// The servers of this world: there is one kind.
+    /// The servers of this world. There is only one.
     public typealias Server = OneServer
 
     // Phones.
-    /// Messages are acknowledged before they are on the disk.
+    /// Messages are acknowledged before they are stored on the disk.
     case acksEarly
     /// Messages are acknowledged only after the next prompt.
     case acksLate
-    /// The phone starts without the prompts that an earlier run stored.
+    /// The app starts without the prompts that an earlier run stored.
     case forgetsPrompts
-    /// Each attempt of a prompt has another key.
+    /// Each attempt to send a prompt has a different key.
     case changesKeys
     /// Every third message is not shown.
     case dropsMessages
     case showsTwice
-    /// A ping is sent before `connect`.
+    /// A ping is sent before the `connect` message.
     case pingsEarly
-    /// An open socket is considered a connected session.
+    /// A session is considered connected as soon as its socket opens.
     case connectedOnOpen
     /// Each prompt is sent twice.
     case repeatsPrompts
@@ -32,27 +32,28 @@ extension SessionsFeature {
     case neverStale
     /// The connection quality is not shown.
     case hidesRoundTrips
-    /// The key is sent although a proof would be possible.
+    /// The key is sent although a proof could be sent instead.
     case showsKey
     /// A member of a message is omitted.
     case losesMembers
     /// Stored messages are not acknowledged.
     case losesAcks
-    /// The maximum message size is not sent, or `connect` omits the received number.
+    /// The maximum message size is not sent, or `connect` omits the number up to which messages
+    /// were received.
     case hidesSizes, connectsAnew
-    /// A longer round trip is shown than was measured.
+    /// A longer round trip is shown than the measured one.
     case stretchesRoundTrips
     /// A discarded prompt is sent.
     case sendsDiscarded
     /// `connect` does not announce that the phone can resume.
     case hidesResume
-    /// The stored statistics count one attempt too many.
+    /// The stored statistics include one attempt too many.
     case addsTries
-    /// A repeated response is treated as another one.
+    /// A repeated response is treated as a different one.
     case renamesRepetitions
 
     // The server.
-    /// The program runs twice.
+    /// The program runs twice for the same prompt.
     case runsTwice
     /// The server starts without its stored prompts.
     case forgetsKeys
@@ -60,24 +61,24 @@ extension SessionsFeature {
     case forgetsMarks
     /// The server reports no loss although messages were dropped.
     case hidesLoss
-    /// Messages are repeated with another ID.
+    /// Messages are repeated with a different ID.
     case renamesMessages
     /// The server reports a loss although no message is missing.
     case inventsLoss
-    /// Answers are stored and not sent.
+    /// Answers are stored but not sent.
     case staysSilent
-    /// The first message of a window of several is omitted.
+    /// The first message is omitted from a window of several messages.
     case skipsEntries
     case losesHeartbeats
-    /// Refusals are not sent, or have another code.
+    /// Refusals are not sent, or are sent with a different code.
     case hidesErrors, namesOtherCode
     /// A canceled program continues to run.
     case endsNothing
     /// A drain is not announced.
     case hidesDrains
-    /// Turns are reported as aborted, and aborted ones as complete.
+    /// Turns are reported as aborted, and aborted turns as complete.
     case abortsTurns
-    /// An answer is stored with the number of another one.
+    /// An answer is stored with the number of another answer.
     case renumbersAnswers
 
     case takesLateEvents
@@ -117,7 +118,7 @@ extension SessionsFeature {
   }
 }
 
-/// The seam between the world and its machines, with or without a defect.
+/// The seam between the world and its state machines, with or without a defect.
 struct SessionSeam {
   let defect: SessionsFeature.Defect?
   private var tries: UInt64 = 0
@@ -160,7 +161,7 @@ struct SessionSeam {
     return [input] + [hello, connected].map { .frame(attempt, $0, bytes: 0, at: wall) }
   }
 
-  /// Returns the bytes of a message to the server.
+  /// Returns the encoded bytes of a message to the server.
   func written(_ message: SessionClientMessage) -> [UInt8] {
     guard defect == .losesMembers, case .prompt(var prompt) = message else { return message.bytes }
     prompt.number = nil
@@ -234,14 +235,15 @@ struct SessionSeam {
     }
   }
 
-  /// Returns a change whose answer has the number of the next one.
+  /// Returns a change in which the answer has the number of the next answer.
   private func renumbered(_ change: SessionChange) -> SessionChange {
     guard case .answered(let id, var answer) = change else { return change }
     answer.number += 1
     return .answered(id, answer)
   }
 
-  /// Returns a change without the mark that the program was started.
+  /// Returns a change without the mark that the program was started; `nil` if the change consists
+  /// only of that mark.
   private func unmarked(_ change: SessionChange) -> SessionChange? {
     switch change {
     case .started: return nil
@@ -254,7 +256,7 @@ struct SessionSeam {
     }
   }
 
-  /// Returns the messages that are sent instead of a message.
+  /// Returns the messages to send in place of a message.
   private func sent(_ message: SessionServerMessage) -> [SessionServerMessage] {
     switch message {
     case .connected(var connected) where defect == .hidesLoss:

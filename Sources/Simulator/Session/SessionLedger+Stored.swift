@@ -37,7 +37,7 @@ extension SessionLedger {
       return wrong(.untrue, "an answer to a prompt that is not durable")
     }
     guard answers[id] == nil else {
-      // The store failed to keep the answer before.
+      // The store failed to write the answer the first time.
       if answers[id] != answer { wrong(.untrue, "a prompt has two answers") }
       return
     }
@@ -61,7 +61,7 @@ extension SessionLedger {
     owners[answer.message] = prompt.client
   }
 
-  /// Returns whether a program failed because of a limit.
+  /// Returns whether a program failed because it reached a limit.
   private func isBound(_ result: SessionResponse.Result, _ id: SessionPromptID) -> Bool {
     let longest = policy.maxResponseBytes
     let tooLong = SessionResponse.Result.failure(
@@ -92,14 +92,14 @@ extension SessionLedger {
     }
   }
 
-  /// Checks that the messages of an answer follow the existing ones: first the prompt, then the
+  /// Checks that the messages of an answer follow the existing messages: first the prompt, then the
   /// response.
   mutating func checkEntries(_ changes: [SessionChange], _ durable: StoredSessions) {
     for (index, change) in changes.enumerated() {
       guard case .answered(let id, let answer) = change, let prompt = durable.prompts[id],
         !confirmed.contains(id)
       else { continue }
-      // A key of another form is not the ID of a message.
+      // If the key is not a UUID, it is not the ID of a message.
       let key = prompt.prompt.idempotencyKey.flatMap { UUID128($0) }?.description
       let rest = changes[(index + 1)...].prefix { change in
         if case .answered = change { false } else { true }
@@ -125,7 +125,7 @@ extension SessionLedger {
     for entry in entries {
       let last = positions[entry.conversation] ?? 0
       let position = entry.position ?? 0
-      // A message that the store failed to keep is stored again with its position.
+      // If the store failed to write a message, the message is stored again with its position.
       if position > last + 1 || position == 0 {
         wrong(.untrue, "a message has a place beyond the next")
       }
@@ -190,7 +190,7 @@ extension SessionLedger {
 
   // MARK: Windows
 
-  /// Checks that a window shows durable messages from the requested position, without a hole.
+  /// Checks that a window contains durable messages from the requested position on, without gaps.
   mutating func window(_ window: SessionHistory, _ id: ConnectionID, _ durable: StoredSessions) {
     guard let socket = sockets[id] else { return }
     let name = window.conversation
@@ -217,7 +217,7 @@ extension SessionLedger {
       if (positions.first ?? end) != expected, !mayBegin {
         wrong(.untrue, "a window does not begin where it was asked for")
       }
-      // Live messages come one at a time, and do not indicate whether more follow.
+      // Live messages arrive one at a time, and do not indicate whether more will follow.
       if isRequested, !isStored, window.isComplete != (end > known[name] ?? 0) {
         wrong(.untrue, "a window does not say whether there is more")
       }
@@ -227,8 +227,8 @@ extension SessionLedger {
     }
   }
 
-  /// Returns the position from which a window is due, and whether its file has replaced the
-  /// reader's.
+  /// Returns the position at which a window must begin, and whether a new file has replaced the one
+  /// that the reader knows.
   private mutating func beginning(
     of name: String, _ id: ConnectionID, _ durable: StoredSessions
   ) -> (position: UInt64?, isReplaced: Bool) {
@@ -265,7 +265,7 @@ extension SessionLedger {
       && (stored.text == entry.text || isCut(entry.text, of: stored.text))
   }
 
-  /// Returns the position after a window, as the window states it.
+  /// Returns the position after a window, as stated in the window.
   private mutating func end(
     of window: SessionHistory, _ isNew: Bool, _ mayReplace: Bool, _ durable: StoredSessions
   ) -> UInt64 {
@@ -289,7 +289,7 @@ extension SessionLedger {
 
   // MARK: Numbers
 
-  /// Compares the metrics of an idle server.
+  /// Compares the metrics of an idle server with the expected counts.
   mutating func compare(_ page: String) {
     for (_, counts) in cancellations where counts.values.contains(where: { $0.reported == 0 }) {
       wrong(.untrue, "a cancellation was not answered")
@@ -308,7 +308,7 @@ extension SessionLedger {
       let fields = line.dropFirst("holdfast_session_".count).split(separator: " ")
       guard fields.count == 2, let value = UInt64(fields[1]) else { continue }
       let wanted = expected.removeValue(forKey: String(fields[0])) ?? 0
-      // Until the store confirms its loss, a client may still acknowledge an answer.
+      // A client may still acknowledge an answer until the store confirms that the answer is lost.
       let isUnsure = policy.answersPerClient < 1_000 && Self.ofAnswers.contains(fields[0])
       guard !Self.uncounted.contains(fields[0]), !isUnsure else { continue }
       if wanted != value { wrong(.miscounted, "\(fields[0]) is \(value) instead of \(wanted)") }
@@ -326,15 +326,15 @@ extension SessionLedger {
 }
 
 // Checks of admission: which clients the server admits, which messages it accepts, and how it
-// refuses.
+// refuses the others.
 extension SessionLedger {
   /// A prompt as the server received it.
   struct ReceivedPrompt: Sendable {
     var client: String
     let prompt: SessionPrompt
-    /// The connection that sent the prompt first, if that was in this run.
+    /// The connection that first sent the prompt, if that was in this run.
     var sender: ConnectionID?
-    /// Whether the store has confirmed the prompt to the server.
+    /// Whether the store has confirmed to the server that the prompt is stored.
     var isKnown = false
 
     var size: Int { prompt.text.utf8.count + (prompt.systemPrompt?.utf8.count ?? 0) }
@@ -348,7 +348,7 @@ extension SessionLedger {
 
   // MARK: The handshake
 
-  /// Determines whether a new connection must be accepted or refused.
+  /// Determines whether the server must accept or refuse a new connection.
   mutating func opened(_ id: ConnectionID, _ arrival: SessionServer.Arrival) {
     arrivals[id] = arrival
     let neighbours = sockets.values.count { $0.address == arrival.address }
@@ -380,7 +380,7 @@ extension SessionLedger {
     opening = nil
   }
 
-  /// Handles a message of a client that is not connected yet.
+  /// Handles a message from a client that is not connected yet.
   mutating func enter(
     _ id: ConnectionID, _ message: SessionClientMessage, _ proof: SessionServer.Proof
   ) {
@@ -435,7 +435,7 @@ extension SessionLedger {
     refusals[id, default: []].append(code)
   }
 
-  /// Records the windows that a client requests, unless it may not.
+  /// Records the windows that a client requests, unless the requests must be refused.
   mutating func ask(_ id: ConnectionID, _ all: [SessionSubscription]) {
     for one in all {
       guard let socket = sockets[id] else { return }
@@ -473,7 +473,7 @@ extension SessionLedger {
 
   // MARK: Prompts
 
-  /// Handles a client's prompt, which is known, accepted or refused.
+  /// Handles a client's prompt. The prompt is already known, accepted or refused.
   mutating func received(_ prompt: SessionPrompt, _ client: String, on id: ConnectionID) {
     count("said")
     if let key = prompt.idempotencyKey {
@@ -494,7 +494,7 @@ extension SessionLedger {
   }
 
   private mutating func refusal(of prompt: SessionPrompt, _ client: String) -> String? {
-    // A burst at first, then one in each interval.
+    // A client may first send a burst, and then one prompt per interval.
     let full = max(fullAt[client] ?? now, now)
     let most = policy.promptInterval * (policy.promptBurst - 1)
     if now.duration(to: full) > most { return "rate_limited" }
@@ -526,7 +526,7 @@ extension SessionLedger {
     expected = nil
   }
 
-  /// Handles a failure to store a new prompt, which its sender must receive.
+  /// Handles a failure to store a new prompt. The server must report it to the sender.
   mutating func giveBack(_ id: SessionPromptID) {
     guard let prompt = table[id], !prompt.isKnown else { return }
     table[id] = nil

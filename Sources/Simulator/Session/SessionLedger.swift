@@ -3,12 +3,13 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// A checker of the server's messages, changes and counts against its inputs and its durable state.
+/// A checker that compares the server's messages, changes and counts with its inputs and its
+/// durable state.
 ///
-/// The ledger does not rely on the server's own state, and repeats the numbers of its policy. A run
-/// of the server's process begins with the durable state.
+/// The ledger does not rely on the server's own state, and it contains the numbers of the server's
+/// policy itself. A run of the server's process begins with the durable state.
 struct SessionLedger: Sendable {
-  /// A connection from the client's point of view.
+  /// A connection as seen by its client.
   struct Socket: Sendable {
     enum Stage: Sendable {
       case accepted, greeted, connected
@@ -17,34 +18,34 @@ struct SessionLedger: Sendable {
     var stage = Stage.accepted
     let challenge: String
     let address: String
-    /// The position among all connections that reached `connected`.
+    /// The index among all connections that have reached `connected`.
     var order = 0
     let openedAt: Instant
     var lastReceived: Instant
-    /// The times of the last ping frame and the last heartbeat; before the first ones, the times of
-    /// opening and connecting.
+    /// The times of the last ping frame and the last heartbeat. Before the first ones, these are
+    /// the times at which the connection opened and connected.
     var pingAt: Instant
     var beatAt: Instant
     var closedAt: Instant?
-    /// The `connect` message, once it is proven.
+    /// The `connect` message, once its proof has been verified.
     var connect: SessionConnect?
     var version = SessionVersion.oldest
-    /// The number of immediate answers that are due to pings and to sizes.
+    /// The numbers of immediate answers that are due, to pings and to size messages.
     var pongs = 0
     var sizes = 0
-    /// The cursors and positions from which windows were requested, by conversation, and the next
-    /// position of each.
+    /// By conversation, the cursors from which windows were requested and the next position of each
+    /// window.
     var requested: [String: [(cursor: SessionCursor, position: UInt64)]] = [:]
     var subscriptions: Set<String> = []
     /// The maximum size of a message, the number of bytes sent since the socket last drained, and
-    /// whether a notice of that is due.
+    /// whether a notice of a drain is due.
     var limit = 100 << 10
     var inFlight = 0
     var awaitsDrain = false
     var next: [String: UInt64] = [:]
-    /// The parts sent of each answer, by the key of its prompt.
+    /// The parts of each answer that were sent, by the key of the prompt.
     var parts: [String: [String]] = [:]
-    /// The answered turns whose end must follow, by conversation: whether they were aborted, and
+    /// By conversation, the answered turns whose end must follow: whether the turn was aborted, and
     /// whether the answer is new.
     var turns: [String: (isAborted: Bool, isFresh: Bool)] = [:]
     var isClosing: Bool { closedAt != nil }
@@ -52,7 +53,7 @@ struct SessionLedger: Sendable {
 
   let policy: SessionServerPolicy
   var now = Instant.zero
-  /// The last wall-clock time that the server received.
+  /// The wall-clock time that the server last received, and the instant at which it received it.
   private var clock = (wall: Timestamp(nanoseconds: 0), at: Instant.zero)
   var sockets: [ConnectionID: Socket] = [:]
   var arrivals: [ConnectionID: SessionServer.Arrival] = [:]
@@ -60,7 +61,7 @@ struct SessionLedger: Sendable {
   var drainWindow = Duration.zero
   var isDraining: Bool { drainAt != nil }
   /// The obligations of this step: refusals by code, closes, messages to clients with and without a
-  /// proof, warnings of a drain, the response to an upgrade, and a new prompt's change.
+  /// proof, drain warnings, the response to an upgrade, and the change that stores a new prompt.
   var refusals: [ConnectionID: [String]] = [:]
   var closings: [ConnectionID: UInt16] = [:]
   var unproven: Set<ConnectionID> = []
@@ -71,8 +72,8 @@ struct SessionLedger: Sendable {
   /// The prompts that the server stores.
   var table: [SessionPromptID: ReceivedPrompt] = [:]
   var lastPrompt: UInt64 = 0
-  /// The number of each client's last durable prompt, and the time at which its rate limit is fully
-  /// available again.
+  /// For each client, the number of its last durable prompt, and the time at which its rate limit
+  /// is fully available again.
   var lastPrompts: [String: UInt64] = [:]
   var fullAt: [String: Instant] = [:]
   var lastOrder = 0
@@ -80,18 +81,18 @@ struct SessionLedger: Sendable {
   var counts: [String: UInt64] = [:]
   /// The changes that the store has not confirmed.
   var writes: [StoreToken: [SessionChange]] = [:]
-  /// The prompts that the store was given, and the connections that last sent each key.
+  /// The prompts that were passed to the store, and the connection that last sent each key.
   var prompts: Set<SessionPromptID> = []
   var senders: [String: ConnectionID] = [:]
-  /// The keys whose acknowledgements are due in this step.
+  /// The keys whose acknowledgement is due in this step.
   var due: Set<String> = []
-  /// The prompts whose program an earlier run started, the running ones with their conversations,
-  /// and the results of programs.
+  /// The prompts whose program was started in an earlier run, the prompts that are running with
+  /// their conversations, and the results of programs.
   var broken: Set<SessionPromptID> = []
   var running: [SessionPromptID: String] = [:]
   var ends: [SessionPromptID: SessionResponse.Result] = [:]
-  /// The times at which each program was started and canceled, and the number of bytes that it
-  /// wrote.
+  /// For each program, the times at which it was started and canceled, and the number of bytes that
+  /// it wrote.
   var startedAt: [SessionPromptID: Instant] = [:]
   var endedAt: [SessionPromptID: Instant] = [:]
   var written: [SessionPromptID: Int] = [:]
@@ -104,22 +105,23 @@ struct SessionLedger: Sendable {
   var fresh: Set<String> = []
   /// The conversations in which a cancellation was requested.
   var kills: Set<String> = []
-  /// The numbers of cancellations that each connection requested and for which it received a
-  /// report, by conversation.
+  /// For each connection and conversation, the number of cancellations that the client requested
+  /// and the number that the server reported.
   var cancellations: [ConnectionID: [String: (requested: Int, reported: Int)]] = [:]
-  /// The messages that clients acknowledged, and the number up to which each client has all.
+  /// The messages that clients acknowledged, and for each client the number up to which it has
+  /// received all messages.
   var acknowledged: Set<String> = []
   var received: [String: UInt64] = [:]
-  /// The answers whose end is counted, even if the store failed to keep it.
+  /// The answers whose end has been counted, even if the store failed to write the answer.
   var counted: Set<SessionPromptID> = []
-  /// The last number of a message to each client.
+  /// For each client, the number of the last message to it.
   var numbers: [String: UInt64] = [:]
-  /// The last position assigned in each conversation, the durable positions, and the position up to
-  /// which the store has confirmed everything.
+  /// For each conversation, the last position assigned, the durable positions, and the position up
+  /// to which the store has confirmed all messages.
   var positions: [String: UInt64] = [:]
   var stored: [String: Set<UInt64>] = [:]
   var known: [String: UInt64] = [:]
-  /// Whether the step is a result of the store.
+  /// Whether the current step handles a result of the store.
   var isStored = false
   private(set) var found: [(kind: Finding.Kind, detail: String)] = []
 
@@ -137,7 +139,7 @@ struct SessionLedger: Sendable {
 
   mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 
-  /// Handles a run of the process, which begins with the content of its disk.
+  /// Handles a new run of the process, which begins with the content of its disk.
   mutating func boot(_ durable: StoredSessions, at now: Instant) {
     let clock = clock
     self = SessionLedger(policy)
@@ -235,7 +237,7 @@ struct SessionLedger: Sendable {
 
   // MARK: Obligations
 
-  /// Advances the time, and reports the obligations whose time has passed.
+  /// Advances the time, and reports the obligations that were due before it.
   mutating func pass(to now: Instant) {
     guard now > self.now else { return }
     self.now = now
@@ -279,7 +281,7 @@ struct SessionLedger: Sendable {
     }
   }
 
-  /// Checks that the effects of a step included all that were due.
+  /// Checks that the effects of a step include all that were due.
   mutating func finishStep() {
     for (id, socket) in sockets where !socket.isClosing && socket.pongs > 0 {
       sockets[id]?.pongs = 0
@@ -306,9 +308,9 @@ extension SessionServer.Input {
 }
 
 extension Finding.Kind {
-  /// Something that was sent, shown or stored does not match the facts.
+  /// A message, an update or stored data does not match the facts.
   public static let untrue = Finding.Kind(rawValue: "untrue")
-  /// Something happened too early, too late or never.
+  /// An event occurred too early, too late or not at all.
   public static let untimely = Finding.Kind(rawValue: "untimely")
   /// A metric does not match the facts.
   public static let miscounted = Finding.Kind(rawValue: "miscounted")
@@ -318,7 +320,7 @@ extension Finding.Kind {
 extension SessionLedger {
   /// Checks an effect.
   ///
-  /// - Parameter durable: The durable state.
+  /// - Parameter durable: The server's durable state.
   mutating func requested(_ effect: SessionServer.Effect, _ durable: StoredSessions) {
     switch effect {
     case .accept(let id): accept(id)
@@ -511,8 +513,8 @@ extension SessionLedger {
     }
   }
 
-  /// Checks the size of a message in transit: it must be within the client's limit, and the bytes
-  /// in transit within the socket's.
+  /// Checks that a message is within the client's size limit, and that all bytes in transit are
+  /// within the limit of the socket.
   mutating func checkSize(_ message: SessionServerMessage, _ bytes: Int, _ id: ConnectionID) {
     guard message.isBulk, let socket = sockets[id] else { return }
     sockets[id]?.inFlight += bytes
@@ -611,7 +613,7 @@ extension SessionLedger {
     }
   }
 
-  /// Returns whether a text is the beginning and the end of a longer one.
+  /// Returns whether a text consists of the beginning and the end of a longer text.
   func isCut(_ text: String, of whole: String) -> Bool {
     text.utf8.count < whole.utf8.count && text.contains(" bytes left out ...]")
       && text.prefix(10) == whole.prefix(10) && text.suffix(10) == whole.suffix(10)
@@ -619,7 +621,7 @@ extension SessionLedger {
 }
 
 extension SessionServerMessage {
-  /// Whether the message waits for its turn behind others.
+  /// Whether the message is queued after other messages.
   fileprivate var isBulk: Bool {
     switch self {
     case .response, .responsePart, .replay, .turnComplete, .history, .historyBatch: true

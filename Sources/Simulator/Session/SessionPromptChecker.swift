@@ -3,20 +3,22 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// A checker of a phone's prompts: each is sent as stored, one at a time and not too often, and the
-/// phone's reports about prompts and its store are correct.
+/// A checker of a phone's prompts.
+///
+/// Each prompt must be sent in its stored form, one at a time and not too often. The phone's
+/// reports about prompts and about its store must be correct.
 struct SessionPromptChecker: Sendable {
   /// A prompt that has not ended.
   private struct Prompt: Sendable {
     var state: SessionPromptState.State
     let queuedAt: Instant
-    /// The time since which the phone's clock has run without a break.
+    /// The time since which the phone's clock has run without interruption.
     var awakeSince: Instant
-    /// The time at which the prompt was last sent or accepted on the present connection.
+    /// The time at which the prompt was last sent or accepted on the current connection.
     var sentAt: Instant?
     var isAccepted = false
     var isStale = false
-    /// Whether the prompt has ended, which is shown once it is stored.
+    /// Whether the prompt has ended. The end is shown once it is stored.
     var hasEnded = false
 
     init(_ state: SessionPromptState.State, at now: Instant) {
@@ -29,14 +31,14 @@ struct SessionPromptChecker: Sendable {
   private var prompts: [UUID128: Prompt] = [:]
   /// The prompts on the disk.
   private var stored: [UUID128: StoredPrompt] = [:]
-  /// The prompt for which others wait, and the time until which they do.
+  /// The key of the prompt for which other prompts wait, and the time until which they wait.
   private var upload: (key: String, until: Instant)?
   /// The change that the store has not confirmed.
   private var change: (id: SessionCommitID, change: ClientSessionChange)?
   private var hasStoreFailed = false
   private var hasSlept = false
 
-  /// The time after which a prompt that is not accepted is stale.
+  /// The time after which a prompt is stale if it has not been accepted.
   private static let staleness = Duration.seconds(60)
 
   mutating func launched() { self = SessionPromptChecker() }
@@ -76,7 +78,7 @@ struct SessionPromptChecker: Sendable {
 
   // MARK: Inputs
 
-  /// Checks that pending prompts and unshown news are shown at the start.
+  /// Checks that pending prompts and news that were not shown before are shown at the start.
   private mutating func restored(
     _ snapshot: ClientSessionSnapshot, _ updates: [SessionUpdate], at now: Instant,
     _ found: inout Findings
@@ -109,7 +111,7 @@ struct SessionPromptChecker: Sendable {
     case .response(let response): endUpload(response.idempotencyKey)
     case .error(let error):
       endUpload(error.idempotencyKey)
-      // A prompt that is refused for good waits only for the store.
+      // A prompt that was refused permanently waits only until its end is stored.
       let isForNow = ["busy", "rate_limited", "store_failed", "draining"].contains(error.code)
       if let key = error.idempotencyKey.flatMap({ UUID128($0) }), !isForNow {
         prompts[key]?.hasEnded = true
@@ -124,8 +126,8 @@ struct SessionPromptChecker: Sendable {
     if key == nil || upload?.key == key { upload = nil }
   }
 
-  /// Finds prompts that were not accepted for 60 s and not reported as stale. Ignores a phone that
-  /// slept.
+  /// Reports prompts that were not accepted within 60 s and not shown as stale. After a sleep, the
+  /// time starts again.
   private mutating func checkStale(at now: Instant, _ found: inout Findings) {
     if hasSlept { for key in prompts.keys { prompts[key]?.awakeSince = now } }
     hasSlept = false
@@ -177,7 +179,7 @@ struct SessionPromptChecker: Sendable {
     if let upload, upload.until > now {
       found.add(.outranked, at: now, "a prompt was sent while another one was on its way")
     }
-    // The time in which the prompt is sent, at 16 KiB per second.
+    // The time that it takes to send the prompt at 16 KiB per second, plus a margin of 10 s.
     let time = Duration.seconds(prompt.text.utf8.count / 16_384 + 10)
     upload = (prompt.idempotencyKey ?? "", now.advanced(by: min(time, .seconds(60))))
     guard let key else { return }
@@ -187,8 +189,8 @@ struct SessionPromptChecker: Sendable {
     prompts[key]?.sentAt = now
   }
 
-  /// Checks that a prompt goes from queued through sent and accepted to its end, and that an end
-  /// without an answer has a reason.
+  /// Checks that a prompt moves from queued through sent and accepted to its end, and that an end
+  /// without an answer states a reason.
   private mutating func shown(
     _ prompt: SessionPromptState, at now: Instant, _ found: inout Findings
   ) {

@@ -4,11 +4,11 @@ import LinkWire
 public import Session
 
 extension SessionsFeature: ReplayedFeature {
-  /// The facts about user and shell that the journal of a session contains.
+  /// The facts about the user and the app that the journal of a session contains.
   public typealias Record = SessionRecord
 
-  /// The promises that a journal can show to be broken. It does not contain the program's actions
-  /// or the server's state.
+  /// The kinds of violations that a journal can show. A journal does not contain the program's
+  /// actions or the server's state.
   public static var checkedInJournals: [Finding.Kind] {
     [
       .duplicated, .unannounced, .unstored, .stuck, .storm, .falselyConnected, .late, .unbounded,
@@ -25,7 +25,7 @@ extension SessionsFeature: ReplayedFeature {
   }
 }
 
-/// The state of the user and the shell, derived from the journal of a session.
+/// The state of the user and the app, derived from the journal of a session.
 public struct SessionRecord: RunRecord {
   /// The feature whose journals are read.
   public typealias Feature = SessionsFeature
@@ -92,6 +92,6 @@ extension SessionNews {
 }
 
 extension StoredPrompt {
-  /// Whether the prompt failed and waits for its user.
+  /// Whether the prompt has failed and waits for a decision of its user.
   var isFailed: Bool { if case .failed = state { true } else { false } }
 }

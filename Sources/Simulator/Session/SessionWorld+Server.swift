@@ -4,27 +4,27 @@ import LinkStorage
 import LinkWire
 import Session
 
-// The server: the real rules over a store that is a value, and the program behind it.
+// The server: the actual rules with a store that is a plain value, and the program behind them.
 extension SessionWorld {
   struct Backend {
     let policy: SessionServerPolicy
     var rules: SessionServer
-    /// The state on disk.
+    /// The state that is stored on disk.
     var durable = StoredSessions()
-    /// The prompts for which the program runs.
+    /// The prompts for which the program is running.
     var handlers: Set<SessionPromptID> = []
-    /// The prompts whose program does not end by itself.
+    /// The prompts whose program never ends unless it is canceled.
     var hanging: Set<SessionPromptID> = []
     /// The prompts whose program ignores cancellation.
     var deaf: Set<SessionPromptID> = []
     /// The foreign clients, by connection.
     var foreignClients: [ConnectionID: ForeignSessionClient] = [:]
     var lastForeignClient: UInt64 = 0
-    /// The time at which the last pending change is written. Changes are written one after the
-    /// other.
+    /// The time at which the last pending change will be written. Changes are written one after
+    /// another.
     var storeFree = Instant.zero
     var challenges: UInt64 = 0
-    /// The checker of the rules' messages and actions.
+    /// The checker of the server's messages and actions.
     var ledger: SessionLedger
 
     init(policy: SessionServerPolicy) {
@@ -33,8 +33,7 @@ extension SessionWorld {
       ledger = SessionLedger(policy)
     }
 
-    /// Whether prompts of phones are unanswered. The names of other clients' prompts begin with
-    /// "g".
+    /// Whether phones have unanswered prompts. The names of other clients' prompts begin with "g".
     var hasTurns: Bool {
       durable.prompts.values.contains { prompt in
         if case .ended = prompt.stage { false } else { !prompt.prompt.text.hasPrefix("g") }
@@ -69,7 +68,7 @@ extension SessionWorld {
     perform(effects)
   }
 
-  /// Carries out effects in order. A process with a pending kill may die between two of them.
+  /// Carries out effects in order. A process with a pending kill may die between two effects.
   private mutating func perform(_ effects: [SessionServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.slot].isRunning {
@@ -86,9 +85,10 @@ extension SessionWorld {
     for (kind, detail) in backend.ledger.takeFindings() { note(.broken(kind, detail: detail)) }
   }
 
-  /// Compares the final state of the server, once nothing has happened for a while.
+  /// Compares the final state of the server with the ledger, once the server has been idle for a
+  /// while.
   mutating func checkServer() {
-    // A foreign client that connected late has not finished.
+    // A foreign client that connected late has not finished its script.
     guard kernel.hosts[server.slot].isRunning, backend.foreignClients.isEmpty else { return }
     var page = MetricsPage()
     backend.rules.report(to: &page)
@@ -127,7 +127,7 @@ extension SessionWorld {
     write(.stores(token, changes), on: server, after: now.duration(to: backend.storeFree))
   }
 
-  /// Makes changes durable, and records which messages phones must show.
+  /// Makes changes durable, and records the messages that phones must show.
   mutating func keep(_ changes: [SessionChange]) {
     for change in changes {
       backend.durable.apply(change)
@@ -183,7 +183,7 @@ extension SessionWorld {
     }
   }
 
-  /// Sends a message a second time, as a foreign server may.
+  /// Sends a message a second time, as servers of other makes may do.
   mutating func repeatItself(_ message: SessionServerMessage, over number: TrafficID) {
     guard let index = line(number) else { return }
     let bytes = message.bytes
@@ -209,7 +209,7 @@ extension SessionWorld {
 }
 
 extension SessionServerPolicy {
-  /// Creates the policy of a world with these numbers.
+  /// Creates the server policy for the numbers of a plan.
   init(_ numbers: SessionsFeature.Numbers) {
     self.init()
     (entriesPerConversation, answersPerClient) = (numbers.retained, numbers.retained)
@@ -217,14 +217,14 @@ extension SessionServerPolicy {
     if numbers.strict == 1 { limit() }
   }
 
-  /// Restricts windows, answers and handlers to small numbers.
+  /// Lowers the limits for windows, queued messages, running programs and prompts.
   private mutating func tighten() {
     (windowEntries, queueBytes, maxMessageBytes) = (2, 2_000, 3_000)
     (maxRunning, socketsPerClient) = (1, 1)
     (promptInterval, promptBurst) = (.seconds(1), 3)
   }
 
-  /// Lowers the bounds so far that people and foreign clients reach them.
+  /// Lowers the limits so far that users and foreign clients reach them.
   private mutating func limit() {
     (maxSockets, socketsPerAddress, socketsPerClient) = (9, 5, 2)
     (maxPromptBytes, maxSystemPromptBytes, maxResponseBytes) = (100_000, 1_000, 4_000)
@@ -234,27 +234,27 @@ extension SessionServerPolicy {
 }
 
 extension String {
-  /// The first two words: "re" and the prompt's name, if the text is an answer.
+  /// The first two words. For an answer, they are "re" and the name of the prompt.
   var firstWords: String { words.prefix(2).joined(separator: " ") }
 
-  /// The name of the prompt that the text is or answers.
+  /// The name of the prompt that the text represents or answers.
   var promptName: String {
     let words = words
     return words.first == "re" && words.count > 1 ? String(words[1]) : firstWord
   }
 
-  /// The words in the first 100 bytes, since a text may have 600 KiB.
+  /// The words in the first 100 bytes. Reading more would be slow, because a text may have 600 KiB.
   private var words: [Substring] {
     let end = utf8.index(utf8.startIndex, offsetBy: 100, limitedBy: utf8.endIndex) ?? utf8.endIndex
     return self[..<end].split(separator: " ")
   }
 
-  /// The text before the first space: the name of a prompt.
+  /// The text before the first space, which is the name of a prompt.
   var firstWord: String { String(decoding: utf8.prefix { $0 != 0x20 }, as: UTF8.self) }
 }
 
 extension SessionServerMessage {
-  /// The message of a server that has only the original's protocol.
+  /// The message as a server sends it that supports only the original protocol.
   fileprivate var plain: SessionServerMessage {
     switch self {
     case .hello(var hello):

@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Session
 
-/// The world of two phones with sessions, and a server with a program behind it.
+/// A world with two phones that have sessions, and a server with a program behind it.
 struct SessionWorld: SimulatedWorld, ~Copyable {
   typealias Feature = SessionsFeature
 
@@ -15,16 +15,17 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   var seam: SessionSeam
   /// The content of each phone's disk.
   private var disks: [StoredClientSession]
-  /// The number of prompts that each user has given.
+  /// The number of prompts that each user has entered.
   private var given: [Int]
-  /// Whether calm has begun, in which the program is fast, so that all prompts end in time.
+  /// Whether the calm phase has begun. In this phase the program is fast, so that all prompts end
+  /// in time.
   private(set) var isCalm = false
-  /// The time of the users' last prompts.
+  /// The time at which the users last entered prompts.
   private var lastSaid: Instant?
   /// The time at which a phone last sent a prompt.
   private var lastSent = Instant.zero
 
-  /// A conversation without any messages.
+  /// The ID of a conversation without any messages.
   static let new = "00000000-0000-4000-8000-0000000000ff"
   /// The key of the server.
   static let key = "holdfast-k7Qz-0001"
@@ -95,7 +96,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .connect(let attempt, var connect, let challenge):
       if kernel.plan.numbers.old == 1 { connect.version = SessionVersion.oldest.description }
       if let challenge {
-        // The signed text represents the signature.
+        // The signed text takes the place of the signature.
         connect.proof = Secret(connect.signedText(challenge))
       } else {
         connect.key = Secret(Self.key)
@@ -218,7 +219,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .steps(let id): step(id)
     case .receives(let id, let bytes): foreignClientSpoke(bytes, id)
     case .foreignClientLeaves(let id): foreignClientLeaves(id)
-    case .commits, .stores: return  // handled by `makeDurable`
+    case .commits, .stores: return  // `makeDurable` handles these.
     }
   }
 
@@ -236,7 +237,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
         let all = [other, SessionsFeature.shared, Self.new]
         give(.follow(conversation: all[event.number]), to: phone)
       }
-    case .wrongKey: return  // looked up whenever a key is used
+    case .wrongKey: return  // The event is looked up whenever a key is used.
     case .visits: welcome(ForeignSessionClient.Kind(rawValue: event.choice) ?? .plain)
     case .cancels:
       for phone in targets(of: event) {
@@ -263,7 +264,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     number == 1 ? SessionsFeature.shared : SessionsFeature.conversations[phone.index]
   }
 
-  /// Gives a prompt for the user. Its text contains the phone and its number.
+  /// Enters a prompt on behalf of the user. Its text contains the phone's index and the prompt's
+  /// number.
   private mutating func say(_ rest: String, _ number: Int, _ phone: HostID) {
     guard kernel.hosts[phone.slot].isRunning else { return }
     given[phone.index] += 1
@@ -273,18 +275,18 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       .prompt(text, conversation: conversation(number, phone), at: wall(phone)), to: phone)
   }
 
-  /// Pastes a text of a number of KiB for the user.
+  /// Pastes a text of a given number of KiB on behalf of the user.
   private mutating func paste(_ kilobytes: Int, _ phone: HostID) {
     if kilobytes == 0 {
       let conversation = conversation(0, phone)
       return give(.prompt("", conversation: conversation, at: wall(phone)), to: phone)
     }
-    // The whole text, including the name, has that size.
+    // The text including its name has the given size.
     let name = "\(phone.index).0.\(given[phone.index] + 1) ".utf8.count
     say(String(of: "x", count: kilobytes * 1_024 - name), 0, phone)
   }
 
-  /// Retries or discards the failed prompts for the user.
+  /// Retries or discards the failed prompts on behalf of the user.
   private mutating func resolveFailed(_ eventKind: SessionsFeature.EventKind, _ phone: HostID) {
     let failed = clients[phone.index].queue.items.filter { $0.isFailed }
     for prompt in failed where kernel.hosts[phone.slot].isRunning {
@@ -318,7 +320,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  /// Whether the server has answered everything that both phones said and sent last.
+  /// Whether the server has answered the last prompts of both phones.
   private var isAnswered: Bool {
     guard let lastSaid else { return true }
     let isOld = kernel.now >= lastSaid.advanced(by: .seconds(30))
@@ -335,7 +337,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       give(.start, to: phone)
     }
   }
-  /// Starts the links again, which traffic in transit may have ended when calm began.
+  /// Starts the links again. Traffic that was in transit when the calm phase began may have ended
+  /// them.
   mutating func tryAgain() { for phone in kernel.phones { give(.start, to: phone) } }
   mutating func happenLast() {
     lastSaid = kernel.now
@@ -351,7 +354,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 }
 
-// The program behind the server: its work for a prompt, and how it ends.
+// The program behind the server: the way in which it processes a prompt and ends.
 extension SessionWorld {
   mutating func run(_ id: SessionPromptID, _ prompt: SessionPrompt) {
     kernel.counts[.handled] += 1
@@ -395,7 +398,8 @@ extension SessionWorld {
     kernel.later(.ends(id, .failure(error: "killed")), on: server, after: .milliseconds(10))
   }
 
-  /// Handles the end of the program. Only the first of its end and its cancellation counts.
+  /// Handles the end of the program. If the program both ends and is canceled, only the first of
+  /// these events has an effect.
   mutating func ends(_ id: SessionPromptID, _ result: SessionResponse.Result) {
     guard backend.handlers.remove(id) != nil else { return }
     backend.hanging.remove(id)
@@ -411,11 +415,11 @@ extension SessionWorld {
 
 /// The behavior of the program for a foreign client's prompt.
 private enum ProgramHabit: String {
-  /// The program does not end by itself. `deaf` also ignores cancellation.
+  /// The program does not end unless it is canceled. `deaf` also ignores cancellation.
   case hangs, deaf
   /// The program writes more than a response may contain.
   case floods
-  /// The response has the maximum number of bytes, or one more.
+  /// The response has the maximum number of bytes, or one byte more.
   case fills, overflows
 
   init?(_ text: String) {
@@ -425,11 +429,11 @@ private enum ProgramHabit: String {
   }
 }
 
-// Frames: both ends must agree on the meaning of the bytes that one of them wrote.
+// Frames: both ends must agree on the meaning of the bytes that one of them encoded.
 extension SessionWorld {
-  /// Handles bytes of a client at the server.
+  /// Handles bytes from a client at the server.
   ///
-  /// - Parameter sent: The message from which the bytes were written; `nil` if there is none.
+  /// - Parameter sent: The message that the bytes encode; `nil` if there is none.
   mutating func receive(_ bytes: [UInt8], _ sent: SessionClientMessage?, from id: ConnectionID) {
     let message: SessionClientMessage
     do { message = try SessionClientMessage.read(bytes) } catch {
@@ -442,7 +446,7 @@ extension SessionWorld {
     feed(.said(id, message, proof: proof(in: message, id), wall: wall(server)))
   }
 
-  /// Compares the message read with the message written.
+  /// Compares a decoded message with the message that was encoded.
   mutating func compare(_ message: SessionServerMessage, _ sent: SessionServerMessage?) {
     if let sent, sent != message {
       note(.broken(.misread, detail: "a message of the server was read as another one"))
@@ -468,8 +472,8 @@ extension SessionWorld {
 }
 
 extension SessionConnect {
-  /// The value that represents the signature of a challenge: the signed text, built independently
-  /// of the product's code.
+  /// The value that takes the place of the signature of a challenge. It is the signed text, built
+  /// independently of the product's code.
   fileprivate func expectedProof(of challenge: String) -> String {
     guard features.contains(.boundProof) else { return challenge }
     var text = String(repeating: " ", count: 128)
@@ -482,7 +486,7 @@ extension SessionConnect {
 }
 
 extension SessionClientMessage {
-  /// The kind of the message, for findings.
+  /// The kind of the message, for use in findings.
   fileprivate var kind: String {
     switch self {
     case .connect: "connect"
@@ -499,12 +503,13 @@ extension SessionClientMessage {
   }
 }
 
-// Foreign clients: scripts that reach the server without a line of the kernel.
+// Foreign clients: scripts whose messages reach the server without a line of the kernel.
 extension SessionWorld {
-  /// The lowest number of foreign clients' connections, above those of lines.
+  /// The lower bound for the connection numbers of foreign clients. It is greater than the numbers
+  /// of all lines.
   private static let firstForeignClient: UInt64 = 1 << 40
 
-  /// Connects a foreign client. One that replays a proof uses an earlier challenge.
+  /// Connects a foreign client. A client that replays a proof uses an earlier challenge.
   mutating func welcome(_ kind: ForeignSessionClient.Kind) {
     guard kernel.hosts[server.slot].isRunning, !isCalm else { return }
     backend.lastForeignClient += 1
@@ -518,8 +523,8 @@ extension SessionWorld {
     feed(.opened(id, arrival, wall: wall(server)))
   }
 
-  /// Carries out the server's effect on the connection of a foreign client. Returns false for any
-  /// other effect.
+  /// Carries out an effect of the server on the connection of a foreign client. Returns false for
+  /// all other effects.
   mutating func isForForeignClient(_ effect: SessionServer.Effect) -> Bool {
     guard let id = effect.connection, id.number > Self.firstForeignClient else { return false }
     switch effect {
@@ -540,12 +545,12 @@ extension SessionWorld {
     kernel.later(.steps(id), on: server, after: wait)
   }
 
-  /// Returns a pong, which is only a sign of life.
+  /// Schedules a pong from a foreign client. It only shows that the connection is alive.
   private mutating func feedLater(_ id: ConnectionID) {
     kernel.later(.receives(id, []), on: server, after: .milliseconds(10))
   }
 
-  /// Handles bytes of a foreign client at the server.
+  /// Handles bytes from a foreign client at the server.
   mutating func foreignClientSpoke(_ bytes: [UInt8], _ id: ConnectionID) {
     guard backend.foreignClients[id] != nil else { return }
     feed(.received(id))
@@ -594,7 +599,7 @@ extension SessionWorld {
     later(id)
   }
 
-  /// Acknowledges messages that belong to other clients.
+  /// Acknowledges messages that were sent to other clients.
   private mutating func takeAnother(_ id: ConnectionID) {
     for prompt in backend.durable.prompts.values.sorted(by: { $0.id < $1.id }) {
       guard case .ended(let answer) = prompt.stage, !answer.isTaken else { continue }

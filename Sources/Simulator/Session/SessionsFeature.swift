@@ -6,23 +6,23 @@ public import Session
 
 /// The world of sessions: two phones of two people, and a server with a program behind it.
 ///
-/// Each phone has its own conversation, and both take part in a third one. The program answers each
-/// prompt after a while, and must run once for each.
+/// Each phone has its own conversation, and both take part in a third conversation. The program
+/// answers each prompt after a while. It must run exactly once for each prompt.
 public enum SessionsFeature: SimulatedFeature {
   /// The model of a session on a phone.
   public typealias Model = SessionModel
-  /// The checkers of a session's own promises.
+  /// The checkers of the guarantees that are specific to a session.
   public typealias Checkers = SessionCheckers
 
   static let phones = 2
-  /// The conversations: each phone's own, and the shared one.
+  /// The IDs of the conversations: each phone's own, and the shared one.
   static let conversations = (0...phones).map { "00000000-0000-4000-8000-00000000000\($0)" }
   static let shared = conversations[phones]
 
   /// A message on a line.
   public enum Packet: Sendable {
     case opened
-    /// The bytes of a frame, and the message from which they were written; `nil` for none.
+    /// The bytes of a frame, and the message that they encode; `nil` if there is none.
     case up([UInt8], SessionClientMessage?)
     case down([UInt8], SessionServerMessage?, phone: Int)
   }
@@ -45,21 +45,21 @@ public enum SessionsFeature: SimulatedFeature {
     case foreignClientLeaves(ConnectionID)
   }
 
-  /// A fact that only this world can observe.
+  /// A fact that is specific to this world.
   public enum Fact: Sendable, Equatable {
     /// The program was started for a prompt with this text.
     case ran(text: String)
-    /// A phone's user discards a failed prompt.
+    /// The user of a phone discarded a failed prompt.
     case discarded(phone: Int, UUID128)
-    /// A phone received that the server dropped messages.
+    /// A phone was notified that the server dropped messages.
     case dropped(phone: Int)
-    /// The ledger disagrees with the server.
+    /// The ledger found a violation by the server.
     case broken(Finding.Kind, detail: String)
-    /// The daily statistics on a phone's disk, at the end.
+    /// The daily statistics on a phone's disk at the end of the run.
     case counted(phone: Int, [SessionDay])
   }
 
-  /// The world's counts.
+  /// The counters of this world.
   public enum Counter: String, RunCounter {
     case prompts, handled, answers, shown
 
@@ -68,19 +68,20 @@ public enum SessionsFeature: SimulatedFeature {
 
   /// The numbers that a plan fixes for a run, in addition to the network conditions.
   public struct Numbers: PlanNumbers {
-    /// The duration of a call of the server's store.
+    /// The duration of a call to the server's store.
     public var storeDelay = Duration.milliseconds(2)
     /// The maximum time for which the program works.
     public var work = Duration.seconds(2)
-    /// Whether phones use version 0.4: 1 if they do.
+    /// Whether phones use protocol version 0.4: 1 if they do, otherwise 0.
     public var old = 0
-    /// Whether the server omits its additions to the original's protocol: 1 if it does.
+    /// Whether the server omits Holdfast's additions to the original protocol: 1 if it does,
+    /// otherwise 0.
     public var plain = 0
-    /// The number of messages that the server keeps of a conversation, and of answers of a client.
+    /// The number of messages per conversation, and of answers per client, that the server retains.
     public var retained = 1_000
-    /// Whether the server handles only a few messages at a time: 1 if it does.
+    /// Whether the server handles only a few messages at a time: 1 if it does, otherwise 0.
     public var tight = 0
-    /// Whether the server has low limits: 1 if it has.
+    /// Whether the server has low limits: 1 if it does, otherwise 0.
     public var strict = 0
 
     public init() {}
@@ -94,36 +95,37 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
-  /// The feature's state of a phone that checkers see, in addition to its link.
+  /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
   public struct State: Sendable {
     var phone = 0
-    /// The number of prompts without an end.
+    /// The number of prompts that have not ended.
     var unanswered = 0
     var isWritten = true
-    /// Whether the server has no idempotency keys, and whether a prompt that it may have waits for
-    /// a sign of it, which may take longer than calm lasts.
+    /// Whether the server has no idempotency keys, and whether a prompt that may have reached the
+    /// server waits for a sign of its arrival. The wait may be longer than the calm phase.
     var isPlain = false
     var waitsForSign = false
-    /// The IDs of others' messages in the followed conversations that the app has not shown.
+    /// The IDs of other users' messages in the followed conversations that the app has not shown.
     private(set) var expected: Set<String> = []
-    /// The IDs of all answers of the program on the server.
+    /// The IDs of all of the program's answers on the server.
     var answers: Set<String> = []
-    /// The names of the answered prompts.
+    /// The names of the prompts that have been answered.
     var answered: Set<String> = []
-    /// The attempt on which the server's `connected` last arrived.
+    /// The attempt on which the phone last received the server's `connected` message.
     var connected: AttemptID?
-    /// The IDs that the app has shown, and those on its disk.
+    /// The IDs of the messages that the app has shown, and of those on its disk.
     private(set) var shown: Set<String> = []
     var durable: Set<String> = []
-    /// Whether the phone takes part in the shared conversation, according to the server.
+    /// Whether the server has recorded that the phone takes part in the shared conversation.
     var hasJoined = false
-    /// The number up to which the disk has recorded news as shown.
+    /// The number up to which the disk has recorded that news were shown.
     var confirmed: UInt64 = 0
-    /// Whether the phone received that messages are missing, and whether the server drops any.
+    /// Whether the phone was notified that messages are missing, and whether the server may drop
+    /// messages.
     var hasGap = false
     var mayDrop = false
-    /// Whether all messages have different texts, so that the same text under another ID is the
-    /// same message.
+    /// Whether all messages have different texts. If so, a message with the same text but another
+    /// ID is the same message.
     var hasUniqueTexts = true
 
     var missing: Int { hasGap || !hasJoined ? 0 : expected.count }
@@ -136,18 +138,18 @@ public enum SessionsFeature: SimulatedFeature {
     }
   }
 
-  /// The event kinds of plans, in addition to the kernel's faults.
+  /// The kinds of planned events, in addition to those of the kernel.
   public enum EventKind: String, PlanEventKind {
-    /// A prompt in the phone's own conversation (0) or in the shared one (1).
+    /// The user enters a prompt in the phone's own conversation (0) or in the shared one (1).
     case says
-    /// A prompt of a number of KiB; 0 for an empty one.
+    /// The user pastes a prompt of a number of KiB; 0 for an empty prompt.
     case pastes
     /// The user retries or discards the failed prompts.
     case retries, discards
     /// The user switches to the other phone's conversation (0), the shared one (1), or a new one
     /// (2).
     case follows
-    /// The phone has another server's key.
+    /// The phone has the key of another server.
     case wrongKey
     /// The user cancels the running prompt in their own conversation (0) or the shared one (1).
     case cancels
@@ -296,12 +298,12 @@ public enum SessionsFeature: SimulatedFeature {
 }
 
 extension PlannedEvent<SessionsFeature.EventKind> {
-  /// Whether the event concerns phones.
+  /// Whether the event affects phones.
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
 extension PlanBuilder<SessionsFeature> {
-  /// The faults of sessions, in addition to the common ones. Their order is part of every seed.
+  /// The faults of sessions, in addition to the common faults. Seeds depend on their order.
   fileprivate static var troubles: [Trouble<SessionsFeature.EventKind>] {
     [
       Trouble { _ in PlannedEvent(.unsent) },
@@ -320,9 +322,9 @@ extension PlanBuilder<SessionsFeature> {
 }
 
 extension Finding.Kind {
-  /// A message was acknowledged before it was on the phone's disk.
+  /// A message was acknowledged before it was stored on the phone's disk.
   public static let unstored = Finding.Kind(rawValue: "unstored")
-  /// A prompt was sent before an acknowledgement.
+  /// A message was sent before another message that had priority over it.
   public static let outranked = Finding.Kind(rawValue: "outranked")
   /// A frame was decoded differently from how it was encoded.
   public static let misread = Finding.Kind(rawValue: "misread")
@@ -330,8 +332,8 @@ extension Finding.Kind {
   public static let falseGap = Finding.Kind(rawValue: "falseGap")
 }
 
-// The parts of a session's steps that are in a run's digest, in addition to their roles. Sets are
-// omitted, since they have no order.
+// Contributions of a session's steps to a run's digest, in addition to their roles. Sets are
+// omitted, because they are unordered.
 extension SessionsFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {

@@ -1,7 +1,7 @@
 public import LinkCore
 public import LinkWire
 
-/// The bottle of a phone.
+/// The bottle that a phone knows.
 public struct KnownBottle: Sendable, Hashable, Codable {
   /// The ID that the phone's system assigned.
   public var id: PeripheralID
@@ -15,13 +15,13 @@ public struct KnownBottle: Sendable, Hashable, Codable {
 
 /// A stored record of a bottle.
 public struct Drink: Sendable, Hashable, Codable {
-  /// The number of the drink in this store, from 1, in the order of storage.
+  /// The number of the drink in this store, counted from 1 in the order of storage.
   public var number: UInt64
   /// The record of the bottle.
   public var record: BottleRecord
   /// The way in which the record was received.
   public var via: Via
-  /// The time of storage.
+  /// The time at which the drink was stored.
   public var storedAt: Timestamp
   /// Whether the record was later deleted on the bottle.
   public var isDeleted: Bool
@@ -42,15 +42,15 @@ public struct Drink: Sendable, Hashable, Codable {
   }
 }
 
-/// A change of the stored data of a bottle, which is stored completely or not at all.
+/// A change of the stored data of a bottle. It is stored completely or not at all.
 public struct DrinkChange: Sendable, Hashable, Codable {
-  /// The new bottle; `nil` for no change.
+  /// The new bottle; `nil` if it does not change.
   public var bottle: KnownBottle?
   /// The received records. Records that are already stored have no effect.
   public var records: [BottleRecord] = []
   /// The way in which the records were received.
   public var via = Drink.Via.sync
-  /// The time of the change by the phone's clock, which is also the time of storage of new drinks.
+  /// The time of the change by the phone's clock. It is also the storage time of new drinks.
   public var at: Timestamp
   /// The ID of a record that was deleted on the bottle. The newest record with this ID is marked.
   public var deleted: UInt32?
@@ -60,21 +60,21 @@ public struct DrinkChange: Sendable, Hashable, Codable {
   }
 }
 
-/// The stored data that a phone reads at its start.
+/// The stored data that a phone reads when it starts.
 public struct DrinkSnapshot: Sendable, Hashable, Codable {
   /// The bottle of the phone; `nil` until one was found.
   public var bottle: KnownBottle?
-  /// All drinks that were not confirmed as shown, in order. A confirmation covers all drinks before
-  /// it.
+  /// All drinks that were not confirmed as shown, in order. A confirmation also covers all earlier
+  /// drinks.
   public var unshown: [Drink] = []
 
   public init() {}
 }
 
-/// Everything that a phone stores about a bottle, as a value.
+/// All data that a phone stores about a bottle, as a value.
 ///
-/// A record is identified by all of its content except its flags. After its memory was erased, a
-/// bottle restarts its IDs, and also its seconds until a phone sets its clock.
+/// A record is identified by all of its content except its flags. A bottle whose memory was erased
+/// restarts its IDs. It also restarts its seconds until a phone sets its clock.
 public struct StoredDrinks: Sendable, Hashable {
   private var bottle: KnownBottle?
   private var drinks: [Drink] = []
@@ -94,7 +94,7 @@ public struct StoredDrinks: Sendable, Hashable {
     return snapshot
   }
 
-  /// Applies a change and returns the new drinks.
+  /// Applies a change. Returns the new drinks.
   public mutating func commit(_ change: DrinkChange) -> [Drink] {
     if let bottle = change.bottle { self.bottle = bottle }
     var new: [Drink] = []
@@ -112,7 +112,7 @@ public struct StoredDrinks: Sendable, Hashable {
     return new
   }
 
-  /// Removes the bottle; its drinks stay.
+  /// Removes the bottle, but not its drinks.
   public mutating func forgetBottle() { bottle = nil }
 
   /// Records that all drinks up to this number were shown.
@@ -120,8 +120,8 @@ public struct StoredDrinks: Sendable, Hashable {
     shown = max(shown, min(number, UInt64(drinks.count)))
   }
 
-  /// Returns up to `limit` drinks before a number, oldest first; without a number, the newest
-  /// drinks.
+  /// Returns up to `limit` drinks before a number, oldest first. Without a number, returns the
+  /// newest drinks.
   public func drinks(before number: UInt64?, limit: Int) -> [Drink] {
     let end = min(number.map { Int(clamping: $0) - 1 } ?? drinks.count, drinks.count)
     return Array(drinks[..<max(end, 0)].suffix(max(limit, 0)))

@@ -13,7 +13,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
     }
   }
 
-  /// The samples of one type.
+  /// The stored samples of one type.
   fileprivate struct Shelf: Hashable {
     var samples: [HealthSampleKey: HealthSample] = [:]
     /// The positions of the samples, in order.
@@ -27,14 +27,15 @@ public struct StoredHealthSamples: Sendable, Hashable {
 
   /// The number of the newest addition or removal.
   public private(set) var newestChange: Int64 = 0
-  /// By type, the number of the change that removed each sample that has not been added again.
+  /// For each type, the samples that were removed and not added again, with the number of the
+  /// change that removed them.
   private var deletions: [String: [HealthSampleKey: Int64]] = [:]
 
   private var shelves: [String: Shelf] = [:]
   private var covered: [HealthCoverage] = []
   /// The date of the newest reconciled export.
   public private(set) var newestExport: Timestamp?
-  /// The samples that the next `reconcile` keeps.
+  /// The samples that the next `reconcile` does not remove.
   fileprivate var marks: Set<HealthSamplePosition> = []
   /// The end time of the last import.
   package var lastImport: Timestamp?
@@ -42,7 +43,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
   /// Creates an empty value.
   public init() {}
 
-  /// Adds the new samples of a batch, and returns the numbers of new and known samples.
+  /// Adds the new samples of a batch. Returns the numbers of new and known samples.
   ///
   /// - Throws: `.other` if a sample is not valid. In that case nothing is added.
   public mutating func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
@@ -97,7 +98,7 @@ extension StoredHealthSamples {
     return counts
   }
 
-  /// The coverage of reconciled exports, by type and date.
+  /// The coverage of reconciled exports, ordered by type and date.
   public var coverages: [HealthCoverage] {
     covered.sorted {
       ($0.interval.type, $0.exported) < ($1.interval.type, $1.exported)
@@ -118,11 +119,11 @@ extension StoredHealthSamples {
   /// Marks samples for the next `reconcile`.
   public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.positions) }
 
-  /// Removes unmarked samples from the intervals of a reconciliation, and removes the marks.
+  /// Removes unmarked samples from the intervals of a reconciliation, and removes all marks.
   ///
   /// The method also records the date and the coverage of the export.
   ///
-  /// - Returns: The number of removed samples by type.
+  /// - Returns: The number of removed samples, by type.
   public mutating func reconcile(_ reconciliation: ImportReconciliation) -> [String: Int] {
     defer { marks = [] }
     var removed: [String: Int] = [:]
@@ -165,7 +166,7 @@ extension StoredHealthSamples {
 }
 
 extension StoredHealthSamples.Shelf {
-  /// Removes the unmarked samples of an interval, and returns their keys.
+  /// Removes the unmarked samples of an interval. Returns their keys.
   fileprivate mutating func remove(
     _ interval: CoverageInterval, except marks: Set<HealthSamplePosition>
   ) -> [HealthSampleKey] {
@@ -230,8 +231,8 @@ extension StoredHealthSamples.Shelf {
 extension HealthSampleQuery {
   /// Builds one page, type by type.
   ///
-  /// - Parameter read: Returns up to `limit` samples of a type, in order, after a position or from
-  ///   the first one.
+  /// - Parameter read: A function that returns up to `limit` samples of a type, in order, after a
+  ///   position or from the first sample.
   package func page<Failure: Error>(
     read: (_ type: String, _ after: HealthSamplePosition?, _ limit: Int) throws(Failure) ->
       [(key: HealthSampleKey, sample: HealthSample)]
@@ -266,8 +267,8 @@ extension HealthSampleQuery {
 extension HealthRow {
   /// Returns the duration in nanoseconds.
   ///
-  /// - Throws: `.other` if the row cannot be stored: it ends before it begins, lasts longer than
-  ///   2^63 ns (292 years), or its quantity is not finite.
+  /// - Throws: `.other` if the row cannot be stored because it ends before it begins, lasts longer
+  ///   than 2^63 ns (292 years), or has a quantity that is not finite.
   package func checkedDuration() throws(StoreFailure) -> Int64 {
     let (duration, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
     guard !overflow, duration >= 0 else {

@@ -5,12 +5,12 @@ public import LinkWire
 /// The samples that phones have synced, as a value.
 ///
 /// A sample is identified by its hash. Equal samples are stored once, so a sample may have several
-/// UUIDs; it is removed with the last of them. Deleted UUIDs stay stored: a batch older than the
-/// deletion does not restore the sample, and a deletion older than the newest batch with a UUID
-/// does not remove its sample. Batches may therefore arrive late and repeatedly. `SyncStamps`
-/// determines their age.
+/// UUIDs. It is removed when the last of them is deleted. Deleted UUIDs stay stored, so that a
+/// batch older than the deletion does not restore the sample. A deletion does not remove a sample
+/// if a newer batch contains its UUID. Batches may therefore arrive late and repeatedly.
+/// `SyncStamps` determines their age.
 public struct StoredSync: Sendable, Hashable {
-  /// The generation of the stored samples. Another epoch may lack samples of this one.
+  /// The generation of the stored samples. Another epoch may lack samples of this epoch.
   public private(set) var epoch: String
   private var shelves: [String: Shelf] = [:]
 
@@ -20,7 +20,7 @@ public struct StoredSync: Sendable, Hashable {
   /// Starts another epoch with the same samples, after an earlier state was restored.
   package mutating func begin(epoch: String) { self.epoch = epoch }
 
-  /// Returns the newest time stamp of a batch from a phone.
+  /// Returns the newest timestamp of a batch from a phone.
   public func newestStamp(of user: String, device: String) -> Timestamp? {
     shelves[user]?.stamps.newest(of: device)
   }
@@ -63,8 +63,8 @@ public struct StoredSync: Sendable, Hashable {
     shelves[user].map { Set($0.samples.keys) } ?? []
   }
 
-  /// Returns records of a type as they were sent, ordered by start, after a position or from the
-  /// first.
+  /// Returns records of a type as they were sent, ordered by start. They begin after a position, or
+  /// with the first record.
   public func raw(
     _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) -> [SyncRaw] {
@@ -88,9 +88,11 @@ private struct Shelf: Sendable, Hashable {
 
   /// The state of a UUID.
   enum Identity: Hashable {
-    /// A sample in a batch of this time; the earliest time if the batch had none.
+    /// The UUID belongs to a sample in a batch of this time. If the batch had no time, this is the
+    /// earliest possible time.
     case sample(HealthSamplePosition, named: Timestamp)
-    /// A deletion by a batch of this time; the earliest time if the batch had none.
+    /// The UUID was deleted by a batch of this time. If the batch had no time, this is the earliest
+    /// possible time.
     case deleted(Timestamp)
   }
 
@@ -164,7 +166,7 @@ package enum SyncAddition: Sendable, Hashable {
   case new
   /// The sample was already stored.
   case known
-  /// A newer batch deleted the sample, or assigned its UUID to another one.
+  /// A newer batch deleted the sample or assigned its UUID to another sample.
   case refused
 }
 

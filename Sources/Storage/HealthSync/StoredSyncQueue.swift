@@ -2,13 +2,13 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A batch that a phone has written to a file and that no server has accepted.
+/// A batch that a phone has written to a file and that no server has accepted yet.
 public struct QueuedBatch: Sendable, Hashable, Codable {
-  /// The unique name of the file with the body, relative to the directory of the queue.
+  /// The unique name of the file that contains the body, relative to the directory of the queue.
   public var file: String
   /// HealthKit's identifier of the type.
   public var type: String
-  /// The position among the batches of its type, which are sent in this order.
+  /// The position among the batches of the same type, which are sent in this order.
   public var position: UInt64
   /// The number of records and workouts.
   public var records: Int
@@ -16,7 +16,7 @@ public struct QueuedBatch: Sendable, Hashable, Codable {
   public var deletions: Int
   /// The size of the file in bytes.
   public var bytes: Int
-  /// The reason of its quarantine; `nil` while the batch waits.
+  /// The reason for the quarantine; `nil` while the batch waits.
   public var quarantined: String?
 
   /// Creates a batch.
@@ -29,12 +29,12 @@ public struct QueuedBatch: Sendable, Hashable, Codable {
     self.quarantined = quarantined
   }
 
-  /// The distance between the positions of two batches, which leaves room for the parts of a split
-  /// one.
+  /// The distance between the positions of two batches. It leaves room for the parts of a split
+  /// batch.
   public static let distance: UInt64 = 1 << 20
 }
 
-/// The progress of a phone with one type.
+/// A phone's progress with one type.
 public struct SyncedType: Sendable, Hashable, Codable {
   /// HealthKit's identifier.
   public var type: String
@@ -44,10 +44,10 @@ public struct SyncedType: Sendable, Hashable, Codable {
   public var synced: Int
   /// The time at which the last batch was accepted.
   public var lastAccepted: Timestamp?
-  /// The earliest start of a sample that was read; `nil` before the first one.
+  /// The earliest start of a sample that was read; `nil` before the first sample.
   public var earliest: Timestamp?
 
-  /// Creates a type. By default nothing was read.
+  /// Creates the progress of a type. By default, nothing was read.
   public init(
     type: String, anchor: HealthAnchor? = nil, synced: Int = 0, lastAccepted: Timestamp? = nil,
     earliest: Timestamp? = nil
@@ -58,40 +58,40 @@ public struct SyncedType: Sendable, Hashable, Codable {
   }
 }
 
-/// A change of the queue of a phone.
+/// A change of a phone's queue.
 public enum SyncQueueStep: Sendable, Hashable, Codable {
-  /// Sync exactly these types. Observers are registered for them.
+  /// Sync these types and no others. Observers are registered for them.
   case ask([String])
-  /// A type was read up to this anchor; `nil` resets its progress.
+  /// A type was read up to this anchor. `nil` resets the type's progress.
   case anchor(type: String, HealthAnchor?)
-  /// Samples of a type that start at this time or later were read. Only an earlier time has an
-  /// effect.
+  /// Samples of a type were read that start at this time or later. Only an earlier time than the
+  /// stored one has an effect.
   case earliest(type: String, Timestamp)
-  /// Set the owner of the progress. With `again`, reset the progress of all types, except
+  /// Set the owner of the progress. If `again` is true, reset the progress of all types, except for
   /// `earliest`.
   case own(SyncOwner, again: Bool)
   /// Add a batch, or replace the batch with the same file.
   case add(QueuedBatch)
   /// Remove a batch that a server accepted.
   case accept(file: String, at: Timestamp)
-  /// Remove a batch whose samples are in other batches.
+  /// Remove a batch whose samples are contained in other batches.
   case remove(file: String)
-  /// Quarantine a batch; a `nil` reason releases it.
+  /// Quarantine a batch, or release it if `reason` is `nil`.
   case quarantine(file: String, reason: String?)
-  /// The newest time stamp of a batch. An earlier one has no effect.
+  /// The most recent timestamp of a batch. An earlier timestamp than the stored one has no effect.
   case stamp(Timestamp)
 }
 
-/// The queue of a phone, as a value: types, batches and the newest time stamp.
+/// A phone's queue as a value: its types, batches and most recent timestamp.
 public struct StoredSyncQueue: Sendable, Hashable, Codable {
-  /// The types to sync, in the order in which they were given.
+  /// The types to sync, in the order in which they were requested.
   public private(set) var asked: [String] = []
   /// The progress by type.
   private var progress: [String: SyncedType] = [:]
   private var queued: [String: QueuedBatch] = [:]
-  /// The newest time stamp of a batch.
+  /// The most recent timestamp of a batch.
   public private(set) var stamp = Timestamp(nanoseconds: .min)
-  /// The owner of the progress; `nil` until a server identified it.
+  /// The owner of the progress; `nil` until a server has identified it.
   public private(set) var owner: SyncOwner?
 
   /// Creates an empty queue.
@@ -115,7 +115,7 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
     queued.values.sorted { ($0.type, $0.position, $0.file) < ($1.type, $1.position, $1.file) }
   }
 
-  /// Applies a change. A change of an item that is not stored does nothing.
+  /// Applies a change. A change of an item that is not stored has no effect.
   public mutating func apply(_ step: SyncQueueStep) {
     switch step {
     case .ask(let types): asked = types

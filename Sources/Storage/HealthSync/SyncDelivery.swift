@@ -2,7 +2,7 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-/// A batch of one user as passed to a store, with the hash of each sample.
+/// A batch of one user as it is passed to a store, with the hash of each sample.
 public struct SyncDelivery: Sendable, Hashable {
   /// The user who owns the samples.
   public var user: String
@@ -10,14 +10,14 @@ public struct SyncDelivery: Sendable, Hashable {
   public var device: String
   /// The time at which the phone created the batch; `nil` if unknown.
   public var made: Timestamp?
-  /// The arrival time by the server's clock, an upper bound of `made`; `nil` for no bound.
+  /// The arrival time by the server's clock, which is an upper bound of `made`; `nil` for no bound.
   public var arrived: Timestamp?
   /// The UUIDs of samples deleted at the source. Deletions are applied before samples are added.
   public var deleted: [UUID128]
-  /// The samples of the records, then those of the workouts.
+  /// The samples of the records, followed by those of the workouts.
   public var samples: [SyncSample]
 
-  /// Creates a delivery; empty by default.
+  /// Creates a delivery, which is empty by default.
   public init(
     user: String, device: String = SyncBatch.unknownDevice, made: Timestamp? = nil,
     arrived: Timestamp? = nil, deleted: [UUID128] = [], samples: [SyncSample] = []
@@ -31,7 +31,7 @@ public struct SyncDelivery: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - arrived: The arrival time; `nil` for no bound.
-  ///   - hash: Returns the SHA-256 hash of a text.
+  ///   - hash: A function that returns the SHA-256 hash of a text.
   public init(
     of reading: SyncReading, user: String, arrived: Timestamp? = nil, hash: ([UInt8]) -> SyncHash
   ) {
@@ -48,23 +48,23 @@ public struct SyncDelivery: Sendable, Hashable {
   }
 }
 
-/// A record or a workout as stored.
+/// A record or a workout in its stored form.
 public struct SyncSample: Sendable, Hashable {
   /// The hash that identifies the sample.
   public var hash: SyncHash
-  /// The UUID of the sample at its source; `nil` if it was not sent.
+  /// The UUID of the sample at its source; `nil` if the UUID was not sent.
   public var uuid: UUID128?
   /// HealthKit's identifier of the type. Every workout has `HealthSample.workoutType`.
   public var type: String
   /// The start of the sample.
   public var start: Timestamp
-  /// The end of the sample; never before `start`.
+  /// The end of the sample, which is never before `start`.
   public var end: Timestamp
   /// The name of the app or device that created the sample.
   public var source: String
   /// The unit, as HealthKit spells it.
   public var unit: String?
-  /// The measured value; `nil` if no answer can use it, so that only `raw` is stored.
+  /// The measured value; `nil` if no answer can use it, in which case only `raw` is stored.
   public var value: HealthSampleValue?
   /// The JSON object as it was sent.
   public var raw: ArraySlice<UInt8>
@@ -100,7 +100,7 @@ public struct SyncSample: Sendable, Hashable {
         energy: finite(workout.totalEnergyBurned)))
   }
 
-  /// HealthKit's raw values of sleep analysis, indexed from 0.
+  /// The names of HealthKit's raw values for sleep analysis, indexed from 0.
   private static let sleep = [
     "InBed", "AsleepUnspecified", "Awake", "AsleepCore", "AsleepDeep", "AsleepREM",
   ]
@@ -119,7 +119,7 @@ extension SyncSample {
     HealthSamplePosition(type: type, start: start, key: hash.key)
   }
 
-  /// The duration in nanoseconds; at most 2^63 - 1.
+  /// The duration in nanoseconds, at most 2^63 - 1.
   package var duration: Int64 {
     let (length, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
     return overflow ? .max : length
@@ -134,7 +134,7 @@ extension SyncSample {
 }
 
 extension SyncHash {
-  /// The first half of the hash, by which pages are ordered.
+  /// The first half of the hash, which determines the order in pages.
   package var key: HealthSampleKey { HealthSampleKey(high: words[0], low: words[1]) }
 }
 

@@ -1,14 +1,15 @@
 package import LinkCore
 import LinkWire
 
-/// The effective times of one person's batches: their time stamps, bounded by the server's clock.
+/// The effective times of one person's batches: their timestamps, bounded by the server's clock.
 ///
-/// The clock of a phone may be ahead by minutes or by years, and a phone that reads many pages in a
-/// second assigns them time stamps ahead of its clock. If a time stamp is later than the server's
-/// clock, its effective time is the arrival time of the first batch with it, in the order of its
-/// phone's time stamps. A copy that arrives later has the same effective time.
+/// A phone's clock may be ahead by minutes or by years. A phone that reads many pages in a second
+/// also assigns them timestamps ahead of its clock. If a timestamp is later than the server's
+/// clock, its effective time is the arrival time of the first batch with that timestamp. The
+/// effective times are kept in the order of the phone's timestamps. A copy that arrives later has
+/// the same effective time.
 package struct SyncStamps: Sendable, Hashable {
-  /// The newest time stamp of a phone, and its latest effective time.
+  /// The most recent timestamp of a phone, and the phone's latest effective time.
   private struct Newest: Sendable, Hashable {
     var made: Timestamp
     var counts: Timestamp
@@ -17,15 +18,15 @@ package struct SyncStamps: Sendable, Hashable {
   private var newest: [String: Newest] = [:]
   /// The latest effective time of a batch.
   private var latest: Timestamp?
-  /// The effective times of the bounded time stamps, by phone.
+  /// The effective times of the bounded timestamps, by phone.
   private var bounded: [String: [Timestamp: Timestamp]] = [:]
 
   /// Creates an empty value.
   package init() {}
 
-  /// Records a time stamp, and returns the effective time of its batch.
+  /// Records a timestamp. Returns the effective time of its batch.
   ///
-  /// - Parameter arrived: The server's clock; `nil` for no bound.
+  /// - Parameter arrived: The time of arrival by the server's clock; `nil` for no bound.
   package mutating func note(
     _ made: Timestamp, of device: String, arrived: Timestamp?
   ) -> Timestamp {
@@ -47,26 +48,26 @@ package struct SyncStamps: Sendable, Hashable {
     return counts
   }
 
-  /// Returns the newest time stamp of a phone.
+  /// Returns the most recent timestamp of a phone.
   package func newest(of device: String) -> Timestamp? { newest[device]?.made }
 
-  /// Returns the last time stamp that is ordered after another one.
+  /// Returns the latest timestamp that is treated as later than another one.
   ///
-  /// Project choice: a phone's clock is wrong either by hours at most or by years. After a clock
-  /// that was years ahead was corrected, newer batches have earlier time stamps.
+  /// Project choice: a phone's clock is wrong either by a few hours at most, or by years. After a
+  /// clock that was years ahead is corrected, newer batches have earlier timestamps.
   package static func horizon(of made: Timestamp) -> Timestamp {
     made.advanced(by: .seconds(86_400))
   }
 
-  /// Returns the effective time of a time stamp that arrives for the first time.
+  /// Returns the effective time of a timestamp that arrives for the first time.
   ///
   /// - Parameters:
-  ///   - latest: The latest effective time of the person's batches. It matters because the server's
+  ///   - latest: The latest effective time of the person's batches. It is needed since the server's
   ///     clock may have gone back.
-  ///   - before: The latest effective time of the phone's earlier time stamps that arrived before
+  ///   - before: The latest effective time of the phone's earlier timestamps that arrived before
   ///     this one or were bounded.
-  ///   - behind: The effective time of the phone's next time stamp, if that has arrived and was
-  ///     bounded.
+  ///   - behind: The effective time of the phone's next timestamp, if that timestamp has arrived
+  ///     and was bounded.
   package static func counts(
     _ made: Timestamp, arrived: Timestamp?, latest: Timestamp?, before: Timestamp?,
     behind: Timestamp?
@@ -78,7 +79,8 @@ package struct SyncStamps: Sendable, Hashable {
     }
     if let before, counts <= before { counts = before.advanced(by: .milliseconds(1)) }
     guard let behind, counts >= behind else { return counts }
-    // Unbounded time stamps are whole seconds, and the previous second may be one of them.
+    // Timestamps that were not bounded are whole seconds, and the previous second may be one of
+    // them.
     let second = SyncTime(behind).instant
     let whole = second < behind ? second : second.advanced(by: .seconds(-1))
     let least = max(before ?? whole, whole)

@@ -2,8 +2,8 @@ import LinkCore
 public import LinkJSON
 public import LinkWire
 
-/// The stored state of an upload that a server has begun, with which the next process can resume
-/// it.
+/// The stored state of an upload that was begun on a server. The next process uses it to resume the
+/// upload.
 public struct UploadTicket: Sendable, Hashable, Codable {
   /// The protocol of the upload.
   public var dialect: UploadDialect
@@ -13,10 +13,10 @@ public struct UploadTicket: Sendable, Hashable, Codable {
   public var size: Int
   /// Whether the payload is compressed with gzip.
   public var isGzip: Bool
-  /// The checksum of the payload. A payload with another checksum does not continue the upload.
+  /// The checksum of the payload. A payload with a different checksum must not continue the upload.
   public var sum: UInt64
 
-  /// The longest URL that is stored, in bytes.
+  /// The maximum length of a stored URL, in bytes.
   public static let mostURLBytes = UploadReply.mostURLBytes
 
   /// Creates a ticket.
@@ -32,7 +32,7 @@ public struct UploadTicket: Sendable, Hashable, Codable {
     self.init(dialect, url: url, size: bytes.count, isGzip: isGzip, sum: FNV1a.hash(bytes))
   }
 
-  /// Returns whether the ticket is for the upload of this payload.
+  /// Returns whether the ticket belongs to the upload of this payload.
   public func isFor(_ bytes: [UInt8], isGzip: Bool) -> Bool {
     size == bytes.count && self.isGzip == isGzip && sum == FNV1a.hash(bytes)
   }

@@ -1,38 +1,40 @@
 public import LinkCore
 public import LinkWire
 
-/// The name of a consumer: a program that reads each message of a shop and acknowledges it.
+/// The name of a consumer, which is a program that reads each message of a shop and acknowledges
+/// it.
 ///
-/// A name has 1 to 128 of the characters `A-Z a-z 0-9 . _ -`, as does a shop's ID.
+/// Like a shop's ID, a name has 1 to 128 of the characters `A-Z a-z 0-9 . _ -`.
 public struct ConsumerName: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The name as given, with its letter case.
+  /// The name in its original letter case.
   public let text: String
 
-  /// Creates a name; returns `nil` if the text is not a valid name.
+  /// Creates a name. Returns `nil` if the text is not a valid name.
   public init?(_ text: some StringProtocol) {
     guard ShopID(text) != nil else { return nil }
     self.text = String(text)
   }
 
-  /// The name as given.
+  /// The name in its original letter case.
   public var description: String { text }
 
   /// Orders names by their text.
   public static func < (left: ConsumerName, right: ConsumerName) -> Bool { left.text < right.text }
 }
 
-/// The stored messages that a new consumer receives first. Messages stored later follow.
+/// The stored messages that a new consumer receives first. Messages that are stored later follow.
 public enum ConsumerStart: Sendable, Hashable {
-  /// The newest messages, at most this many.
+  /// The newest messages, up to this number.
   case newest(Int)
   /// All messages.
   case all
   /// Messages created at this time or later.
   case since(Timestamp)
-  /// Messages of the same epoch with a higher offset, on a server with positions.
+  /// Messages of the same epoch with a higher offset. This requires a server with positions.
   case after(Position)
 
-  /// The newest 50 messages, as many as a stream shows when it is opened (requirements 001).
+  /// The newest 50 messages, which is the number that a stream shows when it is opened
+  /// (requirements 001).
   public static let usual = ConsumerStart.newest(50)
 }
 
@@ -40,9 +42,9 @@ public enum ConsumerStart: Sendable, Hashable {
 public struct Delivery: Sendable, Hashable {
   /// The number of the delivery, counted from 1 for each consumer, in the order of storage.
   public var number: UInt64
-  /// The message as stored now, which may include a later edit.
+  /// The message in its current form, which may include a later edit.
   public var message: Message
-  /// Whether the message was delivered before and its text has changed since.
+  /// Whether the message was delivered before and its text has changed since then.
   public var isEdit: Bool
 
   /// Creates a delivery.
@@ -57,9 +59,9 @@ public struct Delivery: Sendable, Hashable {
 public struct ConsumerState: Sendable, Hashable {
   /// The consumer.
   public var name: ConsumerName
-  /// The number of the last delivery that the consumer acknowledged; 0 before the first.
+  /// The number of the last delivery that the consumer acknowledged; 0 if there was none.
   public var acknowledged: UInt64
-  /// The number of the last delivery in the consumer's queue; 0 before the first.
+  /// The number of the last delivery in the consumer's queue; 0 if there was none.
   public var last: UInt64
 
   /// Creates a state.
@@ -103,16 +105,16 @@ struct StoredConsumer: Sendable, Hashable {
 }
 
 extension StoredTimeline {
-  /// The consumers, by name.
+  /// The consumers, ordered by name.
   public var consumers: [ConsumerState] {
     readers.sorted { $0.key < $1.key }.map {
       ConsumerState(name: $0.key, acknowledged: $0.value.acknowledged, last: $0.value.last)
     }
   }
 
-  /// Adds a consumer, or does nothing if it exists.
+  /// Adds a consumer. This has no effect if the consumer exists.
   ///
-  /// - Throws: `.other` for a start after a position whose epoch no stored message has.
+  /// - Throws: `.other` if the start is after a position whose epoch no stored message has.
   public mutating func addConsumer(
     _ name: ConsumerName, from start: ConsumerStart
   ) throws(StoreFailure) {
@@ -134,8 +136,8 @@ extension StoredTimeline {
     }
   }
 
-  /// Returns the first `limit` deliveries to a consumer after a number; none for an unknown
-  /// consumer.
+  /// Returns the first `limit` deliveries to a consumer after a number. The result is empty for an
+  /// unknown consumer.
   public func deliveries(
     to name: ConsumerName, after number: UInt64, limit: Int
   ) -> [Delivery] {
@@ -150,9 +152,9 @@ extension StoredTimeline {
 
   /// Removes the deliveries up to a number.
   ///
-  /// This does nothing for an unknown consumer or a number below the last one acknowledged.
+  /// This has no effect for an unknown consumer, or for a number below the last acknowledged one.
   ///
-  /// - Throws: `.other` for a number above that of the last delivery.
+  /// - Throws: `.other` if the number is above that of the last delivery.
   public mutating func acknowledge(
     _ name: ConsumerName, through number: UInt64
   ) throws(StoreFailure) {
@@ -161,7 +163,7 @@ extension StoredTimeline {
     readers[name]?.acknowledge(through: number)
   }
 
-  /// Removes a consumer and its deliveries; returns false if there is none.
+  /// Removes a consumer and its deliveries. Returns false if the consumer does not exist.
   public mutating func removeConsumer(_ name: ConsumerName) -> Bool {
     readers.removeValue(forKey: name) != nil
   }

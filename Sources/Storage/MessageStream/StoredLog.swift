@@ -5,7 +5,7 @@ public import LinkWire
 public struct LogEntry: Sendable, Hashable {
   /// The message, to which the log assigns a position.
   public var message: Message
-  /// The idempotency key, which identifies repetitions of the same post. Without a key each append
+  /// The idempotency key, which identifies repetitions of the same post. Without a key, each append
   /// adds a message.
   public var key: UUID128?
 
@@ -17,9 +17,9 @@ public struct LogEntry: Sendable, Hashable {
 
 /// The result of an append.
 public struct Appended: Sendable, Hashable {
-  /// The message as stored, with its position.
+  /// The message in its stored form, with its position.
   public var message: Message
-  /// Whether the message was added; false if the idempotency key was already known.
+  /// Whether the message was added. False if the idempotency key was already known.
   public var isNew: Bool
 
   public init(message: Message, isNew: Bool) {
@@ -30,8 +30,8 @@ public struct Appended: Sendable, Hashable {
 
 /// The log of one shop, as a value.
 ///
-/// An append costs a few hash lookups, and moves the indices of messages with later time stamps. A
-/// page costs a binary search and its messages.
+/// An append costs a few hash lookups, and moves the indices of messages with later timestamps. A
+/// page costs a binary search and a copy of its messages.
 public struct StoredLog: Sendable, Hashable {
   private struct Use: Hashable {
     var user: String
@@ -40,7 +40,7 @@ public struct StoredLog: Sendable, Hashable {
 
   /// The epoch of all positions.
   public private(set) var epoch: String
-  /// The messages in the order of their offsets, which count from 1.
+  /// The messages, ordered by offset. Offsets count from 1.
   public private(set) var messages: [Message] = []
   /// The indices of `messages`, ordered by creation time and ID.
   private var byTime: [Int] = []
@@ -52,12 +52,12 @@ public struct StoredLog: Sendable, Hashable {
     self.epoch = epoch
   }
 
-  /// The newest position; offset 0 while the log is empty.
+  /// The newest position. Its offset is 0 while the log is empty.
   public var head: Position { Position(epoch: epoch, offset: UInt64(messages.count)) }
 
-  /// Stores a message at the next offset, or returns the stored message with the same key.
+  /// Stores a message at the next offset, or returns the message that was stored with the same key.
   ///
-  /// Fails with `.other` if the log has another message with this ID.
+  /// The result is the failure `.other` if the log has another message with this ID.
   public mutating func append(_ entry: LogEntry) -> Result<Appended, StoreFailure> {
     let use = entry.key.map { Use(user: entry.message.user, key: $0) }
     if let use, let known = uses[use] {
@@ -80,7 +80,7 @@ public struct StoredLog: Sendable, Hashable {
 
   /// Returns the page that a query selects.
   ///
-  /// - Parameter byTime: Whether numbered pages are ordered by creation time, as on a plain server,
+  /// - Parameter byTime: Whether numbered pages are ordered by creation time, as on a basic server,
   ///   instead of by offset.
   public func page(_ query: PageQuery, byTime: Bool = false) -> Page {
     switch query {
@@ -103,7 +103,7 @@ public struct StoredLog: Sendable, Hashable {
     }
   }
 
-  /// Returns the page for a position that the log does not have: the newest messages.
+  /// Returns the newest messages, as the page for a position that the log does not have.
   public func unrecovered(limit: Int) -> Page {
     Page(
       messages: Array(messages.suffix(max(0, limit))), hasNext: false, head: head,
@@ -133,7 +133,7 @@ public struct StoredLog: Sendable, Hashable {
     byTime[byTime.end { messages[$0].createdAt <= time }...]
   }
 
-  /// Returns page `number` (from 1) of all messages that a query selects.
+  /// Returns page `number`, counted from 1, of all messages that a query selects.
   private func page(
     _ all: some RandomAccessCollection<Int>, _ number: Int, _ limit: Int
   ) -> Page {
@@ -170,7 +170,7 @@ public struct StoredLogs: Sendable, Hashable {
     self.epoch = epoch
   }
 
-  /// The log of a shop.
+  /// Returns the log of a shop.
   public subscript(shop: ShopID) -> StoredLog { logs[shop] ?? StoredLog(epoch: epoch) }
 
   /// Appends a message to the log of its shop.
@@ -180,7 +180,7 @@ public struct StoredLogs: Sendable, Hashable {
 }
 
 extension StoreFailure {
-  /// Returns the failure for a message whose ID the log already has.
+  /// Returns the failure for a message whose ID is already in the log.
   package static func known(_ id: MessageID) -> StoreFailure {
     .other(detail: "The log holds a message \(id) already.")
   }

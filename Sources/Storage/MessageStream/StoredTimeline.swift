@@ -1,7 +1,7 @@
 public import LinkCore
 public import LinkWire
 
-/// Everything that a phone stores about one shop, as a value.
+/// All data that a phone stores about one shop, as a value.
 ///
 /// A commit costs a binary search for each new message, and moves the newer messages.
 public struct StoredTimeline: Sendable, Hashable {
@@ -9,9 +9,9 @@ public struct StoredTimeline: Sendable, Hashable {
   public private(set) var messages: [MessageID: Message] = [:]
   /// The keys of the messages in timeline order.
   public private(set) var ordered: [TimelineKey] = []
-  /// The gaps, as the last change set them.
+  /// The gaps that the last change set.
   public private(set) var gaps: [Gap] = []
-  /// The outbox in the order in which its entries were added.
+  /// The outbox, in the order in which its entries were added.
   public private(set) var outbox: [OutboxEntry] = []
   private var written: Cursor?
   var readers: [ConsumerName: StoredConsumer] = [:]
@@ -19,15 +19,15 @@ public struct StoredTimeline: Sendable, Hashable {
   /// Creates an empty timeline.
   public init() {}
 
-  /// The cursor, as the last change set it; an empty one before that.
+  /// The cursor that the last change set; empty before the first one.
   public var cursor: Cursor { written ?? Cursor() }
 
-  /// Whether nothing is stored. A cursor that was set counts, even an unknown one.
+  /// Whether no data is stored. A cursor that was set counts as data, even if it is unknown.
   public var isEmpty: Bool {
     ordered.isEmpty && written == nil && gaps.isEmpty && outbox.isEmpty && readers.isEmpty
   }
 
-  /// Returns the newest `limit` messages, and the cursor, the gaps and the outbox.
+  /// Returns the newest `limit` messages, the cursor, the gaps and the outbox.
   public func load(limit: Int) -> TimelineSnapshot {
     let newest = messages(ordered.suffix(Swift.max(0, limit)))
     return TimelineSnapshot(
@@ -40,7 +40,7 @@ public struct StoredTimeline: Sendable, Hashable {
     messages(ordered[..<ordered.end { $0 < key }].suffix(Swift.max(0, limit)))
   }
 
-  /// Stores a change, and returns the IDs of new and edited messages.
+  /// Stores a change. Returns the IDs of new and edited messages.
   public mutating func commit(_ change: TimelineChange) -> TimelineCommit {
     var counts = TimelineCounts()
     for message in change.messages {
@@ -90,13 +90,13 @@ public struct StoredTimelines: Sendable, Hashable {
   /// Creates an empty collection.
   public init() {}
 
-  /// The shops with stored data, in order.
+  /// The shops that have stored data, in order.
   public var shops: [ShopID] { timelines.keys.sorted() }
 
-  /// The timeline of a shop.
+  /// Returns the timeline of a shop.
   public subscript(shop: ShopID) -> StoredTimeline { timelines[shop] ?? StoredTimeline() }
 
-  /// Changes the timeline of a shop, or nothing if `body` throws.
+  /// Changes the timeline of a shop. The timeline stays unchanged if `body` throws an error.
   public mutating func change<Result>(
     _ shop: ShopID, _ body: (inout StoredTimeline) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
@@ -106,9 +106,10 @@ public struct StoredTimelines: Sendable, Hashable {
     return result
   }
 
-  /// Stores a change of one shop, and returns the IDs of new and edited messages.
+  /// Stores a change of one shop. Returns the IDs of new and edited messages.
   ///
-  /// - Throws: `.other` if the change contains data of another shop; then nothing is stored.
+  /// - Throws: `.other` if the change contains data of another shop. In that case nothing is
+  ///   stored.
   public mutating func commit(
     _ change: TimelineChange, to shop: ShopID
   ) throws(StoreFailure) -> TimelineCommit {
@@ -117,7 +118,7 @@ public struct StoredTimelines: Sendable, Hashable {
   }
 }
 
-/// A collector of the results of a change's messages, from which a commit's result is made.
+/// A collector that builds a commit's result from the results of the change's messages.
 package struct TimelineCounts {
   private var inserted: [TimelineKey] = []
   private var edited: [MessageID] = []
@@ -132,13 +133,14 @@ package struct TimelineCounts {
     reported?.insert(key.id)
   }
 
-  /// Records an edit. Each message is reported once, as inserted if this change inserted it.
+  /// Records an edit. Each message is reported once. It is reported as inserted if this change
+  /// inserted it.
   package mutating func edit(_ id: MessageID) {
     if reported == nil { reported = Set(inserted.lazy.map(\.id)) }
     if reported?.insert(id).inserted == true { edited.append(id) }
   }
 
-  /// The result: new IDs in timeline order, and edited IDs in the order of the change.
+  /// The result, with new IDs in timeline order and edited IDs in the order of the change.
   package var commit: TimelineCommit {
     TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
   }
@@ -155,7 +157,7 @@ extension TimelineChange {
 }
 
 extension Message {
-  /// Applies the text, the time and the edit mark of a later edit; returns false if `edit` is not
+  /// Applies the text, the time and the edit mark of a later edit. Returns false if `edit` is not
   /// later.
   fileprivate mutating func take(_ edit: Message) -> Bool {
     guard let later = edit.updatedAt, later > updatedAt ?? createdAt else { return false }

@@ -1,44 +1,45 @@
 public import LinkCore
 public import LinkWire
 
-// The data that a phone stores about a shop. The model determines it, and a store writes it.
+// The data that a phone stores about a shop. The model decides which data to store, and a store
+// writes it.
 
 /// The point up to which the timeline is known to be complete.
 public struct Cursor: Sendable, Hashable, Codable {
-  /// The position up to which every message is stored, on a server with positions.
+  /// The position up to which every message is stored, for a server with positions.
   public var position: Position?
   /// The creation time up to which every message had been fetched when the timeline was last
-  /// complete, on any server.
+  /// complete. It is set for any server.
   public var time: Timestamp?
   /// The wall-clock time at which the timeline was last known to be complete.
   public var wholeAt: Timestamp?
 
-  /// Creates a cursor; by default nothing is known.
+  /// Creates a cursor, which is unknown by default.
   public init(position: Position? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil) {
     self.position = position
     self.time = time
     self.wholeAt = wholeAt
   }
 
-  /// Whether anything is known.
+  /// Whether at least one of the values is known.
   public var isKnown: Bool { position != nil || time != nil || wholeAt != nil }
 }
 
-/// A visible gap between two neighbors, whose messages have not been loaded.
+/// A visible gap between two neighboring messages. The messages in it have not been loaded.
 public struct Gap: Sendable, Hashable, Codable {
-  /// The last message before the gap; `nil` if nothing older is stored.
+  /// The last message before the gap; `nil` if no older message is stored.
   public var after: TimelineKey?
   /// The first message after the gap.
   public var before: TimelineKey
 
-  /// Creates a gap between two neighbors.
+  /// Creates a gap between two neighboring messages.
   public init(after: TimelineKey?, before: TimelineKey) {
     self.after = after
     self.before = before
   }
 }
 
-/// A message of the user that the server has not confirmed, or that failed.
+/// A message of the user that the server has not confirmed or that failed.
 public struct OutboxEntry: Sendable, Hashable, Codable {
   /// The idempotency key, which is created once and sent with every attempt.
   public var id: UUID128
@@ -46,18 +47,18 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
   public var shop: ShopID
   /// The text as the user wrote it.
   public var text: String
-  /// The message to which it replies.
+  /// The message to which the entry replies.
   public var parent: MessageID?
-  /// The time at which the user sent the message, by the phone's wall clock. It orders the entries
-  /// on screen.
+  /// The time at which the user sent the message, by the phone's wall clock. It determines the
+  /// order of the entries on the screen.
   public var createdAt: Timestamp
-  /// The state of sending: queued or failed.
+  /// The send state: queued or failed.
   public var state: State
 
-  /// The state of sending. The user can retry or discard a failed entry.
+  /// The send state. The user can retry or discard a failed entry.
   public typealias State = SendState
 
-  /// Creates an entry; by default no attempt was made.
+  /// Creates an entry. By default, no attempt has been made.
   public init(
     id: UUID128, shop: ShopID, text: String, parent: MessageID? = nil, createdAt: Timestamp,
     state: State = .queued(tries: 0)
@@ -71,20 +72,21 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
   }
 }
 
-/// A change of a timeline, which is stored completely or not at all.
+/// A change of a timeline. It is stored completely or not at all.
 public struct TimelineChange: Sendable, Hashable, Codable {
-  /// The messages to add. A stored message changes only by an edit, which has a later `updatedAt`.
+  /// The messages to add. A stored message is changed only by an edit, which has a later
+  /// `updatedAt`.
   public var messages: [Message]
-  /// The new cursor; `nil` for no change.
+  /// The new cursor; `nil` if it does not change.
   public var cursor: Cursor?
-  /// The new list of all gaps; `nil` for no change.
+  /// The new list of all gaps; `nil` if it does not change.
   public var gaps: [Gap]?
   /// The entries to add, or to replace by ID.
   public var outboxPut: [OutboxEntry]
   /// The IDs of entries to remove.
   public var outboxRemove: [UUID128]
 
-  /// Creates a change; empty by default.
+  /// Creates a change, which is empty by default.
   public init(
     messages: [Message] = [], cursor: Cursor? = nil, gaps: [Gap]? = nil,
     outboxPut: [OutboxEntry] = [], outboxRemove: [UUID128] = []
@@ -109,7 +111,7 @@ public struct TimelineCommit: Sendable, Hashable, Codable {
   /// The IDs of messages whose text was replaced by a later edit.
   public var edited: [MessageID]
 
-  /// Creates a result; empty by default.
+  /// Creates a result, which is empty by default.
   public init(inserted: [MessageID] = [], edited: [MessageID] = []) {
     self.inserted = inserted
     self.edited = edited
@@ -129,7 +131,7 @@ public struct TimelineSnapshot: Sendable, Hashable, Codable {
   /// The outbox, in the order in which entries were added.
   public var outbox: [OutboxEntry]
 
-  /// Creates a snapshot; empty by default.
+  /// Creates a snapshot, which is empty by default.
   public init(
     messages: [Message] = [], hasOlder: Bool = false, cursor: Cursor = Cursor(),
     gaps: [Gap] = [], outbox: [OutboxEntry] = []

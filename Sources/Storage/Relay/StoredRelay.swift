@@ -2,8 +2,9 @@ public import LinkCore
 public import LinkHealth
 public import LinkWire
 
-// The data that the relay stores about phones, assistants and waiting questions. The rules
-// determine it, and a store writes it. Answers are not stored, and tokens only as hashes.
+// The data that the relay stores about phones, assistants and waiting questions. The rules decide
+// which data to store, and a store writes it. Answers are not stored, and tokens are stored only as
+// hashes.
 
 /// The ID of a paired phone, chosen at random so that it cannot be guessed.
 public struct PhoneID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
@@ -15,31 +16,31 @@ public struct PhoneID: Sendable, Hashable, Comparable, Codable, CustomStringConv
     self.uuid = uuid
   }
 
-  /// Orders IDs by their digits, first to last.
+  /// Orders IDs by their digits, from first to last.
   public static func < (left: PhoneID, right: PhoneID) -> Bool { left.uuid < right.uuid }
 
   /// The 36-character lowercase form.
   public var description: String { uuid.description }
 }
 
-/// The SHA-256 of a token (FIPS 180-4), which is stored instead of the token.
+/// The SHA-256 hash of a token (FIPS 180-4), which is stored instead of the token.
 public struct TokenHash: Sendable, Hashable, Comparable, Codable {
-  /// The 32 bytes.
+  /// The 32 bytes of the hash.
   public let bytes: [UInt8]
 
-  /// Creates a hash; returns `nil` unless it has 32 bytes.
+  /// Creates a hash. Returns `nil` unless there are 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     self.bytes = bytes
   }
 
-  /// Orders hashes by their bytes, first to last.
+  /// Orders hashes by their bytes, from first to last.
   public static func < (left: TokenHash, right: TokenHash) -> Bool {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 }
 
-/// A phone that can resume its pairings, with its push address.
+/// A phone that can resume its pairings, with the address for its wake pushes.
 public struct StoredPhone: Sendable, Hashable, Codable {
   /// The ID of the phone.
   public var id: PhoneID
@@ -47,7 +48,7 @@ public struct StoredPhone: Sendable, Hashable, Codable {
   public var device: UUID128
   /// The hash of the phone's resume token.
   public var resume: TokenHash
-  /// The address of wake pushes to the phone; a secret.
+  /// The address for wake pushes to the phone, which is a secret.
   public var push: PushAddress?
   /// The time at which the phone was last connected; `nil` while it is connected.
   public var leftAt: Timestamp?
@@ -69,15 +70,16 @@ public struct StoredPhone: Sendable, Hashable, Codable {
 public struct StoredAccess: Sendable, Hashable, Codable {
   /// The hash of the assistant's bearer token.
   public var token: TokenHash
-  /// The phone that the assistant may question.
+  /// The phone to which the assistant may send questions.
   public var phone: PhoneID
   /// The time at which the token expires.
   public var expiresAt: Timestamp
   /// The name that the assistant sent; `nil` if it sent none.
   public var assistant: AssistantName?
-  /// The time of pairing; `nil` if unknown.
+  /// The time of the pairing; `nil` if unknown.
   public var since: Timestamp?
-  /// The time of the assistant's last question, to the minute; `nil` before the first.
+  /// The time of the assistant's last question, rounded to the minute; `nil` before the first
+  /// question.
   public var lastAsked: Timestamp?
 
   /// Creates an access.
@@ -95,8 +97,8 @@ public struct StoredAccess: Sendable, Hashable, Codable {
 }
 
 extension TokenHash {
-  /// The name of an access on its phone: the first 48 bits in hexadecimal. It does not reveal the
-  /// token.
+  /// The name of an access among those of its phone: the first 48 bits of the hash, in hexadecimal.
+  /// It does not reveal the token.
   public var shortName: String {
     bytes.prefix(6).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
   }
@@ -128,7 +130,7 @@ public struct StoredQuestion: Sendable, Hashable, Codable {
   }
 }
 
-/// Everything that the relay stores.
+/// All data that the relay stores.
 public struct StoredRelay: Sendable, Hashable, Codable {
   /// The phones, ordered by ID.
   public var phones: [StoredPhone]
@@ -137,7 +139,7 @@ public struct StoredRelay: Sendable, Hashable, Codable {
   /// The questions in the order in which they were first stored.
   public var questions: [StoredQuestion]
 
-  /// Creates a value; empty by default.
+  /// Creates a value, which is empty by default.
   public init(
     phones: [StoredPhone] = [], accesses: [StoredAccess] = [], questions: [StoredQuestion] = []
   ) {
@@ -169,7 +171,8 @@ extension StoredRelay {
 }
 
 extension Array {
-  /// Inserts an element into a list ordered by `name`, or replaces the element with the same name.
+  /// Inserts an element into a list that is ordered by `name`, or replaces the element with the
+  /// same name.
   fileprivate mutating func put<Name: Comparable>(_ element: Element, by name: (Element) -> Name) {
     let index = end { name($0) < name(element) }
     if index < endIndex, name(self[index]) == name(element) {
@@ -179,24 +182,26 @@ extension Array {
     }
   }
 
-  /// Removes the element with this name, if any, from a list ordered by `name`.
+  /// Removes the element with this name, if any, from a list that is ordered by `name`.
   fileprivate mutating func remove<Name: Comparable>(_ wanted: Name, by name: (Element) -> Name) {
     let index = end { name($0) < wanted }
     if index < endIndex, name(self[index]) == wanted { remove(at: index) }
   }
 }
 
-/// A change of the relay's stored data. Removing an item that is not stored does nothing.
+/// A change of the relay's stored data. Removing an item that is not stored has no effect.
 public enum RelayChange: Sendable, Hashable, Codable {
   /// Store a phone, or replace it.
   case phone(StoredPhone)
-  /// Remove a phone and the questions to it. Accesses stay, so that assistants receive a reason.
+  /// Remove a phone and the questions for it. Accesses stay, so that assistants can receive a
+  /// reason.
   case endPhone(PhoneID)
-  /// Store an access, or replace the one with the same token.
+  /// Store an access, or replace the access with the same token.
   case access(StoredAccess)
   /// Remove an access.
   case endAccess(TokenHash)
-  /// Store a question. A question that replaces another with the same ID keeps its position.
+  /// Store a question. If it replaces a question with the same ID, it keeps that question's
+  /// position.
   case question(StoredQuestion)
   /// Remove a question.
   case endQuestion(RelayRequestID)

@@ -1,7 +1,7 @@
 public import LinkCore
 public import LinkWire
 
-/// Everything that a client of a session stores, as a value.
+/// All data that a client of a session stores, as a value.
 public struct StoredClientSession: Sendable, Hashable {
   /// An entry of a conversation. The user's own entries are not news.
   struct Entry: Sendable, Hashable {
@@ -29,7 +29,7 @@ public struct StoredClientSession: Sendable, Hashable {
   /// Creates an empty value.
   public init() {}
 
-  /// Returns the stored data. A store without a client is assigned to `new`.
+  /// Returns the stored data. If the store has no client, it is assigned to `new`.
   public mutating func open(as new: UUID128) -> ClientSessionSnapshot {
     let client = self.client ?? new
     self.client = client
@@ -41,7 +41,7 @@ public struct StoredClientSession: Sendable, Hashable {
     return snapshot
   }
 
-  /// Applies a change, and returns the news that were not known.
+  /// Applies a change. Returns the news items that were not stored before.
   public mutating func commit(_ change: ClientSessionChange) -> [NumberedSessionNews] {
     for prompt in change.prompts { put(prompt) }
     for key in change.rolledBack { rollBack(key) }
@@ -60,8 +60,8 @@ public struct StoredClientSession: Sendable, Hashable {
     return added
   }
 
-  /// Returns up to `limit` entries of a conversation before a number, or the newest ones, oldest
-  /// first.
+  /// Returns up to `limit` entries of a conversation before a number, oldest first. Without a
+  /// number, returns the newest entries.
   public func history(
     of conversation: String, before number: UInt64?, limit: Int
   ) -> [NumberedSessionNews] {
@@ -91,7 +91,7 @@ public struct StoredClientSession: Sendable, Hashable {
       prompts[prompt.id] = prompt
       return
     }
-    // The prompt has ended, and its entry remains.
+    // The prompt has ended, but its entry remains.
     if let number = numbers[prompt.id.description], entries[number]?.isOwn == true { return }
     lastPrompt = max(lastPrompt, prompt.number)
     prompts[prompt.id] = prompt
@@ -141,7 +141,8 @@ public struct StoredClientSession: Sendable, Hashable {
   }
 }
 
-// The data that a client of a session stores. The model determines it, and a store writes it.
+// The data that a client of a session stores. The model decides which data to store, and a store
+// writes it.
 
 /// A prompt in a client's outbox.
 public struct StoredPrompt: QueuedItem, Codable {
@@ -151,20 +152,21 @@ public struct StoredPrompt: QueuedItem, Codable {
   public var conversation: String
   /// The text of the prompt.
   public var text: String
-  /// The number among all prompts of this client, from 1.
+  /// The number among all prompts of this client, counted from 1.
   public var number: UInt64
   /// The time at which the user entered the prompt, by the client's wall clock. It is displayed but
   /// never determines the order.
   public var createdAt: Timestamp
-  /// The state of sending: queued or failed.
+  /// The send state: queued or failed.
   public var state: SendState
   /// Whether the server has confirmed the prompt, or may have confirmed it.
   public var isAccepted: Bool
-  /// The least position of the prompt's message in the conversation, on a server without keys.
+  /// The lowest position that the prompt's message can have in the conversation on a server without
+  /// keys.
   ///
   /// It is `nil` until the prompt was sent to such a server.
   public var floor: UInt64?
-  /// Whether the history of a server without keys contains the prompt's message, before `floor`.
+  /// Whether the history of a server without keys contains the prompt's message before `floor`.
   public var isSeen: Bool
 
   public init(
@@ -177,7 +179,7 @@ public struct StoredPrompt: QueuedItem, Codable {
     (self.isAccepted, self.floor, self.isSeen) = (isAccepted, floor, isSeen)
   }
 
-  /// The conversation, in which one prompt is in progress at a time.
+  /// The conversation. Each conversation has at most one prompt in progress.
   public var orderingKey: String { conversation }
 }
 
@@ -194,12 +196,12 @@ public struct KnownConversation: Sendable, Hashable, Codable {
   public var signature: String?
   /// The number of turns of other clients and of abandoned prompts that may still be in progress.
   ///
-  /// On a server without keys these are the turns that no assistant text follows.
+  /// On a server without keys, these are the turns that are not followed by assistant text.
   public var openTurns: Int
   /// The ID of the message that ended this client's last prompt on a server without keys.
   ///
-  /// It is stored until the history contains the message or the prompt; empty if the message had no
-  /// ID.
+  /// The ID is stored until the history contains the message or the prompt. It is empty if the
+  /// message had no ID.
   public var lastEnd: String?
 
   public init(
@@ -227,15 +229,16 @@ public struct SessionEnding: Sendable, Hashable, Codable {
   public var text: String
   /// The outcome of the prompt.
   public var outcome: Outcome
-  /// The reason why the prompt was not answered, for people.
+  /// The human-readable reason why the prompt was not answered.
   public var reason: String?
-  /// The ID of the message that ended the prompt, and ends no other; `nil` if its key ended it.
+  /// The ID of the message that ended this prompt and no other; `nil` if the prompt was ended by
+  /// its key.
   public var message: String?
 
   /// The outcomes of a prompt.
   public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
     case answered, failed, interrupted
-    /// The server may have received the prompt, but did not report an outcome.
+    /// The server may have received the prompt but did not report an outcome.
     case unsure
 
     /// Whether the prompt stays stored until it is resent or discarded.
@@ -251,18 +254,18 @@ public struct SessionEnding: Sendable, Hashable, Codable {
   }
 }
 
-/// News that the user is shown once, across restarts.
+/// A news item, which is shown to the user once, even across restarts.
 public enum SessionNews: Sendable, Hashable, Codable {
   case message(SessionEntry, via: SessionVia)
-  /// The first end of a prompt, by a message that has ended no other prompt. A prompt that failed,
-  /// or whose outcome is unsure, stays stored with the reason as its state.
+  /// The first end of a prompt, by a message that has ended no other prompt. A prompt that failed
+  /// or has an unknown outcome stays stored, with the reason in its state.
   case ended(SessionEnding)
 }
 
-/// Stored news. Numbers increase and are never reused.
+/// A stored news item. Numbers increase and are never reused.
 public struct NumberedSessionNews: Sendable, Hashable, Codable {
   public var number: UInt64
-  /// The news.
+  /// The news item.
   public var news: SessionNews
 
   public init(number: UInt64, news: SessionNews) {
@@ -270,7 +273,7 @@ public struct NumberedSessionNews: Sendable, Hashable, Codable {
   }
 }
 
-/// Statistics of the connections of one day (UTC).
+/// The connection statistics of one day (UTC).
 public struct SessionDay: Sendable, Hashable, Codable {
   /// The number of days since 1970-01-01.
   public var day: Int
@@ -278,9 +281,9 @@ public struct SessionDay: Sendable, Hashable, Codable {
   public var tries = 0
   /// The number of attempts that connected.
   public var connects = 0
-  /// The number of losses after which the link reconnected.
+  /// The number of lost connections after which the link reconnected.
   public var reconnects = 0
-  /// The total time that reconnecting took.
+  /// The total time spent reconnecting.
   public var reconnecting = Duration.zero
   /// The number of measured round trips.
   public var roundTrips = 0
@@ -293,7 +296,7 @@ public struct SessionDay: Sendable, Hashable, Codable {
     self.day = day
   }
 
-  /// Adds other statistics of the same day.
+  /// Adds further statistics of the same day.
   public mutating func add(_ other: SessionDay) {
     tries += other.tries
     connects += other.connects
@@ -305,28 +308,29 @@ public struct SessionDay: Sendable, Hashable, Codable {
   }
 }
 
-/// A change of a client's session, which is stored completely or not at all.
+/// A change of a client's session. It is stored completely or not at all.
 public struct ClientSessionChange: Sendable, Hashable, Codable {
-  /// Prompts to add, or to replace by ID, before all other changes. An added prompt also becomes an
-  /// entry of its conversation, with its key as the ID, which is never news. A prompt that has
-  /// ended is not added again.
+  /// The prompts to add, or to replace by ID, before all other changes. An added prompt also
+  /// becomes an entry of its conversation. The entry has the prompt's key as its ID and is never
+  /// news. A prompt that has ended is not added again.
   public var prompts: [StoredPrompt] = []
-  /// Prompts to remove, after the news were added.
+  /// The prompts to remove after the news items were added.
   public var forgotten: [UUID128] = []
-  /// Prompts whose entries are removed from their conversations, since the server rejected them.
+  /// The prompts whose entries are removed from their conversations, since the server rejected
+  /// them.
   public var rolledBack: [UUID128] = []
-  /// News to store, in this order. A message with a known ID is not stored again.
+  /// The news items to store, in order. A message whose ID is already stored is not stored again.
   public var news: [SessionNews] = []
-  /// The IDs of messages that end a prompt of another client or no prompt, and thus end no further
-  /// one.
+  /// The IDs of messages that end a prompt of another client or no prompt. They can no longer end
+  /// any other prompt.
   public var ends: [String] = []
-  /// Conversations to add, or to replace by ID, with the most recently used last.
+  /// The conversations to add, or to replace by ID. The most recently used one comes last.
   public var conversations: [KnownConversation] = []
-  /// The number up to which all server messages are stored; `nil` for no change.
+  /// The number up to which all server messages are stored; `nil` if it does not change.
   public var received: UInt64?
-  /// The number up to which news were shown; `nil` for no change.
+  /// The number up to which news items were shown; `nil` if it does not change.
   public var shown: UInt64?
-  /// Statistics to add to those of their days.
+  /// The statistics to add to the stored ones of the same days.
   public var days: [SessionDay] = []
 
   /// Creates an empty change.
@@ -342,18 +346,18 @@ public struct ClientSessionSnapshot: Sendable, Hashable, Codable {
   public var client: UUID128
   /// The prompts in the order of their numbers.
   public var prompts: [StoredPrompt] = []
-  /// The newest 10,000 conversations, the most recently used last.
+  /// The newest 10,000 conversations. The most recently used one comes last.
   public var conversations: [KnownConversation] = []
   /// The highest number of a prompt so far.
   public var lastPrompt: UInt64 = 0
   public var received: UInt64 = 0
-  /// The news that were stored but not shown.
+  /// The news items that were stored but not shown.
   public var unshown: [NumberedSessionNews] = []
 
   public init(client: UUID128) {
     self.client = client
   }
 
-  /// The most conversations whose progress a client reads.
+  /// The maximum number of conversations whose progress a client reads.
   public static let conversationLimit = 10_000
 }

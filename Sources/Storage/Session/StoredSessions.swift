@@ -2,9 +2,9 @@ public import LinkCore
 public import LinkWire
 
 // The data that the session server stores about clients, prompts and conversations. The rules
-// determine it, and a store writes it. The server's key is not included.
+// decide which data to store, and a store writes it. The server's key is not included.
 
-/// The number of a prompt on its server. Earlier prompts have smaller numbers.
+/// The number of a prompt on its server. An earlier prompt has a smaller number.
 public struct SessionPromptID: NumberedID {
   /// The number that the server assigned when the prompt arrived. It is never reused.
   public var number: UInt64
@@ -15,7 +15,7 @@ public struct SessionPromptID: NumberedID {
   }
 }
 
-/// A client, with the numbers of the messages and prompts exchanged with it.
+/// A client, with the numbers of the messages and prompts that were exchanged with it.
 public struct StoredSessionClient: Sendable, Hashable, Codable {
   /// The ID that the client sends in `connect`.
   public var id: String
@@ -40,15 +40,16 @@ public struct StoredSessionClient: Sendable, Hashable, Codable {
 
 /// The answer to a prompt.
 public struct StoredSessionAnswer: Sendable, Hashable, Codable {
-  /// The ID to acknowledge.
+  /// The ID that the client acknowledges.
   public var message: String
-  /// The number among all messages to the client.
+  /// The number of the answer among all messages to the client.
   public var number: UInt64
   /// The result of the prompt.
   public var result: SessionResponse.Result
   /// The time at which the prompt ended.
   public var at: Timestamp
-  /// Whether the client acknowledged the answer, or it was removed without an acknowledgement.
+  /// Whether the client has acknowledged the answer, or the answer was removed without an
+  /// acknowledgement.
   public var isTaken: Bool
 
   /// Creates an answer.
@@ -67,7 +68,7 @@ public struct StoredSessionPrompt: Sendable, Hashable, Codable {
   public enum Stage: Sendable, Hashable, Codable {
     /// The prompt's handler has not started.
     case accepted
-    /// The prompt's handler has started. A restart interrupts a started prompt.
+    /// The prompt's handler has started. If the server restarts now, the prompt is interrupted.
     case started
     case ended(StoredSessionAnswer)
   }
@@ -76,9 +77,9 @@ public struct StoredSessionPrompt: Sendable, Hashable, Codable {
   public var id: SessionPromptID
   /// The client that receives the answer.
   public var client: String
-  /// The prompt as the client sent it.
+  /// The prompt in the form in which the client sent it.
   public var prompt: SessionPrompt
-  /// The time of the prompt's arrival.
+  /// The time at which the prompt arrived.
   public var at: Timestamp
   /// The phase of the prompt.
   public var stage: Stage
@@ -93,11 +94,12 @@ public struct StoredSessionPrompt: Sendable, Hashable, Codable {
   }
 }
 
-/// The newest messages of a conversation, without a gap.
+/// The newest messages of a conversation, without gaps.
 public struct StoredConversation: Sendable, Hashable, Codable {
-  /// The identification of the first message that the conversation ever had: `length:id`.
+  /// The signature of the first message that the conversation ever had, in the form `length:id`.
   public var signature: String
-  /// The messages in order. Their `place` is the sequence number, from 1 in each conversation.
+  /// The messages, in order. Their `place` is the sequence number, which counts from 1 in each
+  /// conversation.
   public var entries: [SessionEntry]
 
   /// Creates a conversation.
@@ -108,12 +110,12 @@ public struct StoredConversation: Sendable, Hashable, Codable {
 
 /// A change of the session server's stored data.
 ///
-/// A change of an item that is not stored does nothing.
+/// A change of an item that is not stored has no effect.
 public enum SessionChange: Sendable, Hashable, Codable {
   /// Store a client, or replace it.
   case client(StoredSessionClient)
   case endClient(String)
-  /// Store a prompt, or replace the one with the same number.
+  /// Store a prompt, or replace the prompt with the same number.
   case prompt(StoredSessionPrompt)
   /// The handler of a prompt is about to start.
   case started(SessionPromptID)
@@ -121,17 +123,17 @@ public enum SessionChange: Sendable, Hashable, Codable {
   /// The client acknowledged the answer to a prompt.
   case taken(SessionPromptID)
   case endPrompt(SessionPromptID)
-  /// Begin a conversation with this signature. A conversation with the same signature stays as it
-  /// is.
+  /// Begin a conversation with this signature. If the conversation already has this signature, it
+  /// stays unchanged.
   case conversation(String, signature: String)
-  /// Append a message to its conversation, if that is stored.
+  /// Append a message to its conversation, if the conversation is stored.
   case entry(SessionEntry)
   /// Remove the messages of a conversation below this sequence number.
   case prune(String, below: UInt64)
   case endConversation(String)
 }
 
-/// Everything that the session server stores.
+/// All data that the session server stores.
 public struct StoredSessions: Sendable, Hashable, Codable {
   /// The clients by ID.
   public var clients: [String: StoredSessionClient]
@@ -140,7 +142,7 @@ public struct StoredSessions: Sendable, Hashable, Codable {
   /// The conversations by ID.
   public var conversations: [String: StoredConversation]
 
-  /// Creates a value; empty by default.
+  /// Creates a value, which is empty by default.
   public init(
     clients: [String: StoredSessionClient] = [:],
     prompts: [SessionPromptID: StoredSessionPrompt] = [:],

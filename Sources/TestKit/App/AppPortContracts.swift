@@ -4,7 +4,7 @@ import Synchronization
 
 /// Checks the promises of `SecretStore`, for any implementation and any test library.
 ///
-/// - Parameter make: Opens the same secrets again, which are empty at first.
+/// - Parameter make: Opens the same secrets again. They must be empty at first.
 /// - Throws: `ContractViolation` for the first broken promise, or an error of the store.
 public func secretStoreContract(make: () async throws -> any SecretStore) async throws {
   let (first, second) = (Secret("first"), Secret("second"))
@@ -29,7 +29,7 @@ public func secretStoreContract(make: () async throws -> any SecretStore) async 
 ///
 /// - Parameters:
 ///   - use: Uses the store; throws if the store fails.
-///   - second: Opens the store a second time, as another process would; `nil` if that is
+///   - second: Opens the store a second time, as another process would; `nil` if this is
 ///     impossible.
 public func suspendableContract(
   _ store: any Store, use: () async throws -> Void, second: (() async throws -> any Store)? = nil
@@ -60,7 +60,7 @@ public func suspendableContract(
 
 /// Checks the promises of `BackgroundTime`.
 ///
-/// - Parameter expire: Expires the open grants; `nil` if the system never does.
+/// - Parameter expire: Expires the open grants; `nil` if the system never expires them.
 public func backgroundTimeContract(
   _ time: any BackgroundTime, expire: (() -> Void)? = nil
 ) throws {
@@ -82,7 +82,7 @@ public func backgroundTimeContract(
 
 /// Checks the promises of `WakeSource`.
 ///
-/// - Parameter advance: Lets a period pass, and returns when the wakes that became due were
+/// - Parameter advance: Lets a period pass, and returns once all wakes that became due have been
 ///   delivered.
 public func wakeSourceContract(
   _ source: any WakeSource, advance: (Duration) async -> Void

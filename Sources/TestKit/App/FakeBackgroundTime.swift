@@ -1,7 +1,7 @@
 public import LinkRuntime
 import Synchronization
 
-/// Background time that a test grants, refuses and expires.
+/// Background time whose grants a test controls: it grants, refuses and expires them.
 public final class FakeBackgroundTime: BackgroundTime {
   private struct State {
     var isGranting = true
@@ -12,16 +12,16 @@ public final class FakeBackgroundTime: BackgroundTime {
 
   private let state = Mutex(State())
 
-  /// Creates background time that is granted.
+  /// Creates background time that grants every request until `setGranting` changes this.
   public init() {}
 
-  /// The number of grants that were not given back.
+  /// The number of grants that have not been given back.
   public var openGrants: Int { state.withLock { $0.open.count } }
 
-  /// The number of grants so far.
+  /// The number of grants that have been issued.
   public var granted: Int { state.withLock(\.last) }
 
-  /// Returns when there is no open grant.
+  /// Returns once no grant is open.
   public func allGivenBack() async {
     await withCheckedContinuation { continuation in
       let isDone = state.withLock { state in

@@ -4,7 +4,8 @@ public import LinkRuntime
 public import LinkWire
 import Synchronization
 
-/// A source of health samples that a test fills. The anchor is the number of the last change.
+/// A source of health samples that a test adds and removes. The anchor is the number of the last
+/// change.
 public final class FakeHealthSource: HealthSource {
   private struct Change {
     enum Kind {
@@ -28,7 +29,7 @@ public final class FakeHealthSource: HealthSource {
   /// Creates a source without samples.
   public init() {}
 
-  /// Adds samples, as the system's store does.
+  /// Adds samples, as an app adds them to the system's store.
   public func add(_ samples: [SourceSample]) {
     change(samples.map { Change(type: $0.sample.type, kind: .added($0)) })
   }
@@ -38,7 +39,7 @@ public final class FakeHealthSource: HealthSource {
     change([Change(type: type, kind: .deleted(uuid))])
   }
 
-  /// Makes pages fail, as on a locked device; `nil` makes them succeed again.
+  /// Makes the reading of pages fail, as on a locked device; `nil` makes it succeed again.
   public func fail(_ failure: HealthSourceFailure?) { state.withLock { $0.failure = failure } }
 
   private func change(_ changes: [Change]) {
@@ -88,7 +89,7 @@ public final class FakeHealthSource: HealthSource {
   public func stop() async { state.withLock { ($0.types, $0.fired) = ([], nil) } }
 }
 
-/// An upload queue whose results a test decides.
+/// An upload queue in which a test decides the results.
 public final class FakeUploadQueue: UploadQueue {
   private struct State {
     var deliver: (@Sendable (UploadEvent) async -> Void)?
@@ -104,8 +105,9 @@ public final class FakeUploadQueue: UploadQueue {
   ///
   /// - Parameters:
   ///   - identity: The identity that the server reports.
-  ///   - running: The files of an earlier process's uploads.
-  ///   - outcome: Returns the immediate result of an upload; `nil` lets it run until `end(_:_:)`.
+  ///   - running: The files of uploads that an earlier process started and that are still running.
+  ///   - outcome: Returns the immediate result of an upload, or `nil` if it runs until `end(_:_:)`
+  ///     is called.
   public init(
     identity: SyncIdentity = SyncIdentity(SyncOwner(server: "https://server.example")),
     running: Set<String> = [], outcome: @escaping @Sendable (FileUpload) -> UploadOutcome?

@@ -44,7 +44,7 @@ public func healthSourceContract(
   await source.stop()
 }
 
-/// Checks that a page without changes has the anchor of its query.
+/// Checks that a page without changes has the same anchor as its query.
 private func expectNothing(
   after anchor: HealthAnchor, of type: String, in source: any HealthSource
 ) async throws {
@@ -53,9 +53,9 @@ private func expectNothing(
     "a page without changes has the anchor of its query")
 }
 
-/// Returns the UUIDs of added samples and the last anchor.
+/// Returns the UUIDs of the added samples and the last anchor.
 ///
-/// It reads pages until the anchor stays the same.
+/// The function reads pages until the anchor stays the same.
 private func additions(
   of type: String, after anchor: HealthAnchor, in source: any HealthSource
 ) async throws -> ([UUID128], HealthAnchor) {
@@ -71,7 +71,7 @@ private func additions(
 /// Checks the promises of `UploadQueue`.
 ///
 /// - Parameters:
-///   - good: Uploads whose files exist and which the server accepts.
+///   - good: Uploads whose files exist and that the server accepts.
 ///   - unreadable: An upload whose file does not exist.
 /// - Throws: `ContractViolation` for the first broken promise.
 public func uploadQueueContract(

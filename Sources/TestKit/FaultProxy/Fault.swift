@@ -1,8 +1,8 @@
 /// A fault that a `FaultProxy` applies to its connections.
 public enum Fault: Sendable, Equatable {
-  /// Bytes pass unchanged and at once.
+  /// Bytes pass unchanged and without delay.
   case pass
-  /// New connects are refused. Open connections continue.
+  /// New connections are refused. Open connections continue.
   case refuse
   /// Every connection, open or new, ends with a FIN on both sides.
   case cut
@@ -10,27 +10,29 @@ public enum Fault: Sendable, Equatable {
   case reset
   /// Connections stay open and become silent.
   case blackhole(Blackhole = Blackhole())
-  /// Each byte is sent this long after it arrived. Connects are not delayed.
+  /// Each byte is sent this long after its arrival. New connections are not delayed.
   case delay(Duration)
-  /// Each direction of each connection transfers at most this many bytes a second, and at least 1.
+  /// Each direction of each connection transfers at most this many bytes per second, but at least
+  /// 1.
   case rate(bytesPerSecond: Int)
-  /// Each connection ends with a FIN after exactly this many more bytes to the client.
+  /// Each connection ends with a FIN after exactly this many more bytes have been sent to the
+  /// client.
   case cutAfter(bytes: Int)
 }
 
-/// A silence without a close, such as that of a dead access point or an expired NAT entry.
+/// A silence without a close, as caused by a dead access point or an expired NAT entry.
 public struct Blackhole: Sendable, Equatable {
-  /// The direction of the bytes that no longer arrive.
+  /// A direction in which bytes no longer arrive.
   public enum Reach: Sendable, Equatable {
-    /// The bytes of both sides.
+    /// The bytes of both directions do not arrive.
     case both
-    /// The bytes to the upstream.
+    /// The bytes to the upstream do not arrive.
     case up
-    /// The bytes to the client.
+    /// The bytes to the client do not arrive.
     case down
   }
 
-  /// The treatment of the bytes.
+  /// A way to treat the bytes that do not arrive.
   public enum Fate: Sendable, Equatable {
     /// The bytes arrive, in order, when the fault is lifted.
     case held
@@ -38,19 +40,20 @@ public struct Blackhole: Sendable, Equatable {
     case swallowed
   }
 
-  /// The result of a new connect.
+  /// A result of a new connection attempt.
   public enum Connects: Sendable, Equatable {
-    /// The connect succeeds, followed by silence.
+    /// The attempt succeeds, followed by silence.
     case work
-    /// The connect gets no answer. It succeeds where a listen queue cannot be filled (Darwin).
+    /// The attempt receives no response. On Darwin, where a listen queue cannot be filled, it
+    /// succeeds.
     case hang
   }
 
-  /// The direction of the bytes that no longer arrive.
+  /// The direction in which bytes no longer arrive.
   public var reach: Reach
-  /// The treatment of those bytes.
+  /// The way to treat the bytes that do not arrive.
   public var fate: Fate
-  /// The result of a new connect.
+  /// The result of a new connection attempt.
   public var connects: Connects
 
   public init(reach: Reach = .both, fate: Fate = .held, connects: Connects = .work) {
@@ -60,7 +63,7 @@ public struct Blackhole: Sendable, Equatable {
   }
 }
 
-/// The traffic of a `FaultProxy` since its creation.
+/// The traffic of a `FaultProxy` since the proxy's creation.
 public struct Traffic: Sendable, Equatable {
   /// The number of accepted connections.
   public var connections: Int

@@ -13,14 +13,14 @@
 /// The proxy has one thread and buffers at most 1 MiB for each connection and direction. It closes
 /// its connections when the last reference to it is released.
 public actor FaultProxy {
-  /// The port on 127.0.0.1 on which the proxy listens. It stays the same through every fault.
+  /// The port on 127.0.0.1 on which the proxy listens. It does not change while faults come and go.
   public nonisolated let port: UInt16
   /// The traffic so far.
   public private(set) var traffic = Traffic()
 
   private let upstream: UInt16
   private let loop: PollLoop
-  /// A bound socket that never listens. It reserves the port while connects are refused.
+  /// A bound socket that never listens. It reserves the port while connections are refused.
   private let keeper: Int32
   private var listener: ProxyListener
   private var fault = Fault.pass
@@ -53,10 +53,10 @@ public actor FaultProxy {
     unsafe loop.asUnownedSerialExecutor()
   }
 
-  /// Replaces the fault. It applies to open and new connections when the call returns.
+  /// Replaces the fault. The new fault applies to open and new connections when the call returns.
   ///
-  /// `.cut` and `.reset` end all open connections. Set `.pass` immediately afterwards to end only
-  /// those.
+  /// `.cut` and `.reset` end all open connections. Set `.pass` immediately afterwards so that later
+  /// connections are not ended.
   public func set(_ fault: Fault) throws(FaultProxyError) {
     self.fault = fault
     admit()

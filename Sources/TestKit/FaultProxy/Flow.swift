@@ -1,8 +1,9 @@
 /// One direction of a proxied connection: the bytes received but not yet sent.
 ///
-/// A value without I/O: it takes bytes and the current time, and returns the bytes to send.
+/// A flow is a value that performs no I/O. It receives bytes and the current time, and returns the
+/// bytes to send.
 struct Flow {
-  /// The movement of bytes; the part of a fault that affects one direction.
+  /// The part of a fault that affects one direction.
   enum Course: Equatable {
     case pass
     case hold
@@ -15,13 +16,13 @@ struct Flow {
 
   /// The maximum number of buffered bytes.
   ///
-  /// Beyond it the peer's send buffer fills, as on a real path.
+  /// When the buffer is full, the sender's own buffer fills, as on a real path.
   static let limit = 1 << 20
-  /// The number of slices per second in which a limited rate is sent.
+  /// The number of slices that are sent per second if the rate is limited.
   static let slicesPerSecond = 20
 
   var course = Course.pass
-  /// The number of bytes that may still be sent; `nil` for no limit.
+  /// The number of bytes that may still be sent; `nil` if there is no limit.
   var allowance: Int?
   private var pieces: [(bytes: ArraySlice<UInt8>, due: Moment)] = []
   private var buffered = 0
@@ -32,7 +33,7 @@ struct Flow {
   /// Whether more bytes may be read.
   var hasRoom: Bool { endDue == nil && buffered < Self.limit }
 
-  /// Whether nothing may be sent any more.
+  /// Whether the allowance is used up, so that no byte may be sent.
   var isExhausted: Bool { allowance == 0 }
 
   mutating func take(_ bytes: ArraySlice<UInt8>, at now: Moment) {
@@ -41,7 +42,7 @@ struct Flow {
     buffered += bytes.count
   }
 
-  /// Records that the source sends no more.
+  /// Records that the source has sent its last byte.
   mutating func takeEnd(at now: Moment) {
     endDue = due(now)
   }

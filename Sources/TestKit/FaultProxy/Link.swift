@@ -25,7 +25,7 @@ struct Link {
   private var up = Flow()
   private var down = Flow()
   private var isConnecting = true
-  /// Whether a socket broke while the path was silent, which is concealed until the silence ends.
+  /// Whether a socket failed during a silence. The failure is concealed until the silence ends.
   private var isBroken = false
   private var blocked: Set<Int32> = []
 
@@ -113,7 +113,7 @@ struct Link {
     if side == .client { up = flow } else { down = flow }
   }
 
-  /// Writes the bytes that are due, and returns their number.
+  /// Writes the bytes that are due, and returns the number of bytes written.
   private mutating func write(to side: Side, at now: Flow.Moment) -> Int {
     let socket = side == .client ? client : upstream
     var flow = side == .client ? down : up

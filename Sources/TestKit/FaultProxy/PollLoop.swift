@@ -13,7 +13,7 @@ import Synchronization
 
 /// A thread that waits on sockets and runs an actor's jobs between two waits.
 ///
-/// As the actor's executor, it is the only thread that uses the actor's sockets.
+/// The thread is the actor's executor, so no other thread uses the actor's sockets.
 final class PollLoop: SerialExecutor {
   /// The sockets and the deadline that the owner waits for.
   struct Plan {
@@ -47,7 +47,8 @@ final class PollLoop: SerialExecutor {
 
   /// Starts the thread.
   ///
-  /// `turn` receives the ready sockets and returns what to wait for; `nil` ends the thread.
+  /// `turn` receives the ready sockets and returns the sockets and the deadline to wait for. If it
+  /// returns `nil`, the thread ends.
   func start(_ turn: @escaping @Sendable ([Int32: Int16]) -> Plan?) {
     Thread.detachNewThread { self.run(turn) }
   }
@@ -77,7 +78,7 @@ final class PollLoop: SerialExecutor {
   private func run(_ turn: ([Int32: Int16]) -> Plan?) {
     state.withLock { $0.thread = ObjectIdentifier(Thread.current) }
     // Ready sockets are handled before any job runs, since a job may close a socket and open
-    // another one with the same number.
+    // another socket with the same number.
     while true {
       runJobs()
       guard let plan = turn([:]), turn(wait(for: plan)) != nil else { break }

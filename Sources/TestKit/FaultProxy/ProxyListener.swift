@@ -8,7 +8,8 @@
   import Darwin
 #endif
 
-/// The listening socket of a proxy: open, shut (connects are refused) or jammed (connects hang).
+/// The listening socket of a proxy: open, shut (connections are refused) or jammed (connections
+/// hang).
 struct ProxyListener {
   private static let backlog: Int32 = 128
 
@@ -18,7 +19,8 @@ struct ProxyListener {
   private enum State {
     case open(Int32)
     case shut
-    /// The proxy's own connects fill the listen queue, so the kernel drops every other SYN.
+    /// The listen queue is filled by the proxy's own connections, so the kernel drops all other
+    /// SYNs.
     case jammed(Int32, fillers: [Int32])
   }
 
@@ -60,7 +62,8 @@ struct ProxyListener {
       while let (socket, port) = TCP.accepted(from: listener) {
         if ports.contains(port) { TCP.close(socket) } else { others.append(socket) }
       }
-      // Only the proxy's own connects should be in a jammed queue. Any other connection is reset.
+      // A jammed queue should contain only the proxy's own connections. Any other connection is
+      // reset.
       others.forEach(TCP.reset)
       fillers.forEach(TCP.close)
       try TCP.listening(listener, backlog: Self.backlog)
@@ -73,7 +76,7 @@ struct ProxyListener {
     if case .shut = state { try open() }
     guard case .open(let listener) = state else { return }
     #if os(Linux) || os(Android)
-      // A queue of length 0 accepts one connection; the second filler is never answered.
+      // A queue of length 0 accepts one connection. The second filler is never answered.
       try TCP.listening(listener, backlog: 0)
       let fillers = [try TCP.connecting(to: port), try TCP.connecting(to: port)]
       state = .jammed(listener, fillers: fillers)

@@ -34,9 +34,9 @@ enum TCP {
     private static let noSignal: Int32 = 0
   #endif
 
-  /// Returns a socket bound to `port`, or to a free port for 0.
+  /// Returns a socket that is bound to `port`, or to a free port if `port` is 0.
   ///
-  /// It refuses connects until it listens.
+  /// The socket refuses connections until it listens.
   static func bound(to port: UInt16) throws(FaultProxyError) -> Int32 {
     let socket = try open()
     set(socket, SO_REUSEADDR)
@@ -51,7 +51,7 @@ enum TCP {
     return socket
   }
 
-  /// Returns a connecting socket, which becomes writable or broken when the connect ends.
+  /// Returns a connecting socket. It becomes writable once it connects, and reports an error if it fails.
   static func connecting(to port: UInt16) throws(FaultProxyError) -> Int32 {
     let socket = try open()
     let result = unsafe withAddress(port) { unsafe connect(socket, $0, $1) }
@@ -77,7 +77,7 @@ enum TCP {
 
   static func localPort(of socket: Int32) -> UInt16 { port(of: socket, isPeer: false) }
 
-  /// Returns whether a pending connect has failed.
+  /// Returns whether a pending connection attempt has failed.
   static func connectFailed(_ socket: Int32) -> Bool {
     var error: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -107,10 +107,10 @@ enum TCP {
     systemClose(socket)
   }
 
-  /// Closes a listening socket. Connects are refused when this returns.
+  /// Closes a listening socket. Connections are refused once this method returns.
   ///
-  /// A child process that is being started briefly holds a copy of every descriptor, so a close
-  /// alone could take effect late. The same applies to `reset`.
+  /// A child process that is being started briefly holds a copy of every descriptor, so a call of
+  /// close(2) alone could take effect late. The same applies to `reset`.
   static func stopListening(_ socket: Int32) {
     _ = shutdown(socket, Int32(SHUT_RDWR))
     close(socket)
@@ -122,7 +122,8 @@ enum TCP {
     let size = socklen_t(MemoryLayout.size(ofValue: linger))
     _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, size)
     #if os(Linux) || os(Android)
-      // Dissolving the association sends the RST even if another process holds the socket.
+      // Dissolving the association sends the RST even if another process has a copy of the
+      // descriptor.
       var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: sockaddr().sa_data)
       _ = unsafe connect(socket, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
     #endif
@@ -140,7 +141,8 @@ enum TCP {
     return socket
   }
 
-  /// Makes a socket non-blocking, without SIGPIPE, delays of small segments, or inheritance.
+  /// Prepares a socket: it does not block, is not inherited, raises no SIGPIPE, and sends small
+  /// segments without delay.
   static func prepare(_ socket: Int32) {
     _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
     _ = fcntl(socket, F_SETFD, FD_CLOEXEC)

@@ -1,19 +1,19 @@
 import LinkCore
 
-/// A writer of an export's markup.
+/// A writer of the XML elements of an export.
 struct ExportWriter {
   /// The source and the time that records, workouts and correlations have in common.
   struct Frame {
     var source: GeneratedSource
-    /// The start, in seconds since 1970.
+    /// The start, in seconds since 1970-01-01.
     var start: Int
     var end: Int
   }
 
   private(set) var bytes: [UInt8] = []
-  /// The seconds east of Greenwich at the time of the export, used for all dates of a file.
+  /// The offset from UTC, in seconds, at the time of the export. All dates of a file use it.
   let offset: Int
-  /// The address of device objects in the exporting process, which differs in each export.
+  /// The memory address that appears in device descriptions. It differs in each export.
   let pointer: UInt64
   private var day = Int.min
   private var dayText: [UInt8] = []
@@ -35,7 +35,7 @@ struct ExportWriter {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// Writes a record. With a body it remains open until `close`.
+  /// Writes a record. If `isOpen` is true, the element remains open until `close`.
   mutating func record(
     _ type: String, _ frame: Frame, unit: String? = nil, value: String?, isOpen: Bool = false,
     indent: String = " "
@@ -57,7 +57,7 @@ struct ExportWriter {
     text("\(indent)</\(element)>\n")
   }
 
-  /// Writes the attributes after the type, in the order in which phones write them.
+  /// Writes the attributes after the type, in the order in which iPhones write them.
   mutating func frame(_ frame: Frame, unit: String? = nil) {
     attribute("sourceName", frame.source.name)
     attribute("sourceVersion", frame.source.version)
@@ -124,11 +124,11 @@ struct ExportWriter {
   }
 }
 
-/// The source of a record.
+/// The source that recorded an entry.
 struct GeneratedSource {
   var name: String
   var version: String
-  /// The escaped description of the device; empty for none.
+  /// The escaped description of the device; empty if there is none.
   var device: String
 
   static let watch = GeneratedSource(

@@ -2,7 +2,7 @@ import LinkCore
 
 /// One day in the life of the person of a generated export.
 ///
-/// A seed and a day determine it, whatever period is exported.
+/// The seed and the day's number determine all of its data, regardless of the exported period.
 struct GeneratedDay {
   struct Activity {
     var start: Int
@@ -14,12 +14,13 @@ struct GeneratedDay {
     }
   }
 
-  /// The number of days since 1970, in local time.
+  /// The number of days since 1970-01-01, in local time.
   let number: Int
-  /// The times when the person gets up and goes to bed, in seconds since 1970.
+  /// The time when the person gets up, in seconds since 1970-01-01. `rest` is the time when they go
+  /// to bed.
   let rise: Int
   let rest: Int
-  /// The time when the person went to bed the evening before.
+  /// The time when the person went to bed on the previous evening.
   let lastRest: Int
   let activities: [Activity]
   private let seed: UInt64
@@ -44,7 +45,7 @@ struct GeneratedDay {
   /// Returns a random source for one purpose on this day.
   func generator(_ purpose: Int) -> RandomSource { Self.generator(seed, number, purpose) }
 
-  /// Returns the activity in progress, if any.
+  /// Returns the activity in progress at a time, if any.
   func activity(at second: Int) -> Activity? {
     activities.first { $0.start <= second && second < $0.end }
   }
@@ -60,13 +61,13 @@ struct GeneratedDay {
     return RandomSource(seed: first.next() &+ UInt64(purpose) &* 0x9E6C_63D0_876A_46BD)
   }
 
-  /// Returns the time of an hour of a day in Zurich.
+  /// Returns the time, in seconds since 1970-01-01, of an hour of a day in Zurich.
   static func second(of number: Int, hour: Double) -> Int {
     let local = number * 86_400 + Int(hour * 3_600)
     return local - offset(at: local - 3_600)
   }
 
-  /// Returns the seconds east of Greenwich in Zurich.
+  /// Returns Zurich's offset from UTC at a time, in seconds.
   ///
   /// Summer time lasts from the last Sunday of March to the last Sunday of October, 01:00 UTC
   /// (Directive 2000/84/EC).

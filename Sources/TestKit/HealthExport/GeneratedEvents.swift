@@ -5,7 +5,8 @@ extension GeneratedSection {
   private static let category = "HKCategoryTypeIdentifier"
   private static let quantity = "HKQuantityTypeIdentifier"
 
-  /// Writes the night before this day: the phone records the time in bed, the watch the stages.
+  /// Writes the night before this day. The phone records the time in bed, and the watch the sleep
+  /// stages.
   static func sleep(
     _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
@@ -50,9 +51,9 @@ extension GeneratedSection {
     }
   }
 
-  /// Returns the frame of a blood pressure measurement, made twice a week.
+  /// Returns the frame of a blood pressure measurement, or `nil` except on two days a week.
   ///
-  /// Both parts and the correlation share the frame.
+  /// Both values and their correlation share the frame.
   private static func pressureFrame(_ day: GeneratedDay) -> ExportWriter.Frame? {
     guard day.number % 7 == 1 || day.number % 7 == 4 else { return nil }
     return .init(source: .cuff, start: day.rise + 1_800, end: day.rise + 1_800)

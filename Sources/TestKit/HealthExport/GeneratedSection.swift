@@ -1,6 +1,7 @@
 import LinkCore
 
-/// The sections of a generated export: one type after another, then the elements composed of them.
+/// The sections of a generated export: one type after another, then the elements composed of
+/// several types.
 enum GeneratedSection: Int, CaseIterable {
   case heartRate, steps, distance, activeEnergy, basalEnergy, exercise, flights
   case breathing, oxygen, variability, restingRate, walkingSpeed
@@ -10,7 +11,7 @@ enum GeneratedSection: Int, CaseIterable {
 
   private static let quantity = "HKQuantityTypeIdentifier"
 
-  /// Writes the section's elements of a day.
+  /// Writes the elements that the section has on a day.
   func write(_ day: GeneratedDay, _ density: Double, to writer: inout ExportWriter) {
     var generator = day.generator(rawValue + 2)
     switch self {
@@ -49,7 +50,7 @@ enum GeneratedSection: Int, CaseIterable {
     }
   }
 
-  /// Writes the occasional readings of apps and instruments.
+  /// Writes occasional readings that apps and instruments record.
   private func byHand(
     _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
@@ -77,7 +78,7 @@ enum GeneratedSection: Int, CaseIterable {
     case .heartRate, .steps, .distance, .activeEnergy, .basalEnergy, .exercise, .flights,
       .breathing, .oxygen, .variability, .restingRate, .walkingSpeed, .weight, .glucose,
       .temperature, .sleep, .mindfulness, .standing, .pressure, .food, .workouts, .summaries:
-      // There is no reading on this day, or it is not entered by hand.
+      // There is no reading of this type on this day, or another function writes the type.
       break
     }
   }
@@ -120,7 +121,7 @@ enum GeneratedSection: Int, CaseIterable {
     max(1, Int(usual / density * (0.5 + generator.unit())))
   }
 
-  /// Writes steps or meters, counted by the watch and by the phone in different intervals.
+  /// Writes steps or meters that the watch and the phone count in different intervals.
   private static func moves(
     _ type: String, _ unit: String, _ day: GeneratedDay, _ density: Double,
     _ generator: inout RandomSource, _ writer: inout ExportWriter
@@ -141,7 +142,7 @@ enum GeneratedSection: Int, CaseIterable {
     }
   }
 
-  /// Returns a text with at most six decimals, as phones write most numbers.
+  /// Returns a number with at most six decimals, as phones write most numbers.
   private static func decimal(_ value: Double) -> String {
     "\((value * 1_000_000).rounded() / 1_000_000)"
   }
@@ -154,7 +155,7 @@ enum GeneratedSection: Int, CaseIterable {
     while time < day.rest {
       let end = time + step(usual, density, &generator)
       let rate = day.activity(at: time) == nil ? 0.0004 : 0.002
-      // One value in eight has all its digits, like the sums of a phone.
+      // One value in eight is written with all its digits, like the sums that a phone computes.
       let value = (0.5 + generator.unit()) * rate * Double(end - time) * 60
       let text = generator.next() & 7 == 0 ? "\(value)" : decimal(value)
       writer.record(

@@ -1,20 +1,21 @@
 public import LinkCore
 
-/// A generator of exports that resemble a phone's, of any length. Equal plans give equal exports.
+/// A generator of exports of any length that resemble an iPhone's. Equal plans give equal exports.
 ///
-/// An export contains a watch and a phone that count the same steps, sleep stages, heart rates with
-/// motion, beats of heart rate variability, blood pressure and meals as correlations, workouts with
-/// statistics, and days of 23 and 25 hours. All data is made up.
+/// In an export, a watch and a phone count the same steps. The export also contains sleep stages,
+/// heart rates with motion, single beats of heart rate variability, blood pressure and meals as
+/// correlations, workouts with statistics, and days of 23 and 25 hours. All data is made up.
 public struct HealthExportGenerator: Sendable {
   /// The parameters of an export.
   public struct Plan: Sendable, Hashable {
-    /// The seed. Another seed gives the data of another person.
+    /// The seed. A different seed produces the data of a different person.
     public var seed: UInt64
-    /// The first day, counted from 1970-01-01.
+    /// The first day, as a number of days since 1970-01-01.
     public var firstDay: Int
     /// The number of days.
     public var days: Int
-    /// The number of readings relative to the default, in addition to those of a watch by itself.
+    /// The density of readings, relative to the default of 1. It also applies to readings that a
+    /// watch takes by itself.
     public var density: Double
 
     public init(seed: UInt64, firstDay: Int, days: Int, density: Double = 1) {
@@ -24,22 +25,23 @@ public struct HealthExportGenerator: Sendable {
       self.density = density
     }
 
-    /// Creates a plan of the given number of years, up to but excluding the day of `end`.
+    /// Creates a plan of the given number of years. The last day is the day before `end`.
     public init(seed: UInt64, years: Int, until end: Timestamp) {
       let day = Int(end.nanoseconds / 86_400_000_000_000)
       let days = Int((Double(years) * 365.2425).rounded())
       self.init(seed: seed, firstDay: day - days, days: days)
     }
 
-    /// The first day of the sample that determines the size of a day: 2025-07-06.
+    /// The first day of the sample from which the size of a day is estimated: 2025-07-06.
     private static let typicalDay = 20_275
 
     /// Returns the plan with its density adjusted so that the file has about `bytes` bytes.
     public func sized(_ bytes: Int) -> Plan {
       guard days > 0 else { return self }
-      // A hundredth of the days determines the size of a day. They are always the same days, so a
-      // later export of the same person has the same days. The secant through the last two attempts
-      // is used repeatedly, since a lower density gives fewer intervals but not shorter ones.
+      // One percent of the days, at least a week, determines the size of a day. The sample always
+      // begins on the same day, so that a later export of the same person has the same data on the
+      // same days. The secant method is repeated, since a lower density gives fewer intervals but
+      // not shorter ones.
       func size(_ density: Double) -> Double {
         var part = self
         part.density = density
@@ -83,7 +85,7 @@ public struct HealthExportGenerator: Sendable {
     return min(1, (Double(max(section, 0)) + Double(day) / Double(max(plan.days, 1))) / sections)
   }
 
-  /// Returns the next bytes, or `nil` at the end.
+  /// Returns the next bytes of the export, or `nil` at the end.
   public mutating func next() -> [UInt8]? {
     guard section <= GeneratedSection.allCases.count else { return nil }
     if section < 0 {

@@ -9,7 +9,7 @@ public struct Zip {
     for file in files {
       let offset = bytes.count
       let name = Array(file.name.utf8)
-      // Version 2.0, names in UTF-8, stored without compression, no time.
+      // The fields are: version 2.0, names in UTF-8, stored without compression, no time.
       let common =
         Self.two(20) + Self.two(0x0800) + Self.two(0) + Self.two(0) + Self.two(0x21)
         + Self.four(Self.checksum(file.content)) + Self.four(UInt32(file.content.count))

@@ -2,9 +2,9 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A reachability monitor controlled by the test.
+/// A reachability monitor that the test controls.
 ///
-/// A new listener receives the current state at once.
+/// A new listener receives the current state immediately.
 public final class FakeReachability: ReachabilityMonitor {
   private let state: Mutex<State>
 
@@ -17,7 +17,7 @@ public final class FakeReachability: ReachabilityMonitor {
     state = Mutex(State(current: reachability))
   }
 
-  /// Changes the state. Listeners receive nothing if it stays the same.
+  /// Changes the state. Listeners receive no event if the state stays the same.
   public func change(to reachability: Reachability) {
     state.withLock { state in
       guard state.current != reachability else { return }
@@ -37,7 +37,7 @@ public final class FakeReachability: ReachabilityMonitor {
   }
 }
 
-/// A lifecycle monitor controlled by the test. Events before the first listener are kept for it.
+/// A lifecycle monitor that the test controls. It buffers events for the first listener.
 public final class FakeLifecycle: LifecycleMonitor {
   private let state = Mutex(State())
 
@@ -50,7 +50,7 @@ public final class FakeLifecycle: LifecycleMonitor {
 
   /// Creates a monitor.
   ///
-  /// - Parameter known: The initially known events.
+  /// - Parameter known: The events that are known from the start.
   public init(known: [LifecycleEvent] = []) { self.known = known }
 
   public func present() -> [LifecycleEvent] { known }
@@ -63,7 +63,7 @@ public final class FakeLifecycle: LifecycleMonitor {
     }
   }
 
-  /// Returns a stream of later events. The first listener also receives the earlier ones.
+  /// Returns a stream of later events. The first stream also contains all earlier events.
   public func changes() -> AsyncStream<LifecycleEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: LifecycleEvent.self)
     state.withLock { state in

@@ -2,9 +2,9 @@ public import LinkCore
 public import LinkRuntime
 import Synchronization
 
-/// A network in memory whose servers the test controls.
+/// A network in memory whose servers are controlled by the test.
 ///
-/// It keeps the promises of both network ports.
+/// It keeps the promises of `SocketDialer` and `HTTPClient`.
 ///
 ///     let network = FakeNetwork(clock: clock)
 ///     let socket = await network.sockets.next()     // the client dialed
@@ -12,9 +12,9 @@ import Synchronization
 ///
 /// Time-outs use the given clock.
 public final class FakeNetwork: SocketDialer, HTTPClient {
-  /// The requested sockets, unless a rule of `serve(sockets:)` handles them.
+  /// The requested sockets that no rule of `serve(sockets:)` handles.
   public let sockets = Mailbox<FakeSocket>()
-  /// The HTTP requests, unless a rule of `serve(requests:)` handles them.
+  /// The HTTP requests that no rule of `serve(requests:)` handles.
   public let exchanges = Mailbox<FakeExchange>()
   private let clock: any LinkClock
   private let rules = Mutex(Rules())
@@ -28,19 +28,20 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     self.clock = clock
   }
 
-  /// Lets `rule` control each new socket, in a task of its own. `nil` adds them to `sockets` again.
+  /// Makes `rule` control each new socket, in a separate task. `nil` restores delivery to
+  /// `sockets`.
   public func serve(sockets rule: (@Sendable (FakeSocket) async -> Void)?) {
     rules.withLock { $0.socket = rule }
   }
 
-  /// Lets `rule` answer each new request. `nil` adds them to `exchanges` again.
+  /// Makes `rule` answer each new request. `nil` restores delivery to `exchanges`.
   public func serve(
     requests rule: (@Sendable (HTTPCall) async -> Result<HTTPAnswer, LinkFailure>)?
   ) {
     rules.withLock { $0.request = rule }
   }
 
-  /// Opens a socket whose server's end is controlled by the test or by the rule.
+  /// Opens a socket. The test or the rule controls the server's end.
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
@@ -53,7 +54,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
     return FakeSocketHandle(socket: socket)
   }
 
-  /// Does nothing, since each request of a fake uses a connection of its own.
+  /// Does nothing, since each request of a fake network uses its own connection.
   public func forgetConnections() async {}
 
   public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
@@ -82,7 +83,7 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
   }
 }
 
-/// An HTTP request that waits for the test's response, and times out without one.
+/// An HTTP request that waits for a response from the test. Without a response, it times out.
 public final class FakeExchange: FarExchange {
   /// The client's request.
   public let request: HTTPCall
@@ -92,7 +93,7 @@ public final class FakeExchange: FarExchange {
     self.request = request
   }
 
-  /// Answers the request. Only the first answer counts.
+  /// Answers the request. Only the first call has an effect.
   public func answer(_ answer: Result<HTTPAnswer, LinkFailure>) {
     answers.put(answer)
     answers.close()
@@ -120,7 +121,7 @@ public final class FakeExchange: FarExchange {
 
 /// Returns the headers with lower-case names.
 ///
-/// If two names become equal, the value that sorts last is kept.
+/// If two names become equal, the one that sorts last is kept.
 func lowercased(_ headers: [String: String]) -> [String: String] {
   var result: [String: String] = [:]
   for (name, value) in headers.sorted(by: { $0 < $1 }) { result[name.lowercased()] = value }

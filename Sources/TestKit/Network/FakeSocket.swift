@@ -4,12 +4,12 @@ import Synchronization
 
 /// The server's end of one socket of a `FakeNetwork`.
 ///
-/// A send returns when the client has processed the event, just as a slow reader slows a real
-/// socket.
+/// A method that sends returns once the client has processed the event, just as a slow reader
+/// delays a real socket.
 public final class FakeSocket: FarSocket {
   /// The client's request.
   public let request: SocketRequest
-  /// The client's actions that have not been read yet.
+  /// The client's actions that the test has not read yet.
   public let actions = Mailbox<ClientAction>()
   private let deliver: @Sendable (SocketEvent) async -> Void
   private let state = Mutex(State())
@@ -69,7 +69,7 @@ public final class FakeSocket: FarSocket {
     await emit(.ping)
   }
 
-  /// Answers a ping late. It is only useful after `answerPings(false)`.
+  /// Sends a late pong. This is only useful after `answerPings(false)`.
   public func pong(id: UInt64) async {
     await emit(.pong(id: id))
   }
@@ -86,12 +86,13 @@ public final class FakeSocket: FarSocket {
     await actions.next()
   }
 
-  /// Sets whether pings are answered, which is the default. A half-open link answers none.
+  /// Sets whether pings are answered; they are by default. A half-open link answers none.
   public func answerPings(_ answers: Bool) {
     state.withLock { $0.answersPings = answers }
   }
 
-  /// Sets the number of unread client messages beyond which `send` is refused; 1,024 by default.
+  /// Sets the maximum number of unread client messages. Beyond it, the client's `send` is refused.
+  /// The default is 1,024.
   public func limitUnread(to limit: Int) {
     state.withLock { $0.unreadLimit = limit }
   }
@@ -114,7 +115,8 @@ public final class FakeSocket: FarSocket {
     }
   }
 
-  /// Delivers an event after the previous one was processed, unless the socket's phase has changed.
+  /// Delivers an event once the client has processed the previous one, unless the socket is in
+  /// another phase by then.
   private func emit(_ event: SocketEvent, from: [Phase] = [.open], to phase: Phase = .open) async {
     guard await turns.next() != nil else { return }
     if advance(from: from, to: phase) {
@@ -125,7 +127,7 @@ public final class FakeSocket: FarSocket {
   }
 }
 
-/// The actions of the client's handle.
+/// The methods that the client's handle calls.
 extension FakeSocket {
   func take(_ message: ClientAction) -> SocketSending {
     guard let limit = state.withLock({ $0.phase == .open ? $0.unreadLimit : nil }) else {
@@ -143,7 +145,7 @@ extension FakeSocket {
     Task { await emit(.pong(id: id)) }
   }
 
-  /// Ends the socket for the client, after which nothing is delivered.
+  /// Ends the socket on behalf of the client. No event is delivered afterwards.
   func leave(_ action: ClientAction) {
     guard advance(from: [.opening, .open], to: .ended) else { return }
     actions.put(action)
@@ -180,13 +182,13 @@ final class FakeSocketHandle: SocketHandle {
   }
 }
 
-/// An action of a client on a socket, as observed by its server.
+/// A client's action on a socket, as the server observes it.
 public enum ClientAction: Sendable, Equatable {
-  /// A whole text message.
+  /// A complete text message.
   case text([UInt8])
-  /// A whole binary message.
+  /// A complete binary message.
   case binary([UInt8])
-  /// A ping; `id` is `nil` if the server cannot read it.
+  /// A ping. `id` is `nil` if the server cannot read it.
   case ping(id: UInt64?)
   /// A close frame.
   case closed(code: UInt16, reason: String)
@@ -202,7 +204,7 @@ public protocol FarSocket: Sendable {
   func accept(headers: [String: String]) async
   /// Refuses the upgrade with an HTTP status.
   func reject(status: Int) async
-  /// Sends a text message; the bytes are valid UTF-8.
+  /// Sends a text message. The bytes must be valid UTF-8.
   func send(text: [UInt8]) async
   /// Sends a binary message.
   func send(binary: [UInt8]) async
@@ -212,6 +214,6 @@ public protocol FarSocket: Sendable {
   func close(code: UInt16, reason: String) async
   /// Ends the connection without a close frame.
   func drop() async
-  /// Returns the client's next action, or `nil` if there are no more.
+  /// Returns the client's next action, or `nil` if no action remains.
   func received() async -> ClientAction?
 }

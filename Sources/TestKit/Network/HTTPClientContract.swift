@@ -5,7 +5,7 @@ public import LinkRuntime
 public protocol FarExchange: Sendable {
   /// The received request: method, headers with lower-case names, and body.
   var received: (method: String, headers: [String: String], body: [UInt8]) { get }
-  /// Sends the whole response.
+  /// Sends the complete response.
   func respond(status: Int, headers: [String: String], body: [UInt8]) async
   /// Ends the connection without a response.
   func drop() async
@@ -30,7 +30,8 @@ private struct ClientCheck: Sendable {
   static let limit = 1_000
   /// The time-out of requests.
   ///
-  /// Only a request that must time out has a shorter one, since a busy machine breaks no promise.
+  /// It is long, because a slow response on a busy machine breaks no promise. Only requests that
+  /// must time out use a shorter one.
   static let patience = Duration.seconds(120)
   let client: any HTTPClient
   let server: ContractServer<any FarExchange>

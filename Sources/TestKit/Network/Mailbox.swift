@@ -3,16 +3,16 @@ import Synchronization
 
 /// A queue of values from the tested code to the test, in order. A reader waits for the next value.
 ///
-/// The queue has no bound, since a test that does not read the values is short.
+/// The queue is unbounded, because a test is too short to fill the memory with unread values.
 public final class Mailbox<Element: Sendable>: Sendable {
   private let state = Mutex(State())
 
   public init() {}
 
-  /// The number of waiting values.
+  /// The number of unread values.
   public var count: Int { state.withLock(\.elements.count) }
 
-  /// Adds a value, and returns false if the mailbox is closed.
+  /// Adds a value. Returns false if the mailbox is closed.
   @discardableResult
   public func put(_ element: Element) -> Bool {
     let (taken, wake) = state.withLock { $0.put(element) }
@@ -20,7 +20,8 @@ public final class Mailbox<Element: Sendable>: Sendable {
     return taken
   }
 
-  /// Returns the next value, or `nil` if the mailbox is closed and empty or the task is cancelled.
+  /// Returns the next value, or `nil` if the mailbox is closed and empty or if the task is
+  /// cancelled.
   public func next() async -> Element? {
     let ticket = state.withLock { $0.ticket() }
     return await suspended { continuation in
@@ -39,7 +40,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
     return elements
   }
 
-  /// Returns the waiting values without waiting for more.
+  /// Returns all unread values without waiting for more.
   public func takeAll() -> [Element] {
     state.withLock { state in
       defer { state.elements = [] }
@@ -47,7 +48,7 @@ public final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
-  /// Closes the mailbox, which then accepts no more values.
+  /// Closes the mailbox. It then accepts no more values.
   public func close() {
     let wake = state.withLock { $0.close() }
     wake()

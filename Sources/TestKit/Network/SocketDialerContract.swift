@@ -1,18 +1,18 @@
 import LinkCore
 public import LinkRuntime
 
-/// The servers for the contract of a dialer or an HTTP client.
+/// The server that a contract suite for a dialer or an HTTP client uses.
 public struct ContractServer<Far: Sendable>: Sendable {
   /// The URL whose connections `next` returns.
   public var url: String
   /// A URL on which nothing listens.
   public var refusingURL: String
-  /// Returns the next exchange opened at `url`, or the next socket before its upgrade.
+  /// Returns the next exchange opened at `url`, or the next socket, before its upgrade is answered.
   public var next: @Sendable () async throws -> Far
-  /// Lets time pass: moves a test clock, or does nothing if time passes by itself.
+  /// Lets time pass. It advances a test clock, or does nothing if time passes by itself.
   public var pass: @Sendable (Duration) async -> Void
 
-  /// Creates a value from the functions of a server.
+  /// Creates a server from its addresses and functions.
   public init(
     url: String, refusingURL: String, next: @escaping @Sendable () async throws -> Far,
     pass: @escaping @Sendable (Duration) async -> Void = { _ in }
@@ -42,9 +42,9 @@ public func socketDialerContract(
   }
 }
 
-/// A dialer and the server that it is checked with.
+/// A dialer and the server to which it connects.
 struct DialerCheck: Sendable {
-  /// A client and the server's end of its socket, after the upgrade.
+  /// A client's handle and the server's end of its socket, after the upgrade.
   struct Open {
     let handle: any SocketHandle
     let far: any FarSocket
@@ -54,7 +54,8 @@ struct DialerCheck: Sendable {
   static let limit = 1_000
   /// The time-out of requests.
   ///
-  /// Only a request that must time out has a shorter one, since a busy machine breaks no promise.
+  /// It is long, because a slow response on a busy machine breaks no promise. Only requests that
+  /// must time out use a shorter one.
   static let patience = Duration.seconds(120)
   let dialer: any SocketDialer
   let server: ContractServer<any FarSocket>
@@ -237,7 +238,7 @@ private func dropsWhatIsTooLong(_ check: DialerCheck) async throws {
   await open.handle.close(code: 1000, reason: "")
 }
 
-// Checks of closing and failing sockets.
+// These functions check how sockets are closed and how they fail.
 
 func reportsTheCloseCode(_ check: DialerCheck) async throws {
   let open = try await check.open()
@@ -275,7 +276,7 @@ func staysSilentAfterClose(_ check: DialerCheck) async throws {
   let before = open.events.count
   await open.far.send(text: [UInt8(ascii: "x")])
   await open.far.drop()
-  // After a whole exchange on another socket, anything still in transit has had time to arrive.
+  // After a complete exchange on another socket, bytes still in transit have had time to arrive.
   let other = try await check.open()
   await other.far.send(text: [UInt8(ascii: "y")])
   _ = await other.events.next()

@@ -2,9 +2,10 @@ public import LinkCore
 public import LinkRuntime
 public import LinkWire
 
-/// The peripheral for the contract of a central, within the range of the central's radio.
+/// The peripheral that a contract suite for a central uses. It is within the range of the central's
+/// radio.
 ///
-/// It stops advertising when a central connects, until `advertise(_:)` is called again.
+/// The peripheral stops advertising when a central connects, until `advertise(_:)` is called again.
 public protocol FarPeripheral: Sendable {
   var id: PeripheralID { get }
   var name: String { get }
@@ -15,17 +16,17 @@ public protocol FarPeripheral: Sendable {
 
   /// Starts or stops advertising.
   func advertise(_ isOn: Bool) async
-  /// Ends the connection, which `next` does not report.
+  /// Ends the connection. `next` does not report this.
   func disconnect() async
   /// Sends a value of the characteristic as a notification.
   func notify(_ bytes: [UInt8]) async
-  /// Answers a request; `nil` refuses it.
+  /// Answers a request. `nil` refuses the request.
   func reply(_ request: UInt16, _ bytes: [UInt8]?) async
   /// Returns the next action of a central.
   func next() async -> FarPeripheralEvent?
 }
 
-/// An action of a central on a peripheral.
+/// An action of a central that a peripheral observes.
 public enum FarPeripheralEvent: Sendable, Hashable {
   case connected
   case disconnected
@@ -37,8 +38,8 @@ public enum FarPeripheralEvent: Sendable, Hashable {
 /// Checks the promises of `Central`, for any implementation and any test library.
 ///
 /// - Parameters:
-///   - central: An unused central whose radio is on. It is closed at the end.
-///   - far: A peripheral within its range that does not advertise.
+///   - central: An unused central whose radio is on. The function closes it at the end.
+///   - far: A peripheral that is within range and does not advertise.
 /// - Throws: `ContractViolation` for the first broken promise.
 public func centralContract(_ central: any Central, far: any FarPeripheral) async throws {
   let check = CentralCheck(central: central, far: far)
@@ -61,7 +62,7 @@ private struct CentralCheck: Sendable {
   let far: any FarPeripheral
   let events = Mailbox<CentralEvent>()
 
-  /// The identifier of a service and of a characteristic that the peripheral does not have.
+  /// An identifier that no service or characteristic of the peripheral has.
   static let missing = GATTID(high: 0x1111_1111_1111_1111, low: 0x9111_1111_1111_1111)
 
   /// Returns the next event other than an advertisement.
@@ -76,7 +77,7 @@ private struct CentralCheck: Sendable {
     try Broken.unless(await far.next(), is: wanted, promise)
   }
 
-  /// Connects one attempt.
+  /// Makes the central connect, and checks that the connection is reported.
   func connect(_ attempt: AttemptID, _ promise: String) async throws {
     central.connect(far.id, attempt: attempt, isQueued: true)
     await far.advertise(true)
@@ -84,7 +85,7 @@ private struct CentralCheck: Sendable {
     try await expect(.connected, promise)
   }
 
-  /// Reads the characteristic, which the peripheral answers.
+  /// Reads the characteristic, and lets the peripheral answer.
   func read(_ attempt: AttemptID, _ promise: String) async throws {
     async let value = answer(to: attempt)
     guard case .read(let number, far.characteristic)? = await far.next() else {
@@ -94,7 +95,7 @@ private struct CentralCheck: Sendable {
     try Broken.unless(await value, is: [1, 2, 3], promise)
   }
 
-  /// Returns the result of a read, or `nil` if it fails.
+  /// Returns the result of a read, or `nil` if the read fails.
   func answer(to attempt: AttemptID) async -> [UInt8]? {
     try? await central.read(far.characteristic, of: attempt)
   }
@@ -121,7 +122,7 @@ private struct CentralCheck: Sendable {
   check.central.connect(check.far.id, attempt: id(1), isQueued: false)
   await check.far.advertise(true)
   try Broken.unless(
-    await check.events.next(), is: .connected(id(1)), "a scan tells of no other services")
+    await check.events.next(), is: .connected(id(1)), "a scan reports no other services")
   try await check.expect(.connected, "a connect reaches the peripheral")
   check.central.cancel(id(1))
   check.central.cancel(id(77))
@@ -201,7 +202,7 @@ private struct CentralCheck: Sendable {
   await check.far.disconnect()
   try Broken.unless(await value, is: nil, "a request ends with its connection")
   while let event = await check.event() {
-    // The ends of cancelled attempts may be reported, too.
+    // The ends of cancelled attempts may be reported too.
     if case .disconnected(let attempt, nil) = event, attempt != id(3) { continue }
     guard case .disconnected(id(3), .some) = event else {
       throw Broken("a connection that is lost is reported with a reason: found \(event)")

@@ -1,7 +1,7 @@
 import Foundation
 package import LinkCore
 
-/// A JSON value read by Foundation, whose parser shares no code with this package.
+/// A JSON value that is decoded by Foundation, whose parser shares no code with this package.
 package enum JSONTree: Hashable, Decodable, Sendable {
   case object([String: JSONTree])
   case array([JSONTree])
@@ -11,7 +11,9 @@ package enum JSONTree: Hashable, Decodable, Sendable {
   case bool(Bool)
   case null
 
-  /// Reads a whole text. It throws an error if Foundation does not accept it as JSON.
+  /// Decodes a complete text.
+  ///
+  /// - Throws: An error if Foundation does not accept the text as JSON.
   package init(_ bytes: [UInt8]) throws {
     self = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
   }
@@ -54,16 +56,16 @@ package enum JSONTree: Hashable, Decodable, Sendable {
 }
 
 extension JSONTree {
-  /// The objects that may have members of any name.
+  /// The keys of objects whose members may have any name.
   private static let open: Set<String> = ["metadata", "health_data", "summary_data"]
   private static let unknown = ["odd", "Type", "ID", "", "\u{E9}"]
 
-  /// Returns another JSON text of the value.
+  /// Returns the value as JSON text in another spelling.
   ///
   /// The members are in another order, and the text may contain white space, escapes, and whole
   /// numbers with a fraction or an exponent.
   ///
-  /// - Parameter isExtended: Whether members unknown to every reader are added.
+  /// - Parameter isExtended: Whether members are added that no reader knows.
   package func spelled(by generator: inout RandomSource, isExtended: Bool, name: String = "")
     -> String
   {

@@ -8,7 +8,7 @@ private let fragments: [String] = [
 ]
 
 extension RandomSource {
-  /// Draws a text of at most `count` fragments that once caused a problem in a codec.
+  /// Draws a text of at most `count` of the `fragments`.
   package mutating func text(upTo count: Int) -> String {
     (0..<Int.random(in: 0...count, using: &self)).reduce(into: "") { text, _ in
       text += fragments.randomElement(using: &self) ?? ""
@@ -42,7 +42,7 @@ extension RandomSource {
 }
 
 extension RandomSource {
-  /// Draws one of the values; the array must not be empty.
+  /// Draws one of the values. The array must not be empty.
   package mutating func one<Value>(_ values: [Value]) -> Value {
     values[Int.random(in: values.indices, using: &self)]
   }
@@ -63,7 +63,8 @@ extension RandomSource {
   /// Draws an identifier of 1 to 64 bytes.
   package mutating func id() -> String { "i" + text(upTo: 3) }
 
-  /// Draws a number of up to 53 bits, with a preference for small numbers and the largest one.
+  /// Draws a number of up to 53 bits. Small numbers and the largest one are more likely than
+  /// others.
   package mutating func number() -> UInt64 {
     one([0, 1, (1 << 53) - 1, UInt64.random(in: 0..<1 << 53, using: &self)])
   }

@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-// The promises of `HealthStore` about changes.
+// These functions check the promises of `HealthStore` about changes.
 
 private let steps = "HKQuantityTypeIdentifierStepCount"
 
@@ -12,7 +12,7 @@ private func sample(_ start: Int64, _ type: String = steps) -> HealthSample {
     end: Timestamp(nanoseconds: start), source: "Phone")
 }
 
-/// A reader that requests pages of changes until the anchor stays the same.
+/// A reader that requests pages of changes until the anchor no longer changes.
 private struct ChangeReader {
   var anchor: HealthAnchor?
   var limit = 3
@@ -50,7 +50,7 @@ private func expect(
   try ContractViolation.unless(found.deleted, is: deleted, promise)
 }
 
-/// Removes the samples that start in an interval, except for the given ones.
+/// Removes the samples that start in an interval, except those that start at the given times.
 private func remove(
   _ store: any HealthStore, from: Int64, to: Int64, keeping starts: [Int64] = []
 ) async throws {
@@ -125,9 +125,9 @@ func startsAnewWithAForeignAnchor(_ store: any HealthStore) async throws {
   }
 }
 
-/// A promise that an implementation of a port broke, and what it did instead.
+/// A promise that an implementation of a port broke, and the behavior found instead.
 public struct ContractViolation: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The promise, the found value and the expected value.
+  /// The promise, the value found and the expected value.
   public var description: String
 
   /// Creates a violation with a description.
@@ -144,7 +144,7 @@ public struct ContractViolation: Error, Sendable, Hashable, CustomStringConverti
   }
 }
 
-/// Checks that an open store is healthy, and that it can be closed twice and then fails.
+/// Checks that an open store is intact, can be closed twice, and then fails.
 func closes(_ store: any Store, read: () async throws -> Void) async throws {
   try await store.check()
   await store.close()

@@ -178,7 +178,7 @@ private func refusesNonsense(_ store: any HealthStore) async throws {
   }
   try ContractViolation.unless(
     try await store.add([sample(from: 1)]), is: HealthAddition(added: 1),
-    "a store that refused goes on")
+    "a store works after a refusal")
 }
 
 private func takesManyAtOnce(_ store: any HealthStore) async throws {

@@ -5,36 +5,37 @@ import LinkWire
 public struct AuditEvidence: Sendable {
   /// The record of each script that ran.
   public var records: [AuditScript.Name: AuditRecord] = [:]
-  /// The answers to requests without an upgrade, by path.
+  /// The responses to plain `GET` requests, by path.
   public var pages: [String: Page] = [:]
-  /// Whether there is a key to authenticate with.
+  /// Whether a key for authentication is available.
   public var hasKey: Bool
-  /// Whether the URL uses TLS.
+  /// Whether the URL of the server uses TLS.
   public var isEncrypted: Bool
 
-  /// The answer to a `GET`.
+  /// The response to a `GET` request.
   public struct Page: Sendable, Hashable {
-    /// The status code; `nil` if there was no answer.
+    /// The status code; `nil` if there was no response.
     public var status: Int?
-    /// The beginning of the body, or the reason why there is none.
+    /// The beginning of the body, or the reason why there is no body.
     public var excerpt: String
-    /// Whether the body is in the text format of Prometheus and contains a sample.
+    /// Whether the body contains a sample in the text format of Prometheus.
     public var hasSamples: Bool
-    /// The time from the request to the answer.
+    /// The time from the request to the response.
     public var time: Duration
 
     static let excerptCharacters = 80
 
-    /// Creates an answer, or records the lack of one.
+    /// Creates the record of a response or of a missing response.
     ///
-    /// - Parameter text: The body, or the reason why there is none.
+    /// - Parameter text: The body, or the reason why there is no body.
     public init(status: Int?, text: String, time: Duration) {
       (self.status, self.time) = (status, time)
       excerpt = String(text.prefix(Self.excerptCharacters))
       hasSamples = Self.hasSamples(text)
     }
 
-    /// Whether a text declares the type of a metric and has a line with a name and a number.
+    /// Returns whether a text declares the type of a metric and has a line with a name and a
+    /// number.
     private static func hasSamples(_ text: String) -> Bool {
       let lines = text.split(whereSeparator: \.isNewline)
       guard lines.contains(where: { $0.hasPrefix("# TYPE ") }) else { return false }
@@ -50,12 +51,12 @@ public struct AuditEvidence: Sendable {
     (self.hasKey, self.isEncrypted) = (hasKey, isEncrypted)
   }
 
-  /// Returns a report that judges every practice.
+  /// Returns a report with a verdict on every practice.
   public func report(server: String) -> AuditReport {
     AuditReport(server: server) { finding($0) }
   }
 
-  /// The reason why nothing could be audited; `nil` if a connection was established.
+  /// The failure that prevented the audit; `nil` if a connection was established.
   public var obstacle: LinkFailure? {
     var failure: LinkFailure?
     for event in AuditScript.Name.allCases.flatMap({ records[$0]?.events ?? [] }) {
@@ -81,16 +82,16 @@ public struct AuditEvidence: Sendable {
 // MARK: Preconditions
 
 extension AuditEvidence {
-  /// Whether the server sent any message of the session protocol.
+  /// Whether the server sent at least one message of the session protocol.
   var speaksSession: Bool {
     records.values.contains { record in
       record.messages().contains { Self.isSession($0.1) }
     }
   }
 
-  /// Whether a message belongs to the session protocol.
+  /// Returns whether a message belongs to the session protocol.
   ///
-  /// Other protocols may have a `hello`, a `connected` or a `pong`, too, but without these
+  /// Other protocols may also have a `hello`, a `connected` or a `pong`, but with different
   /// contents.
   private static func isSession(_ message: AuditMessage) -> Bool {
     switch message.content {
@@ -103,7 +104,7 @@ extension AuditEvidence {
     }
   }
 
-  /// Returns the record of a script that had a connection.
+  /// Returns the record of a script that established a connection.
   func record(_ name: AuditScript.Name) throws(Finding) -> AuditRecord {
     guard let record = records[name] else {
       throw .unseen("the script \(name.rawValue) did not run")
@@ -117,7 +118,7 @@ extension AuditEvidence {
     return record
   }
 
-  /// Returns the record of a script that authenticated.
+  /// Returns the record of a script that authenticated successfully.
   func session(_ name: AuditScript.Name) throws(Finding) -> AuditRecord {
     try expectSession()
     guard hasKey else { throw .unseen("it needs a login, and no --key-file was given") }
@@ -131,7 +132,8 @@ extension AuditEvidence {
     return record
   }
 
-  /// Throws if the server does not speak the session protocol, since it may do the same in its own.
+  /// Throws an error unless the server speaks the session protocol. A server with another protocol
+  /// may show the tested behavior in a way that the audit does not recognize.
   func expectSession(_ name: AuditScript.Name = .pings) throws(Finding) {
     guard !speaksSession else { return }
     let record = try record(name)
@@ -139,7 +141,7 @@ extension AuditEvidence {
       "the server does not speak the session protocol, and no other is tried: " + record.outline)
   }
 
-  /// The first `hello`, with its record and index.
+  /// The first `hello`, with its record and its index in the record.
   var hello: (record: AuditRecord, at: Int, SessionHello)? {
     for name in [AuditScript.Name.opening, .pings, .login, .stranger] {
       guard let record = records[name] else { continue }
@@ -152,12 +154,12 @@ extension AuditEvidence {
 }
 
 extension AuditRecord {
-  /// The text of the record's first events.
+  /// A text that describes the record's first events.
   var outline: String { aftermath(of: 0, most: 6) }
 }
 
 extension AuditEvidence {
-  /// Returns the finding of a probe.
+  /// Returns the finding for a probe.
   public func finding(_ probe: Probe) -> Finding {
     guard let check = Self.checks[probe] else { return .unseen("it was not looked for") }
     do throws(Finding) {

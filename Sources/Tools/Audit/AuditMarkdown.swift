@@ -1,5 +1,5 @@
 extension AuditReport {
-  /// The report in Markdown, in the form of the review that defines the practices.
+  /// The report in Markdown, in the format of the review that defines the practices.
   public var markdown: [String] {
     [
       "# WebSocket Implementation Recommendations", "",
@@ -52,7 +52,7 @@ extension AuditReport {
     texts.enumerated().map { "\($0 + 1). \($1)" }
   }
 
-  /// Escapes a text of the server, which must not become a heading or a link of the report.
+  /// Escapes a text from the server, so that it cannot form a heading or a link in the report.
   private static func escaped(_ text: String) -> String {
     text.reduce(into: "") { result, character in
       if "\\`*_[]<>|".contains(character) { result.append("\\") }

@@ -3,21 +3,21 @@ import LinkWire
 
 /// All scripts of an audit.
 public struct AuditPlan: Sendable {
-  /// The scripts, in no particular order. Their phases determine when each may run.
+  /// The scripts, in no particular order. Their phases determine when each script may run.
   public let scripts: [AuditScript]
 
   /// The number of connections that are opened at once to test how a server handles a burst.
   static let burst = 20
-  /// The time within which a server must answer.
+  /// The time within which a server must respond.
   static let patience = Duration.seconds(3)
-  /// The time that the handler of a prompt may take.
+  /// The maximum time for handling a prompt.
   static let work = Duration.seconds(12)
-  /// The wait for a server's heartbeat, which is sent every 45 s.
+  /// The time to wait for a server's heartbeat, which is sent every 45 s.
   static let heartbeat = Duration.seconds(48)
-  /// The wait for the close of a connection that does not authenticate.
+  /// The time to wait until the server closes a connection that does not authenticate.
   static let stranger = Duration.seconds(50)
-  /// The limit set for responses, in units of 1,024 bytes, and the size of a text above it, in
-  /// bytes.
+  /// The size limit that is requested for responses, in units of 1,024 bytes, and the size of a
+  /// longer text, in bytes.
   static let size = (kilobytes: 50, text: 60_000)
 
   /// Creates the scripts.
@@ -57,7 +57,8 @@ extension AuditPlan {
     ]
   }
 
-  /// Returns steps that open a connection and authenticate. The script ends if that fails.
+  /// Returns steps that open a connection and authenticate. The script ends if authentication
+  /// fails.
   private static func connect(_ socket: Int, _ login: AuditScript.Login) -> [Step] {
     open(socket) + [
       .say([.connect(login)]),
@@ -75,17 +76,18 @@ extension AuditPlan {
     ]
   }
 
-  /// Returns steps that send a prompt and wait for its confirmation and its response.
+  /// Returns steps that send a prompt and wait for the confirmation and the response.
   private static func ask(_ prompt: SessionPrompt) -> [Step] {
     say([.message(.prompt(prompt))], for: ["ack", "response", "error"]) + [
       .expect([.message("response"), .message("error")], count: 1, within: work, orStop: false)
     ]
   }
 
-  /// A ping and its pong, after which all earlier messages have been answered.
+  /// Steps that send a ping and wait for the pong. All earlier messages have then been answered.
   private static let barrier = say([.message(.ping)], for: ["pong"])
 
-  /// A close frame with code 1000 (RFC 6455 section 5.5.1), masked with zeros, and its answer.
+  /// Steps that send a close frame with code 1000 (RFC 6455 section 5.5.1), masked with zeros, and
+  /// wait for the end.
   private static let leave: [Step] = [
     .raw([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8], "a close frame with code 1000"),
     .expect([.end], count: 1, within: patience, orStop: false),
@@ -118,7 +120,7 @@ extension AuditPlan {
     ]
   }
 
-  /// A `ping` that is long enough to be compressed by a server that echoes it.
+  /// A `ping` that is long enough to be compressed if a server echoes it.
   private static let longPing =
     #"{"type":"ping","padding":"\#(String(repeating: "0123456789", count: 200))"}"#
 
@@ -128,7 +130,7 @@ extension AuditPlan {
   ]
   private static let malformed = #"{"type":"prompt","text":"#
 
-  /// Returns scripts with messages that a server must refuse.
+  /// Returns scripts that send messages that a server must refuse.
   private static func refusals(_ draw: inout Draw) -> [AuditScript] {
     let early = AuditScript.Saying.message(.unsubscribe(conversation: draw.id()))
     let reading = AuditScript.Saying.message(
@@ -199,7 +201,7 @@ extension AuditPlan {
         + say([.text(bad)], for: ["error", "response"]) + barrier + leave)
   }
 
-  /// Returns scripts about other ways to authenticate and about sessions.
+  /// Returns scripts that test sessions and other ways to authenticate.
   private static func logins(_ draw: inout Draw) -> [AuditScript] {
     let older = AuditScript.Login(session: draw.id(), version: "0.4.0")
     let (conversation, taken) = (draw.id(), draw.id())
@@ -233,7 +235,7 @@ extension AuditPlan {
     .expect([.message("replay"), .message("response")], within: limit)
   }
 
-  /// Returns scripts about sizes, load, time and invalid messages.
+  /// Returns scripts that test sizes, load, time limits and invalid messages.
   private static func loads(_ draw: inout Draw) -> [AuditScript] {
     let long = String(repeating: "0123456789", count: size.text / 10)
     let whole = draw.prompt(long, in: draw.id(), isNew: true)
@@ -282,7 +284,7 @@ extension AuditPlan {
 }
 
 extension AuditScript.Step {
-  /// Returns a step that waits for one of several events and continues in any case.
+  /// Returns a step that waits for one of several events. The script continues even if none occurs.
   fileprivate static func expect(
     _ awaited: [AuditScript.Awaited], within limit: Duration
   ) -> AuditScript.Step {

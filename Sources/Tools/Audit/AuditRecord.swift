@@ -2,15 +2,15 @@ public import LinkCore
 public import LinkWire
 import LinkJSON
 
-/// The events of one script, in order.
+/// A record of the events of one script.
 public struct AuditRecord: Sendable, Hashable {
   /// The events, in order.
   public var events: [Event] = []
-  /// Whether the script ran to its last step.
+  /// Whether the script ran to the last step.
   public var isComplete = false
-  /// This machine's wall-clock time at the start of the script.
+  /// The wall-clock time of this machine at the start of the script.
   public var wall = Timestamp(nanoseconds: 0)
-  /// The number of messages that arrived compressed, by connection.
+  /// The number of compressed messages that arrived, by connection.
   public var compressed: [Int: Int] = [:]
 
   /// Creates an empty record.
@@ -20,41 +20,41 @@ public struct AuditRecord: Sendable, Hashable {
   public struct Event: Sendable, Hashable {
     /// The time since the start of the script.
     public var at: Duration
-    /// The connection, numbered by the script.
+    /// The number of the connection in the script.
     public var socket: Int
     /// The kind of event.
     public var kind: Kind
   }
 
-  /// The kinds of events.
+  /// The kind of an event.
   public enum Kind: Sendable, Hashable {
     case opening
-    /// The upgrade succeeded. The names of header fields are in lowercase.
+    /// A successful upgrade. The names of the header fields are in lowercase.
     case opened(headers: [String: String])
-    /// A message or bytes were sent. The text describes them without secrets.
+    /// The sending of a message or of bytes. The text describes them without secrets.
     case sent(String)
     case received(AuditMessage)
     case binary(bytes: Int)
-    /// The server sent a WebSocket ping.
+    /// A WebSocket ping from the server.
     case serverPing
-    /// The server answered a WebSocket ping.
+    /// A WebSocket pong from the server.
     case pong
     case ended(LinkFailure)
-    /// A wait of the script ended before the expected event.
+    /// A wait of the script that ended before the expected event.
     case late(String)
   }
 }
 
-/// A text message of a server.
+/// A text message from a server.
 public struct AuditMessage: Sendable, Hashable {
-  /// The message's `type`; `nil` if it is missing or not a string, or if the message is not a JSON
-  /// object.
+  /// The value of the message's `type`. It is `nil` if `type` is missing or not a string, or if the
+  /// message is not a JSON object.
   public var type: String?
-  /// The decoded message; `nil` if the session protocol cannot read it.
+  /// The decoded message; `nil` if it cannot be decoded as a message of the session protocol.
   public var content: SessionServerMessage?
   /// The names of the message's members, at most 64.
   public var names: [String]
-  /// A nested member name that is not in snake_case.
+  /// The first member name, at any depth, that is not in snake_case; `nil` if there is none.
   public var oddName: String?
   /// The message's length in bytes.
   public var count: Int
@@ -63,7 +63,7 @@ public struct AuditMessage: Sendable, Hashable {
 
   static let excerptCharacters = 160
 
-  /// Reads a message.
+  /// Creates a message from its bytes.
   ///
   /// - Parameter hide: A function that removes secrets from a text.
   public init(_ bytes: [UInt8], hide: (String) -> String) {
@@ -74,7 +74,7 @@ public struct AuditMessage: Sendable, Hashable {
     var reader = JSONReader(bytes)
     oddName = (try? Self.oddName(in: &reader)) ?? nil
     count = bytes.count
-    // Secrets are removed before the text is cut, so that no part of one remains.
+    // Secrets are removed before the text is truncated, so that no part of a secret remains.
     let text = hide(String(decoding: bytes, as: UTF8.self))
     let head = text.prefix(Self.excerptCharacters)
     excerpt = head.endIndex == text.endIndex ? text : "\(head)… (\(bytes.count) bytes)"
@@ -89,7 +89,8 @@ public struct AuditMessage: Sendable, Hashable {
     }
   }
 
-  /// Returns the first name that is not in snake_case, at any depth.
+  /// Returns the first member name, at any depth, that is not in snake_case; `nil` if there is
+  /// none.
   private static func oddName(in reader: inout JSONReader) throws(JSONError) -> String? {
     switch try reader.peek() {
     case .object:
@@ -122,7 +123,7 @@ public struct AuditMessage: Sendable, Hashable {
 }
 
 extension AuditRecord {
-  /// Returns the messages after an event, on one connection or on all.
+  /// Returns the messages that follow an event, on one connection or on all connections.
   func messages(on socket: Int? = nil, after start: Int = -1) -> [(at: Int, AuditMessage)] {
     events.indices.compactMap { index in
       guard index > start, socket == nil || events[index].socket == socket,
@@ -132,12 +133,12 @@ extension AuditRecord {
     }
   }
 
-  /// Returns the index of the first event after another one that `isWanted`.
+  /// Returns the index of the first event after `index` for which `isWanted` returns true.
   func first(after index: Int = -1, _ isWanted: (Event) -> Bool) -> Int? {
     events.indices.first { $0 > index && isWanted(events[$0]) }
   }
 
-  /// Returns the index of the first message of a type.
+  /// Returns the index of the first message of the given type.
   func first(_ type: String, on socket: Int? = nil, after start: Int = -1) -> Int? {
     messages(on: socket, after: start).first { $0.1.type == type }?.at
   }
@@ -150,8 +151,8 @@ extension AuditRecord {
     }
   }
 
-  /// Returns the index of the next message sent on an event's connection, or the number of events
-  /// if there is none.
+  /// Returns the index of the next message sent on the same connection as an event. If there is
+  /// none, returns the number of events.
   func next(after index: Int) -> Int {
     let next = first(after: index) {
       if case .sent = $0.kind { $0.socket == events[index].socket } else { false }
@@ -159,7 +160,7 @@ extension AuditRecord {
     return next ?? events.count
   }
 
-  /// Returns the index of the end of a connection.
+  /// Returns the index of the event that reports the end of a connection.
   func end(of socket: Int) -> Int? {
     first {
       guard case .ended = $0.kind else { return false }
@@ -167,16 +168,16 @@ extension AuditRecord {
     }
   }
 
-  /// Returns the text of an event.
+  /// Returns a text that describes an event.
   func text(_ index: Int) -> String { Self.text(events[index].kind) }
 
-  /// Returns the text of two events and the time between them.
+  /// Returns a text that describes two events and the time between them.
   func between(_ start: Int, _ end: Int) -> String {
     let time = events[end].at - events[start].at
     return "\(text(start)); \(text(end)) after \(time.shown)"
   }
 
-  /// Returns the text of an event and of at most `most` later events on its connection.
+  /// Returns a text that describes an event and at most `most` later events on the same connection.
   func aftermath(of start: Int, most: Int = 4) -> String {
     let later = events.indices.filter {
       $0 > start && (events[$0].socket == events[start].socket)
@@ -187,15 +188,15 @@ extension AuditRecord {
     return ([text(start)] + (texts.isEmpty ? ["nothing came back"] : texts)).joined(separator: "; ")
   }
 
-  /// Returns the finding for a missing answer: `missing` if the script waited for it, else
-  /// `unseen`.
+  /// Returns the finding for a missing answer: `missing` if the script waited for the answer,
+  /// otherwise `unseen`.
   func absence(after start: Int, _ prefix: String = "", most: Int = 4) -> Finding {
     let text = prefix + aftermath(of: start, most: most)
     return hasWaited(after: start)
       ? .missing(text) : .unseen("the audit ended before an answer: " + text)
   }
 
-  /// Whether the script waited for an answer, or none could arrive any more.
+  /// Returns whether the script waited for an answer or no further answer could arrive.
   func hasWaited(after start: Int) -> Bool {
     isComplete
       || events.indices.contains { index in
@@ -223,7 +224,7 @@ extension AuditRecord {
 }
 
 extension LinkFailure {
-  /// The failure in human-readable form.
+  /// A human-readable description of the failure.
   var summary: String {
     switch self {
     case .unreachable(let detail): "unreachable: \(detail)"
@@ -246,8 +247,10 @@ extension LinkFailure {
 }
 
 extension Duration {
-  /// The duration in milliseconds or seconds, rounded: to whole milliseconds from 10 ms up to a
-  /// second, otherwise to hundredths of the unit.
+  /// A text with the rounded duration, in milliseconds or seconds.
+  ///
+  /// Durations from 10 ms to one second are rounded to whole milliseconds, and others to hundredths
+  /// of the unit.
   var shown: String {
     let (seconds, attoseconds) = components
     let micro = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
@@ -256,7 +259,7 @@ extension Duration {
     return "\(Self.decimal(micro, 1_000_000)) s"
   }
 
-  /// Returns a quotient with two decimals.
+  /// Returns a quotient with two decimal places.
   private static func decimal(_ value: Int64, _ unit: Int64) -> String {
     let hundredths = (value * 100 + unit / 2) / unit
     let digits = String(hundredths % 100 + 100).dropFirst()

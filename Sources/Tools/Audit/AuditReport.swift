@@ -1,23 +1,24 @@
-/// The result of an audit: one entry for each practice, in order.
+/// The result of an audit, with one entry for each practice.
 public struct AuditReport: Sendable, Hashable {
   /// The audited server, in human-readable form.
   public var server: String
   /// The entries, in the order of the practices.
   public var entries: [Entry]
 
-  /// One practice and its result.
+  /// The result for one practice.
   public struct Entry: Sendable, Hashable {
     /// The practice.
     public var practice: Practice
     /// The verdict.
     public var verdict: PracticeVerdict
-    /// What was sent, what came back, how long it took, and what cannot be seen; never empty.
+    /// A text that states what was sent, what was received, how long it took, and what cannot be
+    /// observed. It is never empty.
     public var evidence: String
-    /// The probes that found something missing.
+    /// The probes that found a gap.
     public var gaps: [Probe]
   }
 
-  /// The counts of a list of entries.
+  /// Counts of entries, by verdict.
   public struct Counts: Sendable, Hashable {
     /// The number of practices that are met.
     public var met = 0
@@ -25,9 +26,9 @@ public struct AuditReport: Sendable, Hashable {
     public var partly = 0
     /// The number of practices that are not met.
     public var not = 0
-    /// The number of practices that cannot be seen from outside.
+    /// The number of practices that cannot be observed from outside.
     public var unseen = 0
-    /// The number of gaps. A probe counts once for each practice that it determines.
+    /// The number of gaps. A probe is counted once for each practice that it affects.
     public var gaps = 0
 
     /// Counts a list of entries.
@@ -45,13 +46,13 @@ public struct AuditReport: Sendable, Hashable {
 
     /// The number of practices.
     public var all: Int { met + partly + not + unseen }
-    /// The number of practices with a verdict.
+    /// The number of practices that could be judged.
     public var reviewed: Int { met + partly + not }
-    /// The number of recommendations: one for each gap.
+    /// The number of recommendations. There is one for each gap.
     public var recommendations: Int { gaps }
   }
 
-  /// Creates a report that judges every practice by the findings of its probes.
+  /// Creates a report whose verdicts follow from the findings of the probes.
   public init(server: String, finding: (Probe) -> Finding) {
     self.server = server
     var findings: [Probe: Finding] = [:]
@@ -80,10 +81,10 @@ public struct AuditReport: Sendable, Hashable {
     return "\(label): \(text)\(text.hasSuffix(".") ? "" : ".")"
   }
 
-  /// The counts of all entries.
+  /// The counts over all entries.
   public var counts: Counts { Counts(entries) }
 
-  /// Returns the entries of one category.
+  /// Returns the entries of a category.
   public func entries(of category: PracticeCategory) -> [Entry] {
     entries.filter { $0.practice.category == category }
   }

@@ -9,13 +9,13 @@ public struct AuditScript: Sendable {
     case congestion, idle, takeover
   }
 
-  /// The phase in which a script may run.
+  /// A phase of the audit in which scripts run.
   public enum Phase: Int, Sendable, Hashable, CaseIterable, Comparable {
-    /// At the start.
+    /// The start of the audit.
     case first
-    /// After it is known whether the server accepts the key.
+    /// The phase that begins once it is known whether the server accepts the key.
     case second
-    /// After the other phases, since refusals may make a server slow or strict.
+    /// The last phase, because refusals may make a server slow or strict.
     case third
 
     /// Returns whether one phase comes before another.
@@ -26,30 +26,31 @@ public struct AuditScript: Sendable {
   public var name: Name
   /// The phase in which the script may run.
   public var phase: Phase
-  /// Whether the script needs the key and a server that accepts it.
+  /// Whether the script needs the key, and a server that accepts the key.
   public var needsLogin: Bool
   /// The script's steps, in order.
   public var steps: [Step]
 
-  /// A step of a script. Each step ends after a bounded time.
+  /// A step of a script. Each step ends after a limited time.
   public enum Step: Sendable {
-    /// Opens a connection, which the following steps use.
+    /// Opens a connection, on which the following steps act.
     case open(Int)
-    /// Continues with another connection.
+    /// Continues on another connection.
     case use(Int)
     /// Sends messages one after another without waiting.
     case say([Saying])
     /// Sends a WebSocket ping.
     case ping
-    /// Sends raw bytes. The text describes them.
+    /// Sends raw bytes, which the text describes.
     case raw([UInt8], String)
     /// Waits until `count` of these events have occurred since the last message was sent.
     case expect([Awaited], count: Int, within: Duration, orStop: Bool)
-    /// Ends the connection without waiting for its close.
+    /// Ends the connection without waiting for a close frame.
     case drop
-    /// Waits for a time.
+    /// Waits for a duration.
     case pause(Duration)
-    /// Ends the script, as complete, if a message of this type arrived on the current connection.
+    /// Ends the script as complete if a message with this type has arrived on the current
+    /// connection.
     case endIf(String)
   }
 
@@ -60,21 +61,21 @@ public struct AuditScript: Sendable {
     case text(String)
     case binary([UInt8])
     case connect(Login)
-    /// The `connect` of another connection, sent again.
+    /// The `connect` message of another connection, sent again.
     case connectOf(Int)
-    /// An acknowledgment of the newest response or replay.
+    /// An acknowledgement of the newest response or replay.
     case ack
   }
 
-  /// The contents of a `connect`.
+  /// The contents of a `connect` message.
   public struct Login: Sendable {
-    /// The way in which a `connect` authenticates.
+    /// The method by which a `connect` message authenticates.
     public enum Proof: Sendable {
-      /// The answer to the challenge if there is one, otherwise the key.
+      /// The answer to the challenge or, if there is no challenge, the key.
       case best
       case key
       case wrongKey
-      /// A wrong answer to the challenge if there is one, otherwise a wrong key.
+      /// A wrong answer to the challenge or, if there is no challenge, a wrong key.
       case wrongAnswer
       case none
     }

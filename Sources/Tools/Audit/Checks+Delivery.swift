@@ -1,14 +1,14 @@
 import LinkCore
 import LinkWire
 
-/// Findings about prompts, responses and histories.
+/// Checks of prompts, responses and histories.
 extension AuditEvidence {
   private static let firstPrompt = #"{"type":"prompt","text":"audit: one""#
   private static let secondPrompt = #"{"type":"prompt","text":"audit: two""#
   private static let thirdPrompt = #"{"type":"prompt","text":"audit: three""#
   private static let badPrompt = #"{"type":"prompt","resume_session_id""#
 
-  /// Returns the responses after an event.
+  /// Returns the responses that follow an event.
   private static func responses(
     in record: AuditRecord, after start: Int
   ) -> [(at: Int, SessionResponse)] {
@@ -25,7 +25,7 @@ extension AuditEvidence {
     guard let end = record.first("ack", after: start), end < limit else {
       return response != nil ? .partly(record.aftermath(of: start)) : record.absence(after: start)
     }
-    // After the response there is nothing left to confirm.
+    // After the response, there is nothing left to confirm.
     guard response.map({ end < $0 }) ?? true else { return .partly(record.aftermath(of: start)) }
     return .shown(record.between(start, end))
   }
@@ -33,7 +33,7 @@ extension AuditEvidence {
   func promptRefused() throws(Finding) -> Finding {
     let record = try session(.main)
     guard let start = record.sent(Self.badPrompt) else { throw .unseen(record.outline) }
-    // A message that arrives after the next one was sent may answer that one.
+    // A message that arrives after the next message was sent may be an answer to that message.
     let answers = record.messages(after: start).prefix { $0.at < record.next(after: start) }
     guard let end = answers.first(where: { $0.1.isRefusal })?.at else {
       return record.absence(after: start)
@@ -62,7 +62,7 @@ extension AuditEvidence {
     guard let third = record.sent(Self.thirdPrompt) else { return .shown(evidence) }
     let later = Self.responses(in: record, after: third).map(\.1)
     let ids = later.compactMap(\.id)
-    // The first response may arrive again, since its prompt was sent twice.
+    // The first response may arrive again, because its prompt was sent twice.
     let isReused = later.contains {
       $0.id == id
         && ($0.result != response.result || $0.idempotencyKey != response.idempotencyKey)
@@ -78,13 +78,14 @@ extension AuditEvidence {
       throw .unseen("not sent: " + record.outline)
     }
     let hasID = record.messages().contains { $0.at < start && $0.1.content?.deliveredID != nil }
-    // A `ping` was sent at once. A message after the next sent one may answer that one.
+    // A `ping` was sent immediately afterwards. A message that arrives after the next sent message
+    // may be an answer to that message.
     let sent = record.events.indices.filter {
       if case .sent = record.events[$0].kind { $0 > start } else { false }
     }
     let limit = sent.dropFirst().first ?? record.events.count
     if let error = record.first("error", after: start), error < limit {
-      // The server may refuse an ID that no response had, but not the type.
+      // The server may refuse an ID that no response contained, but must not refuse the type.
       let isOfType = record.text(error).contains("message_ack")
       return Finding(hasID || isOfType ? .missing : .unseen, record.between(start, error))
     }
@@ -121,12 +122,13 @@ extension AuditEvidence {
     guard let start = record.sent("connect", on: 1) else { throw .unseen(record.outline) }
     var evidence = "a prompt was sent and the connection dropped without `message_ack`; "
     guard let first = delivery(on: 1, in: record) else {
-      // A handler that takes longer than the wait leaves nothing to replay.
+      // If the handler takes longer than the wait, there is nothing to replay.
       let isAnswered = (try? firstResponse()) != nil
       guard isAnswered else { return .unseen(evidence + record.aftermath(of: start)) }
       return record.absence(after: start, evidence)
     }
-    // The first delivery may not be a replay, if the handler ended while this connection was open.
+    // The first delivery may not be a replay if the handler finished while this connection was
+    // open.
     evidence += record.between(start, first.at) + "; without `message_ack` again, "
     guard let again = record.sent("connect", on: 2), record.first("connected", on: 2) != nil else {
       throw .unseen(evidence + "there was no third connection: " + record.outline)
@@ -161,7 +163,7 @@ extension AuditEvidence {
     else { throw .unseen(record.outline) }
     let responses = Self.responses(in: record, after: third).map(\.1)
     let evidence = "sent two prompts at once; \(record.aftermath(of: third, most: 6))"
-    // Handlers may take longer than the wait.
+    // A handler may take longer than the wait.
     guard responses.count > 1 else { return .unseen(evidence) }
     var indices: [Int] = []
     for response in responses {
@@ -169,7 +171,7 @@ extension AuditEvidence {
       if let index, !indices.contains(index) { indices.append(index) }
     }
     guard indices.count == 2 else {
-      // A prompt that was refused at once need not wait for the other one.
+      // A prompt that was refused at once does not have to wait for the other prompt.
       let hasFailed = responses.contains {
         if case .failure = $0.result { true } else { false }
       }
@@ -179,17 +181,17 @@ extension AuditEvidence {
     return Finding(indices == [0, 1] ? .shown : .missing, evidence)
   }
 
-  /// Returns the index of the prompt that a response answers, by its key or, for an echo, by its
-  /// text.
+  /// Returns the index of the prompt that a response answers.
   ///
-  /// Returns `nil` for a failure.
+  /// The prompt is identified by its key or, if the response is an echo, by its text. Returns `nil`
+  /// if the response is a failure.
   private func index(of response: SessionResponse, among prompts: [String]) -> Int? {
     guard case .success(let text) = response.result else { return nil }
     if let key = response.idempotencyKey {
       return prompts.firstIndex { $0.contains("\"idempotency_key\":\"\(key)\"") }
     }
     let matches = ["audit: two", "audit: three"].map { text.contains($0) }
-    // A text that quotes both prompts is not conclusive.
+    // A text that quotes both prompts does not identify either of them.
     return matches == [true, false] ? 0 : matches == [false, true] ? 1 : nil
   }
 
@@ -208,7 +210,7 @@ extension AuditEvidence {
       + record.aftermath(of: again, most: 2)
       + (effects.map { "; the history has the prompt \($0) times" } ?? "")
     if let effects, effects > 1 { return .missing(evidence) }
-    // A window that omits messages may omit the second copy.
+    // A history that is truncated may omit the second copy.
     let isOnce = effects == 1 && history?.isComplete == true && history?.gap == nil
     guard let second else { return isOnce ? .shown(evidence) : .unseen(evidence) }
     guard second.result == first.result else {
@@ -220,9 +222,10 @@ extension AuditEvidence {
 }
 
 extension SessionServerMessage {
-  /// Whether the message answers a prompt with the given JSON text, or replays its response.
+  /// Returns whether the message answers a prompt with the given JSON text, or replays the response
+  /// to the prompt.
   ///
-  /// Only the names that the message contains are compared.
+  /// Only identifiers that the message contains are compared.
   fileprivate func answers(_ sent: String) -> Bool {
     switch self {
     case .response(let response):
@@ -244,7 +247,7 @@ extension AuditMessage {
   }
 }
 
-/// Findings about the conversations that a server stores, and how it sends them.
+/// Checks of the conversations that a server stores and of how it sends them.
 extension AuditEvidence {
   static func histories(of record: AuditRecord) -> [SessionHistory] {
     record.messages().compactMap {
@@ -252,7 +255,7 @@ extension AuditEvidence {
     }
   }
 
-  /// Returns the first history with messages, its record and its description.
+  /// Returns the first history that contains messages, with its record and the evidence for it.
   private func filledHistory() throws(Finding) -> (
     record: AuditRecord, SessionHistory, evidence: String
   ) {
@@ -267,11 +270,11 @@ extension AuditEvidence {
     throw try emptyHistory()
   }
 
-  /// Returns the reason why there is no history with messages.
+  /// Returns the finding for the lack of a history that contains messages.
   private func emptyHistory() throws(Finding) -> Finding {
     let record = try session(.main)
     guard let start = record.sent("{\"type\":\"subscribe\"") else { throw .unseen(record.outline) }
-    // A history may be empty if no prompt was completed.
+    // The history may be empty if no prompt was completed.
     guard (try? firstResponse()) != nil else { return .unseen(record.aftermath(of: start)) }
     return record.absence(after: start, "no history with messages: ")
   }
@@ -283,7 +286,7 @@ extension AuditEvidence {
     let isWhole = numbers.count == history.entries.count
     let text = "\(numbers.count) of \(history.entries.count) messages are numbered; \(evidence)"
     guard !numbers.isEmpty else { return .missing(text) }
-    // An ID that several messages share identifies none of them.
+    // An ID that several messages share does not identify any of them.
     let known = Dictionary(grouping: history.entries, by: \.id)
       .compactMapValues { $0.count == 1 ? $0[0].position : nil }
     let isStable = Self.histories(of: record).allSatisfy { other in
@@ -317,7 +320,7 @@ extension AuditEvidence {
   func delta() throws(Finding) -> Finding {
     let older = try session(.olderHistory)
     let newer = try session(.main)
-    // Each version has a cursor of its own kind.
+    // Each protocol version has its own kind of cursor.
     let (_, low) = Self.negotiated(in: older)
     let (_, high) = Self.negotiated(in: newer)
     var findings: [Finding] = []
@@ -332,8 +335,8 @@ extension AuditEvidence {
     return Finding(seen.count { $0.outcome == .shown } > 0 ? .partly : .missing, missing.evidence)
   }
 
-  /// Finds whether exactly the messages after a cursor arrived; `nil` without a history to compare
-  /// with.
+  /// Returns the finding on whether exactly the messages after a cursor arrived; `nil` if there is
+  /// no history to compare them with.
   private func rest(in record: AuditRecord) -> Finding? {
     let histories = Self.histories(of: record).filter { !$0.entries.isEmpty }
     guard let whole = histories.first, let start = record.sent("{\"type\":\"subscribe\""),
@@ -348,7 +351,7 @@ extension AuditEvidence {
     let wanted = Array(whole.entries.dropFirst(skipped))
     let next = record.next(after: second)
     for (index, message) in record.messages(after: second) where index < next {
-      // Messages may have been added.
+      // More messages may have been added in the meantime.
       guard case .history(let rest) = message.content, rest.entries.starts(with: wanted) else {
         continue
       }

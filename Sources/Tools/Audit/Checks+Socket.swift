@@ -1,7 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// Findings about what is visible before a login.
+/// Checks of the behavior that is visible before a login.
 extension AuditEvidence {
   func applicationPing() throws(Finding) -> Finding {
     if let unasked = unaskedPong {
@@ -10,19 +10,19 @@ extension AuditEvidence {
     return try answered(in: record(.pings), "{\"type\":\"ping\"}", by: "pong")
   }
 
-  /// The description of a `pong` on a connection that sent no `ping`.
+  /// A description of a `pong` on a connection that sent no `ping`; `nil` if there is none.
   private var unaskedPong: String? {
     guard let record = records[.stranger], let pong = record.first("pong") else { return nil }
     return record.between(0, pong)
   }
 
-  /// Finds whether a message was answered by one of a type.
+  /// Returns the finding on whether a message of the given type answered a sent message.
   func answered(
     in record: AuditRecord, _ sent: String, by type: String
   ) throws(Finding) -> Finding {
     guard let start = record.sent(sent) else { throw .unseen("not sent: " + record.outline) }
     let socket = record.events[start].socket
-    // A message that arrives after the next one was sent may answer that one.
+    // A message that arrives after the next message was sent may be an answer to that message.
     guard let end = record.first(type, on: socket, after: start), end < record.next(after: start)
     else { return record.absence(after: start) }
     return .shown(record.between(start, end))
@@ -33,7 +33,7 @@ extension AuditEvidence {
     return finding
   }
 
-  /// Returns the finding about a WebSocket ping, and its round-trip time.
+  /// Returns the finding for a WebSocket ping, and the round-trip time.
   private func protocolTrip() throws(Finding) -> (Finding, Duration?) {
     let record = try record(.opening)
     guard let start = record.sent("a WebSocket ping") else {
@@ -46,7 +46,7 @@ extension AuditEvidence {
     return (.shown(record.between(start, end)), time)
   }
 
-  /// The shortest round-trip time that counts as late.
+  /// The minimum round-trip time that counts as late.
   static let late = Duration.seconds(2)
 
   func roundTrips() throws(Finding) -> Finding {
@@ -56,7 +56,7 @@ extension AuditEvidence {
     }
     let times = pongTimes
     guard let least = times.first, let most = times.last else {
-      // Without pongs of the application, WebSocket pongs can be measured.
+      // If the application sends no pongs, WebSocket pongs can be measured instead.
       let (finding, time) = try protocolTrip()
       let isLate = time.map { $0 >= Self.late } ?? false
       let evidence = "\(sent) sent, no `pong`; " + finding.evidence
@@ -71,7 +71,7 @@ extension AuditEvidence {
     return times.count == sent && most < Self.late ? .shown(evidence) : .partly(evidence)
   }
 
-  /// The round-trip times of the pings on one connection, in ascending order.
+  /// The round-trip times of all answered pings, in ascending order.
   var pongTimes: [Duration] {
     guard let record = records[.pings] else { return [] }
     let times = record.events.indices.compactMap { start -> Duration? in
@@ -111,7 +111,8 @@ extension AuditEvidence {
   /// The minimum length, in bytes, of a message that is worth compressing.
   private static let long = 1_024
 
-  /// Finds whether the extension is used. RFC 7692 leaves that to the sender of each message.
+  /// Returns the finding on whether compression is used. RFC 7692 lets the sender decide for each
+  /// message.
   private func compressed(_ evidence: String) -> Finding {
     let messages = records.values.flatMap { $0.messages().map(\.1) }
     let count = records.values.flatMap(\.compressed.values).reduce(0, +)
@@ -133,7 +134,7 @@ extension AuditEvidence {
     return try all("with members in snake_case") { $0.isSnake }
   }
 
-  /// Finds whether all messages have a property.
+  /// Returns the finding on whether all messages have a property.
   private func all(
     _ evidence: String, _ isFine: (AuditMessage) -> Bool
   ) throws(Finding) -> Finding {
@@ -158,14 +159,15 @@ extension AuditEvidence {
     let record = try session(.login)
     let (message, named) = Self.negotiated(in: record)
     guard let message else { throw .unseen(announced) }
-    // The lower version of both ends. This end speaks the newest one.
+    // The negotiated version is the lower of the two ends' versions. The audit itself supports the
+    // newest version.
     let both = SessionVersion.negotiated(SessionVersion.newest.description, newest: newest)
     let isNegotiated = named != nil && named == both
     let text = "\(announced); received \(message.excerpt)"
     return isNegotiated ? .shown(text) : .partly(text)
   }
 
-  /// Returns the first `connected` and the version that it names.
+  /// Returns the first `connected` message and the version that it contains.
   static func negotiated(in record: AuditRecord) -> (AuditMessage?, SessionVersion?) {
     for (_, message) in record.messages() where message.type == "connected" {
       guard case .connected(let connected) = message.content,
@@ -185,7 +187,9 @@ extension AuditEvidence {
       : .shown("`hello` announces \(names.joined(separator: ", "))")
   }
 
-  /// Finds whether requests that need a login are refused, both to write and to read.
+  /// Returns the finding on whether requests that need a login are refused.
+  ///
+  /// The script sends one request that writes and one that reads.
   func early() throws(Finding) -> Finding {
     .worst([
       try refused(.early, sent: "{\"type\":\"unsubscribe\""),
@@ -193,7 +197,8 @@ extension AuditEvidence {
     ])
   }
 
-  /// Finds whether a wrong key is refused, and a wrong answer to the challenge if there is one.
+  /// Returns the finding on whether a wrong key is refused. If there is a challenge, a wrong answer
+  /// must also be refused.
   func wrongKey() throws(Finding) -> Finding {
     let key = try refused(.wrongKey, sent: "connect with a wrong key")
     let answer = "connect with a wrong answer"
@@ -201,9 +206,9 @@ extension AuditEvidence {
     return .worst([key, try refused(.wrongKey, sent: answer, on: 1)])
   }
 
-  /// Finds whether a message was refused by `auth_error` and a close.
+  /// Returns the finding on whether a message was refused with `auth_error` and a close.
   ///
-  /// A client that is not admitted, but does not receive both, is partly refused.
+  /// If the client was not admitted but did not receive both, the result is `partly`.
   func refused(
     _ name: AuditScript.Name, sent: String, on socket: Int = 0
   ) throws(Finding) -> Finding {
@@ -239,7 +244,7 @@ extension AuditEvidence {
     let hasEnd = record.end(of: 0) != nil
     if isCoded { return hasEnd ? .shown(evidence) : .partly(evidence) }
     if record.first("connected", after: start) != nil { return .missing(evidence) }
-    // The server then refused something other than the version.
+    // In this case, the server refused something other than the version.
     if record.first("auth_error", after: start) != nil { return .unseen(evidence) }
     return hasEnd ? .partly(evidence) : record.absence(after: start)
   }
@@ -270,7 +275,7 @@ extension AuditEvidence {
     let text =
       evidence + "; of a history of \(history.entries.count) messages \(numbered) have `seq`"
     guard !history.entries.isEmpty else {
-      // A history may be empty if no prompt was completed.
+      // The history may be empty if no prompt was completed.
       return Finding(record.first("response") == nil ? .unseen : .partly, text)
     }
     return numbered == history.entries.count ? .shown(text) : .partly(text)
@@ -316,7 +321,7 @@ extension AuditEvidence {
     return .shown("sent `challenge_response`; \(record.between(start, end))")
   }
 
-  /// Returns the challenge of a connection.
+  /// Returns the challenge that was sent on a connection.
   private static func challenge(in record: AuditRecord, on socket: Int = 0) -> String? {
     for (_, message) in record.messages(on: socket) {
       if case .hello(let hello) = message.content { return hello.challenge }
@@ -338,7 +343,8 @@ extension AuditEvidence {
     }
     let evidence = record.aftermath(of: start)
     guard record.first("connected", on: 1) == nil else { return .missing(evidence) }
-    // A server that never admits a second connection of a session would also refuse a new answer.
+    // A server that never accepts a second connection of a session would also refuse a correct
+    // answer.
     guard finding(.takeover).outcome == .shown else {
       return .unseen("a second connection of a session is refused in any case; " + evidence)
     }
@@ -347,7 +353,7 @@ extension AuditEvidence {
   }
 }
 
-/// Findings about sizes, load, silence and invalid messages.
+/// Checks of sizes, load, silence and invalid messages.
 extension AuditEvidence {
   func sizeTaken() throws(Finding) -> Finding {
     try answered(in: session(.size), "{\"type\":\"set_max_message_size\"", by: "ack")
@@ -369,7 +375,7 @@ extension AuditEvidence {
       + (record.events[end].at - record.events[start].at).shown
       + (whole.map { "; without the size it had \($0) bytes" } ?? "")
     if message.count > most { return .missing(evidence) }
-    // Only the full answer to the same prompt shows that this one was cut.
+    // Only the full answer to the same prompt shows that this answer was truncated.
     guard let whole, whole > most else {
       return .unseen(evidence + "; the handler's answer is too short to be cut")
     }
@@ -387,7 +393,7 @@ extension AuditEvidence {
     }
     let evidence = record.between(start, end)
     if case .ended(.closed(1009, _)) = record.events[end].kind { return .shown(evidence) }
-    // A connection that sends nothing may end as early.
+    // A connection that sends nothing may also end this early.
     let lifetime = record.events[end].at + .seconds(1)
     if let silent = records[.stranger], let other = silent.end(of: 0),
       silent.events[other].at <= lifetime
@@ -397,7 +403,8 @@ extension AuditEvidence {
     return .shown(evidence)
   }
 
-  /// Whether a connection may have ended because a frame on another one ended all of them.
+  /// Returns whether a connection may have ended because a frame on another connection ended all of
+  /// them.
   private func isSweptAway(_ end: AuditRecord.Event) -> Bool {
     end.kind.isAbrupt && finding(.bystander).outcome == .missing
   }
@@ -429,7 +436,7 @@ extension AuditEvidence {
     guard !taken.isEmpty else { return .unseen(text + "; no prompt was taken") }
     if time >= .seconds(1) { return Finding(time < Self.late ? .partly : .missing, text) }
     guard answers > 0 else { return .shown(text) }
-    // A ping that does not wait overtakes the last prompt if the prompt's handler takes any time.
+    // If the prompt's handler takes any time, a ping that is not delayed overtakes the last prompt.
     guard let handler = handlerTime, handler >= Self.noticeable else {
       return .unseen(text + "; handlers that answer at once leave nothing to overtake")
     }
@@ -437,10 +444,11 @@ extension AuditEvidence {
     return answers >= 8 ? .missing(detail) : .unseen(detail)
   }
 
-  /// The shortest time of a handler that shows whether a ping overtakes its prompt.
+  /// The minimum time of a handler that allows a conclusion about whether a ping overtakes its
+  /// prompt.
   private static let noticeable = Duration.milliseconds(20)
 
-  /// The time that the first prompt took in addition to the round trip of a ping.
+  /// The time that the first prompt took beyond the round-trip time of a ping.
   private var handlerTime: Duration? {
     guard let (record, start, end, _) = try? firstResponse() else { return nil }
     let trips = pongTimes
@@ -448,7 +456,7 @@ extension AuditEvidence {
     return record.events[end].at - record.events[start].at - trip
   }
 
-  /// Finds how the server handled an invalid message, which was sent on a connection of its own.
+  /// Returns the finding on how the server handled an invalid message on a separate connection.
   func fault(_ socket: Int) throws(Finding) -> Finding {
     if !speaksSession { return try plainFault(socket) }
     let record = try session(.faults)
@@ -456,8 +464,8 @@ extension AuditEvidence {
       throw .unseen("not sent: " + record.outline)
     }
     let isAnswered = record.first("pong", on: socket, after: start) != nil
-    // A server that answers no pings at all is not assumed to have ended the connection if it sent
-    // an error.
+    // If the server sent an error but never answers pings, a missing pong does not mean that the
+    // connection has ended.
     let isAlive =
       isAnswered || error != nil && record.end(of: socket) == nil && !answersPings
     let evidence = error.map { record.between(start, $0) } ?? record.aftermath(of: start)
@@ -465,22 +473,22 @@ extension AuditEvidence {
     return error != nil || isAlive ? .partly(evidence) : record.absence(after: start)
   }
 
-  /// Returns the indices of an invalid message and of the error that it caused.
+  /// Returns the indices of an invalid message and of the error that it caused, if any.
   private static func fault(_ socket: Int, in record: AuditRecord) -> (sent: Int, error: Int?)? {
     guard let connected = record.first("connected", on: socket),
       case let start = record.next(after: connected), start < record.events.count
     else { return nil }
-    // An error that arrives after the next ping was sent may answer that ping.
+    // An error that arrives after the next ping was sent may be an answer to that ping.
     let error = record.first("error", on: socket, after: start)
     return (start, error.flatMap { $0 < record.next(after: start) ? $0 : nil })
   }
 
   var answersPings: Bool { finding(.applicationPing).outcome == .shown }
 
-  /// Finds how a server of another protocol handled an invalid message.
+  /// Returns the finding on how a server with another protocol handled an invalid message.
   ///
-  /// The errors of its protocol are not known. A server that ends the connection with a close frame
-  /// may have refused the message.
+  /// The errors of the other protocol are not known. A server that ends the connection with a close
+  /// frame may have refused the message.
   private func plainFault(_ socket: Int) throws(Finding) -> Finding {
     guard socket == 0 else {
       try expectSession()
@@ -513,7 +521,7 @@ extension AuditEvidence {
     do throws(Finding) {
       record = try session(.idle)
     } catch {
-      // If no client can log in, a connection without a login may receive the heartbeat.
+      // If no client can log in, a connection without a login may still receive heartbeats.
       if let stranger = records[.stranger], let found = beats(in: stranger, after: 0) {
         return found
       }
@@ -523,16 +531,17 @@ extension AuditEvidence {
     if let found = beats(in: record, after: start) { return found }
     let time = record.events.last.map { $0.at - record.events[start].at } ?? .zero
     let evidence = "nothing came by itself in \(time.shown): " + record.aftermath(of: start)
-    // If the connection or the audit ended earlier, a later heartbeat is still possible.
+    // If the connection or the audit ended earlier, a heartbeat might still have followed.
     return time >= AuditPlan.heartbeat ? .missing(evidence) : .unseen(evidence)
   }
 
-  /// The time within which messages may belong to the greeting.
+  /// The period after the start in which messages may still belong to the greeting.
   private static let greeting = Duration.seconds(1)
 
-  /// Finds the unsolicited signs of life after an event; `nil` if there are none.
+  /// Returns the finding on unsolicited heartbeats and pings after an event; `nil` if there are
+  /// none.
   ///
-  /// A sign of life that came only once, although it was due again, counts in part.
+  /// If only one arrived although the next one was due, the result is `partly`.
   private func beats(in record: AuditRecord, after start: Int) -> Finding? {
     let next = record.sent("", after: start) ?? record.events.count
     let indices = (start..<next).filter { index in
@@ -549,7 +558,7 @@ extension AuditEvidence {
       ? .shown(evidence) : .partly(evidence + ", and no other in \(seen.shown)")
   }
 
-  /// The shortest silence that is conclusive.
+  /// The minimum period of silence that is conclusive.
   private static let silence = Duration.seconds(10)
 
   func silentClient() throws(Finding) -> Finding {
@@ -566,7 +575,7 @@ extension AuditEvidence {
     let silence = "said nothing for \(quiet.shown), then "
     let evidence = silence + record.aftermath(of: ping, most: 1)
     guard record.first("pong", after: ping) != nil else {
-      // If the server answers no pings at all, it is unknown whether the connection works.
+      // If the server never answers pings, it is unknown whether the connection still works.
       let isUnknown = record.end(of: 0) == nil && !answersPings
       return isUnknown ? .unseen(evidence) : record.absence(after: ping, silence, most: 1)
     }
@@ -580,7 +589,7 @@ extension AuditEvidence {
     let evidence = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
     let isAnswered = record.first(after: ping) { $0.kind == .pong } != nil
     if isAnswered, quiet >= Self.silence { return .shown(evidence) }
-    // The server may end a connection that does not log in, however a login works.
+    // The server may end a connection that does not log in, whatever form the login takes.
     return .unseen(record.end(of: 0) == nil ? evidence : record.outline)
   }
 
@@ -627,9 +636,9 @@ extension AuditEvidence {
     return opened + refused > 0 ? .partly(evidence) : .missing(evidence)
   }
 
-  /// Finds metrics at the usual path.
+  /// Returns the finding on whether there are metrics at the usual path.
   ///
-  /// Metrics may be at another path, and a page at this path need not contain metrics.
+  /// The metrics may be at another path, and a page at this path does not have to contain metrics.
   func metrics() -> Finding {
     let finding = page(["/metrics"])
     guard finding.outcome == .shown else { return .unseen(finding.evidence) }
@@ -656,7 +665,7 @@ extension AuditEvidence {
 }
 
 extension AuditMessage {
-  /// Whether the message confirms or answers a prompt.
+  /// Whether the message confirms a prompt or is a successful response to it.
   fileprivate var isTaken: Bool {
     if case .response(let response) = content, case .failure = response.result { return false }
     return type == "ack" || type == "response"
@@ -664,7 +673,7 @@ extension AuditMessage {
 }
 
 extension AuditRecord.Kind {
-  /// Whether the event is the end of a connection without a close frame.
+  /// Whether the event is the end of a connection that was not closed with a close frame.
   fileprivate var isAbrupt: Bool {
     switch self {
     case .ended(.closed): false

@@ -1,4 +1,4 @@
-/// A category of practices. The cases are in the order of the review.
+/// A category of practices. The order of the cases is the order in the review.
 public enum PracticeCategory: String, Sendable, Hashable, CaseIterable {
   case connection = "Connection Management"
   case delivery = "Message Delivery"
@@ -14,17 +14,18 @@ public enum PracticeCategory: String, Sendable, Hashable, CaseIterable {
   case observability = "Observability"
   case edge = "Edge Cases"
 
-  /// The heading of the category's section. The table of the review has a shorter one for `mobile`.
+  /// The heading of the category's section. The review's table has a shorter heading for `mobile`.
   public var heading: String { self == .mobile ? "Mobile-Specific Concerns" : rawValue }
 
   /// The category's practices, in order.
   public var practices: [Practice] { Practice.all.filter { $0.category == self } }
 }
 
-/// One of the 40 practices, and how it is judged from outside.
+/// One of the 40 practices, with the rules for judging it from outside.
 ///
-/// A verdict concerns the server's part. The behavior of a client cannot be seen from outside and
-/// has no judged probes. Its evidence is the observed behavior of the server around it.
+/// A verdict concerns only the server. The behavior of a client cannot be observed from outside, so
+/// practices for clients have no checked probes. Their evidence is the related behavior of the
+/// server.
 public struct Practice: Sendable, Hashable {
   /// The practice's number, from 1 to 40.
   public var number: Int
@@ -34,13 +35,15 @@ public struct Practice: Sendable, Hashable {
   public var category: PracticeCategory
   /// The probes that determine the verdict.
   public var checked: [Probe]
-  /// The rule that turns the findings of the judged probes into the verdict.
+  /// The rule that derives the verdict from the findings of the checked probes.
   public var rule: VerdictRule
-  /// The judged probes that are indispensable: if one of them is missing, the practice is not met.
+  /// The checked probes that are indispensable. If one of them finds its behavior missing, the
+  /// practice is not met.
   public var essential: Set<Probe>
-  /// The probes that are only reported.
+  /// The probes that are reported but do not affect the verdict.
   public var observed: [Probe]
-  /// The part that cannot be seen from outside, and the reason; empty if all of it can be seen.
+  /// The part that cannot be observed from outside, and the reason. It is empty if every part can
+  /// be observed.
   public var limit: String
 
   init(

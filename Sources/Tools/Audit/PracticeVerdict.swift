@@ -1,7 +1,7 @@
-/// The result of the review of one practice.
+/// The result of reviewing one practice.
 public enum PracticeVerdict: String, Sendable, Hashable, CaseIterable {
   case met, partly, not
-  /// Not visible from outside.
+  /// A practice that cannot be observed from outside.
   case unseen
 
   /// The text of the review's `Status` line.
@@ -15,19 +15,19 @@ public enum PracticeVerdict: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// The finding of one probe. It is thrown where a judgment cannot continue.
+/// The finding of one probe. A check throws a finding when it cannot continue.
 public struct Finding: Error, Sendable, Hashable {
-  /// The extent to which the expected behavior was found.
+  /// The extent to which the expected behavior was observed.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case shown, partly, missing, unseen
   }
 
-  /// The extent to which the expected behavior was found.
+  /// The extent to which the expected behavior was observed.
   public var outcome: Outcome
-  /// What was sent, what came back, and how long it took. The text is never empty.
+  /// A text that states what was sent, what was received, and how long it took. It is never empty.
   public var evidence: String
 
-  /// Creates a finding. Empty evidence is replaced by a default text.
+  /// Creates a finding. Empty evidence is replaced with a default text.
   public init(_ outcome: Outcome, _ evidence: String) {
     self.outcome = outcome
     self.evidence = evidence.isEmpty ? "nothing was recorded" : evidence
@@ -38,9 +38,10 @@ public struct Finding: Error, Sendable, Hashable {
   static func missing(_ evidence: String) -> Finding { Finding(.missing, evidence) }
   static func unseen(_ evidence: String) -> Finding { Finding(.unseen, evidence) }
 
-  /// Returns the worst of several findings about the same thing, and the first of equal ones.
+  /// Returns the worst of several findings on the same subject. If several are equally bad, returns
+  /// the first one.
   ///
-  /// If all are good, the result has the evidence of each. If there are none, the result is
+  /// If all findings are good, the result combines their evidence. If there are none, the result is
   /// `unseen`.
   static func worst(_ findings: [Finding]) -> Finding {
     for outcome in [Outcome.missing, .partly, .unseen] {
@@ -51,15 +52,15 @@ public struct Finding: Error, Sendable, Hashable {
   }
 }
 
-/// The rule that turns the findings of a practice's probes into its verdict.
+/// The rule that derives a practice's verdict from the findings of its probes.
 public enum VerdictRule: Sendable, Hashable {
-  /// Each probe is a part of the practice. A part that is visibly missing counts even if another
-  /// one cannot be seen. A practice is met only if all of its parts are seen.
+  /// Each probe covers one part of the practice. A part that is known to be missing counts even if
+  /// another part cannot be observed. The practice is met only if all parts are observed.
   case all
-  /// One of the probes suffices.
+  /// One probe with a good finding is enough.
   case any
 
-  /// Returns the verdict; `unseen` for no probes.
+  /// Returns the verdict. Without probes, the verdict is `unseen`.
   public func verdict(_ outcomes: [Finding.Outcome]) -> PracticeVerdict {
     let hasShown = outcomes.contains(.shown) || outcomes.contains(.partly)
     let hasGap = outcomes.contains(.missing) || outcomes.contains(.partly)

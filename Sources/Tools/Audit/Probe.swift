@@ -1,4 +1,4 @@
-/// A behavior that the audit looks for, with advice if it is missing.
+/// A behavior that the audit tests, with a recommendation for servers that lack it.
 public enum Probe: String, Sendable, Hashable, CaseIterable {
   case applicationPing, protocolPing, roundTrips, closing, compression
   case typed, naming, version, oldVersion, olderHistory
@@ -65,7 +65,7 @@ public enum Probe: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The recommendation for closing the gap.
+  /// The recommendation that closes the gap.
   public var remedy: String {
     switch self {
     case .applicationPing: "answer `ping` with `pong`, also before `connect`"

@@ -1,12 +1,12 @@
 public import LinkCore
 import LinkWire
 
-/// A key, and the function that signs challenges with it.
+/// A key, and a function that signs challenges with the key.
 public struct AuditKey: Sendable {
-  /// The key itself.
+  /// The key to present to the server.
   public var key: Secret
-  /// Returns the HMAC-SHA256 of a challenge with the key, in lowercase hexadecimal digits; `nil` if
-  /// challenges are not answered.
+  /// A function that returns the HMAC-SHA256 of a challenge with the key, in lowercase hexadecimal
+  /// digits. If it is `nil`, challenges are not answered.
   public var sign: (@Sendable (String) -> String)?
 
   /// Creates a key with its signing function.
@@ -15,7 +15,7 @@ public struct AuditKey: Sendable {
   }
 }
 
-/// One run of a script, which receives events, returns effects, and records both.
+/// A run of one script. It receives events, returns effects, and records both.
 ///
 /// ```
 /// step ──▶ done at once: open, use, say, ping, raw, drop ──▶ next step
@@ -42,9 +42,9 @@ public struct ScriptRun: Sendable {
     case drop(Int)
   }
 
-  /// The events so far.
+  /// The record of the events so far.
   public private(set) var record = AuditRecord()
-  /// The next time at which `tick` has to be called; `nil` if the run is over or waits for nothing.
+  /// The time at which `tick` must be called next; `nil` if the run is over or not waiting.
   public private(set) var deadline: Instant?
   /// Whether the run has ended.
   public private(set) var isOver = false
@@ -55,21 +55,22 @@ public struct ScriptRun: Sendable {
   private var next = 0
   private var socket = 0
   private var open: Set<Int> = []
-  /// The index of the first event since the last step that sent something.
+  /// The index of the first event after the last step that sent something.
   private var mark = 0
   private var connects: [Int: [UInt8]] = [:]
   private var bytes = 0
 
-  /// The maximum numbers of events and bytes in a record. A server that sends more ends the script.
+  /// The maximum numbers of events and bytes in a record. If a server exceeds one of them, the
+  /// script ends.
   static let most = (events: 2_000, bytes: 8 << 20)
 
-  /// Creates a run that begins now.
+  /// Creates a run that starts at the given time.
   public init(_ script: AuditScript, key: AuditKey?, at now: Instant, wall: Timestamp) {
     (self.script, self.key, start, self.wall) = (script, key, now, wall)
     record.wall = wall
   }
 
-  /// Begins the first step.
+  /// Starts the first step.
   public mutating func begin(at now: Instant) -> [Effect] { goOn(at: now) }
 
   /// Handles an event.
@@ -97,12 +98,12 @@ public struct ScriptRun: Sendable {
     return goOn(at: now)
   }
 
-  /// Adds messages that arrived compressed on a connection, even after the end of the run.
+  /// Counts compressed messages that arrived on a connection, even after the end of the run.
   public mutating func note(compressed count: Int, on socket: Int) {
     if count > 0 { record.compressed[socket, default: 0] += count }
   }
 
-  /// Handles the end of a wait.
+  /// Handles the expiry of a wait.
   public mutating func tick(at now: Instant) -> [Effect] {
     guard let deadline, now >= deadline else { return [] }
     self.deadline = nil
@@ -126,7 +127,7 @@ public struct ScriptRun: Sendable {
     record.events.append(.init(at: start.duration(to: now), socket: socket, kind: kind))
   }
 
-  /// Returns a text without the key.
+  /// Returns a text with the key removed.
   private func hide(_ text: String) -> String {
     guard let key = key?.key.text, !key.isEmpty else { return text }
     return text.replacing(key, with: "(the key)")
@@ -146,7 +147,7 @@ extension ScriptRun {
           if deadline == nil { deadline = now.advanced(by: limit) }
           return effects
         }
-        // Nothing can arrive any more.
+        // No further event can arrive on this connection.
         if orStop { return effects + stop(isComplete: false) }
       case .pause(let limit):
         if deadline == nil { deadline = now.advanced(by: limit) }
@@ -162,7 +163,7 @@ extension ScriptRun {
     return effects + stop(isComplete: true)
   }
 
-  /// Whether a wait concerns the opening or the end of several connections.
+  /// Returns whether a wait concerns the end of several connections.
   private static func isForAll(_ awaited: [AuditScript.Awaited], _ count: Int) -> Bool {
     count > 1 && awaited.contains(.end)
   }
@@ -291,11 +292,11 @@ extension ScriptRun {
     connect.timestamp = Timestamp(nanoseconds: wall.nanoseconds + time)
   }
 
-  /// A key of the right form that belongs to nobody.
+  /// A key in the correct format that no server accepts.
   private static let wrongKey = "untethered-" + String(repeating: "0", count: 32)
   private static let wrongAnswer = String(repeating: "0", count: 64)
 
-  /// The challenge in the `hello` of this connection.
+  /// The challenge in the `hello` of the current connection.
   private var challenge: String? {
     for (_, message) in record.messages(on: socket) {
       if case .hello(let hello) = message.content { return hello.challenge }
@@ -303,14 +304,14 @@ extension ScriptRun {
     return nil
   }
 
-  /// The ID of the newest response or replay on this connection.
+  /// The ID of the newest response or replay on the current connection.
   private var newestID: String? {
     record.messages(on: socket).compactMap { $0.1.content?.deliveredID }.last
   }
 }
 
 extension SessionServerMessage {
-  /// The ID of a response or a replay.
+  /// The ID of a response or a replay; `nil` for other messages.
   var deliveredID: String? {
     switch self {
     case .response(let response): response.id

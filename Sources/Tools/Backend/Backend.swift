@@ -6,7 +6,8 @@ import LinkWire
 import OwnerFiles
 import ServerSockets
 
-/// A backend in this process: its sockets, and its services with their stores and files.
+/// A backend in this process, which consists of its sockets and its services with their stores and
+/// files.
 ///
 /// A backend is started once and stopped once. To restart it, create a new value for the same
 /// directory.
@@ -29,12 +30,12 @@ public actor Backend {
   private let pushes: (any PushSender)?
   private var state = State.made
 
-  /// Creates a backend; nothing is opened before `start`.
+  /// Creates a backend. Nothing is opened before `start`.
   ///
   /// - Parameters:
-  ///   - stores: The stores that replace the SQLite files of the services whose ports they
-  ///     implement.
-  ///   - pushes: The sender that wakes phones in the background, if any.
+  ///   - stores: The stores to use instead of the SQLite files. Each replaces the file of the
+  ///     service whose port it implements.
+  ///   - pushes: The sender that wakes phones in the background; `nil` for none.
   public init(
     _ configuration: BackendConfiguration, stores: [any Store] = [],
     pushes: (any PushSender)? = nil
@@ -45,10 +46,10 @@ public actor Backend {
     (self.stores, self.pushes) = (stores, pushes)
   }
 
-  /// Binds the port, opens the files and listens.
+  /// Binds the port, opens the files and begins to listen.
   ///
-  /// If this throws, everything is closed again. No file is created without a port and a usable
-  /// certificate.
+  /// If this method throws an error, everything is closed again. Files are created only after the
+  /// port is bound and the certificate has been checked.
   public func start() async throws(BackendError) -> BoundAddress {
     guard case .made = state else { throw .alreadyStarted }
     state = .starting
@@ -60,10 +61,9 @@ public actor Backend {
     }
   }
 
-  /// Drains and stops: warns clients, closes their connections with 1001 after the grace period,
-  /// and then stops.
+  /// Warns clients, closes their connections with code 1001 after the grace period, and then stops.
   ///
-  /// Returns when everything is closed, after about 11 seconds at most.
+  /// The call returns when everything is closed, after at most about 11 seconds.
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
@@ -77,7 +77,7 @@ public actor Backend {
     await end(running, within: .seconds(1))
   }
 
-  /// Stops as in a crash: every connection is cut without a close frame.
+  /// Stops the backend as in a crash: every connection is cut without a close frame.
   public func kill() async {
     guard case .running(let running) = state else { return }
     state = .stopped
@@ -87,8 +87,9 @@ public actor Backend {
     await end(running, within: .zero)
   }
 
-  /// Returns the sockets, on whose loop the services run; throws `.notRunning` if it is not
-  /// running.
+  /// Returns the sockets, on whose loop the services run.
+  ///
+  /// - Throws: `.notRunning` if the backend is not running.
   func sockets() throws(BackendError) -> SocketServer<BackendHandler> {
     guard case .running(let running) = state else { throw .notRunning }
     return running.sockets
@@ -195,9 +196,10 @@ extension SocketServerError {
   }
 }
 
-/// The reason why a backend could not start or store its files; never contains a secret.
+/// The reason why a backend could not start or could not store its files. It never contains a
+/// secret.
 public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The address cannot be listened on.
+  /// The backend cannot listen on the address.
   case listen(detail: String)
   /// The certificate or its key cannot be used.
   case certificate(detail: String)
@@ -205,25 +207,26 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
   case store(StoreFailure)
   /// A file of the data directory cannot be read or written.
   case file(path: String, detail: String)
-  /// A secret is readable or writable by users other than its owner.
+  /// A file with a secret can be read or written by users other than its owner.
   case openToOthers(path: String)
   /// A file does not contain a valid session key.
   case key(path: String, detail: String)
-  /// The program that wakes phones cannot be run.
+  /// The program that wakes phones cannot be executed.
   case hook(path: String, detail: String)
-  /// The backend has already been started; each value runs only once.
+  /// The backend has already been started. Each value can be started only once.
   case alreadyStarted
-  /// The backend was never started, or has stopped.
+  /// The backend has not been started, or it has stopped.
   case notRunning
 
-  /// A description of the cause for people.
+  /// A human-readable description of the cause.
   public var description: String {
     switch self {
     case .listen(let detail): "cannot listen: \(detail)"
     case .certificate(let detail): "the certificate cannot be used: \(detail)"
     case .store(let failure): "cannot open the store: \(failure)"
     case .file(let path, let detail): "\(path): \(detail)"
-    case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
+    case .openToOthers(let path):
+      "\(path): users other than its owner can read or change this secret"
     case .key(let path, let detail): "\(path): \(detail)"
     case .hook(let path, let detail): "the push hook \(path) cannot be run: \(detail)"
     case .alreadyStarted: "the backend has already been started"

@@ -1,7 +1,7 @@
 import LinkCore
 public import LinkServerCore
 
-/// The services of a backend, in the order in which their routes are tried.
+/// The services of a backend. A request's path is matched against their routes in this order.
 let backendServices: [any Service.Type] = [
   ShopService.self,
   RelayService.self,
@@ -11,20 +11,21 @@ let backendServices: [any Service.Type] = [
 
 /// The address, the data directory and the policies of a backend.
 public struct BackendConfiguration: Sendable {
-  /// The host name or address to listen on: `localhost` is both loopback families, `::` every
-  /// address.
+  /// The host name or address on which the backend listens.
+  ///
+  /// `localhost` stands for the loopback addresses of both families, and `::` for every address.
   public var host = "127.0.0.1"
-  /// The TCP port; 0 lets the kernel choose one.
+  /// The TCP port. If it is 0, the kernel chooses a port.
   public var port: UInt16 = 0
-  /// The directory of the messages, the token secret and the list of removed members; created if
-  /// missing.
+  /// The directory of the messages, the token secret and the list of removed members. It is created
+  /// if it is missing.
   public var dataDirectory: String
-  /// The message database; `nil` is `messages.sqlite` in the data directory.
+  /// The location of the message database; `nil` for `messages.sqlite` in the data directory.
   public var database: Database?
-  /// Whether to begin a new epoch for the stored messages and the synced samples; to be set once,
+  /// Whether to begin a new epoch for the stored messages and the synced samples. Set this once,
   /// after restoring a backup.
   public var beginsNewEpoch = false
-  /// The certificate for TLS; `nil` serves without TLS.
+  /// The certificate for TLS. If it is `nil`, the backend does not use TLS.
   public var certificate: Certificate?
   /// The policy of shop messages.
   public var policy = ShopServerPolicy()
@@ -32,58 +33,62 @@ public struct BackendConfiguration: Sendable {
   public var relay = RelayServerPolicy()
   /// The policy of the assistants' endpoints.
   ///
-  /// On a loopback `host`, foreign hosts are refused. Web pages that the origin policy refuses
-  /// cannot open a phone's socket either.
+  /// If `host` is a loopback address, requests for other hosts are refused. Web pages that the
+  /// origin policy refuses cannot open a phone's socket either.
   public var assistants = MCPPolicy()
   /// The policy of sessions.
   public var session = SessionServerPolicy()
-  /// The path of the file with the key that clients of sessions present; `nil` is `session-key` in
-  /// the data directory. Created if missing.
+  /// The path of the file with the key that session clients present; `nil` for `session-key` in the
+  /// data directory. The file is created if it is missing.
   public var sessionKeyFile: String?
-  /// The shell command that runs for each prompt; `nil` answers each prompt with its own text.
+  /// The shell command that runs for each prompt. If it is `nil`, each prompt is answered with its
+  /// own text.
   public var sessionHandler: String?
   /// The policy of health sync.
   public var sync = SyncServerPolicy()
-  /// The path of the file with the secrets of health sync; `nil` is `sync-secrets` in the data
+  /// The path of the file with the secrets of health sync; `nil` for `sync-secrets` in the data
   /// directory.
   public var syncSecretFile: String?
-  /// The largest message from a client, in bytes; a larger one closes the socket with 1009.
+  /// The maximum size of a message from a client, in bytes. A larger message closes the socket with
+  /// code 1009.
   public var maxClientMessageBytes = 65_536
-  /// The queued bytes above which a socket counts as a slow reader: 25 frames of 10 KiB.
+  /// The number of queued bytes above which a socket counts as a slow reader. The default is about
+  /// 25 frames of 10 KiB.
   public var maxQueuedBytes = 262_144
-  /// The most connections from one address (for IPv6, one /64) that are not open sockets; more are
-  /// closed.
+  /// The maximum number of connections from one address that are not open sockets. Further
+  /// connections are closed. For IPv6, the limit applies to each /64 network.
   public var maxConnectionsPerAddress = 256
-  /// The proxies that are trusted to report the address of a client, for limits by address.
+  /// The proxies that are trusted to report the addresses of their clients.
   ///
-  /// The connections of these proxies themselves are not limited.
+  /// Limits by address apply to the reported addresses. The proxies' own connections are not
+  /// limited.
   public var proxies = TrustedProxies()
-  /// The window over which clients are to spread their reconnects when the backend drains.
+  /// The period over which clients should spread their reconnects when the backend drains.
   public var drainWindow = Duration.seconds(5)
-  /// The time that `/healthz` waits for the checks of the stores.
+  /// The maximum time that `/healthz` waits for the checks of the stores.
   var checkLimit = StoreChecks.limit
-  /// The key that signs tokens, at least 32 bytes; `nil` uses the one in the data directory.
+  /// The key that signs tokens, with at least 32 bytes; `nil` for the key in the data directory.
   public var secret: [UInt8]?
   /// The format of the log.
   public var logFormat = LogFormat.json
-  /// The least important events that are logged.
+  /// The least important level that is logged.
   public var logLevel = LogLevel.debug
-  /// Receives each line of the log without its line end; `nil` logs nothing.
+  /// The function that receives each line of the log, without the line ending; `nil` for no log.
   ///
-  /// Called from one task, in order. At most 1,024 lines wait for it; further ones are dropped and
-  /// counted.
+  /// The function is called from one task, in order. At most 1,024 lines are queued for it. Further
+  /// lines are dropped and counted.
   public var log: (@Sendable (String) -> Void)?
 
-  /// Creates a configuration that serves plain TCP on 127.0.0.1, on a port that the kernel chooses.
+  /// Creates a configuration for plain TCP on 127.0.0.1, with a port that the kernel chooses.
   public init(dataDirectory: String) {
     self.dataDirectory = dataDirectory
   }
 
-  /// The SQLite file of the messages.
+  /// The location of the SQLite file of the messages.
   public struct Database: Sendable, Hashable {
-    /// The directory; created if missing.
+    /// The directory, which is created if it is missing.
     public var directory: String
-    /// The file's name without `.sqlite`.
+    /// The file's name, without `.sqlite`.
     public var name: String
 
     /// Creates the location of a database, which is opened when the backend starts.
@@ -93,14 +98,14 @@ public struct BackendConfiguration: Sendable {
     }
   }
 
-  /// The two PEM files for TLS.
+  /// The locations of the two PEM files for TLS.
   public struct Certificate: Sendable, Hashable {
-    /// The certificate, followed by its chain.
+    /// The path of the certificate, which is followed by its chain.
     public var chainPath: String
-    /// The certificate's private key, without a passphrase.
+    /// The path of the certificate's private key, which has no passphrase.
     public var keyPath: String
 
-    /// Creates the locations of both files, which are read when the backend starts.
+    /// Creates the locations of both files. They are read when the backend starts.
     public init(chainPath: String, keyPath: String) {
       self.chainPath = chainPath
       self.keyPath = keyPath
@@ -108,29 +113,31 @@ public struct BackendConfiguration: Sendable {
   }
 }
 
-/// The addresses and the port that a backend listens on.
+/// The addresses and the port on which a backend listens.
 public struct BoundAddress: Sendable, Hashable {
-  /// The host in the configuration.
+  /// The host from the configuration.
   public var host: String
-  /// The port, including one that the kernel chose.
+  /// The port number, even if the kernel chose it.
   public var port: UInt16
   /// The URL for clients on this machine: `http://host:port` or `https://host:port`.
   public var url: String
-  /// The URL of sessions for clients on this machine, with `ws` or `wss` in place of `http` or
+  /// The session URL for clients on this machine. It begins with `ws` or `wss` instead of `http` or
   /// `https`.
   public var session: String { "ws\(url.dropFirst("http".count))/session" }
-  /// The URL that is listened on, such as `http://0.0.0.0:8787`, which stands for every address.
+  /// The URL of the address on which the backend listens, such as `http://0.0.0.0:8787` for every
+  /// IPv4 address.
   public var listensOn: String
   /// Whether other machines can connect without encryption.
   public var isExposed: Bool
-  /// A description of the addresses that are listened on, for people; `nil` for a single address.
+  /// A human-readable description of the addresses on which the backend listens; `nil` for a single
+  /// address.
   public var reach: String?
 
   /// Creates the address of a backend.
   ///
   /// - Parameters:
-  ///   - host: The host in the configuration: an address in any form, or a name.
-  ///   - addresses: The addresses that the sockets are bound to.
+  ///   - host: The host from the configuration, which is an address in any form or a name.
+  ///   - addresses: The addresses to which the sockets are bound.
   init(host: String, addresses: [NetworkAddress], port: UInt16, isSecure: Bool) {
     self.host = host
     self.port = port
@@ -139,7 +146,7 @@ public struct BoundAddress: Sendable, Hashable {
       "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
     if let every = addresses.first(where: \.isUnspecified) {
-      // No client can connect to the address that stands for all addresses.
+      // No client can connect to the unspecified address, which stands for all addresses.
       self.url = url(every.isIPv6 ? "::1" : "127.0.0.1")
       listensOn = url(every.isIPv6 ? "::" : "0.0.0.0")
       reach = "every \(every.isIPv6 ? "" : "IPv4 ")address of this machine"

@@ -4,11 +4,11 @@ import LinkServerCore
 import OwnerFiles
 import ServerSockets
 
-/// A handler that owns the services, routes each event to its service and sets the sockets' only
-/// alarm.
+/// A handler that owns the services, routes each event to a service and sets the alarm of the
+/// sockets.
 ///
-/// The handler itself serves the routes that belong to no service: `/`, `/healthz`, `/metrics` and
-/// unknown ones.
+/// The handler itself answers the routes that belong to no service: `/`, `/healthz`, `/metrics` and
+/// unknown routes.
 struct BackendHandler: SocketHandler {
   typealias Inject =
     @Sendable (@escaping @Sendable (inout BackendHandler, SocketHub) -> Void) -> Void
@@ -16,18 +16,18 @@ struct BackendHandler: SocketHandler {
   private let services: [any Service]
   private let log: BackendLog
   private var runners: [any RunningService] = []
-  /// The deadline of each service, updated only after the service did something.
+  /// The deadline of each service. It is updated only after the service has run.
   private var deadlines: [Instant?] = []
-  /// The service of every open socket.
+  /// The index of the service that owns each open socket.
   private var owners: [ConnectionID: Int] = [:]
-  /// The counts of the requests on the handler's own routes.
+  /// The numbers of requests on the handler's own routes.
   private var requests = RequestCounts()
-  /// The requests that wait for the check of the stores, at most one for each connection.
+  /// The requests that wait for the checks of the stores, at most one for each connection.
   private var checking: [Asked] = []
   private var checks: StoreChecks
-  /// Runs work on the loop; `nil` before the start and after the end.
+  /// A function that runs work on the loop; `nil` before the start and after the end.
   private var inject: Inject?
-  /// Called once when all services have drained.
+  /// A function that is called once, when all services have drained.
   private var whenFinished: (@Sendable () -> Void)?
 
   /// A request on one of the handler's own routes.
@@ -37,11 +37,11 @@ struct BackendHandler: SocketHandler {
     var since: Instant
   }
 
-  /// Creates a handler for services that have not begun.
+  /// Creates a handler for services that have not started.
   ///
-  /// A request goes to the first service that has its route.
+  /// The first service with a matching route receives a request.
   ///
-  /// - Parameter checkLimit: The time that `/healthz` waits for stores.
+  /// - Parameter checkLimit: The maximum time that `/healthz` waits for the checks of the stores.
   init(
     _ services: [any Service], log: BackendLog, checkLimit: Duration = StoreChecks.limit
   ) {
@@ -49,7 +49,7 @@ struct BackendHandler: SocketHandler {
     checks = StoreChecks(of: services.count, limit: checkLimit)
   }
 
-  /// Starts the services; called once, before the first event.
+  /// Starts the services. This method is called once, before the first event.
   mutating func begin(on hub: SocketHub, inject: @escaping Inject) {
     self.inject = inject
     runners = services.map { runner(of: $0, on: hub, inject) }
@@ -67,13 +67,13 @@ struct BackendHandler: SocketHandler {
     return ServiceRunner(service, context)
   }
 
-  /// Releases the server; late results of stores are dropped.
+  /// Ends the services. Results that stores return later are dropped.
   mutating func end() {
     inject = nil
     for runner in runners { runner.end() }
   }
 
-  /// Begins to drain all services; `finished` is called once all have drained.
+  /// Begins to drain all services, and calls `finished` once all have drained.
   mutating func drain(
     within window: Duration, on hub: SocketHub, _ finished: @escaping @Sendable () -> Void
   ) {
@@ -94,7 +94,7 @@ struct BackendHandler: SocketHandler {
     turn(on: hub) { $0.give(event, on: hub) }
   }
 
-  /// Runs `body`, then updates the alarm and checks whether the drain has finished.
+  /// Runs `body`, then updates the alarm and checks whether all services have drained.
   mutating func turn(on hub: SocketHub, _ body: (inout BackendHandler) -> Void) {
     body(&self)
     updateAlarm(on: hub)
@@ -191,7 +191,7 @@ struct BackendHandler: SocketHandler {
 
   /// Answers with the health of all services once every store has been checked, or after 5 s.
   ///
-  /// Requests that arrive during a check are answered with its result.
+  /// Requests that arrive during a check are answered with the result of that check.
   private mutating func checkStores(for asked: Asked, at now: Instant) {
     checking.append(asked)
     guard let inject else { return }
@@ -219,7 +219,7 @@ struct BackendHandler: SocketHandler {
     }
   }
 
-  /// Offers work to the services in turn until one takes it; returns whether one did.
+  /// Offers work to each service until one accepts it. Returns whether a service accepted it.
   private mutating func first(_ body: (any RunningService) -> Bool) -> Bool {
     for index in runners.indices where body(runners[index]) {
       deadlines[index] = runners[index].deadline
@@ -258,7 +258,8 @@ private enum OwnRoute: String {
     }
   }
 
-  /// Returns the refusal of a request that this route does not answer.
+  /// Returns the refusal for a request that this route does not answer; `nil` if the route answers
+  /// it.
   func refusal(of head: HTTPRequestHead) -> HTTPRefusal? {
     guard self != .unknown else { return HTTPRefusal(404, "no such route") }
     let methods = "GET, HEAD"

@@ -5,9 +5,10 @@ import LinkServerCore
 import LinkWire
 import Synchronization
 
-/// A line of the log: an event and its client, but never a token, a query or a message's text.
+/// A line of the log: an event and facts about its client. It never contains a token, a query or
+/// the text of a message.
 struct LogLine: Sendable {
-  /// The facts about a client, such as its user, in the order in which they are written.
+  /// The facts about a client, such as its user, in the order in which they are logged.
   typealias Names = [(key: String, text: String?)]
 
   enum Event: String, Sendable, CaseIterable {
@@ -31,9 +32,7 @@ struct LogLine: Sendable {
 
   var event: Event
   var connection: UInt64?
-  /// The route's name.
   var route: String?
-  /// The facts about the client.
   var names: Names = []
   /// The outcome of an assistant's call or of a push.
   var outcome: String?
@@ -41,7 +40,7 @@ struct LogLine: Sendable {
   var code: UInt16?
   var detail: String?
   var elapsed: Duration?
-  /// The event whose lines were left out.
+  /// The event whose lines were omitted.
   var kind: Event?
   var count: UInt64?
 
@@ -54,13 +53,13 @@ struct LogLine: Sendable {
     (kind, count) = (left.event, left.count)
   }
 
-  /// The value of a member after the time and the event.
+  /// The value of a member that follows the time and the event.
   private enum Value {
     case number(Int64)
     case text(String)
   }
 
-  /// The members that have a value, always in this order.
+  /// The members that have a value, in a fixed order.
   private var members: [(name: String, value: Value)] {
     let named = names.map { ($0.key, $0.text.map { Value.text($0) }) }
     let all: [(String, Value?)] =
@@ -78,7 +77,7 @@ struct LogLine: Sendable {
     return all.compactMap { name, value in value.map { (name, $0) } }
   }
 
-  /// Returns the line in a format.
+  /// Returns the line in the given format.
   func text(at time: Timestamp, as format: LogFormat) -> String {
     switch format {
     case .json: json(at: time)
@@ -101,8 +100,8 @@ struct LogLine: Sendable {
     return String(decoding: writer.terminalBytes, as: UTF8.self)
   }
 
-  /// Returns the time, the level unless it is info or debug, the event, and the members with their
-  /// names.
+  /// Returns the line as text: the time, the level if it is error or warning, the event, and the
+  /// members with their names.
   private func plain(at time: Timestamp) -> String {
     var parts = [RFC3339.format(Timestamp(nanoseconds: time.nanoseconds / 1_000_000 * 1_000_000))]
     switch event.level {
@@ -119,8 +118,10 @@ struct LogLine: Sendable {
     return parts.joined(separator: " ")
   }
 
-  /// Returns a text as one word. An empty text, or one with a quotation mark or anything but
-  /// visible ASCII, becomes a JSON string.
+  /// Returns a text as one word.
+  ///
+  /// The text becomes a JSON string if it is empty, or contains a quotation mark or any character
+  /// other than visible ASCII.
   private static func quoted(_ text: String) -> String {
     let isPlain =
       !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F }
@@ -133,17 +134,17 @@ struct LogLine: Sendable {
 
 /// The format of the log's lines.
 public enum LogFormat: String, Sendable, CaseIterable {
-  /// One JSON object for each line.
+  /// One JSON object on each line.
   case json
-  /// Text for people: the time, the event and NAME=VALUE.
+  /// Text for people: the time, the event, and members in the form NAME=VALUE.
   case text
 }
 
-/// The importance of an event in the log; a level includes those before it.
+/// The importance of an event in the log. Each level also includes the levels before it.
 public enum LogLevel: String, Sendable, CaseIterable, Comparable {
-  /// A problem that the operator must fix, such as a full disk or a bad file.
+  /// A problem that the operator must fix, such as a full disk or an invalid file.
   case error
-  /// Clients that were refused or dropped, and lines that are missing.
+  /// Refused or dropped clients, and omitted log lines.
   case warning
   /// Connections, questions and pushes.
   case info
@@ -157,13 +158,14 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// A log that passes lines to a sink from one task, in order, so that a slow sink blocks nothing.
+/// A log that passes its lines to a sink in order, from one task, so that a slow sink blocks
+/// nothing else.
 ///
-/// At most 100 lines of each event are taken in a second (10 store failures in a minute), and at
-/// most 1,024 lines wait. Lines that are left out or dropped are counted, and a later line reports
-/// how many.
+/// For each event, the log accepts at most 100 lines a second; for store failures, at most 10 a
+/// minute. At most 1,024 lines wait for the sink. Omitted and dropped lines are counted, and a
+/// later line reports their number.
 final class BackendLog: Sendable {
-  /// The bound on the lines that wait for the sink.
+  /// The maximum number of lines that wait for the sink.
   static let maxWaiting = 1_024
 
   private let lines: AsyncStream<String>.Continuation?
@@ -191,7 +193,7 @@ final class BackendLog: Sendable {
     }
   }
 
-  /// Logs an event that concerns no client.
+  /// Logs an event that does not concern a client.
   func note(_ event: LogLine.Event, _ detail: String? = nil, count: UInt64? = nil) {
     var line = LogLine(event)
     (line.detail, line.count) = (detail, count)
@@ -223,7 +225,7 @@ final class BackendLog: Sendable {
     if !yield(line.text(at: now, as: format), to: lines) { dropped.add(1, ordering: .relaxed) }
   }
 
-  /// Waits until the sink has received every line; later lines are not taken.
+  /// Waits until the sink has received every line. Later lines are ignored.
   func finish() async {
     let end = BootClock().now.advanced(by: .seconds(60))
     for left in rate.withLock({ $0.ended(by: end) }) { write(LogLine(left)) }

@@ -1,12 +1,12 @@
 import LinkCore
 
-/// A limit on a log's growth: a number of lines of each event in a span of time.
+/// A limit on the growth of a log: a maximum number of lines for each event in a time span.
 ///
-/// The limit keeps peers and full disks from filling the log's own disk. A span begins with an
-/// event's first line. The lines that it leaves out are counted, and reported once the span is
-/// over.
+/// The limit prevents clients and full disks from filling the disk of the log. A span begins with
+/// the first line of an event. Lines over the limit are omitted and counted, and their number is
+/// reported when the span ends.
 struct LogRate {
-  /// The number of lines of one event that a span left out.
+  /// The number of lines of one event that were omitted in a span.
   struct LeftOut: Equatable {
     var event: LogLine.Event
     var count: UInt64
@@ -21,10 +21,10 @@ struct LogRate {
   private let limit: Int
   private var spans: [LogLine.Event: Span] = [:]
 
-  /// Creates a limit of `limit` lines of each event a second, and at most 10 store failures a
-  /// minute.
+  /// Creates a limit of `limit` lines a second for each event, and of at most 10 lines a minute for
+  /// store failures.
   ///
-  /// Each request to a full disk causes a store failure, for as long as the disk is full.
+  /// While the disk is full, each request causes a store failure.
   init(limit: Int = 100) {
     self.limit = limit
   }
@@ -33,7 +33,7 @@ struct LogRate {
     event == .storeFailure ? (min(limit, 10), .seconds(60)) : (limit, .seconds(1))
   }
 
-  /// Returns whether the log takes another line of an event; `ended` must be called first.
+  /// Returns whether the log accepts another line of an event. Call `ended` first.
   mutating func takes(_ event: LogLine.Event, at now: Instant) -> Bool {
     let bound = bound(of: event)
     var span = spans[event] ?? Span(endsAt: now.advanced(by: bound.span))
@@ -46,7 +46,7 @@ struct LogRate {
     return true
   }
 
-  /// Removes the spans that have ended by `now` and returns the counts that they left out.
+  /// Removes the spans that have ended by `now`. Returns the numbers of lines that they omitted.
   mutating func ended(by now: Instant) -> [LeftOut] {
     LogLine.Event.allCases.compactMap { event in
       guard let span = spans[event], span.endsAt <= now else { return nil }

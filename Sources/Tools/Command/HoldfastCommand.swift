@@ -3,7 +3,7 @@ import CommandKit
 /// The `holdfast` command.
 @main
 struct HoldfastCommand {
-  /// All commands, each declared in its own file.
+  /// All commands of the program.
   private static let commands: [Command] =
     [
       DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
@@ -19,7 +19,7 @@ struct HoldfastCommand {
     details: [
       """
       Results go to standard output, diagnostics to standard error. With --json each result is one \
-      JSON object in one line. Colours are used only on a terminal, and not if NO_COLOR is set.
+      JSON object in one line. Colors are used only on a terminal, and not if NO_COLOR is set.
       """
     ],
     examples: [

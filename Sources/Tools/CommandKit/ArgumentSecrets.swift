@@ -1,4 +1,4 @@
-/// The secrets among this process's arguments, which other users can read in process lists.
+/// The secrets in this process's arguments, which other users can see in process lists.
 struct ArgumentSecrets {
   /// The options whose values are secret, such as `--token`.
   let options: [String]
@@ -9,18 +9,19 @@ struct ArgumentSecrets {
     options = Set(secrets.map(\.label)).sorted()
   }
 
-  /// Overwrites the secret values in the memory that the system shows as this process's arguments.
+  /// Overwrites the secret values in the memory from which the system shows this process's
+  /// arguments.
   ///
-  /// The copies that Swift has made of these values remain.
+  /// Swift's own copies of these values remain.
   func hide() {
     guard let area = unsafe Self.argumentArea() else { return }
     unsafe hide(in: area)
   }
 
-  /// Returns the memory of this process's arguments, from fields 48 and 49 of proc_pid_stat(5).
+  /// Returns the memory of this process's arguments, using fields 48 and 49 of proc_pid_stat(5).
   private static func argumentArea() -> UnsafeMutableRawBufferPointer? {
     guard let stat = try? TextFile.read("/proc/self/stat") else { return nil }
-    // The second field is the name in parentheses, which may contain anything.
+    // The second field is the program's name in parentheses, which may contain any character.
     let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?
       .split(separator: " ")
     guard let fields, fields.count > 46, let start = UInt(fields[45]),

@@ -17,7 +17,7 @@ public struct Command: Sendable {
   public let details: [String]
   /// Valid command lines, each with its effect.
   public let examples: [Example]
-  /// The signals that the command handles besides SIGINT and SIGTERM.
+  /// The signals that the command handles in addition to SIGINT and SIGTERM.
   public let signals: [Int32]
   /// The program's exit codes. They are used only in a root command.
   let exitCodes: [ExitCode]
@@ -41,10 +41,11 @@ public struct Command: Sendable {
   /// types them.
   ///
   /// - Parameters:
-  ///   - signals: The signals that the command handles besides SIGINT and SIGTERM. They do not end
-  ///     the process before the command begins to handle them.
-  ///   - assigned: The parameters of the command's assignments.
-  ///   - commands: Commands whose names may follow this command's name in place of its parameters.
+  ///   - signals: The signals that the command handles in addition to SIGINT and SIGTERM. They do
+  ///     not end the process even before the command begins to handle them.
+  ///   - assigned: The parameters of the `Assignment` values that the command uses.
+  ///   - commands: The commands whose names may follow this command's name in place of its
+  ///     parameters.
   public init<each Value: Sendable>(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example],
     signals: [Int32] = [], sets assigned: [Declaration] = [],
@@ -104,7 +105,7 @@ public struct CommandPath: Sendable {
   public let command: Command
   private let parents: [CommandPath]
 
-  /// Creates the path of the root.
+  /// Creates the path of a root command.
   public init(_ root: Command) {
     self.init(text: root.name, command: root, parents: [])
   }
@@ -128,12 +129,12 @@ public struct CommandPath: Sendable {
     }
   }
 
-  /// This path and those of all commands below it, parents first.
+  /// The path of this command and the paths of all commands below it, parents first.
   public var tree: [CommandPath] {
     [self] + command.commands.compactMap { child($0.name) }.flatMap(\.tree)
   }
 
-  /// Returns the path of the innermost command that `arguments` begin with.
+  /// Returns the path of the innermost command named by the first arguments.
   public func resolve(_ arguments: some Sequence<String>) -> CommandPath {
     var path = self
     for argument in arguments {

@@ -5,15 +5,16 @@ import Synchronization
 
 /// The meaning of a signal for a command.
 package enum CommandSignal: Sendable, Hashable {
-  /// A request to stop in an orderly way: SIGTERM, SIGINT, or SIGHUP after the terminal was closed.
+  /// A request to stop in an orderly way: SIGTERM, SIGINT, or SIGHUP after the terminal has closed.
   case stop
   /// A request to reload the files: SIGHUP.
   case reload
 }
 
-/// The signals that a command handles; while a value exists, they do not end the process.
+/// The signals that a command handles. While a value of this type exists, they do not end the
+/// process.
 package struct CommandSignals: Sendable {
-  /// The signals received from now on; if more than 16 are unread, the oldest are dropped.
+  /// The signals received after initialization. If more than 16 are unread, the oldest are dropped.
   package let stream: AsyncStream<CommandSignal>
   private let continuation: AsyncStream<CommandSignal>.Continuation
 
@@ -21,13 +22,14 @@ package struct CommandSignals: Sendable {
     (SIGTERM, .stop), (SIGINT, .stop), (SIGHUP, .reload),
   ]
 
-  /// Creates a value that handles all signals.
+  /// Creates a value that handles all of these signals.
   ///
-  /// Both closures run on their own queue, even while all other threads are blocked.
+  /// Both closures run on a separate queue, so they run even while all other threads are blocked.
   ///
   /// - Parameters:
-  ///   - onSecondStop: Called for the second stop request and each later one.
-  ///   - stopping: Called for the first stop request.
+  ///   - onSecondStop: A function that is called for the second stop request and for each later
+  ///     one.
+  ///   - stopping: A function that is called for the first stop request.
   package init(
     onSecondStop: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {}
   ) {
@@ -63,7 +65,9 @@ package struct CommandSignals: Sendable {
     Console.abandon("\(command): ended immediately by a second signal")
   }
 
-  /// Ends the exiting process if standard output stays blocked for 2 s.
+  /// Makes the process end if standard output stays blocked for 2 s.
+  ///
+  /// Call this when the process begins to exit.
   @Sendable package static func watchOutput(of command: String) {
     Console.watchOutput {
       Terminal.restore()
@@ -71,11 +75,12 @@ package struct CommandSignals: Sendable {
     }
   }
 
-  /// Runs `work` and cancels it when one of the signals arrives.
+  /// Runs `work`, and cancels it when one of the signals arrives.
   ///
   /// - Parameters:
-  ///   - onSecondStop: Called for the second stop request and each later one.
-  ///   - stopping: Called for the first stop request.
+  ///   - onSecondStop: A function that is called for the second stop request and for each later
+  ///     one.
+  ///   - stopping: A function that is called for the first stop request.
   package static func cancelling<Value: Sendable, Failure: Error>(
     onSecondStop: @escaping @Sendable () -> Void = {},
     stopping: @escaping @Sendable () -> Void = {},
@@ -100,7 +105,8 @@ package struct CommandSignals: Sendable {
   }
 }
 
-/// The stop requests of a program, which distinguish a second request from an echo of the first.
+/// The stop requests that a program has received. The type distinguishes a second request from a
+/// duplicate of the first.
 public struct StopRequests: Sendable {
   /// The meaning of a signal.
   public enum Meaning: Sendable, Hashable {
@@ -112,15 +118,15 @@ public struct StopRequests: Sendable {
     case secondStop
   }
 
-  /// The time after the first signal within which the same signal counts as a duplicate.
+  /// The interval after the first signal in which the same signal counts as a duplicate.
   ///
-  /// `timeout` sends its signal both to the program and to its process group, some microseconds
+  /// `timeout` sends its signal both to the program and to the process group, some microseconds
   /// apart.
   public static let echo = Duration.milliseconds(100)
 
   private var first: (signal: Int32, at: ContinuousClock.Instant)?
 
-  /// Creates a value that has received no signal.
+  /// Creates a value that has recorded no signal.
   public init() {}
 
   /// Records a signal at the time of its delivery and returns its meaning.

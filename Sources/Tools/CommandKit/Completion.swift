@@ -1,6 +1,6 @@
-/// The completion script of a shell, written from the declarations that parsing uses.
+/// The completion script of a shell, generated from the same declarations that parsing uses.
 ///
-/// Each script finds the command from the words before the cursor, as the parser does.
+/// Like the parser, each script determines the command from the words before the cursor.
 public struct Completion: Sendable {
   /// The shells that have a completion script.
   public enum Shell: String, Sendable, CaseIterable {
@@ -25,11 +25,11 @@ public struct Completion: Sendable {
     }
   }
 
-  /// An argument that can follow a command, and its meaning.
+  /// An argument that can follow a command, with its meaning.
   private struct Candidate {
     var text: String
     var meaning: String
-    /// The kind of value, for an option that takes one.
+    /// The kind of the option's value; `nil` if the candidate takes no value.
     var value: Value?
   }
 
@@ -68,12 +68,12 @@ public struct Completion: Sendable {
     path.command.parameters.contains { $0.kind == .operand && isFile($0) }
   }
 
-  /// The paths of all commands except the root, as a pattern of `case`.
+  /// The paths of all commands except the root, as a `case` pattern.
   private var commands: String {
     paths.dropFirst().map { Self.quoted($0.text) }.joined(separator: "|")
   }
 
-  /// Returns the branches for the values of options, for bash and zsh.
+  /// Returns the branches that complete the values of options, for bash and zsh.
   private func values(files: String, choices: (String) -> String) -> [String] {
     paths.flatMap { path in
       Self.candidates(of: path).compactMap { candidate in
@@ -89,13 +89,13 @@ public struct Completion: Sendable {
     }
   }
 
-  /// Makes bash treat the words as file names.
+  /// The command that makes bash treat the words as file names.
   ///
-  /// This is set only where files are expected: elsewhere a command whose name is also that of a
-  /// folder would be completed as a folder.
+  /// It is used only where files are expected. Elsewhere, bash would complete a command as a folder
+  /// if a folder has the same name.
   private static let bashFiles = "compopt -o filenames 2>/dev/null"
 
-  /// The name of the bash function; in POSIX mode a function's name may not contain a hyphen.
+  /// The name of the bash function. In POSIX mode, a function name may not contain a hyphen.
   private var function: String { program.replacing("-", with: "_") }
 
   private var bash: String {

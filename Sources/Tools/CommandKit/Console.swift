@@ -4,18 +4,18 @@ public import LinkJSON
 import OwnerFiles
 import Synchronization
 
-/// Standard output for results and standard error for diagnostics, unbuffered.
+/// A console that writes results to standard output and diagnostics to standard error, unbuffered.
 ///
 /// If the reader closes standard output, the process ends without a message.
 public struct Console: Sendable {
-  /// The exit status after standard output was closed: 0 unless a failure is being printed.
+  /// The exit status if standard output is closed. It is 0 unless a failure is being printed.
   public var endsWhenClosed = ExitCode.done
   /// The style of standard output.
   public let style: Style
   private let diagnosticStyle: Style
   private let program: String
 
-  /// Creates the console of this process, which runs the program `program`.
+  /// Creates the console of this process, which runs the program named `program`.
   ///
   /// Colors are used only on a terminal, and not if `NO_COLOR` is set or `TERM` is `dumb`.
   public init(_ program: String, environment: (String) -> String?) {
@@ -27,13 +27,13 @@ public struct Console: Sendable {
 
   /// Opens `/dev/null` for each standard descriptor that is closed.
   ///
-  /// A closed standard input then appears empty, and writes to a closed standard output fail.
-  /// Without this, a file that is opened later could get the descriptor's number and receive the
-  /// output.
+  /// Reading a closed standard input then yields no data, and writing to a closed standard output
+  /// fails. Otherwise, a file that is opened later could get the number of the closed descriptor
+  /// and receive the output.
   public static func holdStandardDescriptors() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) < 0 {
-      // `open` returns the lowest free number.
+      // `open` returns the lowest free descriptor.
       _ = unsafe open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
@@ -45,8 +45,8 @@ public struct Console: Sendable {
 
   /// Prints a line on standard output.
   ///
-  /// A failure to print an optional line is ignored. Any other failure ends the process with status
-  /// 1, and the diagnostic then also contains `done`.
+  /// Errors are ignored if the line is optional. If any other line cannot be printed, the process
+  /// ends with status 1, and a diagnostic reports the error and `done`.
   public func line(_ text: String, isOptional: Bool = false, done: String? = nil) {
     let failure = Self.write(text + "\n", to: STDOUT_FILENO)
     guard failure != 0, !isOptional else { return }
@@ -57,7 +57,7 @@ public struct Console: Sendable {
     _exit(ExitCode.failed.rawValue)
   }
 
-  /// Prints a JSON object on one line; `members` writes its members.
+  /// Prints a JSON object on one line. The function `members` writes the object's members.
   public func object(
     isOptional: Bool = false, done: String? = nil, _ members: (inout JSONWriter) -> Void
   ) {
@@ -71,15 +71,15 @@ public struct Console: Sendable {
     for line in table.lines(style) { self.line(line) }
   }
 
-  /// Prints a line on standard error; failures are ignored.
+  /// Prints a line on standard error. Errors are ignored.
   public func diagnostic(_ text: String) {
     _ = Self.write(text + "\n", to: STDERR_FILENO)
   }
 
-  /// Writes text to standard output unchanged; returns false if that fails.
+  /// Writes text to standard output unchanged. Returns `false` if that fails.
   public static func raw(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) == 0 }
 
-  /// Prints a line on standard error, unless that would block, and ends the process.
+  /// Prints a line on standard error, unless that would block, and then ends the process.
   public static func abandon(_ text: String, with code: ExitCode = .failed) -> Never {
     var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
     if unsafe poll(&waiting, 1, 0) > 0 { _ = write(text + "\n", to: STDERR_FILENO) }
@@ -88,13 +88,13 @@ public struct Console: Sendable {
 
   /// Ends the process without running exit handlers.
   ///
-  /// OpenSSL frees its locks in an exit handler, while threads that read from a socket still use
+  /// OpenSSL frees its locks in an exit handler while threads that read from a socket still use
   /// them.
   public static func end(with code: ExitCode) -> Never { _exit(code.rawValue) }
 
-  /// Calls `stuck` as soon as a write blocks, beginning 2 s from now.
+  /// Calls `stuck` as soon as a write blocks. The check begins 2 s after the call.
   ///
-  /// The check runs on its own thread, since blocked writes may occupy all others.
+  /// The check runs on a separate thread, because blocked writes may occupy all other threads.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {
     DispatchQueue(label: "holdfast.command.output").asyncAfter(deadline: .now() + .seconds(2)) {
       while true {
@@ -106,7 +106,7 @@ public struct Console: Sendable {
     }
   }
 
-  /// The number of writes begun so far, and of those still in progress.
+  /// The number of writes that have begun, and the number of writes in progress.
   private struct Writes: Equatable {
     var begun: UInt64 = 0
     var inProgress = 0
@@ -119,7 +119,7 @@ public struct Console: Sendable {
     diagnostic(diagnosticStyle.alarm("\(command):") + " \(failure.line)")
   }
 
-  /// Writes text and returns the error number, 0 for success.
+  /// Writes text. Returns the error number, or 0 on success.
   private static func write(_ text: String, to descriptor: Int32) -> Int32 {
     writes.withLock {
       $0.begun += 1
@@ -131,8 +131,9 @@ public struct Console: Sendable {
 }
 
 extension String {
-  /// The text with control characters, line breaks and direction marks escaped, so that it cannot
-  /// control a terminal.
+  /// The text with control characters, line breaks and direction marks escaped.
+  ///
+  /// The result cannot control a terminal.
   public var printable: String {
     guard unicodeScalars.contains(where: Self.isUnsafe) else { return self }
     return unicodeScalars.reduce(into: "") { result, scalar in
@@ -150,7 +151,7 @@ extension String {
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate:
-      // Joiners are part of words and emoji.
+      // Joiners are part of words and emoji, and are therefore kept.
       scalar.value != 0x200D && scalar.value != 0x200C
     case _: false
     }

@@ -1,14 +1,14 @@
 public import LinkCore
 
-/// The exit status of a command; scripts depend on these numbers.
+/// The exit status of a command. Scripts depend on these numbers.
 public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
   /// Success.
   case done = 0
-  /// A failure without a code of its own.
+  /// A failure that has no specific code.
   case failed = 1
   /// An invalid command line.
   case usage = 2
-  /// A missing token, or one that the server rejects.
+  /// A missing token, or a token that the server rejects.
   case signInNeeded = 3
   /// A user whom the server does not admit.
   case forbidden = 4
@@ -47,16 +47,16 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// The reason why a command failed: one line for people and an exit status for scripts.
+/// The reason why a command failed: a line of text for people, and an exit status for scripts.
 public struct CommandFailure: Error, Sendable, Hashable {
   /// The exit status.
   public var code: ExitCode
   /// The cause.
   public var cause: String
-  /// The remedy; empty if none is known.
+  /// The suggested remedy; empty if none is known.
   public var remedy: String
 
-  /// Creates a failure with its cause and its remedy, both without a full stop.
+  /// Creates a failure. Neither the cause nor the remedy ends with a period.
   public init(_ code: ExitCode, _ cause: String, remedy: String = "") {
     self.code = code
     self.cause = cause

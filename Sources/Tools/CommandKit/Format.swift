@@ -2,13 +2,13 @@ import LinkCore
 
 /// A format for values of one type on a command line.
 public struct Format<Value: Sendable>: Sendable {
-  /// The name that stands for a value in help texts, in capitals.
+  /// The placeholder for a value in help texts, in capitals.
   public var placeholder: String
   /// The description of a valid value in errors, such as "a whole number from 0 to 65535".
   public var expectation: String
-  /// An explanation of the placeholder at the end of a help text; empty for none.
+  /// An explanation of the placeholder at the end of a help text; empty if there is none.
   public var note: String
-  /// All values, for suggestions; empty if they cannot be listed.
+  /// All valid values, for suggestions; empty if they cannot be listed.
   public var choices: [String]
   let read: @Sendable (String) -> Value?
   let write: @Sendable (Value) -> String
@@ -16,8 +16,8 @@ public struct Format<Value: Sendable>: Sendable {
   /// Creates a format.
   ///
   /// - Parameters:
-  ///   - read: Returns the value of a text; `nil` if the text is invalid.
-  ///   - write: Returns the text of a default value in help texts.
+  ///   - read: A function that returns the value of a text, or `nil` if the text is invalid.
+  ///   - write: A function that returns the text of a default value for help texts.
   public init(
     placeholder: String, expectation: String, note: String = "", choices: [String] = [],
     read: @escaping @Sendable (String) -> Value?,
@@ -41,7 +41,8 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
 
   /// Returns the format for the cases of an enumeration, with a placeholder in capitals.
   ///
-  /// - Parameter note: The explanation of the placeholder; empty for none. `nil` lists the cases.
+  /// - Parameter note: The explanation of the placeholder, or an empty string for no explanation.
+  ///   If it is `nil`, the explanation lists the cases.
   public static func choice(_ placeholder: String, note: String? = nil) -> Self {
     let expectation = "one of " + Value.allCases.map(\.rawValue).joined(separator: ", ")
     return Format(
@@ -56,7 +57,7 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension Format<String> {
-  /// Returns the format for a fixed set of texts.
+  /// Returns the format for a fixed set of strings.
   public static func choice(_ placeholder: String, of choices: [String]) -> Self {
     Format(
       placeholder: placeholder, expectation: "one of " + choices.joined(separator: ", "),
@@ -85,7 +86,7 @@ extension Format<Int> {
 }
 
 extension Format<UInt16> {
-  /// The format for a TCP port; 0 lets the kernel choose one.
+  /// The format for a TCP port. If the port is 0, the kernel chooses one.
   public static let port = Format(
     placeholder: "PORT", expectation: "a whole number from 0 to 65535"
   ) {
@@ -94,7 +95,7 @@ extension Format<UInt16> {
 }
 
 extension Format<Duration> {
-  /// Returns the format for a duration within `range`; a number without a unit means seconds.
+  /// Returns the format for a duration within `range`. A number without a unit is in seconds.
   public static func duration(
     _ range: ClosedRange<Duration>, inWholeSeconds isWhole: Bool = false
   ) -> Self {
@@ -116,7 +117,7 @@ extension Format<Duration> {
 }
 
 extension Format<Setting> {
-  /// The format for a key, `=` and a new value.
+  /// The format for a key, `=` and a value.
   public static let setting = Format(
     placeholder: "KEY=VALUE", expectation: "a key, = and a value"
   ) {
@@ -127,14 +128,14 @@ extension Format<Setting> {
   }
 }
 
-/// A change to one value of a policy, given by `--set`.
+/// A change to one value of a policy, as given by `--set`.
 public struct Setting: Sendable, Hashable {
   /// The key, such as `retry.first`.
   public var key: String
   /// The value, such as `1s,2s,4s`.
   public var value: String
 
-  /// Creates a setting; neither the key nor the value is checked.
+  /// Creates a setting without checking the key or the value.
   public init(key: String, value: String) {
     self.key = key
     self.value = value

@@ -1,13 +1,13 @@
-/// The help texts, written from the declarations that parsing uses.
+/// A generator of help texts, which uses the same declarations as parsing.
 public struct Help: Sendable {
-  /// The longest line, in characters: the traditional width of a terminal.
+  /// The maximum length of a line, in characters: the traditional width of a terminal.
   private static let width = 80
-  /// The last column in which descriptions begin.
+  /// The largest column in which descriptions may begin.
   private static let maxIndent = 30
 
   private let style: Style
 
-  /// Creates help texts with or without colors.
+  /// Creates a generator of help texts with or without colors.
   public init(style: Style = Style(isColourful: false)) {
     self.style = style
   }
@@ -53,7 +53,7 @@ public struct Help: Sendable {
     return parts.joined(separator: " ")
   }
 
-  /// Returns the notes on the values of a command's parameters, each once.
+  /// Returns the notes on the values of a command's parameters, without duplicates.
   static func notes(of command: Command) -> [String] {
     Set(command.parameters.map(\.note).filter { !$0.isEmpty }).sorted()
   }
@@ -104,7 +104,7 @@ public struct Help: Sendable {
     return [style.heading("\(title):") + "\n" + lines.joined(separator: "\n")]
   }
 
-  /// Returns a text wrapped between words; `first` is the indentation of its first line.
+  /// Returns a text wrapped between words. `first` is the indentation of the first line.
   private func wrap(_ text: String, indent: Int = 0, first: Int = 0) -> String {
     var lines: [String] = []
     var line = ""

@@ -7,17 +7,18 @@ public struct Arguments: Sendable {
   /// The environment variables that provided values, by the parameter's label.
   var variables: [String: String] = [:]
 
-  /// The value of a parameter; the command must have declared it.
+  /// The value of a parameter. The command must have declared the parameter.
   public subscript<Value>(parameter: Parameter<Value>) -> Value {
     guard let value = parameter.read(values[parameter.declaration.label] ?? []) else {
-      // The parser has already read the same values and checked for every required parameter.
+      // The parser has already read these values and has checked that no required parameter is
+      // missing.
       preconditionFailure("\(parameter.declaration.label) is not declared by this command")
     }
     return value
   }
 }
 
-/// One run of a command: its arguments, its output and its environment.
+/// One invocation of a command: its arguments, its console and its environment.
 public struct Invocation: Sendable {
   /// The command with its parents, such as `holdfast policy show`.
   public var command: String
@@ -28,11 +29,11 @@ public struct Invocation: Sendable {
   /// Returns the value of an environment variable; `nil` if it is not set.
   public var environment: @Sendable (String) -> String?
 
-  /// The value of a parameter; the command must have declared it.
+  /// The value of a parameter. The command must have declared the parameter.
   public subscript<Value>(parameter: Parameter<Value>) -> Value { arguments[parameter] }
 
-  /// Returns the source of a parameter's value: its label or an environment variable, such as
-  /// `$HOLDFAST_SERVER`.
+  /// Returns the source of a parameter's value: the parameter's label, or an environment variable
+  /// such as `$HOLDFAST_SERVER`.
   public func source<Value>(of parameter: Parameter<Value>) -> String {
     let label = parameter.declaration.label
     return arguments.variables[label] ?? label
@@ -43,9 +44,10 @@ public struct Invocation: Sendable {
     console.diagnostic("\(command): \(text)")
   }
 
-  /// Prints a result on standard output: a line of text or, with `--json`, an object.
+  /// Prints a result on standard output, either as a line of text or, with `--json`, as an object.
   ///
-  /// - Parameter event: The object's first member, `event`; `nil` for none.
+  /// - Parameter event: The value of the object's first member, `event`. If it is `nil`, the object
+  ///   has no such member.
   package func put(
     _ line: @autoclosure () -> String, event: String? = nil,
     _ members: (inout JSONWriter) -> Void

@@ -1,6 +1,6 @@
-/// The manual pages (man 7 man), written from the declarations that parsing uses.
+/// A manual page (man 7 man), generated from the same declarations that parsing uses.
 public struct ManualPage: Sendable {
-  /// The page's name: the words of its command, joined by dashes.
+  /// The page's name: the words of the command, joined by dashes.
   public let name: String
   /// The page's source text for the formatter.
   public let text: String
@@ -56,14 +56,14 @@ public struct ManualPage: Sendable {
     return [".SH SEE ALSO", names.map { "\\fB\(plain($0))\\fR(1)" }.joined(separator: ",\n")]
   }
 
-  /// Escapes text for a line that begins with a letter or a font escape.
+  /// Escapes text for a line that begins with a letter or with a font escape.
   private static func plain(_ text: String) -> String {
     text.map {
       switch $0 {
       case "\\": "\\e"
       case "-": "\\-"
       case "\"": "\\(dq"
-      // The formatter turns these into typographic characters, which no shell accepts.
+      // The formatter would turn these into typographic characters, which shells do not accept.
       case "'": "\\(aq"
       case "`": "\\(ga"
       case "^": "\\(ha"

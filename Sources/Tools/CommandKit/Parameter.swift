@@ -2,9 +2,10 @@ public import LinkCore
 
 /// A parameter of a command, declared once for parsing, help and typed access.
 public struct Parameter<Value: Sendable>: Sendable {
-  /// The declaration, which does not depend on the value's type.
+  /// The declaration, which does not depend on the type of the value.
   public let declaration: Declaration
-  /// Returns the value of the texts given for the parameter, in order; `nil` if they are invalid.
+  /// Returns the value for the strings that were given for the parameter, in order; `nil` if they
+  /// are invalid.
   let read: @Sendable ([String]) -> Value?
 
   /// Declares `--name VALUE` with a default value.
@@ -19,9 +20,9 @@ public struct Parameter<Value: Sendable>: Sendable {
     }
   }
 
-  /// Declares `--name VALUE` as required.
+  /// Declares a required option, `--name VALUE`.
   ///
-  /// - Parameter variable: The environment variable that provides the value if the option is not
+  /// - Parameter variable: The environment variable that supplies the value if the option is not
   ///   given.
   public static func required(
     _ name: String, _ format: Format<Value>, variable: String? = nil, _ meaning: String
@@ -32,9 +33,9 @@ public struct Parameter<Value: Sendable>: Sendable {
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
 
-  /// Declares `--name VALUE` as optional; `usual` is the default that help texts show.
+  /// Declares an optional `--name VALUE`. `usual` is the default that help texts show.
   ///
-  /// The value of a secret parameter is removed from the arguments that process lists show.
+  /// If the parameter is secret, its value is removed from the arguments that process lists show.
   public static func optional<Wrapped: Sendable>(
     _ name: String, _ format: Format<Wrapped>, usual: String? = nil, isSecret: Bool = false,
     _ meaning: String
@@ -49,11 +50,12 @@ public struct Parameter<Value: Sendable>: Sendable {
     }
   }
 
-  /// Declares `--name VALUE`, which may be given any number of times and at least `count` times.
+  /// Declares `--name VALUE`, which may be given any number of times, but at least `count` times.
   ///
-  /// The values of a secret parameter are removed from the arguments that process lists show.
+  /// If the parameter is secret, its values are removed from the arguments that process lists show.
   ///
-  /// - Parameter variable: The environment variable that provides one value if none is given.
+  /// - Parameter variable: The environment variable that supplies one value if the option is not
+  ///   given.
   public static func repeated<Element: Sendable>(
     _ name: String, atLeast count: Int = 0, _ format: Format<Element>, isSecret: Bool = false,
     variable: String? = nil, _ meaning: String
@@ -64,7 +66,7 @@ public struct Parameter<Value: Sendable>: Sendable {
     return all(declaration, format)
   }
 
-  /// Declares `--name` without a value: true if it is given.
+  /// Declares a flag, `--name`, whose value is true if it is given.
   public static func flag(_ name: String, _ meaning: String) -> Parameter where Value == Bool {
     let none = Format<Bool>(placeholder: "", expectation: "") { _ in nil }
     return Parameter(declaration: Declaration(.flag, .optional, name, none, meaning)) {
@@ -72,14 +74,15 @@ public struct Parameter<Value: Sendable>: Sendable {
     }
   }
 
-  /// Declares a required operand; the format's placeholder is its name.
+  /// Declares a required operand. The format's placeholder is the operand's name.
   public static func operand(_ format: Format<Value>, _ meaning: String) -> Parameter {
     let declaration = Declaration(.operand, .required, format.placeholder, format, meaning)
     let read = format.read
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
 
-  /// Declares all remaining arguments as operands, at least `count` of them; must be declared last.
+  /// Declares all remaining arguments as operands. At least `count` operands are required, and this
+  /// parameter must be declared last.
   public static func operands<Element: Sendable>(
     atLeast count: Int, _ format: Format<Element>, _ meaning: String
   ) -> Parameter where Value == [Element] {
@@ -107,7 +110,7 @@ public struct Declaration: Sendable {
     case operand
   }
 
-  /// The number of times a parameter may be given.
+  /// The number of times that a parameter may be given.
   public enum Count: Sendable, Hashable {
     case required
     case optional
@@ -120,7 +123,7 @@ public struct Declaration: Sendable {
   public let kind: Kind
   /// The number of times that the parameter may be given.
   public let count: Count
-  /// The description in help texts, without a full stop.
+  /// The description in help texts, without a final period.
   public let meaning: String
   let placeholder: String
   let expectation: String
@@ -129,9 +132,9 @@ public struct Declaration: Sendable {
   let isReadable: @Sendable (String) -> Bool
   /// The default that help texts show.
   var fallback: String?
-  /// The environment variable that provides the value if the parameter is not given.
+  /// The environment variable that supplies the value if the parameter is not given.
   var variable: String?
-  /// Whether the value must be hidden from other users of the machine.
+  /// Whether the value must be hidden from other users of the computer.
   public internal(set) var isSecret = false
 
   init(
@@ -150,7 +153,7 @@ public struct Declaration: Sendable {
     isReadable = { read($0) != nil }
   }
 
-  /// The parameter as it is written: `--port` or `NAME`.
+  /// The parameter as it appears in usage texts, such as `--port` or `NAME`.
   public var label: String { kind == .operand ? name : "--\(name)" }
 }
 
@@ -160,7 +163,8 @@ public struct Assignment<Target>: Sendable {
   public let declaration: Declaration
   let assign: @Sendable (Arguments, inout Target) -> Void
 
-  /// Creates an assignment; `assign` stores the parameter's value, given or default.
+  /// Creates an assignment. `assign` stores the parameter's value, which is either given or the
+  /// default.
   public init<Value>(
     _ parameter: Parameter<Value>, _ assign: @escaping @Sendable (inout Target, Value) -> Void
   ) {
@@ -170,7 +174,7 @@ public struct Assignment<Target>: Sendable {
 }
 
 extension Invocation {
-  /// Stores the values of all these parameters.
+  /// Stores the values of all the parameters in `assignments`.
   public func assign<Target>(_ assignments: [Assignment<Target>], to target: inout Target) {
     for assignment in assignments { assignment.assign(arguments, &target) }
   }
@@ -185,7 +189,9 @@ package enum Shared {
 }
 
 extension LinkPolicy {
-  /// Returns this policy with the values of `--set`; an invalid value is a usage error.
+  /// Returns this policy with the changes given by `--set`.
+  ///
+  /// - Throws: A usage error if a value is invalid.
   package func with(_ settings: [Setting]) throws(CommandFailure) -> LinkPolicy {
     do {
       return try setting(settings.map { ($0.key, $0.value) })
@@ -208,7 +214,7 @@ public struct Repeats: Sendable {
 
   /// Returns the lines to print for one update.
   ///
-  /// The count of omitted notices comes before lines that are not a repeated notice.
+  /// Before any lines other than a repeated notice, the number of omitted notices is printed.
   public mutating func lines(
     _ lines: [String], isNotice: Bool, at now: Instant
   ) -> [String] {
@@ -225,7 +231,7 @@ public struct Repeats: Sendable {
     return before + lines
   }
 
-  /// Returns the count of the lines omitted so far, and resets it.
+  /// Returns a line with the number of notices omitted so far, and resets the number.
   public mutating func counted() -> [String] {
     defer { count = 0 }
     return count == 0

@@ -1,7 +1,8 @@
 /// A parser of command lines for a tree of declared commands.
 ///
 /// The package has its own parser so that it can be built without downloads. Options may follow
-/// their command in any order, as `--x V` or `--x=V`. After `--` every word is an operand.
+/// their command in any order, in the form `--x V` or `--x=V`. After `--`, every word is an
+/// operand.
 public struct Parser: Sendable {
   /// The meaning of a command line.
   public enum Request: Sendable {
@@ -13,7 +14,7 @@ public struct Parser: Sendable {
   private let root: CommandPath
   private let environment: @Sendable (String) -> String?
 
-  /// Creates a parser for the commands of `root`; `environment` returns the value of a variable.
+  /// Creates a parser for the commands of `root`. `environment` returns the value of a variable.
   public init(
     _ root: Command, environment: @escaping @Sendable (String) -> String? = { _ in nil }
   ) {
@@ -21,9 +22,9 @@ public struct Parser: Sendable {
     self.environment = environment
   }
 
-  /// Returns the meaning of the arguments after the program's name.
+  /// Parses the arguments that follow the program's name.
   ///
-  /// - Throws: A failure with the code `usage`.
+  /// - Throws: A failure with the exit code `usage`.
   public func parse(_ arguments: [String]) throws(ParseFailure) -> Request {
     var path = root
     var rest = arguments[...]
@@ -69,11 +70,11 @@ public struct Parser: Sendable {
   }
 }
 
-/// An invalid command line: the command that was reached and the failure.
+/// An error for an invalid command line, with the command that was being parsed.
 public struct ParseFailure: Error, Sendable {
   /// The command that was being parsed.
   public let path: CommandPath
-  /// The cause and the remedy, with the code `usage`.
+  /// The cause and the remedy, with the exit code `usage`.
   public let failure: CommandFailure
 
   init(_ path: CommandPath, _ cause: String, _ remedy: String) {
@@ -111,7 +112,7 @@ private struct Scan {
     try assignOperands()
   }
 
-  /// Reads missing parameters from the environment; an empty variable counts as not set.
+  /// Reads missing parameters from the environment. An empty variable counts as unset.
   mutating func readVariables(_ environment: (String) -> String?) throws(ParseFailure) {
     for parameter in parameters where values[parameter.label] == nil {
       guard let name = parameter.variable, let value = environment(name), !value.isEmpty else {
@@ -143,7 +144,8 @@ private struct Scan {
     }
   }
 
-  /// Takes the next argument unless it looks like an option. A value that looks like one needs `=`.
+  /// Takes the next argument, unless it begins with `--`. Such a value must be given in the form
+  /// `--x=V`.
   private mutating func takeValue() -> String? {
     guard let next = rest.first, !next.hasPrefix("--") else { return nil }
     return rest.popFirst()
@@ -196,7 +198,9 @@ private struct Scan {
     throw fault(cause, remedy)
   }
 
-  /// Returns the arguments; throws if a required parameter is missing.
+  /// Returns the arguments.
+  ///
+  /// - Throws: A failure if a required parameter is missing.
   func arguments() throws(ParseFailure) -> Arguments {
     for parameter in parameters {
       let count = values[parameter.label]?.count ?? 0

@@ -1,7 +1,7 @@
 package import LinkCore
 import LinkJSON
 
-/// The content of a policy file, not yet validated: a preset and the values that differ from it.
+/// The unvalidated content of a policy file: a preset, and the values that differ from it.
 package struct PolicyFile {
   /// The name of the file, for messages.
   package let name: String
@@ -38,7 +38,7 @@ package struct PolicyFile {
     return PolicyFile(name: name, preset: preset, settings: content.settings)
   }
 
-  /// Returns the named preset, or the policy of a file, with the changes of `--set`.
+  /// Returns the named preset or the policy of a file, with the changes given by `--set`.
   package static func policy(
     _ name: String, _ settings: [Setting]
   ) throws(CommandFailure) -> LinkPolicy {
@@ -51,7 +51,7 @@ package struct PolicyFile {
     return try read(name).policy(settings)
   }
 
-  /// Returns the preset with the file's values and then those of `--set`.
+  /// Returns the preset with the values of the file and then the changes given by `--set`.
   package func policy(_ settings: [Setting] = []) throws(CommandFailure) -> LinkPolicy {
     do throws(PolicyError) {
       let changes = try changes().map { ($0.key, $0.new) }
@@ -61,7 +61,9 @@ package struct PolicyFile {
     }
   }
 
-  /// Returns the values that differ from the preset's; throws all problems at once.
+  /// Returns the values that differ from the preset's.
+  ///
+  /// - Throws: An error that reports all problems at once.
   package func changes() throws(PolicyError) -> [Change] {
     var seen: Set<String> = []
     let repeated = settings.filter { !seen.insert($0.key).inserted }

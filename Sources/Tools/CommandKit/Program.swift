@@ -4,22 +4,23 @@ import Glibc
 public struct Program: Sendable {
   private let root: Command
 
-  /// Creates the program that `root` declares, with the same name.
+  /// Creates the program that `root` declares. The program has the same name as `root`.
   public init(_ root: Command) {
     self.root = root
   }
 
-  /// Runs the program with this process's arguments and ends the process.
+  /// Runs the program with this process's arguments, and then ends the process.
   package static func start(_ root: Command) async -> Never {
     Console.holdStandardDescriptors()
     let given = ProgramArguments.read()
     let arguments = given.compactMap { $0 }
     let path = CommandPath(root)
-    // These signals must not end the process until the command handles them. The mask is not used
-    // for this, since libdispatch creates threads that do not inherit it.
+    // Until the command handles these signals, they must not end the process. A signal mask cannot
+    // be used for this, because libdispatch creates threads that do not inherit it.
     ControllingTerminal.note()
     for number in path.resolve(arguments).command.signals { _ = signal(number) { _ in } }
-    // As early as possible: until here other users of the machine can read tokens in the arguments.
+    // This comes as early as possible. Until then, other users of the computer can read tokens in
+    // the arguments.
     ArgumentSecrets(of: path).hide()
     Console.ignoreBrokenPipes()
     guard arguments.count == given.count else {
@@ -28,7 +29,7 @@ public struct Program: Sendable {
     Console.end(with: await Program(root).run(arguments))
   }
 
-  /// Runs the command that `arguments` select and returns the exit status.
+  /// Runs the command that the arguments select. Returns the exit status.
   public func run(_ arguments: [String]) async -> ExitCode {
     let console = Console(root.name, environment: Self.variable)
     do throws(ParseFailure) {
@@ -65,13 +66,13 @@ public struct Program: Sendable {
 
 /// The arguments of this process.
 enum ProgramArguments {
-  /// The bound on the size of the arguments; Linux allows 6 MiB with its usual settings.
+  /// The maximum size of the arguments. With its default settings, Linux allows 6 MiB.
   private static let maxBytes = 8 << 20
 
-  /// Returns the arguments after the program's name; `nil` stands for one that is not UTF-8.
+  /// Returns the arguments that follow the program's name. An argument that is not UTF-8 is `nil`.
   static func read() -> [String?] {
-    // Swift locates the arguments by the address of the environment. If a preloaded library has
-    // moved the environment, Swift finds none.
+    // Swift locates the arguments relative to the environment, so it finds none if a preloaded
+    // library has moved the environment.
     if let bytes = try? TextFile.read("/proc/self/cmdline", atMost: maxBytes) {
       return arguments(of: bytes)
     }
@@ -80,7 +81,7 @@ enum ProgramArguments {
     }
   }
 
-  /// Splits arguments that each end with a zero byte, and drops the first one.
+  /// Splits arguments that each end with a zero byte, and removes the first argument.
   static func arguments(of bytes: [UInt8]) -> [String?] {
     var pieces = bytes.split(separator: 0, omittingEmptySubsequences: false)
     if pieces.last?.isEmpty == true { pieces.removeLast() }
@@ -88,10 +89,10 @@ enum ProgramArguments {
   }
 }
 
-/// The release, which all programs of this package share.
+/// The release information that all programs of this package share.
 package enum Release {
-  /// The version, raised with every release; scripts may compare it.
+  /// The version, which increases with every release. Scripts may compare it.
   package static let version = "0.1.0"
-  /// The date of the version, as YYYY-MM-DD.
+  /// The release date of the version, in the format YYYY-MM-DD.
   package static let date = "2026-11-25"
 }

@@ -1,6 +1,6 @@
 import LinkJSON
 
-/// The commands about a program itself: `version`, `completions` and `manual`.
+/// The commands that concern the program itself: `version`, `completions` and `manual`.
 package struct ProgramCommands: Sendable {
   private let program: String
   private let root: @Sendable () -> Command
@@ -9,7 +9,7 @@ package struct ProgramCommands: Sendable {
   ///
   /// - Parameters:
   ///   - program: The program's name.
-  ///   - root: Returns the program's root command.
+  ///   - root: A function that returns the program's root command.
   package init(of program: String, root: @escaping @Sendable () -> Command) {
     self.program = program
     self.root = root
@@ -72,10 +72,10 @@ package struct ProgramCommands: Sendable {
 
 /// Suggestions for misspelled words.
 public enum Spelling {
-  /// Returns the word nearest to `wrong`; `nil` if none is near.
+  /// Returns the name nearest to `wrong`; `nil` if no name is near.
   ///
-  /// A word is near if `wrong` is a prefix of it with at least three letters, or if at most a third
-  /// of the letters differ. Of equally near words the first is returned.
+  /// A name is near if it begins with `wrong` and `wrong` has at least three letters, or if at most
+  /// a third of the letters differ. If several names are equally near, the first one is returned.
   public static func nearest(to wrong: String, among names: [String]) -> String? {
     if wrong.count >= 3, let whole = names.first(where: { $0.hasPrefix(wrong) }) { return whole }
     let near = names.map { (name: $0, distance: distance(from: wrong, to: $0)) }
@@ -83,7 +83,7 @@ public enum Spelling {
     return near.min { $0.distance < $1.distance }?.name
   }
 
-  /// Returns the number of letters to insert, remove, replace or swap with a neighbor.
+  /// Returns the number of letters to insert, remove, replace or swap with a neighboring letter.
   public static func distance(from left: String, to right: String) -> Int {
     let (left, right) = (Array(left), Array(right))
     var beforeLast: [Int] = []

@@ -1,25 +1,26 @@
-/// Text in columns.
+/// A table of text in aligned columns.
 public struct Table: Sendable {
   private let headings: [String]
   private var rows: [[String]] = []
 
-  /// Creates an empty table with these headings.
+  /// Creates an empty table with the given headings.
   public init(_ headings: String...) { self.init(headings) }
 
-  /// Creates an empty table with these headings.
+  /// Creates an empty table with the given headings.
   public init(_ headings: [String]) {
     self.headings = headings
   }
 
-  /// Adds a row. Missing cells are empty, and characters that could control a terminal are escaped.
+  /// Adds a row. Missing cells are empty. Characters that could control a terminal are escaped.
   public mutating func row(_ cells: String...) { row(cells) }
 
-  /// Adds a row. Missing cells are empty, and characters that could control a terminal are escaped.
+  /// Adds a row. Missing cells are empty. Characters that could control a terminal are escaped.
   public mutating func row(_ cells: [String]) {
     rows.append(cells.map(\.printable))
   }
 
-  /// Returns the lines, with columns two spaces apart and without trailing spaces.
+  /// Returns the lines of the table. Columns are two spaces apart, and lines have no trailing
+  /// spaces.
   public func lines(_ style: Style) -> [String] {
     let all = [headings] + rows
     let widths = headings.indices.map { column in
@@ -36,7 +37,7 @@ public struct Table: Sendable {
   }
 }
 
-/// The colors of text on a terminal (ECMA-48 section 8.3.117), or none.
+/// A style of terminal text, with colors (ECMA-48 section 8.3.117) or without.
 public struct Style: Sendable, Hashable {
   private let isColourful: Bool
 
@@ -45,10 +46,10 @@ public struct Style: Sendable, Hashable {
     self.isColourful = isColourful
   }
 
-  /// Returns text styled as a heading: bold.
+  /// Returns text in the style of a heading, which is bold.
   public func heading(_ text: String) -> String { mark(text, "1") }
 
-  /// Returns text styled as an alarm: red.
+  /// Returns text in the style of an alarm, which is red.
   public func alarm(_ text: String) -> String { mark(text, "31") }
 
   private func mark(_ text: String, _ code: String) -> String {

@@ -5,13 +5,14 @@ import Synchronization
 
 /// The terminal of this process: its width and its modes.
 package enum Terminal {
-  /// The original modes, while others are set; `nil` otherwise.
+  /// The original modes, once other modes have been set; `nil` before.
   private static let found = Mutex<termios?>(nil)
 
-  /// Moves to the left edge and erases the line (ECMA-48 section 8.3.41, EL).
+  /// The sequence that moves the cursor to the left edge and erases the line (ECMA-48 section
+  /// 8.3.41, EL).
   package static let eraseLine = "\r\u{1B}[K"
 
-  /// Makes the terminal deliver keys as they are typed, without echo, until `restore`.
+  /// Makes the terminal deliver each key as it is typed, without echo, until `restore` is called.
   package static func readKeys() {
     var modes = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &modes) == 0 else { return }
@@ -42,7 +43,8 @@ package enum Terminal {
     return Int(size.ws_col)
   }
 
-  /// Returns a stream that yields when the process continues after a stop or the size changes.
+  /// Returns a stream that yields when the process continues after a stop, or when the terminal's
+  /// size changes.
   package static func changes() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -53,14 +55,14 @@ package enum Terminal {
   }
 }
 
-/// The terminal that the program was started from, which sends SIGHUP when it is closed.
+/// The terminal from which the program was started. It sends SIGHUP when it is closed.
 package enum ControllingTerminal {
   private static let ends = Mutex(false)
 
-  /// Determines at the start of the program whether closing the terminal is to end it.
+  /// Determines, at the start of the program, whether closing the terminal should end the program.
   ///
-  /// Closing ends a program that has a terminal and does not ignore SIGHUP, as it would under
-  /// `nohup`.
+  /// It should if the program has a terminal and does not ignore SIGHUP. Under `nohup`, a program
+  /// ignores SIGHUP.
   package static func note() {
     var action = sigaction()
     guard unsafe sigaction(SIGHUP, nil, &action) == 0, isOpen else { return }
@@ -70,10 +72,10 @@ package enum ControllingTerminal {
     ends.withLock { $0 = !isIgnored }
   }
 
-  /// Whether the program is to end because its terminal was closed.
+  /// Whether the program should end because its terminal was closed.
   package static var isClosed: Bool { ends.withLock { $0 } && !isOpen }
 
-  /// Whether the controlling terminal can be opened; without one, opening /dev/tty fails.
+  /// Whether there is a controlling terminal. Without one, opening /dev/tty fails.
   private static var isOpen: Bool {
     let descriptor = unsafe open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     if descriptor >= 0 { close(descriptor) }

@@ -2,7 +2,7 @@ import Glibc
 import LinkCore
 import OwnerFiles
 
-/// A reader of a file or a pipe to its end, with a time limit and a size limit.
+/// A function that reads a file or a pipe to its end, with a time limit and a size limit.
 package enum DescriptorInput {
   package enum Ending {
     case end
@@ -11,7 +11,8 @@ package enum DescriptorInput {
     case failed(Int32)
   }
 
-  /// Returns the bytes up to the end, or up to the point where reading stopped, and the reason.
+  /// Returns the bytes that were read before the end or the failure, and the reason why reading
+  /// ended.
   package static func read(
     _ descriptor: Int32, atMost maxBytes: Int, until end: ContinuousClock.Instant?
   ) -> (bytes: [UInt8], ending: Ending) {
@@ -33,21 +34,22 @@ package enum DescriptorInput {
   }
 }
 
-/// Small files that people write by hand, such as policies and tokens.
+/// Functions for small files that people write by hand, such as policies and tokens.
 package enum TextFile {
-  /// The largest file, in bytes; far more than a policy or a token needs.
+  /// The maximum size of a file, in bytes. A policy or a token needs far less.
   package static let maxBytes = 1 << 20
-  /// The longest time that a pipe may be without a writer.
+  /// The maximum time to wait for a writer of a pipe.
   private static let patience = Duration.seconds(2)
 
   /// Returns the bytes of a file, or of standard input for `-`.
   ///
-  /// - Parameter limit: The time within which a pipe must end; `nil` for no limit.
+  /// - Parameter limit: The time within which the writer of a pipe must close it; `nil` for no
+  ///   limit.
   package static func read(
     _ path: String, atMost maxBytes: Int = maxBytes, within limit: Duration? = nil
   ) throws(CommandFailure) -> [UInt8] {
     let name = path == "-" ? "standard input" : path
-    // Opening a pipe without a writer would otherwise block without a limit.
+    // Without `O_NONBLOCK`, opening a pipe that has no writer would block indefinitely.
     let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
     let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, flags)
     guard descriptor >= 0 else { throw failure(name, errno) }
@@ -68,13 +70,13 @@ package enum TextFile {
     }
   }
 
-  /// Writes a file and replaces any previous content.
+  /// Writes a file, replacing any previous content.
   package static func write(_ text: some Sequence<UInt8>, to path: String) throws(CommandFailure) {
     var text: [UInt8]? = Array(text)
     _ = try write(to: path) { text.take() }
   }
 
-  /// Writes a file piece by piece, replaces any previous content, and returns the number of bytes.
+  /// Writes a file piece by piece, replacing any previous content. Returns the number of bytes.
   package static func write(
     to path: String, _ next: () -> [UInt8]?
   ) throws(CommandFailure) -> Int {
@@ -89,7 +91,9 @@ package enum TextFile {
     throw notWritten(path, errno)
   }
 
-  /// Throws if no file can be written at a path. Called before work whose result would be lost.
+  /// Throws an error if no file can be written at a path.
+  ///
+  /// Call this before work whose result would otherwise be lost.
   package static func mustBeWritable(_ path: String) throws(CommandFailure) {
     var found = stat()
     if unsafe stat(path, &found) == 0 {
@@ -108,7 +112,7 @@ package enum TextFile {
       remedy: "check the directory and the free space")
   }
 
-  /// Waits for the writer of a pipe; returns the bytes read while waiting.
+  /// Waits for a writer of a pipe. Returns the bytes that were read while waiting.
   private static func begin(
     _ descriptor: Int32, _ name: String, within limit: Duration?
   ) throws(CommandFailure) -> [UInt8] {
@@ -124,16 +128,16 @@ package enum TextFile {
     }
   }
 
-  /// Throws if a path names a pipe, a device or a directory.
+  /// Throws an error if a path names a pipe, a device or a directory.
   ///
-  /// A missing file is reported only when it is first opened.
+  /// A missing file causes no error until it is opened.
   package static func mustBeFile(
     _ path: String, option: String, _ code: ExitCode = .failed
   ) throws(CommandFailure) {
     var found = stat()
     guard unsafe stat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG else { return }
     throw CommandFailure(
-      code, "\(path) is no regular file, and is opened more than once",
+      code, "\(path) is not a regular file, but is opened more than once",
       remedy: "give \(option) a file")
   }
 

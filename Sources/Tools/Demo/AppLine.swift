@@ -2,22 +2,23 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// An app on the phone or a device near it, named by the command that runs it.
+/// A program that the demo runs, named by its command: an app on the phone, or a device near the
+/// phone.
 enum App: String, Sendable {
-  /// The app that follows the shop's messages.
+  /// The app that follows the messages of the shop.
   case messages = "stream"
   /// The app that answers assistants from the health data.
   case relay
-  /// The app that talks to a program over a session.
+  /// The app that sends prompts to a program over a session.
   case session
-  /// The app that holds a WebSocket, within the process of the demo.
+  /// The app that holds a WebSocket. It runs within the process of the demo.
   case feed = "socket"
   /// The app that fetches the drinks of a bottle.
   case bottle
   /// The bottle itself.
   case peripheral = "bottle virtual"
 
-  /// The party that the narrator names for the app.
+  /// The party to which the narrator attributes the app's actions.
   var who: DemoEvent.Who {
     switch self {
     case .feed: .app
@@ -27,18 +28,18 @@ enum App: String, Sendable {
   }
 }
 
-/// A line that an app printed, as far as the demo needs it.
+/// A line that an app printed, with the contents that the demo needs.
 enum AppLine: Sendable, Hashable {
   case status(Status)
   case message(MessageChecker.Shown)
   case pair(Pair)
-  /// A change of the state of a user's prompt.
+  /// A change to the state of a user's prompt.
   case prompt(Prompt)
-  /// A drink with its ID, as the phone shows it.
+  /// A drink that the phone shows, given by its ID.
   case drink(Int)
-  /// A drink with its ID, as the bottle records it.
+  /// A drink that the bottle records, given by its ID.
   case record(Int)
-  /// Anything else, such as a notice or a gap.
+  /// Any other event, such as a notice or a gap.
   case other
 
   /// An app's report about its link.
@@ -51,19 +52,19 @@ enum AppLine: Sendable, Hashable {
     var isPolling: Bool { mode == "polling" }
   }
 
-  /// A prompt by its text, and its state as the app names it.
+  /// A prompt, given by its text, and the state that the app reports.
   struct Prompt: Sendable, Hashable {
     var text: String
     var state: String
   }
 
-  /// The word and the code that a person reads out to an assistant.
+  /// The word and the code that a user tells an assistant.
   struct Pair: Sendable, Hashable {
     var word: String
     var code: String
   }
 
-  /// Reads a line; returns `nil` if it is not an event.
+  /// Parses a line. Returns `nil` if it is not an event.
   init?(_ line: String) {
     guard let members = try? Self.members(of: line), let event = members["event"] else {
       return nil
@@ -88,7 +89,7 @@ enum AppLine: Sendable, Hashable {
     }
   }
 
-  /// Returns the members whose values are strings or whole numbers.
+  /// Returns the members whose values are strings or integers.
   private static func members(of line: String) throws(JSONError) -> [String: String] {
     var reader = JSONReader(Array(line.utf8))
     var members: [String: String] = [:]

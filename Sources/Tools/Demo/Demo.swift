@@ -8,7 +8,7 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// A part of the demo could not be set up.
   case setup(String)
 
-  /// The reason as text.
+  /// A human-readable description of the reason.
   public var description: String {
     switch self {
     case .interrupted: "interrupted before its end"
@@ -17,7 +17,7 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A demonstration in which a phone follows a shop over real sockets while faults are injected.
+/// A demo in which a phone follows a shop over real sockets while faults are injected.
 public struct Demo: Sendable {
   private let program: String
   private let scenarios: [any DemoScenario]
@@ -28,9 +28,9 @@ public struct Demo: Sendable {
   /// Creates a demo.
   ///
   /// - Parameters:
-  ///   - program: The executable file that runs as the phone.
-  ///   - names: The scenarios to play, of `Demo.names`; all if empty. Scenarios with the shop's
-  ///     messages are played between the beginning and the end of the traffic.
+  ///   - program: The executable file that is run as the phone.
+  ///   - names: The scenarios to play, from `Demo.names`. If the set is empty, all are played.
+  ///     Scenarios that use the shop's messages are played while there is traffic.
   ///   - seed: The seed of the customers' texts.
   ///   - output: A function that receives the output line by line.
   public init(
@@ -44,9 +44,10 @@ public struct Demo: Sendable {
     self.output = output
   }
 
-  /// Plays the scenarios in less than a minute and returns whether the ledger is clean.
+  /// Plays the scenarios in less than a minute. Returns whether the ledger is clean.
   ///
-  /// Cancel its task to end the demo early. It leaves no process and no file behind.
+  /// Cancel the task to end the demo early. In every case, the demo leaves no processes or files
+  /// behind.
   public func run() async throws(DemoFailure) -> Bool {
     let scratch = try DemoEnvironment.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
@@ -63,7 +64,7 @@ public struct Demo: Sendable {
     }
   }
 
-  /// The file of the running program; `nil` if it is not known.
+  /// The path of the running program; `nil` if it is not known.
   public static var ownProgram: String? {
     #if os(Linux)
       try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

@@ -5,9 +5,10 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The environment of the demo: its parties, and the actions and measurements that scenarios share.
+/// The environment of the demo: its participants, and the actions and measurements that scenarios
+/// share.
 actor DemoEnvironment {
-  /// The time that a recovery may take before it counts as failed.
+  /// The maximum time of a recovery. A recovery that takes longer has failed.
   static let patience = Duration.seconds(12)
 
   let scene = Scene()
@@ -19,10 +20,11 @@ actor DemoEnvironment {
   let policy: LinkPolicy
   let scratch: Scratch
   let seed: UInt64
-  /// When the phone's first token expires, which is after the first two scenarios.
+  /// The time at which the phone's first token expires, which is after the first two scenarios.
   let tokenEnd: Timestamp
   var ledger = Ledger(counts: Counts(), outcomes: [], sections: [])
-  /// The messages that scenarios have waited for. Later scenarios do not wait for them again.
+  /// The messages that earlier scenarios have waited for. Later scenarios do not wait for them
+  /// again.
   var awaited: Set<MessageID> = []
   private let scenarios: [any DemoScenario]
   let program: String
@@ -31,7 +33,7 @@ actor DemoEnvironment {
   private let began = Scene.Moment.now
   private var endings: [@Sendable () async -> Void] = []
 
-  /// The time from the launch to the end of the phone's first token.
+  /// The time from the launch until the phone's first token expires.
   private static let tokenLife = Duration.seconds(10)
 
   init(
@@ -70,18 +72,18 @@ actor DemoEnvironment {
     ]
   }
 
-  /// Returns the result of `make`, and converts its failure to one of the demo.
+  /// Returns the result of `make`, and converts its failure to a demo failure.
   static func checked<Value, Failure>(
     _ make: () throws(Failure) -> Value
   ) throws(DemoFailure) -> Value {
     do throws(Failure) {
       return try make()
     } catch {
-      throw .setup("the stage could not be set: \(error)")
+      throw .setup("the demo could not be set up: \(error)")
     }
   }
 
-  /// Returns an app of the phone behind the proxy, with additional arguments.
+  /// Returns an app of the phone that connects through the proxy, with additional arguments.
   func app(_ app: App, _ arguments: [String]) -> Phone {
     let phone = Phone(
       app, arguments: Self.arguments(program, app, proxy, scratch) + arguments, scene: scene)
@@ -89,7 +91,7 @@ actor DemoEnvironment {
     return phone
   }
 
-  /// Returns an app that talks to a server of its own.
+  /// Returns an app that connects to its own server.
   func app(_ app: App, at server: String, _ arguments: [String]) -> Phone {
     let phone = Phone(
       app,
@@ -100,10 +102,10 @@ actor DemoEnvironment {
     return phone
   }
 
-  /// Registers work for the end of the demo, even if it fails.
+  /// Registers work to be done at the end of the demo, even if the demo fails.
   func atEnd(_ work: @escaping @Sendable () async -> Void) { endings.append(work) }
 
-  /// Ends all parties that are still running.
+  /// Ends all participants that are still running.
   func clear() async {
     await customers.leave()
     for ending in endings.reversed() { await ending() }
@@ -113,7 +115,7 @@ actor DemoEnvironment {
 
   // MARK: - Telling
 
-  /// Plays all scenarios and returns whether the ledger is clean.
+  /// Plays all scenarios. Returns whether the ledger is clean.
   func play() async throws(DemoFailure) -> Bool {
     if ledger.hasTraffic {
       say(.title("A phone follows a shop's messages while everything under it breaks."))
@@ -154,13 +156,13 @@ actor DemoEnvironment {
     }
   }
 
-  /// Waits for a time, or until the demo is interrupted.
+  /// Waits for a duration, or until the demo is interrupted.
   func pause(_ time: Duration) async throws(DemoFailure) {
     _ = try await wait(atMost: time) { _ in false }
   }
 
-  /// Waits until `condition` holds, and returns the time; returns `nil` if it does not hold within
-  /// `limit`.
+  /// Waits until `condition` holds. Returns the time, or `nil` if the condition does not hold
+  /// within `limit`.
   @discardableResult
   func wait(
     atMost limit: Duration = DemoEnvironment.patience, until condition: @escaping Scene.Condition
@@ -177,14 +179,15 @@ actor DemoEnvironment {
 
   // MARK: - Measuring
 
-  /// Plays a trouble between `begin` and `end`, and measures how an app recovers.
+  /// Plays a fault between `begin` and `end`, and measures how an app recovers.
   ///
   /// - Parameters:
-  ///   - moment: The time at which the trouble begins and ends, if `begin` and `end` do not
-  ///     determine it.
-  ///   - time: The time that the trouble lasts after the app has noticed it.
+  ///   - moment: The time at which the fault begins and ends, if `begin` and `end` do not determine
+  ///     it.
+  ///   - time: The duration of the fault after the app has noticed it.
   ///   - recovered: A text that describes the recovered app.
-  ///   - end: Ends the trouble, and returns the condition for the app to be complete again.
+  ///   - end: A function that ends the fault. It returns the condition under which the app has
+  ///     recovered completely.
   func play(
     _ trouble: Trouble, of app: App = .messages, at moment: Scene.Moment? = nil,
     lasting time: Duration, recovered: String = "is connected and whole again",
@@ -209,9 +212,10 @@ actor DemoEnvironment {
     say(app.who, text)
   }
 
-  /// Waits for an app's first status that is not connected, and returns the time that it took.
+  /// Waits for an app's first status that is not connected. Returns the time that this took.
   ///
-  /// A status up to 0.5 s earlier counts, since another clock may have begun the trouble.
+  /// If the fault begins at a given time, a status up to 0.5 s earlier also counts, because another
+  /// clock may have started the fault.
   private func notice(
     by app: App, since start: Scene.Moment
   ) async throws(DemoFailure) -> Duration? {
@@ -232,7 +236,7 @@ actor DemoEnvironment {
     return time
   }
 
-  /// Waits until `isWhole` holds, and returns the time that it took.
+  /// Waits until `isWhole` holds. Returns the time that this took.
   func heal(
     _ app: App, since end: Scene.Moment, _ isWhole: @escaping Scene.Condition
   ) async throws(DemoFailure) -> Duration? {
@@ -255,7 +259,7 @@ actor DemoEnvironment {
   }
 }
 
-/// The backend across its restarts, with the same port and the same data.
+/// A backend that can be restarted on the same port with the same data.
 actor Server {
   nonisolated let directory: String
   private var backend: Backend?
@@ -280,7 +284,7 @@ actor Server {
     backend = next
   }
 
-  /// Ends the backend without a close, as a crash does.
+  /// Ends the backend without closing its connections, as in a crash.
   func crash() async {
     await backend?.kill()
     backend = nil

@@ -1,13 +1,13 @@
 import LinkCore
 
-/// A scenario of the demo, which plays its faults and fills the ledger.
+/// A scenario of the demo. It plays faults and adds the results to the ledger.
 protocol DemoScenario: Sendable {
-  /// The scenario's name for `--scenario`.
+  /// The scenario's name, by which it can be selected.
   var name: String { get }
   var title: String { get }
-  /// Whether the scenario needs the phone that follows the shop's messages.
+  /// Whether the scenario needs the phone that follows the messages of the shop.
   var needsTraffic: Bool { get }
-  /// The troubles that the scenario plays, in order. Each has a row of the ledger.
+  /// The faults that the scenario plays, in order. The ledger has a row for each of them.
   var troubles: [Trouble] { get }
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure)
 }
@@ -18,19 +18,20 @@ extension DemoScenario {
 }
 
 extension Demo {
-  /// All scenarios in the order in which they are played. `Calm` is the last one: it ends the
-  /// traffic.
+  /// All scenarios, in the order in which they are played.
   ///
-  /// The token expires early, since the phone's first token must last until then.
+  /// `TokenExpiry` is played early, because the phone's first token must remain valid until then.
+  /// `Calm` is played last, because it ends the traffic.
   static let scenarios: [any DemoScenario] = [
     SteadyTraffic(), PhoneTrouble.linkCut, TokenExpiry(), PhoneTrouble.halfOpenLink,
     PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
     SessionPrompts(), HeldFeed(), HealthSyncing(), BottleDrinks(), Calm(),
   ]
 
-  /// Returns the scenarios with the given names, in order; all scenarios for no name.
+  /// Returns the scenarios with the given names, in order. Without names, all scenarios are
+  /// returned.
   ///
-  /// If one of them needs the traffic, the beginning and the end of the traffic are included.
+  /// If one of them needs the traffic, the scenarios that begin and end the traffic are included.
   static func scenarios(named names: Set<String>) -> [any DemoScenario] {
     guard !names.isEmpty else { return scenarios }
     let isTraffic = scenarios.contains { names.contains($0.name) && $0.needsTraffic }
@@ -42,11 +43,12 @@ extension Demo {
 
 /// A fault of the demo.
 struct Trouble: Sendable, Hashable {
-  /// The stable name in JSON.
+  /// The stable name of the fault in JSON.
   let name: String
-  /// A short title for the ledger.
+  /// The short title of the fault in the ledger.
   let title: String
-  /// Returns the longest times that a policy allows, plus the time for work.
+  /// Returns the maximum times that follow from a policy, including the time for the machine's
+  /// work.
   let bounds: @Sendable (LinkPolicy) -> Outcome.Bounds
 
   init(
@@ -61,33 +63,36 @@ struct Trouble: Sendable, Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
-  /// The troubles of all scenarios, in order.
+  /// The faults of all scenarios, in order.
   static var all: [Trouble] { of(Demo.scenarios) }
 
-  /// Returns the troubles of some scenarios, in order.
+  /// Returns the faults of the given scenarios, in order.
   static func of(_ scenarios: [any DemoScenario]) -> [Trouble] { scenarios.flatMap(\.troubles) }
 }
 
-/// The outcome of one trouble.
+/// The outcome of a fault.
 struct Outcome: Sendable, Hashable {
-  /// The longest times that the policy allows, plus the time for this machine's work.
+  /// The maximum times that follow from the policy, including the time for the machine's work.
   struct Bounds: Sendable, Hashable {
-    /// The time until the phone notices the trouble; `nil` if it cannot notice it.
+    /// The time until the phone notices the fault; `nil` if it cannot notice the fault.
     var noticed: Duration?
-    /// The time until everything is complete again.
+    /// The time until the recovery is complete.
     var whole: Duration
   }
 
   var trouble: Trouble
-  /// The time from the beginning of the trouble to the phone's first status that is not connected;
-  /// `nil` if there was none.
+  /// The time from the beginning of the fault to the phone's first status that is not connected;
+  /// `nil` if there was no such status.
   var noticed: Duration?
-  /// The time from the end of the trouble until every message accepted so far is shown, or the
-  /// question is answered; `nil` if that did not happen.
+  /// The time from the end of the fault until the recovery is complete; `nil` if it was never
+  /// complete.
+  ///
+  /// The recovery is complete when every message accepted so far is shown, or when the question is
+  /// answered.
   var whole: Duration?
   var bounds: Bounds
 
-  /// Whether both times are within their bounds.
+  /// Whether both times are within their limits.
   var isHeld: Bool {
     guard let whole, whole <= bounds.whole else { return false }
     guard let bound = bounds.noticed else { return true }

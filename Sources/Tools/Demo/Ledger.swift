@@ -3,28 +3,28 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The numeric results of the demo.
+/// The results of the demo.
 struct Ledger: Sendable, Hashable {
-  /// The counts of messages.
+  /// The counts of messages, by outcome.
   var counts: Counts
-  /// The outcome of each trouble, in order.
+  /// The outcomes of the faults, in order.
   var outcomes: [Outcome]
   /// The sections that scenarios added, in order.
   var sections: [LedgerSection]
-  /// The troubles that should be played, in order.
+  /// The faults that should be played, in order.
   var expected = Trouble.all
-  /// Whether the phone followed the shop's messages.
+  /// Whether the phone followed the messages of the shop.
   var hasTraffic = true
-  /// Other faults, as text.
+  /// Descriptions of further failures.
   var faults: [String] = []
 
-  /// Whether every promise was kept in every trouble.
+  /// Whether every promise was kept during every fault.
   var isClean: Bool {
     (!hasTraffic || counts.isClean) && sections.allSatisfy(\.isClean) && faults.isEmpty
       && outcomes.map(\.trouble) == expected && outcomes.allSatisfy(\.isHeld)
   }
 
-  /// Returns the tables in human-readable form, and the verdict.
+  /// Returns the human-readable tables and the verdict.
   func lines(_ style: Style) -> [String] {
     var troubles = Table("", "trouble", "noticed after", "at most", "whole after", "at most")
     for outcome in outcomes {
@@ -58,7 +58,7 @@ struct Ledger: Sendable, Hashable {
     duration.map(\.shown) ?? none
   }
 
-  /// Writes the members of the JSON event.
+  /// Writes the members of the ledger's JSON event.
   func write(to writer: inout JSONWriter) {
     writer.entry("clean", isClean)
     if hasTraffic { for row in counts.section.rows { writer.entry(row.key, row.count) } }
@@ -70,20 +70,20 @@ struct Ledger: Sendable, Hashable {
   }
 }
 
-/// The part of the ledger that a scenario adds.
+/// A section of the ledger that a scenario adds.
 struct LedgerSection: Sendable, Hashable {
-  /// A count and whether it is correct.
+  /// A row with a count, and whether the count is correct.
   struct Row: Sendable, Hashable {
     var name: String
     var key: String
     var count: Int
     var isGood: Bool
-    /// Whether the row is printed only if it is wrong.
+    /// Whether the row is printed only if the count is wrong.
     var isRare: Bool
 
     /// Creates a row.
     ///
-    /// - Parameter key: The name in JSON if it differs from `name`.
+    /// - Parameter key: The name in JSON; `nil` if it is the same as `name`.
     init(_ name: String, key: String? = nil, _ count: Int, isGood: Bool, isRare: Bool = false) {
       (self.name, self.key, self.count) = (name, key ?? name, count)
       (self.isGood, self.isRare) = (isGood, isRare)
@@ -113,13 +113,13 @@ extension Outcome {
 }
 
 extension Duration {
-  /// The duration in seconds, truncated to whole milliseconds.
+  /// The duration in seconds, rounded down to whole milliseconds.
   var wholeMilliseconds: Double { Double(nanoseconds / 1_000_000) / 1000 }
 
-  /// The duration in seconds with two decimals, as the demo prints it.
+  /// The duration in seconds with two decimal places, as the demo prints it.
   var shown: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
 
-  /// Returns the duration in seconds with `decimals` decimals, rounded.
+  /// Returns the duration in seconds, rounded to `decimals` decimal places.
   func seconds(_ decimals: Int) -> String {
     var scale: Int64 = 1
     for _ in 0..<decimals { scale *= 10 }

@@ -3,9 +3,9 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// An event of the demo's output.
+/// An event that the demo reports.
 struct DemoEvent: Sendable, Hashable {
-  /// The party that an event is about.
+  /// The party that an event concerns.
   enum Who: String, Sendable, Hashable {
     case server, network, phone, assistant, app, bottle
     case narration = "story"
@@ -18,7 +18,7 @@ struct DemoEvent: Sendable, Hashable {
     case ledger(Ledger)
   }
 
-  /// The time since the demo began.
+  /// The time since the start of the demo.
   var at: Duration
   var what: What
 }
@@ -27,16 +27,16 @@ struct DemoEvent: Sendable, Hashable {
 public struct Narrator: Sendable, Hashable {
   /// The form of the output.
   public enum Form: Sendable, Hashable {
-    /// Short sentences with the time in seconds.
+    /// Short sentences, with the time in seconds.
     case people(Style)
-    /// One JSON object per line.
+    /// One JSON object on each line.
     case json
   }
 
   /// The form of the output.
   public var form: Form
 
-  /// Creates an output in the given form.
+  /// Creates a formatter for the given form.
   public init(_ form: Form) {
     self.form = form
   }
@@ -65,7 +65,7 @@ public struct Narrator: Sendable, Hashable {
     }
   }
 
-  /// Returns a text padded with spaces, on the left for a negative width.
+  /// Returns a text padded with spaces. If `width` is negative, the spaces are on the left.
   private static func pad(_ text: String, to width: Int) -> String {
     let space = String(repeating: " ", count: max(0, abs(width) - text.count))
     return width < 0 ? space + text : text + space

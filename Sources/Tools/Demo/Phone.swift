@@ -8,9 +8,9 @@ import HoldfastTestKit
   import Darwin
 #endif
 
-/// An app on the phone, or a device near it, in a process of its own.
+/// An app on the phone or a device near the phone, run in a separate process.
 ///
-/// It can be killed and launched again with the same data.
+/// The process can be killed and launched again with the same data.
 actor Phone {
   private let app: App
   private let arguments: [String]
@@ -18,7 +18,7 @@ actor Phone {
   private var process: LabProcess?
   private var listening: Task<Void, Never>?
 
-  /// Creates an app with the command line that launches it.
+  /// Creates an app. `arguments` is the command line that launches it.
   init(_ app: App, arguments: [String], scene: Scene) {
     (self.app, self.arguments, self.scene) = (app, arguments, scene)
   }
@@ -45,12 +45,12 @@ actor Phone {
     }
   }
 
-  /// Variables that bypass a proxy of the environment and the notifications of the desktop.
+  /// Variables that prevent the use of a proxy and of desktop notifications.
   private static let environment = [
     "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
   ]
 
-  /// Sends a signal to the app, such as one that moves it to the background or the foreground.
+  /// Sends a signal to the app, for example to move it to the background.
   func signal(_ number: Int32) { process?.signal(number) }
 
   /// Types a line into the app's standard input.
@@ -63,7 +63,7 @@ actor Phone {
     process = nil
   }
 
-  /// Terminates the app, and kills it if it does not end within two seconds.
+  /// Requests that the app end, and kills it if it does not end within two seconds.
   func quit() async {
     guard let process else { return }
     process.signal(SIGTERM)

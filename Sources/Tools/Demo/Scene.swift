@@ -6,24 +6,24 @@ actor Scene {
   typealias Moment = ContinuousClock.Instant
   typealias Condition = @Sendable (Facts) -> Bool
 
-  /// The events that scenarios inspect.
+  /// The facts that scenarios inspect, collected from the events so far.
   struct Facts: Sendable {
     var accepted: [MessageChecker.Entry] = []
     /// The messages that each run of the phone showed.
     var runs: [[MessageChecker.Shown]] = []
-    /// The number of messages by the way in which they arrived. Each counts when it is first shown.
+    /// The number of messages for each way of arrival. A message counts when it is first shown.
     var via: [String: Int] = [:]
-    /// The messages that were accepted and have not been shown yet.
+    /// The accepted messages that have not been shown yet.
     var unseen: Set<MessageID> = []
-    /// The word and code that the phone's relay shows.
+    /// The word and the code that the phone's relay shows.
     var pair: AppLine.Pair?
     /// The last answer that the assistant received.
     var answer: Assistant.Answer?
-    /// The numbers of the feed's lines that the app showed, in order.
+    /// The numbers of the feed's lines that the app has shown, in order.
     var feed: [Int] = []
-    /// The state changes of prompts in each run of the session's app, in order.
+    /// The state changes of prompts in each run of the session app, in order.
     var prompts: [[AppLine.Prompt]] = []
-    /// The IDs of the drinks that each run of the bottle's app showed.
+    /// The IDs of the drinks that each run of the bottle app has shown.
     var drinks: [[Int]] = []
     /// The number of drinks that the bottle has recorded.
     var records = 0
@@ -55,10 +55,10 @@ actor Scene {
     }
   }
 
-  /// The events of one app.
+  /// The facts about one app.
   struct AppFacts: Sendable {
     var statuses: [(at: Moment, status: AppLine.Status)] = []
-    /// The description of how the current run ended; `nil` while it runs.
+    /// A description of how the current run ended; `nil` while the app is running.
     var ending: String?
 
     var status: AppLine.Status { statuses.last?.status ?? AppLine.Status() }
@@ -108,8 +108,8 @@ actor Scene {
     note { $0[app].ending = ending }
   }
 
-  /// Waits until `condition` holds, and returns the time; returns `nil` if it does not hold within
-  /// `limit`.
+  /// Waits until `condition` holds. Returns the time, or `nil` if the condition does not hold
+  /// within `limit`.
   func wait(atMost limit: Duration, until condition: @escaping Condition) async -> Moment? {
     if condition(facts) { return .now }
     lastWaiting += 1

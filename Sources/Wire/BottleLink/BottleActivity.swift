@@ -1,6 +1,6 @@
-/// A summary of a bottle's activities, one of the values of characteristic 0007.
+/// A summary of a bottle's activities. It is one of the values of characteristic 0007.
 ///
-/// The value does not contain its kind, which follows from the command that requested it.
+/// The value does not contain its kind. The kind follows from the command that requested the value.
 package struct BottleActivity: Sendable, Hashable, Codable {
   /// The number of times that motion woke the bottle.
   package var motions: UInt8
@@ -8,7 +8,7 @@ package struct BottleActivity: Sendable, Hashable, Codable {
   package var backpacks: UInt8
   /// Whether the bottle is in a backpack now.
   package var isInBackpack: Bool
-  /// Whether the bottle's clock was set: bit 0 of byte 3.
+  /// Whether the bottle's clock has been set: bit 0 of byte 3.
   package var timeIsValid: Bool
   /// The start of the current session, in seconds since 1970.
   package var sessionStart: UInt32
@@ -52,7 +52,7 @@ package struct BottleActivity: Sendable, Hashable, Codable {
 package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashable, Codable {
   /// The index of the chunk, from 0.
   package var index: UInt8
-  /// The number of chunks of the whole list.
+  /// The number of chunks in the complete list.
   package var total: UInt8
   /// The entries of this chunk, at most `Entry.longest`.
   package var entries: [Entry]
@@ -90,7 +90,7 @@ package struct BottleActivityChunk<Entry: BottleActivityEntry>: Sendable, Hashab
 package protocol BottleActivityEntry: Sendable, Hashable, Codable {
   /// The maximum number of entries in a chunk.
   static var longest: Int { get }
-  /// The bytes of one entry.
+  /// The number of bytes in one entry.
   static var count: Int { get }
   init(_ bytes: [UInt8]) throws(BottleFormatError)
   /// The bytes of the entry.
@@ -169,7 +169,7 @@ package struct BottleBackpack: BottleActivityEntry {
   package var wakes: UInt16
   /// The cause of the end: byte 10 of the entry.
   package var exit: Exit
-  /// Flags without a known meaning, preserved unchanged: byte 11 of the entry.
+  /// Flags whose meaning is unknown: byte 11 of the entry. They are preserved unchanged.
   package var flags: UInt8
 
   /// The cause of the end of a period in a backpack.

@@ -6,9 +6,9 @@ public enum BottleAttribute: UInt8, Sendable, Hashable, Codable, CaseIterable {
   case state = 1
   /// The configuration: 12 bytes; read, write.
   case configuration = 2
-  /// The control of a synchronization: 8 bytes; read, write.
+  /// The control of the synchronization of records: 8 bytes; read, write.
   case syncControl = 3
-  /// The drinks: 6 bytes, and 14 for each record; read, notify.
+  /// The drinks: 6 bytes, and 14 bytes for each record; read, notify.
   case drinks = 4
   /// Commands: 3, 4, 5 or 13 bytes; write with response.
   case command = 5
@@ -18,7 +18,7 @@ public enum BottleAttribute: UInt8, Sendable, Hashable, Codable, CaseIterable {
   case activity = 7
   /// The progress of a calibration: 12 bytes; read, notify.
   case calibration = 8
-  /// The battery level of the Bluetooth SIG (2A19): one byte, percent; read, notify.
+  /// The battery level as defined by the Bluetooth SIG (2A19), in percent: one byte; read, notify.
   case battery = 0x19
 
   /// The UUID of the characteristic.
@@ -31,15 +31,15 @@ public enum BottleAttribute: UInt8, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// Creates the characteristic of a UUID. Returns `nil` for other UUIDs.
+  /// Creates the characteristic with a UUID. Returns `nil` for unknown UUIDs.
   public init?(id: GATTID) {
     guard let found = Self.allCases.first(where: { $0.id == id }) else { return nil }
     self = found
   }
 
-  /// The service of bottles, which they advertise.
+  /// The service of bottles. Bottles advertise it.
   public static let service = GATTID(high: 0x6F75_616B_7661_7465, low: 0x2D00_0000_0000_0000)
-  /// The battery service of the Bluetooth SIG.
+  /// The battery service as defined by the Bluetooth SIG.
   public static let batteryService = assigned(0x180F)
 
   /// The characteristics that must be discovered before a bottle counts as connected.
@@ -47,7 +47,7 @@ public enum BottleAttribute: UInt8, Sendable, Hashable, Codable, CaseIterable {
     .state, .configuration, .syncControl, .drinks, .command, .settings,
   ]
 
-  /// The characteristics that notify.
+  /// The characteristics that send notifications.
   public static let notifying: [BottleAttribute] = [
     .state, .drinks, .activity, .calibration, .battery,
   ]

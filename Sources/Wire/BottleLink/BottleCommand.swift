@@ -27,7 +27,7 @@ public enum BottleCommand: Sendable, Hashable, Codable {
   /// Send a part of the list of backpack periods as a notification.
   case backpacks(chunk: UInt8)
 
-  /// The reason that a bottle would reject the command, with the remedy; `nil` if it would accept
+  /// The reason why a bottle would reject the command, with the remedy, or `nil` if it would accept
   /// it.
   public var problem: String? {
     switch self {
@@ -88,7 +88,7 @@ public enum BottleCommand: Sendable, Hashable, Codable {
     return writer.bytes
   }
 
-  /// Creates a command from its 3, 4, 5 or 13 bytes. The number depends on the code.
+  /// Creates a command from its 3, 4, 5 or 13 bytes. The length depends on the code.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     let name = "command"
     var head = try PackedReader(name, bytes, atLeast: 1)

@@ -1,10 +1,10 @@
 /// The calibration and the configuration of a bottle (characteristic 0002).
 public struct BottleConfiguration: Sendable, Hashable, Codable {
-  /// The raw units of the scale for each gram.
+  /// The number of raw units of the scale for each gram.
   public var scale: Float
   /// The weight of the empty bottle, in grams.
   public var tare: Int32
-  /// The capacity, in milliliters.
+  /// The capacity of the bottle, in milliliters.
   public var capacity: UInt16
   /// The amount to drink each day, in milliliters.
   public var dailyGoal: UInt16
@@ -18,7 +18,7 @@ public struct BottleConfiguration: Sendable, Hashable, Codable {
     (self.scale, self.tare, self.capacity, self.dailyGoal) = (scale, tare, capacity, dailyGoal)
   }
 
-  /// The reason that a bottle would reject the configuration, with the remedy; `nil` if it would
+  /// The reason why a bottle would reject the configuration, with the remedy, or `nil` if it would
   /// accept it.
   public var problem: String? {
     if !Self.scales.contains(scale) { return "the scale factor must be 100 to 800" }
@@ -48,7 +48,7 @@ public struct BottleConfiguration: Sendable, Hashable, Codable {
 
 /// The settings of a bottle (characteristic 0006).
 public struct BottleSwitches: Sendable, Hashable, Codable {
-  /// Whether shaking the bottle means that it was emptied.
+  /// Whether shaking the bottle signals that it was emptied.
   public var shakeToEmpty: Bool
 
   public init(shakeToEmpty: Bool) {

@@ -1,8 +1,8 @@
-/// An error for a value of a bottle that cannot be read, with the expected form.
+/// An error that is thrown for a value of a bottle that cannot be read.
 public struct BottleFormatError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The name of the value.
   public let value: String
-  /// The reason that it cannot be read.
+  /// The reason why the value cannot be read.
   public let detail: String
 
   init(_ value: String, _ detail: String) {
@@ -18,7 +18,7 @@ struct PackedReader {
   private let bytes: [UInt8]
   private var next = 0
 
-  /// Creates a reader of a value of exactly `count` bytes.
+  /// Creates a reader of a value that has exactly `count` bytes.
   init(_ name: String, _ bytes: [UInt8], count: Int) throws(BottleFormatError) {
     try self.init(name, bytes, atLeast: count)
     guard bytes.count == count else {
@@ -26,7 +26,7 @@ struct PackedReader {
     }
   }
 
-  /// Creates a reader of a value of at least `count` bytes.
+  /// Creates a reader of a value that has at least `count` bytes.
   init(_ name: String, _ bytes: [UInt8], atLeast count: Int) throws(BottleFormatError) {
     guard bytes.count >= count else {
       throw BottleFormatError(name, "\(bytes.count) bytes instead of \(count)")
@@ -34,7 +34,7 @@ struct PackedReader {
     (self.name, self.bytes) = (name, bytes)
   }
 
-  /// The number of bytes that were not read yet.
+  /// The number of bytes that have not been read yet.
   var rest: Int { bytes.count - next }
 
   mutating func byte() -> UInt8 {

@@ -2,11 +2,11 @@ public import LinkCore
 
 /// A bottle's record of a drink or a refill.
 public struct BottleRecord: Sendable, Hashable, Codable {
-  /// The id. On one bottle ids only increase until the memory is erased.
+  /// The id. The ids of one bottle increase until its memory is erased.
   public var id: UInt32
-  /// The time in seconds since 1970. It is below `validTimes` if the bottle did not know the time.
+  /// The time in seconds since 1970. It is below `validTimes` if the bottle's clock was not set.
   public var time: UInt32
-  /// The amount in milliliters, negative for a refill.
+  /// The amount in milliliters. It is negative for a refill.
   public var amount: Int16
   /// The level after the drink or refill, in milliliters.
   public var level: UInt16
@@ -28,11 +28,11 @@ public struct BottleRecord: Sendable, Hashable, Codable {
     public static let isSynced = Flags(rawValue: 0x01)
     /// The flag of the first record of its day.
     public static let beginsDay = Flags(rawValue: 0x02)
-    /// The flag of a record that was deleted and no longer counts.
+    /// The flag of a record that was deleted. Such a record no longer counts.
     public static let isDeleted = Flags(rawValue: 0x04)
   }
 
-  /// The times that a clock can show after it was set: from 2020-01-01, before the first bottle, to
+  /// The times that a set clock can show: from 2020-01-01, before the first bottle was made, to
   /// 2106.
   public static let validTimes: ClosedRange<UInt32> = 1_577_836_800...UInt32.max
 
@@ -46,7 +46,7 @@ public struct BottleRecord: Sendable, Hashable, Codable {
     (self.level, self.kind, self.flags) = (level, kind, flags)
   }
 
-  /// The time of the record, or `nil` if the bottle did not know it.
+  /// The time of the record, or `nil` if the bottle's clock was not set.
   public var timestamp: Timestamp? {
     Self.validTimes.contains(time)
       ? Timestamp(nanoseconds: Int64(time) * 1_000_000_000) : nil
@@ -75,7 +75,7 @@ public struct BottleRecord: Sendable, Hashable, Codable {
 public struct BottleChunk: Sendable, Hashable, Codable {
   /// The index of the chunk, from 0.
   public var index: UInt16
-  /// The number of chunks.
+  /// The number of chunks in the synchronization.
   public var total: UInt16
   /// The records of this chunk, at most `longest`.
   public var records: [BottleRecord]
@@ -87,13 +87,14 @@ public struct BottleChunk: Sendable, Hashable, Codable {
     (self.index, self.total, self.records) = (index, total, records)
   }
 
-  /// Whether it is the value before a bottle's first synchronization, which contains no
+  /// Whether this is the value that a bottle has before its first synchronization. It contains no
   /// information.
   public var isBlank: Bool { total == 0 }
 
-  /// Creates a chunk from its 6 bytes and 14 for each record.
+  /// Creates a chunk from its 6 bytes and 14 bytes for each record.
   ///
-  /// - Throws: An error if the length does not match the count, as for a truncated chunk.
+  /// - Throws: An error if the length does not match the count, for example if the chunk is
+  ///   truncated.
   public init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("chunk", bytes, atLeast: 6)
     index = reader.short()
@@ -154,8 +155,8 @@ package struct BottleSync: Sendable, Hashable, Codable {
 
   /// Returns a request for records.
   ///
-  /// - Parameter longestValue: The longest value that a notification can carry, in bytes. The radio
-  ///   of the bottle truncates longer values without an error.
+  /// - Parameter longestValue: The maximum size of a notification's value, in bytes. The bottle's
+  ///   radio truncates longer values without an error.
   package static func request(count: UInt16, longestValue: Int) -> BottleSync {
     BottleSync(
       count: count, command: .start, chunkSize: UInt16(chunkSize(longestValue: longestValue)))
@@ -163,12 +164,12 @@ package struct BottleSync: Sendable, Hashable, Codable {
 
   /// Returns the number of records that fit into one notification, from 1 to 20.
   ///
-  /// It is (MTU - 9) / 14 for a value of MTU - 3 bytes.
+  /// For a value of MTU - 3 bytes, the number is (MTU - 9) / 14.
   package static func chunkSize(longestValue: Int) -> Int {
     min(max((longestValue - 6) / BottleRecord.count, 1), BottleChunk.longest)
   }
 
-  /// Creates a control from its 8 bytes.
+  /// Creates the control of a synchronization from its 8 bytes.
   package init(_ bytes: [UInt8]) throws(BottleFormatError) {
     var reader = try PackedReader("sync control", bytes, count: 8)
     start = reader.short()

@@ -1,6 +1,6 @@
-/// The state of a bottle, as a notification contains it (characteristic 0001).
+/// The state of a bottle (characteristic 0001).
 public struct BottleState: Sendable, Hashable, Codable {
-  /// The time in seconds since 1970, shifted by the bottle's time zone, which is normally 0.
+  /// The time in seconds since 1970, shifted by the bottle's time zone. The shift is normally 0.
   public var time: UInt32
   /// The weight on the scale, in grams.
   public var weight: Int16
@@ -12,7 +12,8 @@ public struct BottleState: Sendable, Hashable, Codable {
   public var battery: UInt8
   /// The conditions of the bottle: byte 11.
   public var flags: Flags
-  /// The number of records that the bottle counts as unsynchronized. It may include deleted ones.
+  /// The number of records that the bottle counts as unsynchronized. It may include deleted
+  /// records.
   public var unsynced: UInt16
 
   /// The conditions of a bottle.
@@ -24,17 +25,17 @@ public struct BottleState: Sendable, Hashable, Codable {
       self.rawValue = rawValue
     }
 
-    /// The flag that a phone has set the clock, so `time` is reliable.
+    /// The flag of a bottle whose clock was set by a phone, so that `time` is reliable.
     public static let timeIsValid = Flags(rawValue: 0x01)
-    /// The flag that the scale is calibrated, so `level` is reliable.
+    /// The flag of a bottle whose scale is calibrated, so that `level` is reliable.
     public static let isCalibrated = Flags(rawValue: 0x02)
-    /// The flag that the bottle is at rest, so `weight` is steady.
+    /// The flag of a bottle at rest, so that `weight` is steady.
     public static let isStable = Flags(rawValue: 0x04)
-    /// The flag that a calibration measurement is in progress.
+    /// The flag of a calibration measurement in progress.
     public static let isMeasuring = Flags(rawValue: 0x08)
-    /// The flag that `weight` and `level` contain a raw value of the scale instead.
+    /// The flag of a state whose `weight` and `level` together contain a raw value of the scale.
     public static let hasMeasured = Flags(rawValue: 0x10)
-    /// The flag that the battery is low, by the threshold of the bottle.
+    /// The flag of a low battery. The bottle determines the threshold.
     public static let batteryIsLow = Flags(rawValue: 0x20)
   }
 
@@ -46,7 +47,8 @@ public struct BottleState: Sendable, Hashable, Codable {
     (self.battery, self.flags, self.unsynced) = (battery, flags, unsynced)
   }
 
-  /// The raw value of the scale after a calibration measurement, or `nil` without one.
+  /// The raw value of the scale after a calibration measurement, or `nil` if the state contains
+  /// none.
   public var measurement: Int32? {
     guard flags.contains(.hasMeasured) else { return nil }
     return Int32(bitPattern: UInt32(level) << 16 | UInt32(UInt16(bitPattern: weight)))

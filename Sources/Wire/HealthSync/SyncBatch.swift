@@ -1,13 +1,13 @@
 public import LinkCore
 import LinkJSON
 
-/// The samples and deletions of one type that a phone posts together.
+/// The samples and deletions of one type that a phone sends in one request.
 public struct SyncBatch: Sendable, Hashable, Codable {
   /// HealthKit's identifier of the synced type, such as `HKQuantityTypeIdentifierStepCount`.
   public var dataType: String
-  /// The quantities and categories. `nil` is not written.
+  /// The quantities and categories. If it is `nil`, the member is not written.
   public var records: [SyncRecord]?
-  /// The workouts. `nil` is not written.
+  /// The workouts. If it is `nil`, the member is not written.
   public var workouts: [SyncWorkout]?
   /// The UUIDs of the samples that were deleted at their source.
   public var deletedUUIDs: [UUID128]
@@ -16,10 +16,10 @@ public struct SyncBatch: Sendable, Hashable, Codable {
   /// The time at which the batch was created, or `nil` if the phone does not report it.
   public var timestamp: SyncTime?
 
-  /// The name of a phone that reports none.
+  /// The name that is used for a phone that reports none.
   public static let unknownDevice = "unknown"
 
-  /// Creates a batch. By default it is empty.
+  /// Creates a batch. By default, it is empty.
   public init(
     dataType: String, records: [SyncRecord]? = nil, workouts: [SyncWorkout]? = nil,
     deletedUUIDs: [UUID128] = [], deviceID: String = unknownDevice, timestamp: SyncTime?
@@ -33,14 +33,15 @@ public struct SyncBatch: Sendable, Hashable, Codable {
   }
 }
 
-/// A moment, with its text in messages and hashes.
+/// A time, with the text that represents it in messages and hashes.
 public struct SyncTime: Sendable, Hashable, Codable {
-  /// The text as sent: ISO 8601 with a zone.
+  /// The text as it is sent: ISO 8601 with a time zone.
   public let text: String
-  /// The moment of the text.
+  /// The time that the text represents.
   public let instant: Timestamp
 
-  /// Creates the text of a moment in UTC, rounded down to a second, as the original app does.
+  /// Creates a value with the text of a time in UTC, rounded down to a second as in the original
+  /// app.
   public init(_ time: Timestamp) {
     let second: Int64 = 1_000_000_000
     let rest = time.nanoseconds % second
@@ -61,7 +62,7 @@ public struct SyncRecord: Sendable, Hashable, Codable {
   public var sourceName: String
   /// The bundle identifier of the app that wrote the record.
   public var sourceBundle: String?
-  /// The number, if there is one. It is infinite if it is too large for a `Double`.
+  /// The number, if there is one. A number that is too large for a `Double` becomes infinite.
   public var value: Double?
   /// The text that accompanies the number.
   public var valueText: SyncText
@@ -71,9 +72,9 @@ public struct SyncRecord: Sendable, Hashable, Codable {
   public var start: SyncTime
   /// The end of the record.
   public var end: SyncTime
-  /// Further values from the source.
+  /// Additional values from the source.
   public var metadata: [String: String]?
-  /// HealthKit's UUID of the sample, which identifies it when it is deleted.
+  /// HealthKit's UUID of the sample. It identifies the sample when the sample is deleted.
   public var uuid: UUID128?
 
   /// Creates a record.
@@ -130,9 +131,9 @@ public struct SyncWorkout: Sendable, Hashable, Codable {
   public var totalEnergyBurned: Double?
   /// The heart rate during the workout.
   public var statistics: Statistics?
-  /// Further values from the source.
+  /// Additional values from the source.
   public var metadata: [String: String]?
-  /// HealthKit's UUID of the sample, which identifies it when it is deleted.
+  /// HealthKit's UUID of the sample. It identifies the sample when the sample is deleted.
   public var uuid: UUID128?
 
   /// The heart rate of a workout, in beats per minute.
@@ -176,7 +177,7 @@ public struct SyncWorkout: Sendable, Hashable, Codable {
 }
 
 extension SyncBatch {
-  /// The batch as the body of a request.
+  /// The encoded batch: the body of a request.
   public var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.object {
@@ -250,8 +251,8 @@ extension JSONWriter {
     if let text { entry(name, text) }
   }
 
-  /// Writes a number as JavaScript does. JSON has no infinity, so it is written as a number that is
-  /// too large for a `Double`.
+  /// Writes a number in the form that JavaScript uses. JSON has no infinity, so an infinite value
+  /// is written as a number that is too large for a `Double`.
   fileprivate mutating func number(_ name: String, _ value: Double?) {
     guard let value, !value.isNaN else { return }
     key(name)

@@ -3,7 +3,7 @@ public struct SyncHash: Sendable, Hashable, Comparable, Codable {
   /// The 32 bytes as four big-endian words.
   package let words: SIMD4<UInt64>
 
-  /// Creates a hash. Returns `nil` unless there are 32 bytes.
+  /// Creates a hash from its bytes. Returns `nil` unless there are 32.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     var words = SIMD4<UInt64>()
@@ -14,12 +14,12 @@ public struct SyncHash: Sendable, Hashable, Comparable, Codable {
   /// Creates a hash from its words in big-endian order.
   package init(words: SIMD4<UInt64>) { self.words = words }
 
-  /// The bytes, from first to last.
+  /// The 32 bytes.
   public var bytes: [UInt8] {
     (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64(56 - $0 % 8 * 8)) }
   }
 
-  /// Compares the bytes, from first to last.
+  /// Returns whether the bytes of one hash precede those of another in lexicographical order.
   public static func < (left: SyncHash, right: SyncHash) -> Bool {
     let (one, two) = (left.words, right.words)
     return (one[0], one[1], one[2], one[3]) < (two[0], two[1], two[2], two[3])
@@ -27,8 +27,8 @@ public struct SyncHash: Sendable, Hashable, Comparable, Codable {
 }
 
 extension SyncRecord {
-  /// The text whose SHA-256 hash identifies the record, with times as sent and the value as in
-  /// JavaScript.
+  /// The text whose SHA-256 hash identifies the record. It contains the times as they were sent,
+  /// and the value in the form that JavaScript uses.
   public var hashInput: [UInt8] {
     let said: [UInt8] =
       if let value {

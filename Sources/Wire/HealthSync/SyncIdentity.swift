@@ -1,13 +1,14 @@
 public import LinkCore
 import LinkJSON
 
-/// The owner of a phone's progress: a server, a user on it, and one epoch of the stored data.
+/// The owner of a phone's progress: a server, a user of the server, and an epoch of its stored
+/// data.
 public struct SyncOwner: Sendable, Hashable, Codable {
   /// The address of the server.
   public var server: String
-  /// The user to whom the secret belongs, or `nil` if the server does not name them.
+  /// The user to whom the secret belongs, or `nil` if the server does not report the user.
   public var user: String?
-  /// The epoch of the server's stored data, or `nil` if the server names none.
+  /// The epoch of the server's stored data, or `nil` if the server does not report one.
   public var epoch: String?
 
   /// Creates an owner.
@@ -15,13 +16,15 @@ public struct SyncOwner: Sendable, Hashable, Codable {
     (self.server, self.user, self.epoch) = (server, user, epoch)
   }
 
-  /// Returns the owner after a server's answer. Values that the answer does not contain are kept.
+  /// Returns the owner after an answer from a server. Values that the answer does not contain are
+  /// kept.
   package func after(_ received: SyncOwner) -> SyncOwner {
     guard server == received.server else { return received }
     return SyncOwner(server: server, user: received.user ?? user, epoch: received.epoch ?? epoch)
   }
 
-  /// The longest accepted epoch, in bytes, which is that of a position.
+  /// The maximum size of an accepted epoch, in bytes. It equals the limit for the epoch of a
+  /// position.
   static let mostEpochBytes = 64
 }
 
@@ -37,8 +40,8 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
     (self.owner, self.stamp) = (owner, stamp)
   }
 
-  /// Reads the answer to `GET /api/sync`, whatever its status. A server of another vendor returns
-  /// nothing about itself.
+  /// Reads the answer to `GET /api/sync`, regardless of its status. A server of another vendor
+  /// reports no identity.
   public init(_ body: [UInt8], server: String) {
     let fields = JSONFields(body, keeping: ["epoch", "user", "timestamp"])
     func text(_ name: String) -> String? { (try? fields.optionalString(name)).flatMap(\.self) }
@@ -48,7 +51,7 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
     }
     let user = text("user").flatMap { (1...200).contains($0.utf8.count) ? $0 : nil }
     let epoch = text("epoch").flatMap { Self.epoch($0) }
-    // Without an epoch the time has another meaning, such as that of the server's clock.
+    // Without an epoch, the time has a different meaning, such as the time of the server's clock.
     let stamp = epoch == nil ? nil : text("timestamp").flatMap { RFC3339.parse($0) }
     self.init(SyncOwner(server: server, user: user, epoch: epoch), stamp: stamp)
   }
@@ -71,7 +74,7 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
 
   /// Returns the epoch in an answer, or `nil` if there is none.
   ///
-  /// - Parameter field: A closure that returns the value of a header field by its name in lower
+  /// - Parameter field: A closure that returns the value of a header field, given its name in lower
   ///   case.
   public static func epoch(field: (String) -> String?) -> String? {
     field(epochField.lowercased()).flatMap { epoch($0) }
@@ -83,16 +86,17 @@ public struct SyncIdentity: Sendable, Hashable, Codable {
   }
 }
 
-/// The conversion of numbers to strings as in JavaScript (ECMA-262, `Number::toString`, radix 10).
+/// A namespace for the conversion of numbers to text as in JavaScript (ECMA-262,
+/// `Number::toString`, radix 10).
 package enum SyncNumber {
-  /// Returns the shortest digits that are read back as the same number. Numbers from 1e21 on and
-  /// below 1e-6 have an exponent.
+  /// Returns the shortest text that is read back as the same number. Magnitudes from 1e21 on and
+  /// below 1e-6 are written with an exponent.
   package static func text(_ number: Double) -> [UInt8] {
     guard number != 0 else { return [UInt8(ascii: "0")] }
     guard !number.isNaN else { return Array("NaN".utf8) }
     let sign = number.sign == .minus ? [UInt8(ascii: "-")] : []
     guard number.isFinite else { return sign + Array("Infinity".utf8) }
-    // Swift returns the same digits, but uses an exponent in another range.
+    // Swift returns the same digits, but uses an exponent for a different range of numbers.
     var plain = Array(number.magnitude.description.utf8)
     guard let mark = plain.firstIndex(of: UInt8(ascii: "e")),
       let exponent = Int(String(decoding: plain[(mark + 1)...], as: UTF8.self))
@@ -112,7 +116,7 @@ package enum SyncNumber {
   private static func text(_ digits: [UInt8], exponent: Int, _ sign: UInt8) -> [UInt8] {
     let (zero, point) = (UInt8(ascii: "0"), UInt8(ascii: "."))
     func zeros(_ count: Int) -> [UInt8] { Array(repeating: zero, count: count) }
-    // From 2^53 on there are no digits after the point.
+    // From 2^53 on, there are no digits after the decimal point.
     if (15..<21).contains(exponent) { return digits + zeros(exponent + 1 - digits.count) }
     if (-6 ... -5).contains(exponent) { return [zero, point] + zeros(-exponent - 1) + digits }
     let rest = digits.count > 1 ? [point] + digits[1...] : []

@@ -5,9 +5,10 @@ public import LinkHealth
 
 /// The start of a page.
 public enum HealthPageStart: Sendable, Hashable, Codable {
-  /// The samples that begin within a duration before now, by the source's clock.
+  /// The samples that begin within a duration before the current time of the source's clock.
   case last(Duration)
-  /// The samples that begin at a time or later, or within a duration before now if that is earlier.
+  /// The samples that begin at a time or later, or within a duration before now, whichever includes
+  /// more.
   case since(Timestamp, orLast: Duration)
   /// The first change after an anchor.
   case after(HealthAnchor)
@@ -30,7 +31,7 @@ public struct SourcePage: Sendable, Hashable {
 
 /// A sample with its UUID at the source.
 public struct SourceSample: Sendable, Hashable {
-  /// The UUID, which identifies the sample when it is deleted.
+  /// The UUID. It identifies the sample when the sample is deleted.
   public var uuid: UUID128
   /// The sample.
   public var sample: HealthSample
@@ -39,10 +40,10 @@ public struct SourceSample: Sendable, Hashable {
   public init(uuid: UUID128, sample: HealthSample) { (self.uuid, self.sample) = (uuid, sample) }
 }
 
-/// The reason that a source was not read.
+/// The reason why a source was not read.
 public enum HealthSourceFailure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The device is locked, or another process is writing. It must be read again later, and must not
-  /// be treated as empty.
+  /// The device is locked, or another process is writing. The source must be read again later, and
+  /// must not be treated as empty.
   case locked(detail: String)
   /// Any other reason.
   case failed(detail: String)
@@ -57,7 +58,7 @@ public enum HealthSourceFailure: Error, Sendable, Hashable, Codable, CustomStrin
 
 /// A file to be uploaded.
 public struct FileUpload: Sendable, Hashable, Codable {
-  /// The path of the file, relative to the directory of payloads. It identifies the upload.
+  /// The path of the file, relative to the payload directory. It identifies the upload.
   public var file: String
   /// HealthKit's identifier of the type in the file.
   public var type: String
@@ -76,6 +77,6 @@ public enum UploadOutcome: Sendable, Hashable, Codable {
   case accepted
   /// The server rejected the upload, or no answer arrived.
   case failed(LinkFailure)
-  /// The file cannot be read, for the reason in `detail`.
+  /// The file cannot be read. `detail` is the reason.
   case unreadable(detail: String)
 }

@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 public import LinkJSON
 
-/// A received batch: its values, and the bytes of each record.
+/// A received batch, with the ranges of its records in the body.
 public struct SyncReading: Sendable, Hashable {
   /// The values of the batch.
   public var batch: SyncBatch
@@ -15,18 +15,18 @@ public struct SyncReading: Sendable, Hashable {
 }
 
 extension SyncBatch {
-  /// Reads the body of a request; see `SyncReading.read`.
+  /// Reads the body of a request in the same way as `SyncReading.read`.
   public static func read(_ body: [UInt8]) throws(FieldFault) -> SyncBatch {
     try SyncReading.read(body).batch
   }
 }
 
 extension SyncReading {
-  /// Reads the body of a request. Unknown members are ignored, and the last of repeated members
-  /// counts.
+  /// Reads the body of a request. Unknown members are ignored. If a member is repeated, the last
+  /// one is used.
   ///
   /// - Throws: `.malformed` with the reason and its position, if the body is not a JSON object, if
-  ///   `dataType` or a required member of a record is missing, if a member has another type, if a
+  ///   `dataType` or a required member of a record is missing, if a member has the wrong type, if a
   ///   time has no zone, or if a UUID is invalid.
   public static func read(_ body: [UInt8]) throws(FieldFault) -> SyncReading {
     do throws(JSONError) {
@@ -175,7 +175,7 @@ private struct SyncMembers {
 }
 
 extension JSONReader {
-  /// Takes `null`. Returns false, without taking anything, before any other value.
+  /// Reads `null`. If the next value is not `null`, returns false and reads nothing.
   private mutating func takeNull() throws(JSONError) -> Bool {
     guard try peek() == .null else { return false }
     try null()
@@ -186,7 +186,7 @@ extension JSONReader {
     try takeNull() ? nil : try string()
   }
 
-  /// Takes a number or `null`. A number that is too large for a `Double` becomes infinite.
+  /// Reads a number or `null`. A number that is too large for a `Double` becomes infinite.
   fileprivate mutating func optionalNumber() throws(JSONError) -> Double? {
     if try takeNull() { return nil }
     let first = position
@@ -215,7 +215,7 @@ extension JSONReader {
     return uuid
   }
 
-  /// Takes an object or `null`. Members that are not strings are left out.
+  /// Reads an object or `null`. Members that are not strings are ignored.
   fileprivate mutating func optionalTexts() throws(JSONError) -> [String: String]? {
     if try takeNull() { return nil }
     var texts: [String: String] = [:]
@@ -242,7 +242,7 @@ extension JSONReader {
     return statistics
   }
 
-  /// Takes an array and stores the ranges of its elements. Returns `nil` for `null`.
+  /// Reads an array and stores the ranges of its elements. Returns `nil` for `null`.
   fileprivate mutating func list<Element>(
     _ ranges: inout [Range<Int>], _ element: (inout JSONReader) throws(JSONError) -> Element
   ) throws(JSONError) -> [Element]? {

@@ -1,7 +1,7 @@
 import LinkCore
 public import LinkJSON
 
-/// The numbers of a batch's records and workouts that were new, duplicates or refused.
+/// The numbers of new, duplicate and refused records and workouts in a batch.
 public struct IngestCounts: Sendable, Hashable, Codable {
   /// The number of new records.
   public var records: Int
@@ -9,10 +9,11 @@ public struct IngestCounts: Sendable, Hashable, Codable {
   public var workouts: Int
   /// The number of records and workouts that were already stored.
   public var skippedDuplicates: Int
-  /// The number of records and workouts that a newer batch deletes or contains.
+  /// The number of records and workouts that were refused because a newer batch deletes or contains
+  /// them.
   public var refused: Int
 
-  /// Creates counts. By default all are 0.
+  /// Creates counts. By default, all are 0.
   public init(
     records: Int = 0, workouts: Int = 0, skippedDuplicates: Int = 0, refused: Int = 0
   ) {
@@ -54,9 +55,9 @@ public struct IngestCounts: Sendable, Hashable, Codable {
   }
 }
 
-/// The other answers of the sync endpoints.
+/// A namespace for the other answers of the sync endpoints.
 public enum SyncReply {
-  /// The body of `GET /api/sync`.
+  /// The body of the answer to `GET /api/sync` without a secret.
   public static let ready = object {
     $0.entry("status", "ok")
     $0.entry("endpoint", "sync")
@@ -78,9 +79,10 @@ public enum SyncReply {
     }
   }
 
-  /// Returns whether an answer with a success status confirms that the request was carried out.
+  /// Returns whether the body of an answer with a success status confirms that the request was
+  /// carried out.
   ///
-  /// Its body is then empty, or an object with `"success":true`. Servers that catch their errors
+  /// It does so if it is empty or an object with `"success":true`. Servers that catch their errors
   /// send `false`.
   public static func isSuccess(_ body: [UInt8]) -> Bool {
     guard !body.isEmpty else { return true }
@@ -89,7 +91,7 @@ public enum SyncReply {
     return (try? fields.optionalBool("success")) == true
   }
 
-  /// Returns whether an answer contains `"success":false`, whatever its status.
+  /// Returns whether the body of an answer contains `"success":false`, regardless of the status.
   public static func isDenied(_ body: [UInt8]) -> Bool {
     (try? JSONFields(body, keeping: ["success"]).optionalBool("success")) == false
   }

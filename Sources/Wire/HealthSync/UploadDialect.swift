@@ -1,6 +1,6 @@
-/// A protocol in which an interrupted upload can resume.
+/// A protocol that allows an interrupted upload to resume.
 public enum UploadDialect: Sendable, Hashable, Codable {
-  /// The protocol of draft-ietf-httpbis-resumable-upload, by its interop version.
+  /// The protocol of draft-ietf-httpbis-resumable-upload, with its interop version.
   case draft(Int)
   /// The tus protocol 1.0.0, with creation and termination.
   case tus
@@ -25,7 +25,7 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// The header fields that name the protocol.
+  /// The header fields that identify the protocol.
   public var fields: [UploadField] {
     switch self {
     case .draft(let version): [UploadField(Name.version, "\(version)")]
@@ -41,7 +41,7 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether appended content must have that media type. Interop versions before 6 do not require
+  /// Whether appended content must have that media type. Interop versions below 6 do not require
   /// it.
   public var demandsMediaType: Bool {
     switch self {
@@ -50,8 +50,8 @@ public enum UploadDialect: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether the protocol has a field for incomplete uploads, like draft-01. Later drafts have one
-  /// for complete uploads.
+  /// Whether the protocol has a header field for incomplete uploads, as draft-01 does. Later drafts
+  /// have one for complete uploads.
   var saysIncomplete: Bool { self == .iOS }
 
   /// The names of header fields.
@@ -68,7 +68,7 @@ public enum UploadDialect: Sendable, Hashable, Codable {
 
 /// A header field of an upload.
 public struct UploadField: Sendable, Hashable, Codable {
-  /// The name, in the letter case in which it is written.
+  /// The name, in the letter case in which it is sent.
   public var name: String
   /// The value of the field.
   public var value: String
@@ -77,9 +77,9 @@ public struct UploadField: Sendable, Hashable, Codable {
   public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
 }
 
-/// Readers of items in structured fields (RFC 9651), without their parameters.
+/// A namespace for parsers of items in structured fields (RFC 9651). They ignore parameters.
 enum StructuredItem {
-  /// Reads an integer of at least 0 with at most 15 digits. Returns `nil` for anything else.
+  /// Parses a non-negative integer of at most 15 digits. Returns `nil` for anything else.
   static func integer(_ text: String) -> Int? {
     let digits = bare(text)
     guard digits.utf8.count <= 15,
@@ -88,7 +88,7 @@ enum StructuredItem {
     return Int(digits)
   }
 
-  /// Reads a Boolean. Returns `nil` for anything else.
+  /// Parses a Boolean. Returns `nil` for anything else.
   static func boolean(_ text: String) -> Bool? {
     switch bare(text) {
     case "?1": true
@@ -102,7 +102,7 @@ enum StructuredItem {
     return trimmed(item)
   }
 
-  /// Returns a text without spaces and tabs at both ends.
+  /// Returns a text without the spaces and tabs at its ends.
   static func trimmed(_ text: Substring) -> Substring {
     var text = text
     while let first = text.first, first == " " || first == "\t" { text.removeFirst() }

@@ -2,11 +2,11 @@
 public struct UploadFields: Sendable, Hashable, Codable {
   /// The protocol of the fields.
   public var dialect: UploadDialect
-  /// The number of stored bytes that the sender of the fields has confirmed.
+  /// The offset in the upload: the number of bytes that the server has stored.
   public var offset: Int?
   /// The total number of bytes.
   public var length: Int?
-  /// Whether the content ends the upload, or the upload has ended.
+  /// Whether the content completes the upload, or the upload is complete.
   public var isComplete: Bool?
 
   /// Creates fields.
@@ -17,8 +17,8 @@ public struct UploadFields: Sendable, Hashable, Codable {
     (self.length, self.isComplete) = (length, isComplete)
   }
 
-  /// Reads the fields of a message in a known protocol. Invalid values are ignored, as the draft
-  /// requires.
+  /// Reads the fields of a message whose protocol is known. Invalid values are ignored, as the
+  /// draft requires.
   public init(_ dialect: UploadDialect, field: (String) -> String?) {
     self.init(dialect)
     offset = field(UploadDialect.Name.offset).flatMap(StructuredItem.integer)
@@ -33,13 +33,14 @@ public struct UploadFields: Sendable, Hashable, Codable {
     }
   }
 
-  /// Reads the fields of a request. Returns `nil` if it names no supported protocol.
+  /// Reads the fields of a request. Returns `nil` if the request does not name a supported
+  /// protocol.
   public init?(request field: (String) -> String?) {
     guard let dialect = UploadDialect(field: field) else { return nil }
     self.init(dialect, field: field)
   }
 
-  /// The header fields, including those that name the protocol.
+  /// The header fields, including those that identify the protocol.
   public var fields: [UploadField] {
     var fields = dialect.fields
     if let offset { fields.append(UploadField(UploadDialect.Name.offset, "\(offset)")) }
@@ -57,9 +58,9 @@ public struct UploadFields: Sendable, Hashable, Codable {
 public struct UploadOffer: Sendable, Hashable, Codable {
   /// The protocol that a client should use.
   public var dialect: UploadDialect
-  /// The greatest size of an upload, in bytes.
+  /// The maximum size of an upload, in bytes.
   public var maxSize: Int?
-  /// The greatest size of one request, in bytes.
+  /// The maximum size of one request's content, in bytes.
   public var maxAppend: Int?
 
   /// Creates an offer.
@@ -69,7 +70,7 @@ public struct UploadOffer: Sendable, Hashable, Codable {
 
   /// Reads the answer to OPTIONS. Returns `nil` if it offers no supported protocol.
   ///
-  /// The draft is preferred to tus. If the server names an interop version, that version is used.
+  /// The draft is preferred to tus. If the server reports an interop version, that version is used.
   public init?(options field: (String) -> String?) {
     let types = Self.members(field("Accept-Patch")).map { $0.prefix { $0 != ";" } }
     let version = field(UploadDialect.Name.version).flatMap(StructuredItem.integer)
@@ -91,7 +92,7 @@ public struct UploadOffer: Sendable, Hashable, Codable {
     (list ?? "").split(separator: ",").map { String(StructuredItem.trimmed($0)).lowercased() }
   }
 
-  /// Reads `Upload-Limit`. Members that are unknown or not integers are ignored.
+  /// Parses `Upload-Limit`. Members that are unknown or not integers are ignored.
   private static func limits(_ text: String) -> (size: Int?, append: Int?) {
     var (size, append): (Int?, Int?)
     for member in members(text) {
@@ -108,7 +109,8 @@ public struct UploadOffer: Sendable, Hashable, Codable {
     return (size, append)
   }
 
-  /// Returns the fields of an answer to OPTIONS that offers all protocols, with the limits.
+  /// Returns the fields of an answer to OPTIONS. They offer all supported protocols and state the
+  /// limits.
   public static func options(maxSize: Int) -> [UploadField] {
     [
       UploadField("Accept-Patch", UploadDialect.current.mediaType),
@@ -121,7 +123,8 @@ public struct UploadOffer: Sendable, Hashable, Codable {
     ]
   }
 
-  /// Returns `Upload-Limit` with the greatest size and the seconds that the upload is kept.
+  /// Returns `Upload-Limit` with the maximum size and the number of seconds for which the upload is
+  /// kept.
   public static func limit(maxSize: Int, seconds: Int64? = nil) -> UploadField {
     let age = seconds.map { ", max-age=\($0)" } ?? ""
     return UploadField(UploadDialect.Name.limit, "max-size=\(maxSize)\(age)")

@@ -4,13 +4,13 @@ public struct UploadReply: Sendable, Hashable {
   public var status: Int
   /// The information in the header fields.
   public var fields: UploadFields
-  /// The URL of the upload, if it is on the same server.
+  /// The URL of the upload, or `nil` if it is missing or on another server.
   public var url: String?
-  /// Whether the body is empty, or confirms that the batch was stored.
+  /// Whether the body is empty or confirms that the batch was stored.
   public var isSuccess: Bool
 
-  /// The longest accepted URL of an upload, in bytes. The limit is Holdfast's own; real URLs are
-  /// far shorter.
+  /// The maximum size of an upload's URL, in bytes. The limit is Holdfast's own. Real URLs are far
+  /// shorter.
   public static let mostURLBytes = 2_048
 
   /// Creates an answer.
@@ -24,8 +24,8 @@ public struct UploadReply: Sendable, Hashable {
   /// Reads the header fields and the body of an answer.
   ///
   /// - Parameters:
-  ///   - server: The URL of the request. URLs on other servers are not followed, since they must
-  ///     not receive the secret.
+  ///   - server: The URL of the request. URLs on other servers are not followed, because those
+  ///     servers must not receive the secret.
   ///   - body: The body of the answer.
   public init(
     _ status: Int, _ dialect: UploadDialect, of server: String, body: [UInt8] = [],

@@ -1,25 +1,25 @@
 package import LinkHealth
 import LinkJSON
 
-/// The uninterpreted arguments of a tool, or of a plain endpoint's query or form.
+/// The uninterpreted arguments of a tool call, or of the query or form of a plain endpoint.
 ///
-/// `null` and an empty string count as absent, since assistants also fill in optional arguments.
+/// `null` and an empty string count as absent, because assistants often fill in optional arguments.
 package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   private var texts: [String: String] = [:]
   private var numbers: [String: Int] = [:]
   private var metrics: [MCPArguments] = []
-  /// The members whose value has another type.
+  /// The names of the members whose value has the wrong type.
   private var strange: Set<String> = []
 
-  /// The names of members without a value. They count as absent if the tool has an argument of that
-  /// name.
+  /// The names of members without a value. Such a member counts as absent if the tool has an
+  /// argument of that name.
   private var unread: Set<String> = []
-  /// Whether unknown names are rejected. A URL may contain any names.
+  /// Whether unknown names are rejected. In a URL, unknown names are allowed.
   private var isStrict = false
 
-  /// The reason that arguments are invalid. It is sent to the assistant, which can correct them.
+  /// The reason why arguments are invalid. It is sent to the assistant, which can correct them.
   package struct Fault: Error, Sendable, Hashable {
-    /// A sentence that contains the argument's name, and never its value.
+    /// A sentence that contains the argument's name, but never its value.
     package var message: String
 
     init(_ message: String) {
@@ -27,25 +27,27 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The longest argument, in bytes. The limit is Holdfast's own: the longest valid argument is an
-  /// access token.
+  /// The maximum size of an argument, in bytes. The limit is Holdfast's own. The longest valid
+  /// argument is an access token.
   package static let maxBytes = 512
-  /// The maximum number of metrics in a summary. The limit is Holdfast's own: twice the number of
-  /// value types.
+  /// The maximum number of metrics in a summary. The limit is Holdfast's own. It is twice the
+  /// number of value types.
   package static let maxMetrics = 32
 
   /// Creates empty arguments.
   package init() {}
 
-  /// The names only, since the values include login codes and tokens.
+  /// A description with only the names, because the values include login codes and tokens.
   package var description: String { "arguments \(texts.keys.sorted())" }
 
-  /// Creates arguments from the pairs of a query or a form. The first pair of a name counts.
+  /// Creates arguments from the pairs of a query or form. If a name is repeated, its first pair is
+  /// used.
   package init(_ pairs: [(name: String, value: String)]) {
     for (name, value) in pairs where texts[name] == nil { texts[name] = value }
   }
 
-  /// Reads an object whose syntax was checked before. Returns `nil` for anything else.
+  /// Creates arguments from a JSON object whose syntax has been checked. Returns `nil` for any
+  /// other value.
   init?(_ json: [UInt8]) {
     isStrict = true
     var reader = JSONReader(json)
@@ -66,7 +68,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         try reader.null()
         unread.insert(name)
       case .number where name == "code":
-        // A model can send a six-digit code as a number, which is valid unless it begins with a
+        // A model may send a six-digit code as a number. This works unless the code begins with a
         // zero.
         if let code = try reader.intIfWhole() { texts[name] = String(code) }
       case .number where name == "max_bytes":
@@ -108,7 +110,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     return (try required("word"), try required("code"))
   }
 
-  /// Checks that there are no arguments except a token.
+  /// Throws an error if there are arguments other than a token.
   package func nothing() throws(Fault) { try allowOnly([]) }
 
   /// Returns the query for one value type.
@@ -122,7 +124,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       statistic: metric.statistic, maxBytes: try maxBytes())
   }
 
-  /// Returns the query for several value types. An invalid metric is rejected on its own.
+  /// Returns the query for several value types. Invalid metrics are rejected individually.
   package func summaryQuery() throws(Fault) -> SummaryQuery {
     try allowOnly(["start_time", "end_time", "metrics", "max_bytes"])
     guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
@@ -148,7 +150,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     throw Fault(first.reason)
   }
 
-  /// Throws an error if there are arguments that the tool's schema does not name.
+  /// Throws an error if there are arguments that the tool's schema does not contain.
   private func allowOnly(
     _ names: Set<String>, besides token: Set<String> = ["access_token"]
   ) throws(Fault) {
@@ -161,7 +163,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         : "\(Self.shown(name)) does not apply; the arguments here are \(known)")
   }
 
-  /// Returns an argument's name, shortened because it may be any string.
+  /// Returns an argument's name. It is shortened because it may be any string.
   private static func shown(_ name: String) -> String { String(name.prefix(64)) }
 
   private func maxBytes() throws(Fault) -> Int? {
@@ -177,7 +179,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     return number
   }
 
-  /// Returns the whole number of a text in JSON's syntax.
+  /// Parses a whole number in JSON's syntax.
   private static func whole(_ text: String) -> Int? {
     var reader = JSONReader(Array(text.utf8))
     guard (try? reader.peek()) == .number, let number = try? reader.intIfWhole(),
@@ -221,7 +223,8 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       statistic: try value("statistic", HealthStatistic.allCases.map(\.rawValue)))
   }
 
-  /// Reads a name, ignoring its letter case. Answers use lower case where queries use upper case.
+  /// Reads a name regardless of its letter case. Answers use lower case where queries use upper
+  /// case.
   private func value<Value: RawRepresentable<String>>(
     _ name: String, _ allowed: [String]
   ) throws(Fault) -> Value? {
@@ -242,17 +245,17 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The value of a header field that repeats a part of the body.
+/// A namespace for values of header fields that repeat a part of the body.
 ///
 /// See MCP 2026-07-28, Streamable HTTP, "Value Encoding".
 package enum MCPFieldValue {
   private static let start = "=?base64?"
   private static let end = "?="
 
-  /// Returns the text of a value: the UTF-8 text encoded between `=?base64?` and `?=`, or the value
-  /// itself if it does not have this form.
+  /// Returns the decoded text of a value that is Base64 between `=?base64?` and `?=`. All other
+  /// values are returned unchanged.
   ///
-  /// Returns `nil` if the content is not Base64 (RFC 4648 section 4) or not UTF-8.
+  /// Returns `nil` if the encoded content is not Base64 (RFC 4648 section 4) or not UTF-8.
   package static func text(of value: String) -> String? {
     guard value.hasPrefix(start), value.hasSuffix(end),
       value.utf8.count >= start.utf8.count + end.utf8.count
@@ -261,7 +264,7 @@ package enum MCPFieldValue {
     return bytes(Array(letters)).flatMap { String(validating: $0, as: UTF8.self) }
   }
 
-  /// Decodes Base64 with its padding.
+  /// Decodes padded Base64.
   private static func bytes(_ letters: [UInt8]) -> [UInt8]? {
     guard letters.count % 4 == 0 else { return nil }
     let padding = letters.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count

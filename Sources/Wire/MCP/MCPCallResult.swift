@@ -2,9 +2,9 @@ package import LinkCore
 package import LinkHealth
 import LinkJSON
 
-/// The result of a tool, or the reason that there is none, for the assistant to read.
+/// The result of a tool call, or a refusal, in the form that the assistant receives.
 package struct MCPCallResult: Sendable, Hashable, Codable {
-  /// The object as JSON text. Many clients pass nothing else to a model (MCP 2025-06-18, Tools,
+  /// The object as JSON text. Many clients pass only this text to a model (MCP 2025-06-18, Tools,
   /// "Structured Content").
   package var text: String
   /// A JSON object that matches the tool's output schema.
@@ -19,7 +19,7 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
     self.isError = isError
   }
 
-  /// Creates a result whose text is the object itself.
+  /// Creates a result whose text is the JSON text of an object.
   package init(object: [UInt8], isError: Bool = false) {
     self.init(text: String(decoding: object, as: UTF8.self), structured: object, isError: isError)
   }
@@ -41,8 +41,10 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
   /// `error` and `message`, like every refusal. All other members stay unchanged.
   ///
   /// - Parameters:
-  ///   - rejected: The metrics of a summary that were not sent to the phone. Each fails on its own.
-  ///   - window: The times of the request to the phone and of its answer, by the backend's clock.
+  ///   - rejected: The metrics of a summary that were not sent to the phone. Each of them fails
+  ///     separately.
+  ///   - window: The times of the request to the phone and of its answer, according to the
+  ///     backend's clock.
   package init(
     _ answer: HealthObject, of kind: HealthQuestion.Kind, rejected: [RejectedMetric] = [],
     window: ClosedRange<Timestamp>? = nil
@@ -55,9 +57,9 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
     self.init(object: copy.bytes, isError: !answer.succeeded && !copy.hasResults)
   }
 
-  /// Returns the result for a channel that does not carry its object twice.
+  /// Returns a shorter result whose text does not repeat the object.
   ///
-  /// Returns `nil` for a client that reads only the text, and for a result without an object.
+  /// Returns `nil` if the client reads only the text, or if the result has no object.
   package func once(in version: MCPVersion) -> MCPCallResult? {
     guard version.takesStructured, structured != nil else { return nil }
     return MCPCallResult(

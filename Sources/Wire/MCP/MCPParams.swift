@@ -12,14 +12,14 @@ package struct MCPParams: Sendable, Hashable {
   package private(set) var requestID: RPCID?
   /// The client's name and version in `initialize`.
   package private(set) var client: AssistantName?
-  /// The metadata of any request.
+  /// The metadata of the request.
   package private(set) var meta: Meta?
 
-  /// The member `_meta`.
+  /// The content of the member `_meta`.
   package struct Meta: Sendable, Hashable {
     /// The version of this request (MCP 2026-07-28).
     package var protocolVersion: String?
-    /// Whether the client lists its capabilities, which MCP 2026-07-28 requires in each request.
+    /// Whether the client lists its capabilities. MCP 2026-07-28 requires this in each request.
     package var hasCapabilities = false
     /// The token for progress notifications.
     package var progressToken: RPCID?
@@ -35,7 +35,7 @@ package struct MCPParams: Sendable, Hashable {
     do {
       try read(&reader)
     } catch {
-      // The syntax was checked with the message, so no error can occur.
+      // No error can occur, because the syntax was checked together with the message.
       self = MCPParams()
     }
   }
@@ -60,7 +60,7 @@ package struct MCPParams: Sendable, Hashable {
     }
   }
 
-  /// Reads the name and the version of an implementation. Returns `nil` without a name.
+  /// Reads the name and the version of an implementation. Returns `nil` if there is no name.
   private static func client(_ reader: inout JSONReader) throws(JSONError) -> AssistantName? {
     guard try reader.peek() == .object else {
       try reader.skipValue()
@@ -106,22 +106,23 @@ package enum MCPVersion: String, Sendable, Hashable, Codable, CaseIterable, Comp
   /// The revision without handshakes and sessions, in which each request is self-contained.
   case july2026 = "2026-07-28"
 
-  /// Whether `initialize` agrees on the version and starts a session.
+  /// Whether the version is negotiated with `initialize`, which starts a session.
   package var hasSessions: Bool { self < .july2026 }
 
-  /// Whether clients of the version read `structuredContent`. Other clients read only the text.
+  /// Whether clients of this version read `structuredContent`. Clients of older versions read only
+  /// the text.
   package var takesStructured: Bool { self >= .june2025 }
 
-  /// The newest version that `initialize` can agree on. It is offered to clients that request an
-  /// unknown version.
+  /// The newest version that can be negotiated with `initialize`. It is offered to clients that
+  /// request an unknown version.
   package static let newestWithSessions = MCPVersion.november2025
 
-  /// Returns the version that `initialize` agrees on when a client requests `text`.
+  /// Returns the negotiated version for a client that requests the version `text`.
   package static func agreed(on text: String) -> MCPVersion {
     MCPVersion(rawValue: text).flatMap { $0.hasSessions ? $0 : nil } ?? newestWithSessions
   }
 
-  /// Orders older versions first.
+  /// Returns whether one version is older than another.
   package static func < (left: MCPVersion, right: MCPVersion) -> Bool {
     left.rawValue < right.rawValue
   }

@@ -1,6 +1,6 @@
 import LinkJSON
 
-/// The result of a request, by the method that it answers.
+/// The result of a request. Each case is the result of one method.
 package enum MCPResult: Sendable, Hashable, Codable {
   /// The result of `initialize`.
   case initialized(MCPVersion)
@@ -62,8 +62,8 @@ package enum MCPResult: Sendable, Hashable, Codable {
     }
   }
 
-  /// Writes the members that MCP 2026-07-28 adds to each result, and to results that clients may
-  /// cache.
+  /// Writes the members that MCP 2026-07-28 adds to all results, and those that it adds to
+  /// cacheable results.
   private func writeStateless(to writer: inout JSONWriter) {
     switch self {
     case .discovered, .tools:
@@ -90,7 +90,7 @@ package enum MCPResult: Sendable, Hashable, Codable {
     writer.entry("instructions", instructions)
   }
 
-  /// Writes the description of the server, with the members that a version has.
+  /// Writes the description of the server, with the members that a version defines.
   private static func writeInfo(
     to writer: inout JSONWriter, in version: MCPVersion, withIcon hasIcon: Bool = true
   ) {
@@ -109,8 +109,8 @@ package enum MCPResult: Sendable, Hashable, Codable {
     }
   }
 
-  /// The icon, a pulse on a green disk in a PNG of 32 by 32 pixels. PNG is the one format that
-  /// every client with icons supports.
+  /// The icon: a pulse on a green disk, as a PNG of 32 by 32 pixels. PNG is the only format that
+  /// all clients with icons support.
   static let icon =
     "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAgMAAAAOFJJnAAAACVBMVEUAAAAvfWv///+YQixNAAAAAXRSTlMAQObYZgAA"
     + "AHhJREFUeNpN0LsNwCAMBFAoGCGZhxFSYCRWYJ6QDZLipow/yODqyTrLmBBWRaKsIK7ZsFYSXIxDUGZEQhxpGuJI"

@@ -17,7 +17,7 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// A description of what the tool does and when to use it, for the assistant.
+  /// A description for the assistant of what the tool does and when to use it.
   package var summary: String {
     switch self {
     case .directLogin:
@@ -33,7 +33,8 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// A description of the numbers, of the statistic that fits, of merged values, and of sleep.
+  /// The description of `getHealthMetrics`. It explains the numbers, the choice of a statistic,
+  /// merged values and sleep.
   private static let metricsSummary =
     "Reads one kind of health data for a span of time. For totals and averages always give "
     + "group_by: each point is then one number for an hour, day, week (from Monday), month, or "

@@ -2,13 +2,13 @@ import LinkJSON
 
 /// The body of the original app's `POST /mcp/call` (contract 1.7), in either of its two forms.
 package enum PlainToolCall: Sendable, Hashable {
-  /// `{"method":"initialize"}`, with which a proxy checks whether its version is supported.
+  /// `{"method":"initialize"}`. A proxy sends it to check whether its version is supported.
   case initialize
-  /// `{"method":"call_tool","params":{"name":…,"arguments":…}}`, or only the name and the
-  /// arguments.
+  /// `{"method":"call_tool","params":{"name":…,"arguments":…}}`, or an object with only the name
+  /// and the arguments.
   case tool(name: String, MCPArguments)
 
-  /// Reads a body. Throws an error with a sentence that describes the fault.
+  /// Reads a body. A thrown error contains a sentence that describes the fault.
   package static func read(_ bytes: [UInt8]) throws(MCPArguments.Fault) -> PlainToolCall {
     var found = Found()
     var reader = JSONReader(bytes)
@@ -64,8 +64,8 @@ package enum PlainToolCall: Sendable, Hashable {
     return writer.bytes
   }
 
-  /// Returns the answer with a tool's result. A refusal is repeated at the top level, where the
-  /// original app has it.
+  /// Returns the answer with a tool's result. A refusal is repeated at the top level, as in the
+  /// original app.
   package static func answer(_ result: MCPCallResult, refusal name: String?) -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()

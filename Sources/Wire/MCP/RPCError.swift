@@ -6,11 +6,11 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
   package enum Code: Int, Sendable, Codable, CaseIterable {
     /// The body is not JSON.
     case parse = -32700
-    /// The JSON is not a request, or not one that is valid here.
+    /// The JSON is not a request, or the request is not valid at this point.
     case invalidRequest = -32600
     /// The method is unknown.
     case methodNotFound = -32601
-    /// The method does not take these parameters.
+    /// The parameters are not valid for the method.
     case invalidParams = -32602
     /// The server has an internal error.
     case internalError = -32603
@@ -18,7 +18,7 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
     case headerMismatch = -32020
     /// The requested version is not supported (MCP 2026-07-28).
     case unsupportedVersion = -32022
-    /// The request was cancelled. The code is that of LSP.
+    /// The request was cancelled. The code is taken from LSP.
     case cancelled = -32800
   }
 
@@ -52,8 +52,8 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
       writer.beginObject()
       writer.key("supported")
       writer.beginArray()
-      // The error exists only in versions without sessions, so it lists those, like
-      // `server/discover`.
+      // Only versions without sessions define this error, so it lists only those versions, as
+      // `server/discover` does.
       for version in MCPVersion.allCases where !version.hasSessions {
         writer.string(version.rawValue)
       }

@@ -1,21 +1,22 @@
 import LinkJSON
 
-/// A JSON-RPC 2.0 message that a client posts. Its parameters are read later.
+/// A JSON-RPC 2.0 message that a client posts. The parameters are read later.
 package enum RPCMessage: Sendable, Hashable {
-  /// A request, which needs a response.
+  /// A request. It requires a response.
   case request(RPCID, method: String, params: RPCParams)
-  /// A notification, which needs no response.
+  /// A notification. It has no response.
   case notification(method: String, params: RPCParams)
-  /// The response to a request of the server, which this server never sends.
+  /// A response to a request from the server. This server sends no requests.
   case response
 
-  /// The longest method name, in bytes. It is limited because errors repeat the name.
+  /// The maximum size of a method name, in bytes. It is limited because errors repeat the name.
   package static let maxMethodBytes = 128
 
   /// Reads the body of a POST.
   ///
-  /// Throws `parse` if it is not JSON, and `invalidRequest` if it is a batch or not a message. The
-  /// error includes the id if one was found, so that the client can match it.
+  /// Throws `parse` if the body is not JSON, and `invalidRequest` if it is a batch or not a
+  /// message. The error includes the id if one was found, so that the client can match it with its
+  /// request.
   package static func read(_ bytes: [UInt8]) throws(Fault) -> RPCMessage {
     var members = Members()
     var reader = JSONReader(bytes)
@@ -45,8 +46,8 @@ package enum RPCMessage: Sendable, Hashable {
 
   /// Returns the bodies of the messages in a batch.
   ///
-  /// Throws `parse` if it is not JSON, and `invalidRequest` if it is empty or has too many
-  /// messages.
+  /// Throws `parse` if the body is not JSON, and `invalidRequest` if the batch is empty or has too
+  /// many messages.
   package static func batch(_ bytes: [UInt8], atMost limit: Int) throws(Fault) -> [[UInt8]] {
     var bodies: [[UInt8]] = []
     var count = 0
@@ -70,7 +71,7 @@ package enum RPCMessage: Sendable, Hashable {
     return bodies
   }
 
-  /// The reason that a body is not a message.
+  /// The reason why a body is not a message.
   package struct Fault: Error, Sendable, Hashable {
     /// The error of the response.
     package var error: RPCError
@@ -79,7 +80,8 @@ package enum RPCMessage: Sendable, Hashable {
   }
 }
 
-/// The members of a message as they are read. The last of repeated members counts.
+/// The members of a message that have been read so far. If a member is repeated, the last one is
+/// used.
 private struct Members {
   var fault: String?
   private var hasVersion = false
@@ -141,10 +143,11 @@ package enum RPCID: Sendable, Hashable, Codable {
   case string(String)
   case number(Int64)
 
-  /// The longest string, in bytes of UTF-8. It is limited because ids are stored and returned.
+  /// The maximum size of a string, in bytes of UTF-8. It is limited because ids are stored and
+  /// returned.
   package static let maxBytes = 256
 
-  /// Takes an id. Returns `nil` for any value that is not an id.
+  /// Reads an id. Returns `nil` if the value is not an id.
   static func read(_ reader: inout JSONReader) throws(JSONError) -> RPCID? {
     switch try reader.peek() {
     case .string:
@@ -165,9 +168,9 @@ package enum RPCID: Sendable, Hashable, Codable {
   }
 }
 
-/// The parameters of a message as JSON text, which is read once the method is known.
+/// The parameters of a message as JSON text. The text is read once the method is known.
 package struct RPCParams: Sendable, Hashable, Codable {
-  /// A complete JSON value whose syntax was checked.
+  /// A complete JSON value whose syntax has been checked.
   var bytes: [UInt8]
 
   /// Creates empty parameters.
@@ -183,7 +186,7 @@ package struct RPCParams: Sendable, Hashable, Codable {
 }
 
 extension JSONReader {
-  /// Takes a value of any type and returns its text.
+  /// Reads a value of any type and returns its text.
   mutating func rawValue() throws(JSONError) -> [UInt8] {
     _ = try peek()
     let start = position
@@ -191,7 +194,7 @@ extension JSONReader {
     return Array(bytes[start..<position])
   }
 
-  /// Takes a value of any type. Returns `nil` unless it is a string.
+  /// Reads a value of any type. Returns `nil` unless it is a string.
   mutating func textIfString() throws(JSONError) -> String? {
     guard try peek() == .string else {
       try skipValue()
@@ -201,11 +204,11 @@ extension JSONReader {
   }
 }
 
-/// The parts of a `text/event-stream` (WHATWG HTML section 9.2).
+/// A namespace for the parts of a `text/event-stream` (WHATWG HTML section 9.2).
 package enum MCPEvents {
   /// Returns a JSON-RPC message as one event.
   ///
-  /// Line ends, which JSON contains only between values, become spaces.
+  /// Line breaks become spaces. JSON contains them only between tokens.
   package static func message(_ json: [UInt8]) -> [UInt8] {
     var out = Array("event: message\r\ndata: ".utf8)
     out.reserveCapacity(json.count + 32)
@@ -214,11 +217,11 @@ package enum MCPEvents {
     return out
   }
 
-  /// A comment, which readers ignore. It keeps intermediaries from closing an idle stream.
+  /// A comment, which clients ignore. It prevents intermediaries from closing an idle stream.
   package static let comment = Array(": wait\r\n\r\n".utf8)
 
-  /// Returns a progress notification, with the seconds waited and the maximum duration of a call in
-  /// seconds.
+  /// Returns a progress notification. `waited` and `limit` are the time waited so far and the
+  /// maximum duration of a call, in seconds.
   package static func progress(
     _ token: RPCID, waited: Int64, of limit: Int64, message: String
   ) -> [UInt8] {

@@ -2,7 +2,8 @@ import LinkCore
 import LinkHealth
 import LinkJSON
 
-/// A copy of a health object for assistants, edited member by member and without white space.
+/// A copy of a health object for assistants. It is edited member by member and contains no white
+/// space.
 struct ToolTexts {
   private(set) var bytes: [UInt8] = []
   private(set) var hasResults = false
@@ -69,7 +70,7 @@ struct ToolTexts {
     try reader.copyValue(to: &writer)
   }
 
-  /// Copies the results and inserts those of rejected metrics, each at its index.
+  /// Copies the results, and inserts a result for each rejected metric at its index.
   private func copyResults(
     _ reader: inout JSONReader, _ writer: inout JSONWriter
   ) throws(JSONError) {
@@ -122,12 +123,12 @@ struct ToolTexts {
     writer.endObject()
   }
 
-  /// The difference between two clocks above which a warning is written. The value is Holdfast's
-  /// own, and allows for delays in networks and queues.
+  /// The maximum difference between two clocks without a warning. The value is Holdfast's own and
+  /// allows for delays in networks and queues.
   private static let clockTolerance = Duration.seconds(30)
 
-  /// Writes a warning if the phone's clock must be wrong, because its time is before the request or
-  /// after the arrival of the answer.
+  /// Writes a warning if the phone's clock must be wrong: its time is before the request was sent
+  /// or after the answer arrived.
   private func writeClock(
     _ answered: String, _ window: ClosedRange<Timestamp>, _ writer: inout JSONWriter
   ) {
@@ -146,7 +147,7 @@ struct ToolTexts {
   }
 }
 
-/// The texts of a failure. Phones send only `error_message`; refusals for assistants have `error`
+/// The texts of a failure. Phones send only `error_message`. Refusals for assistants have `error`
 /// and `message`.
 private struct Failure {
   var isFailure = false
@@ -173,7 +174,7 @@ private struct Failure {
     return true
   }
 
-  /// Writes `error` and `message` of a failure that lacks them.
+  /// Writes the missing members `error` and `message` of a failure.
   func write(error name: String, to writer: inout JSONWriter) {
     guard isFailure else { return }
     if !hasError { writer.entry("error", name) }
@@ -184,7 +185,7 @@ private struct Failure {
 }
 
 extension JSONReader {
-  /// Takes a value of any type and writes it without the white space between its tokens.
+  /// Reads a value of any type and writes it without the white space between its tokens.
   fileprivate mutating func copyValue(to writer: inout JSONWriter) throws(JSONError) {
     _ = try peek()
     let start = position

@@ -1,6 +1,6 @@
 import LinkJSON
 
-/// The envelope of REST answers: `{"status":int,"message":string,"data":any}`.
+/// A namespace for the envelope of REST answers: `{"status":int,"message":string,"data":any}`.
 package enum Envelope {
   /// Returns the answer to a request that failed. `message` is human-readable.
   package static func error(status: Int, message: String) -> [UInt8] {
@@ -15,7 +15,7 @@ package enum Envelope {
     }
   }
 
-  /// Returns the answer of the route for all messages, in their order.
+  /// Returns the answer with all messages, in the given order.
   package static func messages(_ messages: [Message]) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: messages)
     return JSONWriter.envelope(status: 200, note: "", capacity: capacity) {
@@ -23,7 +23,7 @@ package enum Envelope {
     }
   }
 
-  /// Reads the answer to a message that was sent: an envelope, or only the message.
+  /// Reads the answer to a message that was sent. It is an envelope or only the message.
   ///
   /// The limit on frame bytes does not apply. Throws an error if there is no valid message of
   /// `shop`.
@@ -50,8 +50,8 @@ package enum Envelope {
 
   /// Returns the human-readable text in an error's body, or `nil` if there is none.
   ///
-  /// It is the member `message` or else `error`, at most 300 characters. The limit is Holdfast's
-  /// own.
+  /// It is the member `message` or, if that is missing or empty, `error`. It is cut to 300
+  /// characters, a limit that is Holdfast's own.
   package static func decodeNote(_ body: [UInt8]) -> String? {
     let notes = try? JSONReader.read(body) { (reader) throws(JSONError) in
       var notes: (message: String?, error: String?)
@@ -74,15 +74,16 @@ package enum Envelope {
   }
 }
 
-/// The header fields with a position (`epoch:offset`) in a stream's upgrade.
+/// A namespace for the header fields of a stream's upgrade that contain a position
+/// (`epoch:offset`).
 ///
-/// They are an extension: a plain server neither reads nor sends them.
+/// They are an extension. Plain servers neither read nor send them.
 package enum StreamHeader {
-  /// In the answer: the newest position when the server began to send.
+  /// In the answer: the newest position at the time when the server began to send.
   package static let head = "Holdfast-Head"
   /// In the request: the position after which the client needs messages first.
   ///
-  /// In the answer: the server sends these messages as frames before newer ones. Without it the
-  /// stream begins after its head.
+  /// In the answer: confirms that the server sends these messages as frames before newer ones.
+  /// Without the field, the stream begins after its head.
   package static let after = "Holdfast-After"
 }

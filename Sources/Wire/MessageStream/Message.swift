@@ -3,16 +3,16 @@ public import LinkCore
 /// The identifier of a message, assigned by the server.
 public typealias MessageID = UUID128
 
-/// The identifier of a shop, which is a room of messages.
+/// The identifier of a shop. A shop is a room of messages.
 ///
 /// In production it is a UUID, but any path-safe string is accepted.
 public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  /// The id as received, in its original letter case.
+  /// The id as it was received, in its original letter case.
   public let text: String
 
   /// Creates an id from 1 to 128 of the characters `A-Z a-z 0-9 . _ -`.
   ///
-  /// Returns `nil` for anything else, and for `.` and `..`, which a path would lose (RFC 3986
+  /// Returns `nil` for anything else, and for `.` and `..`, which are removed from paths (RFC 3986
   /// section 5.2.4).
   public init?(_ text: some StringProtocol) {
     guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed),
@@ -31,10 +31,10 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
     }
   }
 
-  /// The id as received.
+  /// The id as it was received.
   public var description: String { text }
 
-  /// Compares the texts.
+  /// Returns whether the text of one id precedes that of another.
   public static func < (left: ShopID, right: ShopID) -> Bool { left.text < right.text }
 
   public init(from decoder: any Decoder) throws {
@@ -53,25 +53,25 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
 
 /// The position of a message in a shop's log. Offsets count 1, 2, 3… within one epoch.
 ///
-/// It is sent as `epoch:offset`. A new epoch means that the server's log has started over, and that
-/// offsets of the old epoch have no meaning.
+/// It is sent as `epoch:offset`. A new epoch means that the server's log has started over. Offsets
+/// of the old epoch are then meaningless.
 public struct Position: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The epoch: 1 to 64 of the characters `A-Z a-z 0-9 - _`.
   public var epoch: String
-  /// The offset from 1, or 0 for an empty log.
+  /// The offset. The first message has offset 1, and the position of an empty log has offset 0.
   public var offset: UInt64
 
-  /// Creates a position without checking it.
+  /// Creates a position without validation.
   public init(epoch: String, offset: UInt64) {
     self.epoch = epoch
     self.offset = offset
   }
 
-  /// The position as sent.
+  /// The position in the form in which it is sent.
   public var description: String { "\(epoch):\(offset)" }
 }
 
-/// A message of a shop, on the server and on the client.
+/// A message of a shop, used by the server and the client.
 public struct Message: Sendable, Hashable, Codable {
   /// The id, assigned by the server.
   public var id: MessageID
@@ -81,9 +81,9 @@ public struct Message: Sendable, Hashable, Codable {
   public var user: String
   /// The author's display name. REST answers of a plain server omit it.
   public var username: String?
-  /// The text. It has at most `MessageLimits.maxCharacters` Unicode scalars if it was decoded.
+  /// The text. A decoded text has at most `MessageLimits.maxCharacters` Unicode scalars.
   public var text: String
-  /// The time of creation, by the server's clock.
+  /// The time of creation, according to the server's clock.
   public var createdAt: Timestamp
   /// The time of the last edit, or `nil` if there was none.
   public var updatedAt: Timestamp?
@@ -91,10 +91,10 @@ public struct Message: Sendable, Hashable, Codable {
   public var isEdited: Bool
   /// The message to which this message replies.
   public var parent: MessageID?
-  /// The position in the log, or `nil` from a server without positions.
+  /// The position in the log, or `nil` if the server does not support positions.
   public var position: Position?
 
-  /// Creates a message without checking it.
+  /// Creates a message without validation.
   public init(
     id: MessageID, shop: ShopID, user: String, username: String?, text: String,
     createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
@@ -112,12 +112,13 @@ public struct Message: Sendable, Hashable, Codable {
     self.position = position
   }
 
-  /// The approximate memory that it takes, in bytes: its texts, and 256 for everything else.
+  /// The approximate memory use of the message, in bytes: the size of its texts, and 256 for
+  /// everything else.
   public var footprint: Int {
     256 + text.utf8.count + user.utf8.count + (username?.utf8.count ?? 0)
   }
 
-  /// The position in the timeline, by the time of creation and then by id.
+  /// The key that orders the message in a timeline.
   @inlinable
   public var key: TimelineKey { TimelineKey(createdAt: createdAt, id: id) }
 }
@@ -126,7 +127,7 @@ public struct Message: Sendable, Hashable, Codable {
 public struct TimelineKey: Sendable, Hashable, Comparable, Codable {
   /// The message's time of creation.
   public var createdAt: Timestamp
-  /// The message's id, which distinguishes messages with the same time.
+  /// The message's id. It orders messages with the same time.
   public var id: MessageID
 
   /// Creates the key of a message.
@@ -135,7 +136,7 @@ public struct TimelineKey: Sendable, Hashable, Comparable, Codable {
     self.id = id
   }
 
-  /// Orders by time, then by id.
+  /// Returns whether one key precedes another, by time and then by id.
   public static func < (left: TimelineKey, right: TimelineKey) -> Bool {
     (left.createdAt, left.id) < (right.createdAt, right.id)
   }

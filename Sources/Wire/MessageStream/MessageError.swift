@@ -1,8 +1,9 @@
 /// The limits of a message's size.
 public struct MessageLimits: Sendable, Hashable {
-  /// The largest frame of the stream, in bytes. The contract rejects frames above 10 KB.
+  /// The maximum size of a stream's frame, in bytes. The contract requires that frames above 10 KB
+  /// be rejected.
   public var maxFrameBytes: Int
-  /// The longest text, in Unicode scalars. The contract allows 10,000 characters.
+  /// The maximum length of a text, in Unicode scalars. The contract allows 10,000 characters.
   public var maxCharacters: Int
 
   /// Creates limits. The defaults are those of the contract.
@@ -12,23 +13,23 @@ public struct MessageLimits: Sendable, Hashable {
   }
 }
 
-/// The reason that received bytes are not a message, a page or a token.
+/// The reason why received bytes are not a message, a page or a token.
 public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The bytes are not JSON, or do not have the expected form.
   case malformed(detail: String)
-  /// A required member is absent, `null`, or empty where it must not be.
+  /// A required member is absent, `null`, or empty although it must not be.
   case missing(field: String)
-  /// A member has another type than the contract requires.
+  /// A member has a different type from the one that the contract requires.
   case wrongType(field: String)
   /// A member is not a valid UUID, shop id, position or user id.
   case badIdentifier(field: String)
-  /// A member is not an ISO 8601 time with an offset, or it is outside the range of `Timestamp`.
+  /// A member is not an ISO 8601 time with an offset, or is outside the range of `Timestamp`.
   case badDate(field: String)
-  /// The message belongs to another shop than the requested one.
+  /// The message belongs to a different shop from the requested one.
   case wrongShop(found: String)
   /// The frame is longer than `MessageLimits.maxFrameBytes`.
   case frameTooLong(bytes: Int)
-  /// The text is longer than `MessageLimits.maxCharacters`, in Unicode scalars.
+  /// The text has more Unicode scalars than `MessageLimits.maxCharacters`.
   case textTooLong(characters: Int)
 
   /// A short, human-readable description of the error.
@@ -45,7 +46,7 @@ public enum MessageError: Error, Sendable, Hashable, Codable, CustomStringConver
     }
   }
 
-  /// Returns the error with each of its texts changed.
+  /// Returns the error with `change` applied to each of its texts.
   public func mapText(_ change: (String) -> String) -> MessageError {
     switch self {
     case .malformed(let detail): .malformed(detail: change(detail))

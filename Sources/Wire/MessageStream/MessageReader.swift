@@ -1,15 +1,15 @@
 import LinkCore
 import LinkJSON
 
-/// The members of a message object that were read so far.
+/// The members of a message object that have been read so far.
 ///
-/// Members can occur in any order, and unknown members may contain anything. The first fault is
-/// therefore stored until the end of the object shows whether it is a message.
+/// Members can occur in any order, and unknown members may have any value. The first fault is
+/// therefore stored until the end of the object, which shows whether the object is a message.
 struct MessageReader {
   private let shop: ShopID
   private let limits: MessageLimits
-  /// The index of the field that is compared with the next key first. Servers keep the order of the
-  /// fields.
+  /// The index of the field with which the next key is compared first. Servers usually send the
+  /// fields in the same order.
   private var next = 0
   /// The error of the first invalid member.
   private var fault: MessageError?
@@ -36,7 +36,7 @@ struct MessageReader {
     self.limits = limits
   }
 
-  /// The members of a message and of a notice in the stream.
+  /// A member of a message or of a notice in the stream.
   private enum Field: String, CaseIterable {
     case id
     case shop = "shop_id"
@@ -61,7 +61,8 @@ struct MessageReader {
     while let key = try reader.nextKey() { try read(key, from: &reader) }
   }
 
-  /// Reads the value of `key`. The last of repeated keys counts, but each must be valid.
+  /// Reads the value of `key`. If a key is repeated, the last value is used, but each value must be
+  /// valid.
   mutating func read(_ key: JSONString, from reader: inout JSONReader) throws(JSONError) {
     for _ in Field.all {
       let field = Field.all[next]
@@ -104,7 +105,7 @@ struct MessageReader {
     }
   }
 
-  /// Reads a member of a notice. A message may have other members of these names.
+  /// Reads a member of a notice. In a message, a member of this name may have any value.
   private mutating func readNotice(
     _ field: Field, from reader: inout JSONReader
   ) throws(JSONError) {
@@ -139,8 +140,8 @@ struct MessageReader {
 
   // MARK: - Values
 
-  /// The longest user id, in bytes. Ids of the original system have 28 characters, and the limit is
-  /// Holdfast's own.
+  /// The maximum size of a user id, in bytes. The limit is Holdfast's own. Ids of the original
+  /// system have 28 characters.
   static let maxUserBytes = 256
 
   private mutating func string(
@@ -167,7 +168,7 @@ struct MessageReader {
     return time
   }
 
-  /// Checks that the shop is the expected one. UUIDs are equal in either letter case.
+  /// Checks that the shop is the expected one. UUIDs are compared without regard to letter case.
   private mutating func check(shop found: ArraySlice<UInt8>) {
     if let id = UUID128(utf8: found), id == UUID128(shop.text) { return }
     let text = String(decoding: found, as: UTF8.self)
@@ -176,7 +177,7 @@ struct MessageReader {
 }
 
 extension MessageLimits {
-  /// Returns the error in the length of a text, or `nil` if there is none.
+  /// Returns an error if a text is too long, or `nil` otherwise.
   package func fault(of text: String) -> MessageError? {
     // A text never has more scalars than bytes.
     guard text.utf8.count > maxCharacters else { return nil }
@@ -186,7 +187,7 @@ extension MessageLimits {
 }
 
 extension JSONReader {
-  /// Reads a complete text with `body`.
+  /// Reads a complete JSON text with `body`.
   static func read<Value>(
     _ bytes: [UInt8], _ body: (inout JSONReader) throws(JSONError) -> Value
   ) throws(MessageError) -> Value {

@@ -4,8 +4,8 @@ import LinkJSON
 extension JSONWriter {
   /// Writes a message object, with its members in the order of the contract.
   ///
-  /// A missing display name is written as an empty string, as by plain servers. A missing position
-  /// is left out.
+  /// A missing display name is written as an empty string, as plain servers do. A missing position
+  /// is omitted.
   mutating func message(_ message: Message) {
     beginObject()
     member("id")
@@ -33,7 +33,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Returns an answer's envelope around the data that `body` writes.
+  /// Returns an envelope with the data that `body` writes.
   static func envelope(
     status: Int, note: String, capacity: Int = 256, _ body: (inout JSONWriter) -> Void
   ) -> [UInt8] {

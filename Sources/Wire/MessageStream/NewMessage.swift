@@ -7,17 +7,17 @@ public struct NewMessage: Sendable, Hashable {
   public var shop: ShopID
   /// The text: 1 to `MessageLimits.maxCharacters` Unicode scalars.
   public var text: String
-  /// The message to which it replies.
+  /// The message to which the new message replies.
   public var parent: MessageID?
 
-  /// Creates a message to send. Its limits are checked when it is decoded.
+  /// Creates a message to send. The limits are checked when it is decoded.
   public init(shop: ShopID, text: String, parent: MessageID? = nil) {
     self.shop = shop
     self.text = text
     self.parent = parent
   }
 
-  /// Returns the body. A missing parent is left out.
+  /// Returns the body. A missing parent is omitted.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: text.utf8.count + 200)
     writer.beginObject()
@@ -33,11 +33,11 @@ public struct NewMessage: Sendable, Hashable {
     return writer.bytes
   }
 
-  /// Reads the body. Unknown members are ignored, and the last of repeated members counts.
+  /// Reads the body. Unknown members are ignored. If a member is repeated, the last one is used.
   ///
-  /// An empty text counts as missing. Whether the frame fits `maxFrameBytes` can only be checked on
-  /// the complete message. Throws an error for a member that is absent, has another type or is out
-  /// of bounds.
+  /// An empty text counts as missing. `maxFrameBytes` is not checked here, since the frame contains
+  /// the complete message. Throws an error if a member is absent, has the wrong type or is out of
+  /// bounds.
   public static func decode(
     _ body: [UInt8], limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> NewMessage {

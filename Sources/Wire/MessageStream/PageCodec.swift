@@ -1,13 +1,14 @@
 import LinkJSON
 
-/// The encoding and decoding of answers of the paginated route.
+/// A namespace for the encoding and decoding of answers of the paginated route.
 package enum PageCodec {
-  /// Reads an answer: the complete envelope, only its `data`, or an array of messages as `data`.
+  /// Reads an answer. It can be the complete envelope, only its `data`, or an envelope whose `data`
+  /// is an array of messages.
   ///
   /// Entries that are not valid messages of `shop` are counted in `rejected`, and `fault` is the
-  /// error of the first one. `messages: null` is an empty page. `next_cursor`, which plain servers
-  /// send, means that more messages follow. The limit on frame bytes does not apply. Throws an
-  /// error if the body is not a page.
+  /// error of the first one. `messages: null` is an empty page. `next_cursor`, which some plain
+  /// servers send, indicates that more messages follow. The limit on frame bytes does not apply.
+  /// Throws an error if the body is not a page.
   package static func decode(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> Page {
@@ -19,10 +20,11 @@ package enum PageCodec {
     return try fields.page()
   }
 
-  /// Returns the complete envelope. `total` counts the messages of the query on all pages.
+  /// Returns the complete envelope. `total` is the number of messages on all pages of the query.
   ///
-  /// A page without a head is a plain server's and does not report recovery. Queries by position
-  /// have no pages: they are page 1, and only `page.hasNext` reports that more messages follow.
+  /// A page without a head is that of a plain server and does not report recovery. Queries by
+  /// position have no page numbers: the answer is page 1, and only `page.hasNext` reports that more
+  /// messages follow.
   package static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
     let (number, limit) = query.pageAndLimit
     let pages = total / UInt64(max(1, limit)) + (total % UInt64(max(1, limit)) > 0 ? 1 : 0)
@@ -75,7 +77,7 @@ extension JSONWriter {
   }
 }
 
-/// The members of a page that were read so far.
+/// The members of a page that have been read so far.
 private struct PageReader {
   let shop: ShopID
   let limits: MessageLimits

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkJSON
 
-/// The reason that the parameters of a request are not a page query.
+/// The reason why the parameters of a request are not a page query.
 public struct QueryError: Error, Sendable, Hashable {
   /// A description of the error, with the name of the parameter.
   public var detail: String
@@ -13,12 +13,12 @@ public struct QueryError: Error, Sendable, Hashable {
 }
 
 extension PageQuery {
-  /// The maximum number of messages on one page, from the contract.
+  /// The maximum number of messages on one page, as defined by the contract.
   public static let maxLimit = 100
-  /// The number of messages of a page if the request has no `limit`, from the contract.
+  /// The number of messages on a page if the request has no `limit`, as defined by the contract.
   public static let defaultLimit = 20
-  /// The last page that can be requested. The limit is Holdfast's own, so that page times limit
-  /// cannot overflow.
+  /// The maximum page number. It is Holdfast's own, and ensures that the page number times the
+  /// limit cannot overflow.
   public static let maxPage = 1_000_000_000
 
   /// The names of all parameters of a query.
@@ -38,10 +38,10 @@ extension PageQuery {
     }
   }
 
-  /// Reads percent-decoded parameters. Parameters with other names are ignored.
+  /// Creates a query from percent-decoded parameters. Parameters with other names are ignored.
   ///
-  /// Throws an error for an invalid number, time or position, for a repeated parameter, for two of
-  /// `since`, `after` and `before`, and for `page` together with a position.
+  /// Throws an error if a number, time or position is invalid, if a parameter is repeated, if more
+  /// than one of `since`, `after` and `before` is given, or if `page` is combined with a position.
   public init(parameters: [(name: String, value: String)]) throws(QueryError) {
     let limit =
       try Self.number("limit", in: parameters, upTo: Self.maxLimit) ?? Self.defaultLimit
@@ -101,10 +101,10 @@ extension PageQuery {
 }
 
 extension Position {
-  /// Reads `epoch:offset`. Returns `nil` for anything that `description` would not write.
+  /// Parses `epoch:offset`. Returns `nil` for any text that `description` cannot produce.
   ///
-  /// It also returns `nil` for offsets above `Int64.max`. Real offsets are smaller, and
-  /// incrementing an offset must not overflow.
+  /// Also returns `nil` for offsets above `Int64.max`. Real offsets are smaller, and incrementing
+  /// an offset must not overflow.
   public init?(_ text: some StringProtocol) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let epoch = text[..<colon]
@@ -127,8 +127,8 @@ extension Position {
 }
 
 extension JSONReader {
-  /// Returns whether a value of this type is next. Otherwise it skips the value, which is an error
-  /// unless it is `null`.
+  /// Returns whether the next value has this type. Any other value is skipped. Unless it is `null`,
+  /// an error is noted.
   mutating func finds(
     _ kind: Kind, in field: String, noting fault: inout MessageError?
   ) throws(JSONError) -> Bool {
@@ -141,7 +141,7 @@ extension JSONReader {
 }
 
 extension MessageError? {
-  /// Stores the first error only, since later ones may follow from it.
+  /// Stores an error unless there is one already, since later errors may follow from the first.
   mutating func note(_ fault: MessageError) {
     self = self ?? fault
   }

@@ -1,4 +1,4 @@
-/// The paths of the server's routes.
+/// A route of the server, identified by its path.
 package enum ShopRoute: Sendable, Hashable {
   /// `POST /api/v1/auth/shops/messages`
   case send
@@ -11,10 +11,11 @@ package enum ShopRoute: Sendable, Hashable {
   /// `GET /api/v1/health/websocket`
   case streamHealth
 
-  /// Reads a percent-decoded path without its query. Returns `nil` for a path that is not a route.
+  /// Creates the route of a percent-decoded path without its query. Returns `nil` for any other
+  /// path.
   ///
-  /// The match is exact: letter case counts, and empty segments, dot segments and a trailing slash
-  /// are not allowed.
+  /// The match is exact. It is case-sensitive, and allows no empty segments, dot segments or
+  /// trailing slash.
   package init?(path: String) {
     // Splitting bytes is faster than splitting characters.
     let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

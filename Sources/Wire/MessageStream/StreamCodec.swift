@@ -4,23 +4,23 @@ import LinkJSON
 package enum StreamFrame: Sendable, Hashable {
   /// A message of the shop.
   case message(Message)
-  /// A notice that the server stops within this time, so that clients should reconnect.
+  /// A notice that the server stops within this time. Clients should then reconnect.
   case draining(within: Duration)
-  /// A frame to ignore: one with an unknown `type` or `event`, or a short word such as another
-  /// vendor's heartbeat.
+  /// A frame to ignore: an object with an unknown `type` or `event`, or a short word such as the
+  /// heartbeat of another vendor's server.
   case unknown(type: String)
 }
 
-/// The encoding and decoding of text frames of the message stream.
+/// A namespace for the encoding and decoding of text frames of the message stream.
 package enum StreamCodec {
   /// Reads a frame in one pass. Unknown members are ignored.
   ///
-  /// The last of repeated keys counts, but an invalid earlier value makes the message invalid. A
-  /// frame with a string `type` or `event` and no `id` is a notice, whatever else it contains, and
-  /// so is a word that is not JSON, such as `ping`. An empty display name counts as absent. An
-  /// `updated_at` equal to `created_at` counts as absent unless the message is edited. Throws an
-  /// error if the frame is longer than `limits` allow, is not a JSON object, or is not a message of
-  /// `shop`.
+  /// If a key is repeated, the last value is used, but an invalid earlier value makes the message
+  /// invalid. A frame that has a string `type` or `event` and no `id` is a notice, regardless of
+  /// its other members. A word that is not JSON, such as `ping`, is also a notice. An empty display
+  /// name counts as absent. An `updated_at` that equals `created_at` counts as absent unless the
+  /// message is edited. Throws an error if the frame exceeds `limits`, is not a JSON object, or is
+  /// not a message of `shop`.
   package static func decode(
     _ frame: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> StreamFrame {
@@ -40,14 +40,15 @@ package enum StreamCodec {
     return .draining(within: .milliseconds(within))
   }
 
-  /// Returns a message as the server sends it, without an envelope or `type`.
+  /// Returns a message in the form in which the server sends it, without an envelope or `type`.
   package static func encode(_ message: Message) -> [UInt8] {
     var writer = JSONWriter(capacity: message.text.utf8.count + 400)
     writer.message(message)
     return writer.bytes
   }
 
-  /// Returns the notice before a drain. `limit` is written in whole milliseconds, at least 0.
+  /// Returns the notice that announces a drain. `limit` is written in whole milliseconds and is at
+  /// least 0.
   package static func encodeDraining(within limit: Duration) -> [UInt8] {
     var writer = JSONWriter(capacity: 64)
     writer.beginObject()
@@ -62,7 +63,7 @@ package enum StreamCodec {
 
   private static let drainingType = "draining"
 
-  /// Returns whether a frame is one short ASCII word, as heartbeats are.
+  /// Returns whether a frame is one short ASCII word. Some servers send such words as heartbeats.
   ///
   /// Examples are `ping`, `keep-alive`, and Engine.IO's `2`.
   private static func isToken(_ frame: [UInt8]) -> Bool {

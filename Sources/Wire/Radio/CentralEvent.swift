@@ -1,9 +1,9 @@
 public import LinkCore
 
-/// A GATT service or characteristic, named by its UUID.
+/// The UUID of a GATT service or characteristic.
 public typealias GATTID = UUID128
 
-/// A peripheral, identified by the UUID that this device's radio assigns to it.
+/// The identifier of a peripheral: the UUID that this device's radio assigns to it.
 public struct PeripheralID: Sendable, Hashable, Codable {
   public var id: UUID128
 
@@ -38,8 +38,8 @@ public enum AdapterState: String, Sendable, Hashable, Codable, CaseIterable {
 
 /// An event of a central.
 ///
-/// `restored` comes before any other event, at most once. Events of an attempt may arrive late or
-/// twice, even after it was cancelled.
+/// `restored` is sent at most once, before any other event. Events of an attempt may arrive late or
+/// twice, even after the attempt was cancelled.
 public enum CentralEvent: Sendable, Hashable, Codable {
   case adapter(AdapterState)
   /// The peripherals that the system kept for this app while it was not running.
@@ -47,7 +47,7 @@ public enum CentralEvent: Sendable, Hashable, Codable {
   /// A peripheral sent an advertisement. This occurs only while scanning.
   case found(PeripheralID, name: String?)
   case connected(AttemptID)
-  /// The connect can no longer succeed.
+  /// The connection attempt can no longer succeed.
   case failed(AttemptID, LinkFailure)
   /// The connection ended. The failure is `nil` if the end was requested.
   case disconnected(AttemptID, LinkFailure?)
@@ -58,7 +58,7 @@ public enum CentralEvent: Sendable, Hashable, Codable {
 /// A peripheral that the system kept for this app.
 public struct RestoredPeripheral: Sendable, Hashable, Codable {
   public var id: PeripheralID
-  /// Whether the peripheral is already connected. Otherwise its connect is pending.
+  /// Whether the peripheral is already connected. Otherwise, its connection is pending.
   public var isConnected: Bool
 
   public init(_ id: PeripheralID, isConnected: Bool) {

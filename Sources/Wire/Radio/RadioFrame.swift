@@ -1,21 +1,22 @@
 import LinkCore
 
-/// A frame between a phone and a peripheral, over a radio that is a socket on this machine.
+/// A frame between a phone and a peripheral, sent over a socket that simulates a radio.
 ///
 /// A frame consists of its kind (1 byte), the length of its content (2 bytes, little-endian) and
-/// the content. It carries what a controller would: advertisements, a connection, and GATT by UUID.
-/// The only protection is that of the socket's file, since frames never leave the machine.
+/// the content. Frames represent the functions of a Bluetooth controller: advertisements, a
+/// connection, and GATT operations by UUID. They never leave the machine, so the only protection is
+/// that of the socket's file.
 package enum RadioFrame: Sendable, Hashable {
   // Frames from the peripheral.
-  /// The peripheral can be connected.
+  /// The peripheral accepts a connection.
   case advertisement(PeripheralID, service: GATTID, name: String)
-  /// The phone's connect succeeded. `longestValue` is the longest value of a notification, in
+  /// The phone is connected. `longestValue` is the maximum size of a notification's value, in
   /// bytes.
   case connected(longestValue: UInt16)
-  /// The connection ended, or was refused.
+  /// The connection ended or was refused.
   case disconnected
   case notification(GATTID, [UInt8])
-  /// The answer to a request, or `nil` if the request was refused.
+  /// The answer to a request. The value is `nil` if the request was refused.
   case reply(UInt16, [UInt8]?)
 
   // Frames from the phone.
@@ -27,10 +28,10 @@ package enum RadioFrame: Sendable, Hashable {
   case read(UInt16, GATTID)
   case write(UInt16, GATTID, [UInt8])
 
-  /// The longest content, in bytes.
+  /// The maximum size of the content, in bytes.
   ///
-  /// It has room for a value of 512 bytes (Core Specification, volume 3, part F, 3.2.9) with its
-  /// header, or for the UUIDs of a service's characteristics.
+  /// It is sufficient for a value of 512 bytes (Core Specification, volume 3, part F, 3.2.9) with
+  /// its header, or for the UUIDs of a service's characteristics.
   package static let longest = 1_024
 
   /// The bytes of the frame.
@@ -126,7 +127,7 @@ package enum RadioFrame: Sendable, Hashable {
   }
 }
 
-/// An error for bytes that are not a frame, which means that the other end is not a radio.
+/// An error that is thrown for bytes that are not a frame. The peer is then not a radio.
 package struct RadioFault: Error, Sendable, Hashable {
   init() {}
 }
@@ -134,21 +135,21 @@ package struct RadioFault: Error, Sendable, Hashable {
 /// A reader of frames from a stream of bytes.
 package struct RadioFrameReader: Sendable {
   private var bytes: [UInt8] = []
-  /// Whether a frame could not be read. Nothing after it can be read either.
+  /// Whether a frame could not be read. The reader then reads no further frames.
   package private(set) var isBroken = false
 
   package init() {}
 
-  /// Takes bytes and returns the complete frames.
+  /// Adds bytes and returns the frames that are now complete.
   ///
-  /// - Throws: An error if a frame is too long or invalid. Nothing after it can be read either.
+  /// - Throws: An error if a frame is too long or invalid. The reader then reads no further frames.
   package mutating func take(_ new: some Sequence<UInt8>) throws(RadioFault) -> [RadioFrame] {
     let frames = readable(new)
     guard !isBroken else { throw RadioFault() }
     return frames
   }
 
-  /// Takes bytes and returns the complete frames before the first invalid one.
+  /// Adds bytes and returns the frames that are now complete and precede the first invalid one.
   package mutating func readable(_ new: some Sequence<UInt8>) -> [RadioFrame] {
     guard !isBroken else { return [] }
     bytes += new
@@ -183,7 +184,8 @@ extension PackedWriter {
     }
   }
 
-  /// Writes the start of a request for a characteristic: its number, 2 bytes, and the id, 16 bytes.
+  /// Writes the start of a request for a characteristic: its number (2 bytes) and its id (16
+  /// bytes).
   fileprivate mutating func request(_ number: UInt16, _ id: UUID128) {
     short(number)
     self.id(id)

@@ -3,34 +3,35 @@ public import LinkJSON
 
 /// A message from the backend to a phone.
 public enum BackendMessage: Sendable, Hashable, Codable {
-  /// The code that the user gives to the assistant. From this message on, the phone counts as
-  /// connected.
+  /// The pairing code that the user gives to the assistant. From this message on, the phone counts
+  /// as connected.
   case connectionCode(ConnectionCode)
   /// A question. The answer has the same id.
   case question(RelayRequestID, HealthQuestion)
   /// A notice that a question was withdrawn. Plain backends do not send it.
   case cancel(RelayRequestID)
-  /// A message of a `type` that this version does not know. It is answered if it has an id.
+  /// A message whose `type` is unknown to this version. It is answered if it has an id.
   case unknown(type: String, id: RelayRequestID?)
 }
 
 /// A word and a code that pair one assistant with this phone.
 ///
-/// The code, the word and the resume token are secrets, and the description contains none of them.
+/// The code, the word and the resume token are secrets. The description contains none of them.
 public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The six digits of the code.
   public var code: String
-  /// The word, from a dictionary.
+  /// The word, or two words joined by a hyphen.
   public var word: String
   /// A human-readable message.
   public var message: String
-  /// The time for which the code can be used, or `nil` from a plain backend.
+  /// The time for which the code can be used, or `nil` if a plain backend sent it.
   public var expiresIn: Duration?
-  /// The token that resumes this session after a loss, or `nil` from a plain backend.
+  /// The token that resumes this session after a loss of the connection, or `nil` if the backend
+  /// sent none.
   public var resumeToken: String?
-  /// Whether the assistants that were paired before are still paired.
+  /// Whether the session was resumed, so that assistants paired earlier are still paired.
   public var resumed: Bool
-  /// Whether the backend joins the parts of an answer.
+  /// Whether the backend accepts an answer in parts.
   public var acceptsParts: Bool
 
   /// Creates a code. The defaults are those of a plain backend.
@@ -53,20 +54,20 @@ public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertib
   }
 }
 
-/// The id of a request to a phone, which its answer repeats: 1 to 64 bytes of UTF-8.
+/// The id of a request to a phone: 1 to 64 bytes of UTF-8. The answer repeats it.
 public struct RelayRequestID: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The id as the backend sent it. It is compared, but never parsed.
   public let text: String
 
-  /// Creates an id. Returns `nil` if it is empty or too long.
+  /// Creates an id. Returns `nil` if the text is empty or too long.
   ///
-  /// The original app's ids are UUIDs of 36 characters, and the limit is Holdfast's own.
+  /// The limit is Holdfast's own. The original app's ids are UUIDs of 36 characters.
   public init?(_ text: some StringProtocol) {
     guard (1...Self.maxBytes).contains(text.utf8.count) else { return nil }
     self.text = String(text)
   }
 
-  /// The longest id, in bytes.
+  /// The maximum size of an id, in bytes.
   public static let maxBytes = 64
 
   /// The id as the backend sent it.
@@ -87,7 +88,7 @@ public struct RelayRequestID: Sendable, Hashable, Codable, CustomStringConvertib
 }
 
 extension JSONFields {
-  /// Returns the id of a request, under any name that was ever used for it.
+  /// Returns the id of a request. It may have any name that was ever used for it.
   func requestID() throws(FieldFault) -> RelayRequestID? {
     for name in Self.idNames {
       guard let text = try optionalString(name), !text.isEmpty else { continue }
@@ -97,11 +98,11 @@ extension JSONFields {
     return nil
   }
 
-  /// The names of the id, in the order of their precedence.
+  /// The names of the id, in order of precedence.
   static let idNames = ["request_id", "requestId", "id"]
 }
 
-/// The reason that bytes are not a message of the relay, with the values that a reply needs.
+/// The reason why bytes are not a message of the relay, with the values that a reply requires.
 public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The id of the request, if it was read.
   public var id: RelayRequestID?
@@ -110,7 +111,7 @@ public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringCo
   /// The error in the message.
   public var fault: FieldFault
 
-  /// Creates an error. `id` and `kind` are `nil` if the fault came before they were read.
+  /// Creates an error. `id` and `kind` are `nil` if they were not read before the fault.
   public init(_ fault: FieldFault, id: RelayRequestID? = nil, kind: HealthQuestion.Kind? = nil) {
     self.id = id
     self.kind = kind
@@ -122,7 +123,7 @@ public struct RelayWireError: Error, Sendable, Hashable, Codable, CustomStringCo
 }
 
 extension RelayWireError {
-  /// Runs `body`, and adds the request's id and kind to its error.
+  /// Runs `body`, and adds the request's id and kind to an error that it throws.
   static func about<Value>(
     _ id: RelayRequestID?, _ kind: HealthQuestion.Kind? = nil,
     _ body: () throws(FieldFault) -> Value

@@ -2,13 +2,13 @@ public import LinkHealth
 import LinkJSON
 
 extension HealthPart {
-  /// The longest frame of an answer that is sent in parts, in bytes. The limit is Holdfast's own.
+  /// The maximum size of one frame of an answer in parts, in bytes. The limit is Holdfast's own.
   public static let maxFrameBytes = 200_000
-  /// The longest answer that is sent in parts, in bytes. The limit is Holdfast's own.
+  /// The maximum size of an answer in parts, in bytes. The limit is Holdfast's own.
   public static let maxObjectBytes = HealthObject.maxBytes
-  /// The bytes around the text in a frame: the longest id, escaped, and the other members.
+  /// The maximum number of bytes around the text in a frame: an escaped id, and the other members.
   private static let around = 6 * RelayRequestID.maxBytes + 200
-  /// The maximum number of parts, which would have one byte each.
+  /// The maximum number of parts. It allows for parts of one byte each.
   private static let maxCount = maxObjectBytes
 
   static let names = ["kind", "index", "count", "text"]
@@ -34,9 +34,10 @@ extension HealthPart {
 }
 
 extension PhoneMessage {
-  /// Returns the answer in as many messages as needed for frames of at most `limit` bytes.
+  /// Returns the answer, split into as many messages as are needed for frames of at most `limit`
+  /// bytes.
   ///
-  /// A limit below 1,024 counts as 1,024, since every frame must contain its own members.
+  /// A limit below 1,024 is treated as 1,024, because every frame contains further members.
   public static func frames(
     answering kind: HealthQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject,
     atMost limit: Int = HealthPart.maxFrameBytes
@@ -51,18 +52,18 @@ extension PhoneMessage {
 }
 
 extension HealthPart {
-  /// Returns the object's text in pieces that fit a frame of `limit` bytes after their quotes are
-  /// escaped.
+  /// Splits the object's text into pieces that fit into frames of `limit` bytes after escaping.
   fileprivate static func cut(_ bytes: [UInt8], atMost limit: Int) -> [String] {
     let room = max(limit, 1_024) - around
     var pieces: [String] = []
     var start = 0
     var length = 0
     for (index, byte) in bytes.enumerated() {
-      // JSON text contains control characters only as white space, which also take two bytes.
+      // JSON text contains control characters only as white space. These also take two bytes when
+      // they are escaped.
       let cost = byte < 0x20 || byte == 0x22 || byte == 0x5C ? 2 : 1
-      // A scalar of up to four bytes must not be split, so its first byte leaves room for three
-      // more.
+      // A scalar has up to four bytes and must not be split, so there must be room for three more
+      // bytes.
       if byte & 0xC0 != 0x80, length + cost + 3 > room {
         pieces.append(String(decoding: bytes[start..<index], as: UTF8.self))
         (start, length) = (index, 0)
@@ -76,7 +77,7 @@ extension HealthPart {
 
 /// The assembly of one answer from its parts, in the order of their indexes.
 ///
-/// It holds at most `HealthPart.maxObjectBytes`, and rejects a part beyond that.
+/// It holds at most `HealthPart.maxObjectBytes`. A part that exceeds this limit is rejected.
 package struct HealthAssembly: Sendable, Hashable, Codable {
   private var kind: HealthQuestion.Kind?
   private var count = 0
@@ -89,7 +90,7 @@ package struct HealthAssembly: Sendable, Hashable, Codable {
   /// Whether all parts have arrived.
   package var isWhole: Bool { kind != nil && next == count }
 
-  /// Adds a part, and returns the object once it is complete. Throws an error if the part does not
+  /// Adds a part. Returns the object once it is complete. Throws an error if the part does not
   /// follow the previous one.
   package mutating func take(
     _ part: HealthPart, of id: RelayRequestID

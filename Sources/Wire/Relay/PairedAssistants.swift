@@ -1,7 +1,7 @@
 public import LinkCore
 package import LinkJSON
 
-/// The body of `POST /relay/assistants`, which lists the pairings and can end some.
+/// The body of `POST /relay/assistants`. The request lists the pairings and can end some of them.
 public enum AssistantsOrder: Sendable, Hashable, Codable {
   /// End no pairing.
   case list
@@ -14,7 +14,7 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
   private static let all = "all"
   private static let maxBytes = 64
 
-  /// Reads the body. Throws an error if it is not a JSON object, or if `end` is not a string.
+  /// Reads the body. Throws an error if the body is not a JSON object or `end` is not a string.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> AssistantsOrder {
     let fields = JSONFields(bytes, keeping: ["end"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
@@ -41,7 +41,7 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
 
 /// The answer to `POST /relay/assistants`: the assistants paired with this phone, oldest first.
 public struct PairedAssistants: Sendable, Hashable, Codable {
-  /// The maximum number of assistants that can be paired at once.
+  /// The maximum number of assistants that can be paired at the same time.
   public var limit: Int
   /// The paired assistants.
   public var assistants: [Assistant]
@@ -59,7 +59,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
     /// The time at which the pairing expires.
     public var expiresAt: Timestamp
 
-    /// Creates a pairing.
+    /// Creates a pairing from its parts.
     public init(
       id: String, name: AssistantName?, since: Timestamp?, lastQuestion: Timestamp?,
       expiresAt: Timestamp
@@ -72,7 +72,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
     }
   }
 
-  /// Creates a list.
+  /// Creates a list of pairings.
   public init(limit: Int, assistants: [Assistant]) {
     self.limit = limit
     self.assistants = assistants
@@ -111,7 +111,7 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
 }
 
 extension PairedAssistants.Assistant {
-  /// The longest name or version that is read, in bytes. The limit is Holdfast's own.
+  /// The maximum size of a received name or version, in bytes. The limit is Holdfast's own.
   private static let maxTextBytes = 1_024
 
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
@@ -147,7 +147,7 @@ extension PairedAssistants.Assistant {
     return time
   }
 
-  /// Writes the pairing as one object. Commands use it for output that programs read.
+  /// Writes the pairing as one JSON object. Commands use it for machine-readable output.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writeMembers(to: &writer)
@@ -172,12 +172,11 @@ public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertibl
   /// The version, such as `1.4.2`.
   public var version: String?
 
-  /// The maximum number of stored characters of the name, and of the version. The limit is
-  /// Holdfast's own.
+  /// The maximum length of the name and of the version, in characters. The limit is Holdfast's own.
   public static let maxLength = 64
 
-  /// Creates a name without control characters, truncated to `maxLength`. Returns `nil` if nothing
-  /// is left.
+  /// Creates a name. Control characters are removed, and the text is truncated to `maxLength`.
+  /// Returns `nil` if no visible text remains.
   public init?(_ name: String?, version: String? = nil) {
     guard let name = name.flatMap(Self.plain) else { return nil }
     self.name = name

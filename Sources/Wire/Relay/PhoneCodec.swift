@@ -2,14 +2,14 @@ public import LinkHealth
 import LinkJSON
 
 extension PhoneMessage {
-  /// The longest message, in bytes. Plain phones send a long answer as a whole, and the limit is
-  /// Holdfast's own.
+  /// The maximum size of a message, in bytes. The limit is Holdfast's own. Plain phones do not
+  /// split long answers.
   public static let maxBytes = 8 << 20
 
-  /// Reads a text frame. Unknown members are ignored, and an answer's object is not checked.
+  /// Reads a text frame. Unknown members are ignored. The object of an answer is not validated.
   ///
-  /// A message that has no type and reports an error is a failure, as plain phones send it. Throws
-  /// an error with the id and the kind of answer, if those could be read.
+  /// A message that reports an error and has no type is a failure. Plain phones send failures in
+  /// this form. A thrown error contains the id and the kind of answer, if those could be read.
   public static func read(
     _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
   ) throws(RelayWireError) -> PhoneMessage {
@@ -95,7 +95,7 @@ extension PhoneMessage {
 }
 
 extension PhoneMessage {
-  /// Returns the answer to a request of a kind.
+  /// Returns the answer to a question of this kind.
   public static func answer(
     _ kind: HealthQuestion.Kind, _ id: RelayRequestID, _ object: HealthObject
   ) -> PhoneMessage {
@@ -105,7 +105,8 @@ extension PhoneMessage {
     }
   }
 
-  /// Returns the answer to a message that could not be read, with the id if there was one.
+  /// Returns the answer to a message that could not be read. It contains the message's id if there
+  /// was one.
   public static func refusing(_ error: RelayWireError) -> PhoneMessage {
     guard let id = error.id, let kind = error.kind else {
       return .failure(error.id, reason: error.description)
@@ -168,11 +169,11 @@ public enum PhoneMessage: Sendable, Hashable, Codable {
   case part(RelayRequestID, HealthPart)
   /// A failure to read or answer a message. The id is `nil` only if none could be read.
   case failure(RelayRequestID?, reason: String)
-  /// A message of a `type` that this version does not know.
+  /// A message whose `type` is unknown to this version.
   case unknown(type: String, id: RelayRequestID?)
 }
 
-/// A part of a health object, which can be split between any two of its characters.
+/// A part of a health object. An object can be split between any two of its characters.
 public struct HealthPart: Sendable, Hashable, Codable {
   /// The kind of the complete answer.
   public var kind: HealthQuestion.Kind
@@ -180,10 +181,10 @@ public struct HealthPart: Sendable, Hashable, Codable {
   public var index: Int
   /// The number of parts, at least 1.
   public var count: Int
-  /// The text of the part. All texts in order are the JSON object.
+  /// The text of the part. The texts of all parts, joined in order, are the JSON object.
   public var text: String
 
-  /// Creates a part without checking it.
+  /// Creates a part without validation.
   public init(kind: HealthQuestion.Kind, index: Int, count: Int, text: String) {
     self.kind = kind
     self.index = index

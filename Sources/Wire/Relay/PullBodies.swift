@@ -17,7 +17,7 @@ public struct LeasedQuestion: Sendable, Hashable, Codable {
   public var id: RelayRequestID
   /// The question.
   public var question: HealthQuestion
-  /// The lease, which is sent back with the answer: 1 to 128 bytes.
+  /// The lease: 1 to 128 bytes. The phone sends it back with the answer.
   public var lease: String
 
   /// Creates a leased question.
@@ -34,12 +34,12 @@ public struct LeasedQuestions: Sendable, Hashable, Codable {
   public var questions: [LeasedQuestion]
   /// The time until the leases expire.
   public var expiresIn: Duration
-  /// The requests that this version cannot read. Each must be answered with its error.
+  /// The requests that this version cannot read. Each of them must be answered with its error.
   public var rejected: [Rejected]
 
   /// A request that cannot be read, although its lease can.
   public struct Rejected: Sendable, Hashable, Codable {
-    /// The lease, which is sent back with the error.
+    /// The lease. The phone sends it back with the error.
     public var lease: String
     /// The error, with the request's id.
     public var error: RelayWireError
@@ -51,7 +51,7 @@ public struct LeasedQuestions: Sendable, Hashable, Codable {
     }
   }
 
-  /// Creates leased questions. By default none is rejected.
+  /// Creates leased questions. By default, no request is rejected.
   public init(questions: [LeasedQuestion], expiresIn: Duration, rejected: [Rejected] = []) {
     self.questions = questions
     self.expiresIn = expiresIn

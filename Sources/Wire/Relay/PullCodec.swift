@@ -2,10 +2,10 @@ import LinkHealth
 import LinkJSON
 
 extension LeaseOrder {
-  /// The range of the number of questions in one order. The limit is Holdfast's own.
+  /// The allowed numbers of questions in one request. The limit is Holdfast's own.
   public static let bounds = 1...100
 
-  /// Decodes the body of the request. The number of questions is 1 if `max` is missing.
+  /// Decodes the body of the request. If `max` is missing, it is 1.
   ///
   /// - Throws: An error if the body is not a JSON object, or if `max` is out of bounds.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeaseOrder {
@@ -92,7 +92,7 @@ extension LeasedResult {
   /// The maximum length of a lease, in bytes. The limit is Holdfast's own.
   public static let maxLeaseBytes = 128
 
-  /// Decodes the body: `lease`, and the same members as an answer on the socket.
+  /// Decodes the body. It contains `lease` and the members of an answer on the socket.
   ///
   /// - Throws: An error that contains the request's id if the id could be read.
   public static func read(

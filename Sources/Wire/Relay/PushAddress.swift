@@ -1,33 +1,34 @@
 import LinkCore
 import LinkJSON
 
-/// The address for wake pushes to a phone in the background, as registered by `POST /relay/push`.
+/// The address for wake pushes to a phone in the background. It is registered with `POST
+/// /relay/push`.
 ///
-/// Anyone who has it can send wake pushes, so it is kept like a secret and never appears in a log
-/// or an error.
+/// Anyone who has the address can send wake pushes. It is therefore treated as a secret and never
+/// appears in a log or an error.
 public enum PushAddress: Sendable, Hashable, Codable {
   /// Apple's push service.
   case apns(APNsAddress)
   /// An address for the backend's hook program: 1 to 1,024 bytes without control characters.
   case hook(String)
 
-  /// The longest hook address, in bytes. The limit is Holdfast's own, with room for a Web Push
-  /// endpoint.
+  /// The maximum size of a hook address, in bytes. The limit is Holdfast's own. A Web Push endpoint
+  /// fits.
   public static let maxHookBytes = 1_024
 }
 
-/// A device of Apple's push service, as registered by the app on it.
+/// A device of Apple's push service. The app on the device registers it.
 public struct APNsAddress: Sendable, Hashable, Codable {
   /// The service that issued the token.
   public enum Environment: String, Sendable, Hashable, Codable, CaseIterable {
     case production, sandbox
   }
 
-  /// The token as 2 to 200 lower-case hexadecimal digits in pairs. Apple guarantees no length, and
-  /// the limit is Holdfast's own.
+  /// The token: an even number of lower-case hexadecimal digits, from 2 to 200. Apple does not
+  /// specify the length, and the limit is Holdfast's own.
   public var token: String
   /// The app's bundle id: 1 to 255 bytes of letters, digits, dots and hyphens. `nil` selects the
-  /// backend's.
+  /// bundle id that the backend is configured with.
   public var topic: String?
   /// The service that receives the push.
   public var environment: Environment
@@ -57,8 +58,8 @@ public struct APNsAddress: Sendable, Hashable, Codable {
 }
 
 extension PushAddress {
-  /// Returns the body of `POST /relay/push`: `kind`, `address`, and for Apple `environment`,
-  /// `topic`.
+  /// Returns the body of `POST /relay/push`. It contains `kind` and `address` and, for Apple,
+  /// `environment` and `topic`.
   public func encode() -> [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
@@ -79,9 +80,9 @@ extension PushAddress {
     return writer.bytes
   }
 
-  /// Reads the body. Unknown members are ignored, and the last of repeated members counts.
+  /// Reads the body. Unknown members are ignored. If a member is repeated, the last one is used.
   ///
-  /// Throws an error that contains no part of the address.
+  /// A thrown error contains no part of the address.
   public static func decode(_ body: [UInt8]) throws(MessageError) -> PushAddress {
     let found = try JSONReader.read(body) { (reader) throws(JSONError) in
       var found: [String: String] = [:]
@@ -131,9 +132,10 @@ public enum PushOutcome: Sendable, Hashable, Codable {
   case delivered
   /// The address is no longer valid and must be removed.
   case gone
-  /// There were too many pushes, or the service is busy. The sender itself waits for `retryAfter`.
+  /// There were too many pushes, or the service is busy. The sender waits for `retryAfter` before
+  /// its next push.
   case tooMany(retryAfter: Duration)
-  /// The push failed for a reason that may pass or needs a person. The cause never contains a
+  /// The push failed. The cause may be temporary or require intervention. It never contains a
   /// secret.
   case failed(cause: String)
 }

@@ -5,21 +5,22 @@ public import LinkJSON
 public enum SessionClientMessage: Sendable, Hashable, Codable {
   case connect(SessionConnect)
   case ping
-  /// The client stored the server's message with this id.
+  /// An acknowledgement that the client stored the server's message with this id.
   case messageAck(String)
   case prompt(SessionPrompt)
   /// A request for the messages of a conversation after the cursor, and for its future messages.
   case subscribe(SessionSubscription)
-  /// A subscription to up to 100 conversations; `SessionFeature.batch`.
+  /// A subscription to up to 100 conversations (`SessionFeature.batch`).
   case subscribeBatch([SessionSubscription])
   case unsubscribe(conversation: String)
-  /// The longest message that the client accepts, in units of 1,024 bytes, from 1 to 16,384.
+  /// The maximum size of a message that the client accepts, in units of 1,024 bytes, from 1 to
+  /// 16,384.
   case setMaxMessageSize(kilobytes: Int)
   /// A request to cancel the work in progress in a conversation.
   case killSession(conversation: String)
-  /// A notice that the client closes next.
+  /// A notice that the client is about to close the connection.
   case disconnect(reason: String)
-  /// A message of a type that this version does not know.
+  /// A message whose type is unknown to this version.
   case unknown(type: String)
 }
 
@@ -27,22 +28,24 @@ public enum SessionClientMessage: Sendable, Hashable, Codable {
 ///
 /// The description does not contain the secrets.
 public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The client's own id, 1 to 128 bytes. The server keeps unacknowledged messages for this id.
+  /// The client's id, which it chooses itself: 1 to 128 bytes. The server keeps unacknowledged
+  /// messages for this id.
   public var session: String
   /// The key itself, or `nil` if the client answers the challenge instead.
   public var key: Secret?
   /// The HMAC-SHA256 of `signedText(_:)` with the key, in lower-case hexadecimal digits.
   public var proof: Secret?
-  /// The timestamp of `hello`, or the time by the client's clock. With a proof it is rejected if it
-  /// differs from the server's clock by more than 30 s.
+  /// The timestamp of `hello`, or the time of the client's clock. If the message contains a proof,
+  /// the time is rejected if it differs from the server's clock by more than 30 s.
   public var timestamp: Timestamp?
-  /// The client's newest version as sent, or `nil` if it sends none.
+  /// The newest version that the client supports, as it was sent, or `nil` if the client sends
+  /// none.
   public var version: String?
   /// The number of conversations that the server should list.
   public var recentSessionsLimit: Int?
   /// The extensions of the original protocol that the client supports.
   public var features: Set<SessionFeature>
-  /// The number of the last server message that the client stored; `SessionFeature.resume`.
+  /// The number of the last server message that the client stored (`SessionFeature.resume`).
   public var received: UInt64?
 
   public init(
@@ -59,13 +62,13 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
 
   /// Returns the text that a client signs to answer a challenge.
   ///
-  /// It is the challenge alone. With `SessionFeature.boundProof` it also includes the client's id,
-  /// its version and the time.
+  /// Without `SessionFeature.boundProof`, the text is the challenge alone. With it, the text also
+  /// includes the client's id, its version and the time.
   ///
-  /// The parts follow 128 spaces, each as `LENGTH:TEXT,` with its length in bytes: the challenge,
-  /// `session_id`, `protocol_version`, and the time in whole milliseconds since 1970. The text is
-  /// therefore longer than any challenge, and no answer to a challenge alone is an answer of this
-  /// form.
+  /// The second form starts with 128 spaces, so that it is longer than any challenge. A signature
+  /// of a challenge alone is therefore never valid for this form. The parts follow, each as
+  /// `LENGTH:TEXT,` with its length in bytes: the challenge, `session_id`, `protocol_version`, and
+  /// the time in whole milliseconds since 1970.
   public func signedText(_ challenge: String) -> String {
     guard features.contains(.boundProof) else { return challenge }
     let time = timestamp.map { String($0.nanoseconds / 1_000_000) } ?? ""
@@ -75,7 +78,7 @@ public struct SessionConnect: Sendable, Hashable, Codable, CustomStringConvertib
   }
 }
 
-/// A prompt, which is a text for the program behind the server.
+/// A prompt: a text for the program that the server runs.
 public struct SessionPrompt: Sendable, Hashable, Codable {
   /// The text of the prompt.
   public var text: String
@@ -83,14 +86,14 @@ public struct SessionPrompt: Sendable, Hashable, Codable {
   public var conversation: String
   /// Whether this is the conversation's first prompt (`new_session_id`).
   public var isNew: Bool
-  /// The idempotency key, the same for each retry of this prompt, 1 to 128 bytes; `nil` from a
-  /// plain client.
+  /// The idempotency key: 1 to 128 bytes, the same for each retry of this prompt. Plain clients
+  /// send none.
   public var idempotencyKey: String?
-  /// The number of the prompt among all prompts of this client, from 1; `SessionFeature.resume`.
+  /// The number of the prompt among all prompts of this client, from 1 (`SessionFeature.resume`).
   public var number: UInt64?
   /// The working directory of the program. The server may ignore it.
   public var workingDirectory: String?
-  /// The program's provider. The server may ignore it.
+  /// The provider that the program should use. The server may ignore it.
   public var provider: String?
   /// The system prompt of the program. The server may ignore it.
   public var systemPrompt: String?
@@ -107,7 +110,7 @@ public struct SessionPrompt: Sendable, Hashable, Codable {
   }
 }
 
-/// A subscription to a conversation from a cursor on.
+/// A subscription to the messages of a conversation after a cursor.
 public struct SessionSubscription: Sendable, Hashable, Codable {
   /// The conversation's id.
   public var conversation: String
@@ -120,15 +123,15 @@ public struct SessionSubscription: Sendable, Hashable, Codable {
 }
 
 extension SessionClientMessage {
-  /// The longest message that a server accepts by default, in bytes.
+  /// The default maximum size of a message that a server accepts, in bytes.
   ///
-  /// The limit is Holdfast's own: 5 times the longest message of the original client.
+  /// The limit is Holdfast's own. It is 5 times the size of the original client's longest message.
   public static let maxBytes = 1 << 20
 
   /// Reads a text frame. Unknown members are ignored.
   ///
-  /// Other spellings on which the original's client and server disagree are read as well: the type
-  /// `message-ack` is read as `message_ack`.
+  /// The type `message-ack` is also read as `message_ack`, because the original client and server
+  /// spell it differently.
   public static func read(_ bytes: [UInt8]) throws(FieldFault) -> SessionClientMessage {
     let fields = JSONFields(bytes, keeping: names)
     try fields.check()
@@ -188,7 +191,7 @@ extension SessionClientMessage {
 }
 
 extension [UInt8] {
-  /// Returns a message of a type with its members, as a text frame.
+  /// Returns a message with a type and members, as a text frame.
   static func session(
     _ type: String, capacity: Int = 200, _ members: (inout JSONWriter) -> Void = { _ in }
   ) -> [UInt8] {
@@ -207,8 +210,8 @@ extension SessionConnect {
       features: try fields.features(), received: try fields.optionalNumber("received"))
   }
 
-  /// Returns the version, or `nil` if it is not a string. The contract treats such a client as one
-  /// with the oldest version.
+  /// Returns the version, or `nil` if it is not a string. The contract treats such a client as a
+  /// client of the oldest version.
   private static func version(_ fields: JSONFields) -> String? {
     do { return try fields.note("protocol_version") } catch { return nil }
   }

@@ -1,23 +1,24 @@
 public import LinkCore
 
-/// The author of an entry of a conversation.
+/// The author of a message in a conversation.
 public enum SessionRole: String, Sendable, Hashable, Codable, CaseIterable {
   case user, assistant, system
 }
 
 /// A message of a conversation.
 public struct SessionEntry: Sendable, Hashable, Codable {
-  /// The id, 1 to 128 bytes. It is the same wherever the message comes from.
+  /// The id, 1 to 128 bytes. It is the same in every response that contains the message.
   public var id: String
   public var role: SessionRole
   /// The text of the message.
   public var text: String
   /// The conversation's id, a lower-case UUID.
   public var conversation: String
-  /// The time at which the server stored the message. It is only informative, and never determines
+  /// The time at which the server stored the message. It is only informative and never determines
   /// the order.
   public var timestamp: Timestamp?
-  /// The position in the conversation: a sequence number from 1 (0.4), or an offset from 0 (0.5).
+  /// The position in the conversation: a sequence number from 1 (version 0.4), or an offset from 0
+  /// (version 0.5).
   public var position: UInt64?
 
   public init(
@@ -31,20 +32,22 @@ public struct SessionEntry: Sendable, Hashable, Codable {
 
 /// The position from which a client requests a conversation.
 public enum SessionCursor: Sendable, Hashable, Codable {
-  /// After this sequence number, or from the beginning if it is 0 (0.4).
+  /// The position after a sequence number, or the beginning if the number is 0 (version 0.4).
   case sequence(UInt64)
-  /// From this offset on, in the file with this signature, if the client has one (0.5).
+  /// The position at an offset, in the file with this signature if the client has one (version
+  /// 0.5).
   case offset(UInt64, signature: String?)
 }
 
-/// A window of a conversation: the answer to `subscribe`, and each live message after it.
+/// A window of a conversation. It is the answer to `subscribe`, and also the form of each later
+/// live message.
 public struct SessionHistory: Sendable, Hashable, Codable {
-  /// The position of a window, in the form of a version.
+  /// The position of a window, in the form that the version defines.
   public enum Extent: Sendable, Hashable, Codable {
-    /// The first and last sequence number of the window, and the next one (0.4).
+    /// The first and last sequence number of the window, and the number that follows (version 0.4).
     case sequence(first: UInt64?, last: UInt64?, next: UInt64)
     /// The offset after the window, the file's signature, and whether the file has replaced the one
-    /// that the client read (0.5).
+    /// that the client read (version 0.5).
     case offset(next: UInt64, signature: String, isReplaced: Bool)
   }
 
@@ -54,10 +57,10 @@ public struct SessionHistory: Sendable, Hashable, Codable {
     public var requested: UInt64
     /// The oldest sequence number on the server.
     public var oldest: UInt64
-    /// The reason that the server cannot send the range.
+    /// The reason why the server cannot send the range.
     public var reason: Reason
 
-    /// The reason that a server cannot send a range.
+    /// A reason why a server cannot send a range.
     public enum Reason: String, Sendable, Hashable, Codable, CaseIterable {
       /// Older messages were removed.
       case pruned
@@ -78,7 +81,7 @@ public struct SessionHistory: Sendable, Hashable, Codable {
   public var extent: Extent
   /// Whether the window reaches the end of the conversation.
   public var isComplete: Bool
-  /// The missing range before the window.
+  /// The missing range before the window, if there is one.
   public var gap: Gap?
 
   public init(

@@ -1,21 +1,24 @@
 import LinkCore
 import LinkJSON
 
-/// The limits of members in both directions of the session protocol.
+/// A namespace for the limits of members of the session protocol, in both directions.
 ///
-/// The limits are Holdfast's own, far above what the original's client and server send.
+/// The limits are Holdfast's own. They are far above the sizes that the original client and server
+/// send.
 enum SessionBounds {
-  /// The longest id, in bytes.
+  /// The maximum size of an id, in bytes.
   static let id = 128
-  /// The longest name for programs, in bytes: types, codes, versions, providers.
+  /// The maximum size of a machine-readable name, in bytes: a type, code, version or provider.
   static let name = 64
-  /// The longest text of the protocol itself, in bytes. User texts are limited only by the size of
-  /// the message.
+  /// The maximum size of a text of the protocol itself, in bytes. User texts are limited only by
+  /// the maximum size of a message.
   static let note = 4_096
-  /// The maximum number of entries in a window. `batch` is that of conversations in a batch.
+  /// The maximum number of entries in a window. `batch` is the maximum number of conversations in a
+  /// batch.
   static let entries = 1_000
   static let batch = 100
-  /// The largest number that stays exact in every JSON library: 2^53 - 1 (RFC 8259 section 6).
+  /// The range of numbers that every JSON library reads exactly: up to 2^53 - 1 (RFC 8259 section
+  /// 6).
   static let number = 0...(1 << 53) - 1
 }
 
@@ -25,14 +28,14 @@ extension JSONFields {
     try string(name, atMost: SessionBounds.id)
   }
 
-  /// Reads an id of 1 to 128 bytes. Returns `nil` if it is absent or empty.
+  /// Reads an id of 1 to 128 bytes. Returns `nil` if the id is absent or empty.
   func optionalSessionID(_ name: String) throws(FieldFault) -> String? {
     guard let text = try optionalString(name), !text.isEmpty else { return nil }
     guard text.utf8.count <= SessionBounds.id else { throw .outOfBounds(field: name) }
     return text
   }
 
-  /// Reads a text of the protocol. Returns `nil` if it is absent.
+  /// Reads a text of the protocol itself. Returns `nil` if the text is absent.
   func note(
     _ name: String, atMost limit: Int = SessionBounds.note
   ) throws(FieldFault) -> String? {
@@ -74,7 +77,7 @@ extension JSONFields {
 }
 
 extension JSONWriter {
-  /// Returns the bytes of a message of a type, with its members.
+  /// Returns the bytes of a message with a type and members.
   static func session(
     _ type: String, capacity: Int = 200, _ members: (inout JSONWriter) -> Void = { _ in }
   ) -> [UInt8] {
@@ -86,7 +89,7 @@ extension JSONWriter {
     return writer.bytes
   }
 
-  /// Writes a member unless there is no value.
+  /// Writes a member, unless its value is `nil`.
   mutating func some(_ name: String, _ text: String?) {
     if let text { entry(name, text) }
   }

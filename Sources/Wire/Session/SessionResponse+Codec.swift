@@ -66,7 +66,7 @@ extension SessionError {
 extension SessionEntry {
   /// Reads a message of a conversation.
   ///
-  /// - Parameter id: The id, if it is outside the message.
+  /// - Parameter id: The id, if it is not a member of the message itself.
   init(_ fields: JSONFields, id: String? = nil) throws(FieldFault) {
     try fields.check()
     let role = try fields.note("role", atMost: SessionBounds.name) ?? ""
@@ -76,17 +76,17 @@ extension SessionEntry {
     if own == nil { own = try fields.sessionID("uuid") }
     self.init(
       id: own ?? "",
-      // A role other than the user and the assistant belongs to the server itself.
+      // An unknown role is treated as that of the system.
       role: SessionRole(rawValue: role) ?? .system, text: try fields.optionalString("text") ?? "",
       conversation: try fields.sessionID("session_id"),
-      // The time is only informative, so a time that cannot be read counts as absent.
+      // The time is only informative, so an unreadable time counts as absent.
       timestamp: (try? fields.time("timestamp")) ?? nil, position: position)
   }
 
-  /// Writes the members.
+  /// Writes the members of the message.
   ///
-  /// - Parameter name: The name of the position's member. It is `nil` in a replay, whose id is
-  ///   outside of the message.
+  /// - Parameter name: The name of the member that contains the position. It is `nil` in a replay,
+  ///   where the id is not a member of the message.
   func write(to writer: inout JSONWriter, position name: String?) {
     if let name {
       writer.entry("uuid", id)

@@ -6,26 +6,28 @@ public enum SessionServerMessage: Sendable, Hashable, Codable {
   case hello(SessionHello)
   case connected(SessionConnected)
   case pong
-  /// A message was accepted. The key is that of a prompt, if the server includes it.
+  /// A notice that a message was accepted. The key is that of the prompt, if the server includes
+  /// it.
   case ack(message: String, idempotencyKey: String?)
   case response(SessionResponse)
-  /// A part of a response that is still being created, from index 0; `SessionFeature.parts`.
+  /// A part of a response that is still being created (`SessionFeature.parts`). Indexes start at 0.
   case responsePart(conversation: String, idempotencyKey: String, index: Int, text: String)
   case error(SessionError)
-  /// The key is wrong or missing. The server closes next.
+  /// A notice that the key is wrong or missing. The server then closes the connection.
   case authError(message: String)
-  /// A message that was not acknowledged before, with the id to acknowledge and its number.
+  /// A message that the client has not acknowledged, with its number and the id to acknowledge.
   case replay(id: String, SessionEntry, number: UInt64?)
   case turnComplete(conversation: String, isAborted: Bool)
   case history(SessionHistory)
-  /// The windows of several conversations; `SessionFeature.batch`.
+  /// The windows of several conversations (`SessionFeature.batch`).
   case historyBatch([SessionHistory])
-  /// A heartbeat, which needs no answer.
+  /// A heartbeat. It requires no answer.
   case heartbeat(Timestamp?)
-  /// A notice that the server stops soon. Clients reconnect within `window` after `retryAfter`.
+  /// A notice that the server is about to stop. Clients wait for `retryAfter` and then reconnect
+  /// within `window`.
   case draining(message: String, retryAfter: Duration, window: Duration?)
   case sessionKilled(conversation: String)
-  /// A message of a type that this version does not know, such as `session_list`.
+  /// A message whose type is unknown to this version, such as `session_list`.
   case unknown(type: String)
 }
 
@@ -33,15 +35,15 @@ public enum SessionServerMessage: Sendable, Hashable, Codable {
 public struct SessionHello: Sendable, Hashable, Codable {
   /// A human-readable message.
   public var message: String
-  /// The server's newest version as sent.
+  /// The newest version that the server supports, as it was sent.
   public var version: String?
-  /// The version of the authentication, which is 1.
+  /// The version of the authentication method. It is 1.
   public var authVersion: Int?
   /// Human-readable instructions for the next message.
   public var instructions: String?
-  /// The challenge, which the client can sign instead of sending its key. It is used once.
+  /// The challenge, which the client can sign instead of sending its key. It is valid only once.
   public var challenge: String?
-  /// The time by the server's clock, to be signed with the challenge.
+  /// The time of the server's clock, which the client signs together with the challenge.
   public var timestamp: Timestamp?
   /// The extensions of the original protocol that the server supports.
   public var features: Set<SessionFeature>
@@ -63,14 +65,14 @@ public struct SessionConnected: Sendable, Hashable, Codable {
   public var message: String
   /// The client's id, as the client sent it.
   public var session: String
-  /// The version of the session, or the oldest version if the server names none.
+  /// The version of the session, or the oldest version if the server sends none.
   public var version: SessionVersion
   /// The extensions of the original protocol that both ends support.
   public var features: Set<SessionFeature>
-  /// The number of the client's last prompt on the server; `SessionFeature.resume`.
+  /// The number of the client's last prompt that the server received (`SessionFeature.resume`).
   public var received: UInt64?
-  /// Whether the server still has everything that the client did not acknowledge, or `nil` if this
-  /// is unknown.
+  /// Whether the server still has all messages that the client has not acknowledged, or `nil` if
+  /// this is unknown.
   public var isRecovered: Bool?
 
   public init(
@@ -84,9 +86,9 @@ public struct SessionConnected: Sendable, Hashable, Codable {
 
 /// The response to a prompt.
 public struct SessionResponse: Sendable, Hashable, Codable {
-  /// The id to acknowledge, or `nil` from a plain server, which stores nothing.
+  /// The id to acknowledge, or `nil` if the server is a plain server, which stores nothing.
   public var id: String?
-  /// The number among all messages to this client; `SessionFeature.resume`.
+  /// The number among all messages to this client (`SessionFeature.resume`).
   public var number: UInt64?
   /// The conversation's id (`session_id`).
   public var conversation: String?
@@ -94,16 +96,16 @@ public struct SessionResponse: Sendable, Hashable, Codable {
   public var idempotencyKey: String?
   /// The result of the prompt.
   public var result: Result
-  /// The number of parts, from index 0 on, that make up the whole text; `SessionFeature.parts`.
+  /// The number of parts, from index 0 on, that make up the complete text (`SessionFeature.parts`).
   ///
-  /// If it is not `nil`, `result` has only the beginning and the end of the text. Otherwise
-  /// `result` has the whole text.
+  /// If it is not `nil`, `result` contains only the beginning and the end of the text. Otherwise,
+  /// `result` contains the complete text.
   public var parts: Int?
 
   /// The result of a prompt.
   public enum Result: Sendable, Hashable, Codable {
     case success(text: String)
-    /// A failure with its description, which is "interrupted" if a crash ended the work.
+    /// A failure with its description. The description is "interrupted" if a crash ended the work.
     case failure(error: String)
   }
 
@@ -116,7 +118,7 @@ public struct SessionResponse: Sendable, Hashable, Codable {
   }
 }
 
-/// A refusal of a message, or of the session.
+/// A refusal of a message or of the session.
 public struct SessionError: Sendable, Hashable, Codable {
   /// A human-readable message.
   public var message: String
@@ -126,9 +128,9 @@ public struct SessionError: Sendable, Hashable, Codable {
   public var conversation: String?
   /// The idempotency key of the rejected prompt.
   public var idempotencyKey: String?
-  /// The oldest version that the server supports, with `unsupportedVersion`.
+  /// The oldest version that the server supports, if the code is `unsupportedVersion`.
   public var required: SessionVersion?
-  /// The version that the client sent, with `unsupportedVersion`.
+  /// The version that the client sent, if the code is `unsupportedVersion`.
   public var received: String?
 
   public init(
@@ -140,18 +142,18 @@ public struct SessionError: Sendable, Hashable, Codable {
     (self.required, self.received) = (required, received)
   }
 
-  /// The code for a version that is too old. The server closes next.
+  /// The code for a version that is too old. The server then closes the connection.
   public static let unsupportedVersion = "unsupported_protocol_version"
 }
 
 extension SessionServerMessage {
-  /// The longest message that a client accepts, in bytes. The limit is Holdfast's own.
+  /// The maximum size of a message that a client accepts, in bytes. The limit is Holdfast's own.
   public static let maxBytes = 4 << 20
 
   /// Reads a text frame. Unknown members are ignored.
   ///
-  /// It accepts deviations of the original server: times as milliseconds or text, missing members
-  /// that are only informative, and undocumented types.
+  /// Deviations of the original server are accepted: times as milliseconds or text, missing
+  /// informative members, and undocumented types.
   public static func read(_ bytes: [UInt8]) throws(FieldFault) -> SessionServerMessage {
     guard bytes.count <= maxBytes else { throw .tooLong(bytes: bytes.count) }
     let fields = JSONFields(bytes, keeping: names)
@@ -243,7 +245,7 @@ extension SessionServerMessage {
     }
   }
 
-  /// The range of durations: up to a day, in milliseconds. The limit is Holdfast's own.
+  /// The range of accepted durations, in milliseconds: up to a day. The limit is Holdfast's own.
   private static let longest = 0...86_400_000
   fileprivate static let names = [
     "type", "message", "version", "auth_version", "instructions", "challenge", "features",

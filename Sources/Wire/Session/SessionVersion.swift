@@ -1,17 +1,18 @@
 /// A version of the session protocol: `major.minor.patch`.
 public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStringConvertible {
-  /// The major version, which increases with changes that older ends do not understand.
+  /// The major version. It increases with changes that are incompatible with older versions.
   public var major: Int
-  /// The minor version, which increases with changes that older ends can work around.
+  /// The minor version. It increases with changes that older versions can work around.
   public var minor: Int
-  /// The patch version, which increases with corrections.
+  /// The patch version. It increases with corrections.
   public var patch: Int
 
   public init(_ major: Int, _ minor: Int, _ patch: Int) {
     (self.major, self.minor, self.patch) = (major, minor, patch)
   }
 
-  /// Reads `major.minor.patch`, each from 0 to 999,999. Returns `nil` for anything else.
+  /// Parses `major.minor.patch`, with each number from 0 to 999,999. Returns `nil` for any other
+  /// text.
   public init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     let digits = parts.allSatisfy { part in
@@ -28,7 +29,7 @@ public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStr
 
   public var description: String { "\(major).\(minor).\(patch)" }
 
-  /// The oldest supported version, which also applies to a peer that names none.
+  /// The oldest supported version. A peer that sends no version is treated as having this one.
   public static let oldest = SessionVersion(0, 4, 0)
   /// The newest version.
   public static let newest = SessionVersion(0, 5, 0)
@@ -36,10 +37,10 @@ public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStr
   /// Returns the version for a session with a client.
   ///
   /// - Parameters:
-  ///   - text: The client's version. A version that cannot be read counts as the oldest one.
+  ///   - text: The client's version. A version that cannot be read is treated as the oldest
+  ///     version.
   ///   - newest: The newest version of the server.
-  /// - Returns: The version, or `nil` if the client's version is older than the oldest supported
-  ///   one.
+  /// - Returns: The version, or `nil` if the client's version is not supported any more.
   public static func negotiated(
     _ text: String?, newest: SessionVersion = .newest
   ) -> SessionVersion? {
@@ -48,14 +49,15 @@ public struct SessionVersion: Sendable, Hashable, Codable, Comparable, CustomStr
   }
 }
 
-/// An extension of the session protocol, which is used if both ends name it.
+/// An extension of the session protocol. It is used if both ends list it.
 public enum SessionFeature: String, Sendable, Hashable, Codable, CaseIterable {
-  /// The server's durable storage of each prompt's idempotency key before the prompt has an effect.
+  /// The guarantee that the server stores each prompt's idempotency key durably before the prompt
+  /// has an effect.
   case idempotency
-  /// The numbering of messages that must arrive. Both ends report on `connect` the last one
-  /// received.
+  /// The numbering of messages that must arrive. During the handshake, both ends report the last
+  /// message that they received.
   case resume
-  /// Requests for several conversations at once with `subscribe_batch`.
+  /// Subscriptions to several conversations in one message, `subscribe_batch`.
   case batch = "subscribe_batch"
   /// Responses that arrive in parts while they are created.
   case parts = "response_parts"

@@ -5,7 +5,7 @@ import LinkJSON
 public struct Claims: Sendable, Hashable, Codable {
   /// The bearer's user id, 1 to 256 bytes (`sub`).
   public var user: String
-  /// The bearer's display name, empty if the token has none (`name`).
+  /// The bearer's display name (`name`). It is empty if the token has none.
   public var name: String
   /// The rooms that the bearer belongs to (`shops`).
   public var shops: [ShopID]
@@ -14,7 +14,7 @@ public struct Claims: Sendable, Hashable, Codable {
   /// The time before which the token is invalid (`nbf`, RFC 7519 section 4.1.5).
   public var notBefore: Timestamp?
 
-  /// Creates claims to be signed, without checking them.
+  /// Creates claims to be signed, without validation.
   public init(
     user: String, name: String, shops: [ShopID], expiresAt: Timestamp, notBefore: Timestamp? = nil
   ) {
@@ -25,16 +25,16 @@ public struct Claims: Sendable, Hashable, Codable {
     self.notBefore = notBefore
   }
 
-  /// Returns whether the token is already valid, on a clock that may be slow by `leeway`.
+  /// Returns whether the token is already valid, according to a clock that may be slow by `leeway`.
   public func hasBegun(by now: Timestamp, within leeway: Duration) -> Bool {
     notBefore.map { now.advanced(by: leeway) >= $0 } ?? true
   }
 
-  /// Reads the payload of a token. Other claims are ignored, and the last of repeated claims
-  /// counts.
+  /// Reads the payload of a token. Other claims are ignored. If a claim is repeated, the last one
+  /// is used.
   ///
-  /// A time beyond the range of `Timestamp` becomes the end of the range. Throws an error for a
-  /// claim that is absent, has another type or is out of bounds.
+  /// A time beyond the range of `Timestamp` becomes the end of the range. Throws an error if a
+  /// claim is absent, has the wrong type or is out of bounds.
   public static func decode(json payload: [UInt8]) throws(MessageError) -> Claims {
     let fields = try JSONReader.read(payload) { (reader) throws(JSONError) in
       var fields = ClaimsReader()
@@ -67,7 +67,7 @@ public struct Claims: Sendable, Hashable, Codable {
   }
 }
 
-/// The claims of a token's payload that were read so far.
+/// The claims of a token's payload that have been read so far.
 private struct ClaimsReader {
   private var user: String?
   private var name = ""
@@ -125,8 +125,8 @@ private struct ClaimsReader {
     return shops
   }
 
-  /// Returns a time without fractions of a second, so that a token is never valid for longer than
-  /// it states.
+  /// Returns a time in whole seconds. Fractions are dropped, so that a token is never valid for
+  /// longer than it states.
   private static func time(_ seconds: Double) -> Timestamp {
     let whole = Int64(max(-9e18, min(9e18, seconds)))
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,21 +1,23 @@
 import LinkJSON
 
-/// A JWT in its compact form (RFC 7515 section 7.1), split but not yet verified.
+/// A JWT in its compact form (RFC 7515 section 7.1), split into parts but not verified.
 package struct CompactToken: Sendable, Hashable {
-  /// The bytes that the signature covers: the header, a dot and the payload, as received.
+  /// The bytes that the signature covers: the header, a dot and the payload, as they were received.
   package var signingInput: [UInt8]
-  /// The decoded payload. `Claims.decode(json:)` reads it after the signature was verified.
+  /// The decoded payload. It is read with `Claims.decode(json:)` after the signature has been
+  /// verified.
   package var payload: [UInt8]
   /// The signature: HMAC with SHA-256, 32 bytes.
   package var signature: [UInt8]
 
-  /// The longest token, in bytes. The limit is Holdfast's own, and fits a header field of common
-  /// servers.
+  /// The maximum size of a token, in bytes. The limit is Holdfast's own. Common servers accept
+  /// header fields of this size.
   package static let maxBytes = 8192
 
-  /// Splits a token and checks its header: HS256 only, no critical extensions, `typ` JWT or absent.
+  /// Splits a token and checks its header. The algorithm must be HS256, there must be no critical
+  /// extensions, and `typ` must be `JWT` or absent.
   ///
-  /// Throws an error that contains no part of the token.
+  /// A thrown error contains no part of the token.
   package static func parse(_ token: String) throws(MessageError) -> CompactToken {
     let letters = Array(token.utf8)
     guard letters.count <= maxBytes else { throw .malformed(detail: "token too long") }

@@ -2,7 +2,8 @@
 struct Ban: Sendable {
   let spelling: String
   let instead: String
-  /// Text that makes the spelling acceptable if it follows on the same line, such as `using:`.
+  /// A text that makes the spelling acceptable if the text follows on the same line, such as
+  /// `using:`.
   let unless: String?
 
   init(_ spelling: String, _ instead: String, unless: String? = nil) {
@@ -26,9 +27,9 @@ struct Ban: Sendable {
     }
   }
 
-  /// Returns whether a line contains the spelling, by comparing bytes.
+  /// Returns whether the bytes of a line contain the spelling.
   ///
-  /// Comparing characters takes ten times as long, and most lines contain no banned spelling.
+  /// Comparing characters would take ten times as long, and most lines contain no banned spelling.
   private func holdsBytes(_ line: String) -> Bool { line.utf8.contains(spelling.utf8) }
 
   private func isIdentifierPart(_ character: Character?) -> Bool {
@@ -65,7 +66,7 @@ extension Rules {
 
   /// Returns the wildcards over enumerations in a file of a pure module.
   ///
-  /// Each case must be named, so that adding a case is an error wherever it matters. `switch`,
+  /// Every case must be named, so that a new case causes an error wherever it matters. `switch`,
   /// `case` and `default` are matched by their column, in which `swift format` aligns them.
   static func wildcards(_ file: SourceFile) -> [Breach] {
     var switchesOverCases: Set<Int> = []
@@ -89,12 +90,12 @@ extension Rules {
     Ban("fatalError", "a typed error, or `preconditionFailure` with the proof in a comment"),
   ]
 
-  /// Returns the uses of constructs that escape the compiler's checks.
+  /// Returns the uses of constructs that bypass the compiler's checks.
   static func safety(_ file: SourceFile) -> [Breach] {
     find(unsafe, in: file.code, of: file)
   }
 
-  // The spelling is in two parts, so that this file does not violate its own rule.
+  // The spelling is split in two, so that this file does not violate its own rule.
   static let leftovers = ["TODO", "FIXME", "XXX"]
     .map { Ban("// " + $0, "do it, or write an issue") }
 
@@ -106,7 +107,7 @@ extension Rules {
   static let sleeps = ["Task.sleep", "Thread.sleep", "usleep(", "nanosleep(", " sleep("]
     .map { Ban($0, "wait for the event itself") }
 
-  /// Returns the sleeps in tests. A test waits for an event instead of an amount of time.
+  /// Returns the sleeps in tests. Tests must wait for an event instead of a fixed time.
   static func noSleep(_ file: SourceFile) -> [Breach] {
     file.isUnder("Tests") ? find(sleeps, in: file.code, of: file) : []
   }

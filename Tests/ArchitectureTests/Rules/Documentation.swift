@@ -1,5 +1,5 @@
 extension Rules {
-  /// Keywords and names of declarations that need no documentation.
+  /// The keywords and names of declarations that need no documentation.
   private static let selfEvident = [
     "import", "extension", "init", "init?", "hash", "encode", "description", "debugDescription",
     "==", "<", "unownedExecutor",
@@ -7,8 +7,7 @@ extension Rules {
 
   /// Returns the public declarations without a doc comment.
   ///
-  /// Implementations of a requirement are exempt, since the requirement is documented in its
-  /// protocol.
+  /// Implementations of a requirement are exempt, since the protocol documents the requirement.
   ///
   /// - Parameter inherited: The names of the documented requirements.
   static func publicDocs(_ file: SourceFile, inherited: Set<String>) -> [Breach] {
@@ -29,7 +28,7 @@ extension Rules {
     }
   }
 
-  /// Returns the names after `func` and `var`.
+  /// Returns the names that follow `func` and `var`.
   private static func names(declaredIn line: String) -> [String] {
     let tokens = line.split { " (<:{".contains($0) }.map(String.init)
     return tokens.indices.dropLast().filter { ["func", "var"].contains(tokens[$0]) }
@@ -56,9 +55,9 @@ extension Rules {
     return false
   }
 
-  /// Returns the invariants whose name is already taken. A unique name identifies the failed check.
+  /// Returns the invariants whose name is already in use. Unique names identify a failed check.
   ///
-  /// An invariant's name is the last argument of `check.require(`, which ends a line.
+  /// The name is the last argument of `check.require(` and ends a line.
   static func repeatedInvariants(_ files: [SourceFile]) -> [Breach] {
     var known: Set<String> = []
     return files.filter { $0.isUnder("Sources") }.flatMap { file -> [Breach] in

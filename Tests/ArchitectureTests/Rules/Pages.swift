@@ -1,5 +1,5 @@
 extension Rules {
-  /// Returns the relative links that lead to no file of this repository.
+  /// Returns the relative links whose target is not a file of this repository.
   static func links(_ page: SourceFile, exists: (String) -> Bool) -> [Breach] {
     var isCode = false
     return page.lines.enumerated().flatMap { line, text -> [Breach] in
@@ -18,10 +18,10 @@ extension Rules {
     }.map { Breach(map, 0, "does not mention \($0)") }
   }
 
-  // Each path is in two parts, so that this file does not violate its own rule.
+  // Each path is split in two, so that this file does not violate its own rule.
   private static let workplaces = ["/" + "work/", "/tmp/" + "wt", "/tmp/" + "plan", "/" + "root/"]
 
-  /// Returns the paths of the machine on which a text was written.
+  /// Returns the paths that only exist on the machine on which a text was written.
   static func noWorkplace(_ file: SourceFile) -> [Breach] {
     file.lines.indices.flatMap { index in
       workplaces.filter { mentions(file.lines[index], $0) }
@@ -29,15 +29,15 @@ extension Rules {
     }
   }
 
-  /// Returns whether a line contains a path that is not a part of a longer one, such as `~/work/`
-  /// or a URL.
+  /// Returns whether a line contains a path that is not part of a longer path, such as `~/work/`,
+  /// or of a URL.
   private static func mentions(_ line: String, _ path: String) -> Bool {
     guard let range = line.firstRange(of: path) else { return false }
     guard let before = line[..<range.lowerBound].last else { return true }
     return !(before.isLetter || before.isNumber || "~.-_})".contains(before))
   }
 
-  /// Returns the targets of `[text](target)` that are paths, without their fragments.
+  /// Returns the targets of `[text](target)` that are paths, without fragments.
   private static func targets(in line: String) -> [String] {
     line.ranges(of: "](").compactMap { range in
       guard let end = line[range.upperBound...].firstIndex(of: ")") else { return nil }

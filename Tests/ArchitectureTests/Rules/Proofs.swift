@@ -1,10 +1,11 @@
 extension Rules {
-  /// The texts that may replace a test in the proof column.
+  /// The texts that may appear in the proof column instead of a test.
   static let withoutTest = [
     "no test yet", "cannot be run here", "nothing to run", "measured: `make bench`, ",
   ]
 
-  /// Returns the rows of a page of requirements that name neither a test nor a reason for none.
+  /// Returns the rows of a page of requirements that name neither a test nor a reason for its
+  /// absence.
   ///
   /// A row reads `requirement | where | proof | note`; a proof is `` `name of a test` (File) ``.
   static func proofs(_ page: SourceFile) -> [Breach] {
@@ -18,7 +19,7 @@ extension Rules {
     }
   }
 
-  /// Returns the tests that a page names as `` `name` (SomeTests) `` and that do not exist.
+  /// Returns the tests that a page names as `` `name` (SomeTests) `` but that do not exist.
   static func namedTests(_ page: SourceFile, tests: [String: Set<String>]) -> [Breach] {
     page.lines.enumerated().flatMap { line, text -> [Breach] in
       let parts = text.split(separator: "`", omittingEmptySubsequences: false)
@@ -33,7 +34,7 @@ extension Rules {
     }
   }
 
-  /// Returns the names of the tests in each file, keyed by the file's name without its extension.
+  /// Returns the names of the tests in each file, by the file's name without its extension.
   static func tests(in files: [SourceFile]) -> [String: Set<String>] {
     var found: [String: Set<String>] = [:]
     for file in files where file.path.hasPrefix("Tests/") {

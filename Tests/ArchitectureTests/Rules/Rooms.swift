@@ -1,6 +1,6 @@
-/// The modules that belong to a feature, and those that must not name any.
+/// The modules that belong to a feature, and the modules that must not name a feature.
 extension Rules {
-  /// The prefixes of the names that belong to one feature.
+  /// The prefixes of names that belong to one feature.
   static let featureNames = [
     "MessageStream", "ShopStream", "Shop", "StreamModel", "StreamFeature", "StreamSettings",
     "HealthRelay", "Relay", "HeldSocket", "SocketModel", "HeldFeature", "SessionModel",
@@ -14,9 +14,9 @@ extension Rules {
     "Relay", "Assistants", "Audit",
   ]
 
-  /// The files that contain one line for each feature, as CONTRIBUTING.md lists them.
+  /// The files that contain one line for each feature, as listed in CONTRIBUTING.md.
   ///
-  /// The manifest and the fuzz targets are also such files, but are not under `Sources`.
+  /// The manifest and the fuzz targets are such files too, but they are not under `Sources`.
   static let lists = [
     "Sources/Core/Policy/Presets.swift",
     "Sources/Simulator/Kernel/SimulatedFeature.swift",
@@ -30,7 +30,7 @@ extension Rules {
     "Sources/HoldfastSocket/Exports.swift",
   ]
 
-  /// Returns the names of features in shared modules, except in `lists`.
+  /// Returns the names of features that occur in shared modules, except in `lists`.
   static func featuresNamed(_ file: SourceFile) -> [Breach] {
     // The claim `shops` is part of the token format.
     guard file.isUnder("Sources"), !file.isUnder("Sources/Wire/Token"), !lists.contains(file.path),
@@ -43,8 +43,8 @@ extension Rules {
     }
   }
 
-  /// Returns whether a name begins with a feature's name as a whole word: `Relay` and `RelayModel`,
-  /// but not `Relayed`.
+  /// Returns whether a name begins with a feature's name as a whole word, as in `Relay` and
+  /// `RelayModel` but not in `Relayed`.
   private static func isFeatures(_ token: Substring) -> Bool {
     featureNames.contains { name in
       guard token.hasPrefix(name) else { return false }

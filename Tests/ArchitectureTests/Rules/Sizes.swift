@@ -1,9 +1,9 @@
-/// The rules of this package, as functions from a file to its violations.
+/// The rules of this package. Each rule is a function that returns the violations in a file.
 enum Rules {
   static let maxFileLines = 800
   static let maxFunctionLines = 40
 
-  /// Returns a violation if a file is too long. Generated files may have any length.
+  /// Returns a violation if a file is too long. Generated files may be of any length.
   static func fileLength(_ file: SourceFile) -> [Breach] {
     guard file.lines.count > maxFileLines, !file.isGenerated else { return [] }
     return [Breach(file, maxFileLines, "\(file.lines.count) lines, at most \(maxFileLines)")]
@@ -26,7 +26,8 @@ enum Rules {
     }
   }
 
-  /// Returns the line of the brace that closes the body, in the column of the declaration.
+  /// Returns the line of the brace that closes the body, which is in the same column as the
+  /// declaration.
   ///
   /// Returns nil for a requirement without a body, and for a function on a single line.
   private static func bodyEnd(of start: Int, in code: [String]) -> Int? {

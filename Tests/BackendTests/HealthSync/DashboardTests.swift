@@ -15,15 +15,15 @@ struct DashboardTests {
   private static let otherSecret = "geschlüsselt-🔑"
   private static let thirdSecret = "third-of-three"
 
-  /// A run in the hour that occurs twice when clocks in Berlin go back, at its second occurrence.
+  /// A run during the second occurrence of the hour that repeats when clocks go back in Berlin.
   private static let nightRun = #"""
     {"dataType":"HKWorkoutType","workouts":[
     {"workoutType":"HKWorkoutActivityTypeRunning","sourceName":"Watch","durationSeconds":1800,
     "startTime":"2025-10-26T01:10:00Z","endTime":"2025-10-26T01:40:00Z"}]}
     """#
 
-  /// One batch of each kind: two days of steps, two heart rates, a night, and a workout whose
-  /// source looks like markup.
+  /// One batch of each kind: two days of steps, two heart rates, a night of sleep, and a workout
+  /// whose source name looks like markup.
   private static let batches = [
     #"""
     {"dataType":"HKQuantityTypeIdentifierStepCount","records":[
@@ -51,7 +51,7 @@ struct DashboardTests {
     "durationSeconds":1800,"distance":5,"distanceUnit":"km",
     "startTime":"2026-01-19T07:00:00Z","endTime":"2026-01-19T07:30:00Z"}]}
     """#,
-    // A number and a name that are wider than a screen.
+    // The number and the name are wider than the screen.
     #"""
     {"dataType":"HKQuantityTypeIdentifierStepCount","records":[
     {"recordType":"HKQuantityTypeIdentifierStepCount","sourceName":"Watch","value":1e300,
@@ -120,7 +120,7 @@ struct DashboardTests {
       seen["numbers"] as? [String] == ["2026-01-18 4,000 –", "2026-01-20 2,000 –"])
     let workouts = try #require(seen["workouts"] as? String)
     #expect(workouts.hasSuffix("<b id=x>Watch</b>"))
-    // The time is in the user's zone, whatever the browser's zone is.
+    // The time is in the user's time zone, not in the browser's.
     #expect(workouts.hasPrefix("Jan 19, 2026, 7:00"))
     #expect(seen["markup"] as? Bool == false)
     #expect(
@@ -147,13 +147,13 @@ struct DashboardTests {
       seen["away"] as? [String] == [
         "failed", "Nothing could be loaded: The server cannot be reached. Try again.",
       ])
-    // The data of the previous period is hidden after each failure and shown again at the end.
+    // The data of the previous period are hidden after each failure, and shown again at the end.
     #expect(seen["shownThen"] as? [Bool] == [false, false, false, true])
     #expect(seen["period"] as? String == "From 2026-01-15 to 2026-01-21.")
     #expect(seen["wide"] as? [String] == ["ready", "1E300 a day on average, 1E300 in all.", "390"])
   }
 
-  /// Checks the sign-in of two other users, and of text that cannot be a secret.
+  /// Checks the sign-ins of two other users, and a sign-in with text that cannot be a secret.
   private static func checkOthers(_ seen: [String: Any], days: [String]) throws {
     let other = try #require(seen["other"] as? [String])
     #expect(other.prefix(2) == ["ready", "Days are those of Pacific/Niue."])

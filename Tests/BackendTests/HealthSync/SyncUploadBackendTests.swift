@@ -62,7 +62,7 @@ import Testing
       fields: fields(upload, type: body == nil ? nil : upload.dialect.mediaType), body: body)
   }
 
-  /// Sends the first `count` bytes of an upload and disconnects. Returns the location of the
+  /// Sends the first `count` bytes of an upload, and disconnects. Returns the location of the
   /// upload.
   private static func cutCreation(
     _ rig: BackendRig, _ dialect: UploadDialect, _ text: String, after count: Int
@@ -78,7 +78,7 @@ import Testing
     return try #require(response.headers["location"])
   }
 
-  /// Returns the offset of an upload, which the server reports once it has noticed a disconnection.
+  /// Returns the offset of an upload. The server reports it once it has noticed the disconnection.
   private static func offset(
     _ rig: BackendRig, _ location: String, _ dialect: UploadDialect
   ) async throws -> Int? {
@@ -135,7 +135,7 @@ import Testing
         Self.head(
           "PATCH", location, UploadFields(.current, offset: 0, isComplete: true),
           length: text.utf8.count) + text.prefix(5_000))
-      // Polls until the bytes have arrived. Each HEAD request ends the append in progress.
+      // Poll until the bytes have arrived. Each HEAD request ends the append in progress.
       var found: Int? = 0
       while found == 0 { found = try await Self.offset(rig, location, .current) }
       let offset = try #require(found)
@@ -239,7 +239,7 @@ import Testing
     #expect(failing.stored(at: Timestamp(nanoseconds: 0)) == [])
     let files = SyncUploadFiles(in: scratch.path)
     #expect(try files.write([1, 2], to: id, record, at: 0) == 2)
-    // The name is already durable. Only a new file needs its directory synced.
+    // The name is already durable, because only a new file requires a sync of its directory.
     #expect(try failing.write([3, 4], to: id, record, at: 2) == 4)
     #expect(try files.read(id, record, upTo: 4) == [1, 2, 3, 4])
   }

@@ -10,7 +10,7 @@ actor Assistant {
     case one = 1
     case two = 2
 
-    /// The path of the SDK's Python interpreter, or nil if the SDK is not installed.
+    /// The path of the SDK's Python interpreter, or `nil` if the SDK is not installed.
     var python: String? {
       let package = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../..").standardizedFileURL.path
@@ -38,7 +38,7 @@ actor Assistant {
     ]
   }
 
-  /// A line of the process's output.
+  /// A line that the process prints.
   struct Answer: Decodable, Sendable {
     var id: Int
     var version: String?
@@ -46,7 +46,7 @@ actor Assistant {
     var isError: Bool?
     var structured: Structured?
     var text: String?
-    /// Whether the text is the JSON of the structured content, which many clients never show.
+    /// Whether the text is the structured content as JSON. Many clients show only the text.
     var isTold: Bool?
     var progress: [Progress]?
     var cancelled: Bool?
@@ -102,11 +102,11 @@ actor Assistant {
   /// The access token that an assistant without a session passes with each call.
   private(set) var token: String?
 
-  /// Starts an assistant and waits until it is connected. Returns it with the negotiated version.
+  /// Starts an assistant, and waits until it is connected. Returns it and the negotiated version.
   static func connect(_ kind: Kind, to url: String) async throws -> (Assistant, String?) {
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "SDK/assistant.py").path
-    // Connections within one machine use no proxy.
+    // Connections within this machine use no proxy.
     let process = try LabProcess(
       [kind.sdk.python ?? "python3", script, url + "/mcp", kind.mode],
       environment: ["NO_PROXY": "*", "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"])
@@ -145,7 +145,7 @@ actor Assistant {
 
   // MARK: - Orders
 
-  /// Sends an order to the process and returns the order's id.
+  /// Sends an order to the process, and returns the order's id.
   @discardableResult
   func begin(_ what: String, _ members: String = "") -> Int {
     lastID += 1
@@ -157,7 +157,7 @@ actor Assistant {
     try await answer(to: begin(what, members))
   }
 
-  /// Begins a tool call. `arguments` are JSON members.
+  /// Begins a tool call. `arguments` contains JSON members.
   func beginCall(_ tool: String, _ arguments: String = "", progress: Bool = false) -> Int {
     var all = arguments
     if let token, tool != "direct_login" {
@@ -170,20 +170,20 @@ actor Assistant {
     try await answer(to: beginCall(tool, arguments))
   }
 
-  /// Logs in with a word and a code. Keeps the token if `storesToken` is true, for lack of a
-  /// session.
+  /// Logs in with a word and a code. If `storesToken` is true, the token is stored and sent with
+  /// each later call.
   func login(word: String, code: String, storesToken: Bool) async throws -> Answer {
     let answer = try await call("direct_login", #""word":"\#(word)","code":"\#(code)""#)
     if storesToken { token = answer.structured?.access_token }
     return answer
   }
 
-  /// Kills the process, as a crash would.
+  /// Kills the process to simulate a crash.
   func kill() {
     process.signal(SIGKILL)
   }
 
-  /// Closes the connection in an orderly way and waits for the process to exit.
+  /// Closes the connection cleanly, and waits for the process to exit.
   func leave() async {
     begin("end")
     _ = await process.exit()

@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Tests of current assistants, built with the official SDK, against a backend and a phone.
+/// Tests of current assistants, which use the official SDK, with a backend and a phone.
 @Suite(
   .enabled(
     if: Assistant.SDK.areInstalled,
@@ -14,7 +14,8 @@ struct AssistantTests {
   private static let span = #""start_time":"2026-03-01T00:00:00","end_time":"2026-03-02T00:00:00""#
   private static let steps = #""value_type":"STEPS","# + span
 
-  /// Runs `body` with a backend and a connected assistant, which disconnects in an orderly way.
+  /// Runs `body` with a backend and a connected assistant, and then disconnects the assistant
+  /// cleanly.
   private func meet(
     _ kind: Assistant.Kind, _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig, Assistant) async throws -> Void
@@ -134,7 +135,7 @@ struct AssistantTests {
     }
   }
 
-  /// Requests leases until the question is there, since the assistant's call is still in transit.
+  /// Requests leases until the question is available, since the assistant's call may be in transit.
   private func lease(_ client: BackendClient, _ token: String) async throws -> LeasedQuestion {
     while true {
       let answer = try await client.ask(
@@ -170,8 +171,8 @@ struct AssistantTests {
         let phone = try await pair(assistant, kind, with: rig)
         let call = await assistant.beginCall("get_health_metrics", Self.steps, progress: true)
         let (id, question) = try await phone.question()
-        // Each call takes a turn of the backend, so progress must have been reported by the last
-        // one.
+        // Each of these calls takes at least one turn of the backend, so progress is reported
+        // before the last call returns.
         for _ in 0..<10 { _ = try await assistant.order("list") }
         try await phone.say(ScriptedPhone.answer(id, question))
         let answer = try await assistant.answer(to: call)
@@ -181,7 +182,7 @@ struct AssistantTests {
     }
   }
 
-  /// SDK 1 cannot cancel a call.
+  /// Tests only SDK 2, because SDK 1 cannot cancel a call.
   @Test(arguments: Assistant.Kind.all.filter { $0.sdk == .two })
   func `a cancelled call is cancelled on the phone`(
     kind: Assistant.Kind

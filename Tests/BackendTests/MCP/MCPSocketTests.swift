@@ -75,7 +75,7 @@ struct MCPSocketTests {
     try await run { rig in
       let client = try rig.client()
       let fields = [Self.accept, Self.json]
-      // RFC 9110 sections 12.5.3 and 15.5.16.
+      // See RFC 9110, sections 12.5.3 and 15.5.16.
       let answer = try await client.ask(
         "POST", target, fields: fields + ["Content-Encoding: gzip"], body: "\u{1f}\u{8}")
       #expect(answer.status == 415)

@@ -10,8 +10,8 @@ import Testing
 
 /// Tests that ask a real phone forty typical questions through the official SDKs.
 ///
-/// The phone has imported an export. Each number is compared with the number that a script counts
-/// independently in the same export.
+/// The phone has imported an export. A script computes each number independently from the same
+/// export, and compares it with the answer.
 @Suite(
   .enabled(
     if: Assistant.SDK.areInstalled,
@@ -21,7 +21,7 @@ struct QuestionTests {
   private struct Line: Decodable {
     var question: String?
     var good: Bool?
-    /// Whether the export has no number for the question.
+    /// Whether the export contains no number for the question.
     var none: Bool?
     var asked: Int?
   }
@@ -30,7 +30,7 @@ struct QuestionTests {
     let scratch = try Scratch()
     let path = scratch("export.xml")
     try Self.export().write(to: URL(fileURLWithPath: path))
-    // The numbers do not depend on the SDK. AssistantTests cover all SDKs.
+    // The answers do not depend on the SDK. `AssistantTests` covers both SDKs.
     let unanswered = try await Self.ask(path, "Europe/Zurich", Assistant.Kind.all[0])
     #expect(unanswered == ["How many steps did I take in 1999?"])
   }
@@ -41,7 +41,7 @@ struct QuestionTests {
     _ = try await Self.ask(path, "Europe/Berlin", Assistant.Kind.all[1])
   }
 
-  /// The path in `HOLDFAST_EXPORT`, or otherwise of the export next to the checkout.
+  /// The path in `HOLDFAST_EXPORT`, or the path of an export next to the checkout.
   private static let realExport: String? = {
     let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL.path
     let named = ProcessInfo.processInfo.environment["HOLDFAST_EXPORT"]
@@ -49,11 +49,11 @@ struct QuestionTests {
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
 
-  /// Returns an export of half a year across New Year, with naps and an app that counts the watch's
-  /// steps again.
+  /// Returns an export of half a year that includes New Year. It contains naps, and an app that
+  /// counts the watch's steps again.
   private static func export() -> Data {
     var generator = HealthExportGenerator(
-      // From 2024-09-15 to 2025-04-02.
+      // The plan covers 2024-09-15 to 2025-04-02.
       HealthExportGenerator.Plan(seed: 40, firstDay: 19_981, days: 200, density: 0.05))
     var bytes: [UInt8] = []
     while let chunk = generator.next() { bytes += chunk }
@@ -79,7 +79,7 @@ struct QuestionTests {
     return Data(text.utf8)
   }
 
-  /// Asks all questions and returns those for which the export has no number.
+  /// Asks all questions, and returns those for which the export contains no number.
   private static func ask(
     _ path: String, _ zone: String, _ kind: Assistant.Kind
   ) async throws -> [String] {

@@ -48,7 +48,7 @@ struct RelayPageTests {
   @Test func `the page's program asks for days that the generated data contain`() throws {
     let snippet = try Self.snippet()
     #expect(snippet.contains("http://127.0.0.1:8787/mcp"))
-    // The same plan as that of `holdfast health generate --years 1` without --until.
+    // This is the plan of `holdfast health generate --years 1` without `--until`.
     let plan = HealthExportGenerator.Plan(
       seed: 1, years: 1, until: Timestamp(nanoseconds: 1_767_225_600_000_000_000))
     for day in ["2025-03-01", "2025-03-08"] {

@@ -13,7 +13,7 @@ struct ScriptedPhone {
 
   static let device = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-  /// Connects and waits for the connection code.
+  /// Connects, and waits for the connection code.
   static func connect(
     to rig: BackendRig, device: String? = nil, resume: String? = nil
   ) async throws -> ScriptedPhone {
@@ -52,7 +52,7 @@ struct ScriptedPhone {
     return (id, question)
   }
 
-  /// Waits for the next question and answers it.
+  /// Waits for the next question, and answers it.
   @discardableResult
   func answer() async throws -> HealthQuestion {
     let (id, question) = try await question()
@@ -64,7 +64,7 @@ struct ScriptedPhone {
     try await client.say(String(decoding: message.bytes, as: UTF8.self))
   }
 
-  /// Returns this phone's answer, which has the value 42 for each requested type.
+  /// Returns the answer of this phone, which contains the value 42 for each requested type.
   static func answer(_ id: RelayRequestID, _ question: HealthQuestion) -> PhoneMessage {
     switch question {
     case .healthData(let query):

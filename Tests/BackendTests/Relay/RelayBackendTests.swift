@@ -7,7 +7,8 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in the process.
+/// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in this
+/// process.
 @Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
   @Test func `a phone pairs and answers a question, and the log contains no secret`() async throws {
     try await BackendRig.run { rig in
@@ -209,7 +210,7 @@ import Testing
       let metrics = try await rig.client().ask("GET", "/metrics")
       #expect(metrics.body.contains("holdfast_relay_phones 1\n"))
       #expect(metrics.body.contains("holdfast_connections 0\n"))
-      // The phone's socket is still open here.
+      // The phone's socket must still be open here.
       try await phone.say(.failure(nil, reason: ""))
     }
   }

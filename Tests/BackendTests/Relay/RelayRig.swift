@@ -30,7 +30,7 @@ struct RelayPhoneClient {
     try BackendMessage.read(try await client.frame().payload)
   }
 
-  /// Returns the next question and skips other messages.
+  /// Returns the next question, and skips other messages.
   func question() async throws -> (RelayRequestID, HealthQuestion) {
     while true {
       if case .question(let id, let question) = try await message() { return (id, question) }
@@ -42,7 +42,7 @@ struct RelayPhoneClient {
   }
 }
 
-/// A push service that records the pushes it receives.
+/// A push service that records the pushes that it receives.
 actor FakePushes: PushSender {
   private var waiting: [CheckedContinuation<Push, Never>] = []
   private var sent: [Push] = []
@@ -66,7 +66,7 @@ extension BackendRig {
     return grant
   }
 
-  /// Opens a phone and pairs an assistant with it. Returns the phone, its code, and the grant.
+  /// Connects a phone, and pairs an assistant with it. Returns the phone, its code, and the grant.
   func pairedPhone() async throws -> (RelayPhoneClient, ConnectionCode, RelayGrant) {
     let (phone, code) = try await RelayPhoneClient.open(self)
     return (phone, code, try await pair(code))

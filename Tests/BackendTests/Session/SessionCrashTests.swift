@@ -34,9 +34,9 @@ import Testing
     }
   }
 
-  /// Returns a handler that records each prompt in a file and answers it.
+  /// Returns a handler that records each prompt in a file and then answers it.
   ///
-  /// The handler answers the prompt "wait" once the pipe is closed.
+  /// The handler answers the prompt "wait" once the test closes the pipe.
   private static func handler(_ scratch: Scratch, _ pipe: NamedPipe) -> String {
     """
     read -r text; echo "$text" >> \(scratch("ran"))
@@ -77,8 +77,8 @@ import Testing
     await second.kill()
   }
 
-  /// Reads the responses of a restarted server, repeats the interrupted prompt, and returns its
-  /// response.
+  /// Reads the responses of a restarted server, sends the interrupted prompt again, and returns the
+  /// response to it.
   private func reports(_ second: Served) throws -> SessionResponse {
     let again = try second.client()
     let interrupted = try again.response()
@@ -113,7 +113,7 @@ import Testing
     let served = try await Served(
       scratch, handler: "exec 3> \(held.path); sleep 1000 & read -r go < \(go.path); sleep 1000")
     try served.client().prompt("hello", key: "k1")
-    // From here on the handler and its background process are running.
+    // Once the pipe is open, the handler and its background process are running.
     let end = try go.opened()
     await served.kill()
     #expect(NamedPipe.isLeft(reader))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Tests of the file with the key that session clients present.
+/// Tests of the file that contains the key of session clients.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionKeyTests {
   private static let digits = "0123456789abcdef0123456789abcdef"
 

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkWire
 
-/// A session client on a raw WebSocket, whose calls block.
+/// A session client on a raw WebSocket. Its calls block.
 struct SessionClient {
   static let conversation = "11111111-1111-4111-8111-111111111111"
 
@@ -17,7 +17,7 @@ struct SessionClient {
     var message: SessionServerMessage
   }
 
-  /// Opens a socket and reads `hello`.
+  /// Opens a socket, and reads `hello`.
   init(port: UInt16) throws {
     socket = try SocketsClient(port: port)
     let answer = try socket.upgrade("/session")
@@ -27,7 +27,7 @@ struct SessionClient {
     self.hello = hello
   }
 
-  /// Opens a socket and connects with the key.
+  /// Opens a socket, and connects with the key.
   init(
     port: UInt16, key: String, as client: String = "ann", features: Set<SessionFeature> = []
   ) throws {
@@ -59,7 +59,7 @@ struct SessionClient {
     }
   }
 
-  /// Reads the next message other than a heartbeat. A busy machine receives some heartbeats.
+  /// Reads the next message other than a heartbeat. On a busy machine, some heartbeats arrive.
   func message() throws -> SessionServerMessage {
     while true {
       let message = try SessionServerMessage.read(try frame().payload)
@@ -67,7 +67,7 @@ struct SessionClient {
     }
   }
 
-  /// Reads messages until `pick` accepts one, and returns the picked value.
+  /// Reads messages until `pick` returns a value, and returns that value.
   func next<Found>(_ pick: (SessionServerMessage) -> Found?) throws -> Found {
     while true {
       if let found = pick(try message()) { return found }
@@ -78,7 +78,7 @@ struct SessionClient {
     try next { if case .response(let response) = $0 { response } else { nil } }
   }
 
-  /// Sends a ping and returns all messages that arrive before its pong.
+  /// Sends a ping, and returns all messages that arrive before the pong.
   func rest() throws -> [SessionServerMessage] {
     try say(.ping)
     var messages: [SessionServerMessage] = []
@@ -89,7 +89,7 @@ struct SessionClient {
     }
   }
 
-  /// Reads the next frame and returns its close code, or nil if it is not a close frame.
+  /// Reads the next frame. Returns its close code, or `nil` if it is not a close frame.
   func closeCode() throws -> Int? {
     let frame = try frame()
     guard frame.opcode == 8, frame.payload.count >= 2 else { return nil }
@@ -134,7 +134,7 @@ extension BackendRig {
   }
 }
 
-/// A named pipe on which a program waits for a test.
+/// A named pipe that makes a program wait for a test.
 struct NamedPipe {
   let path: String
 
@@ -147,7 +147,7 @@ struct NamedPipe {
     guard unsafe mkfifo(path, 0o600) == 0 else { throw Failure(errno: errno) }
   }
 
-  /// Waits until a program reads the pipe. The program continues once the returned end is closed.
+  /// Waits until a program opens the pipe. The program continues once the returned end is closed.
   func opened() throws -> FileHandle {
     try FileHandle(forWritingTo: URL(filePath: path))
   }

@@ -7,8 +7,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Tests of sessions over real sockets, with a client that sends every message of the protocol
-/// itself.
+/// Tests of sessions over real sockets, in which the test sends every message of the client.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionSocketTests {
   private static func replayed(_ messages: [SessionServerMessage]) -> [String] {
     messages.compactMap { if case .replay(let id, _, _) = $0 { id } else { nil } }

@@ -3,16 +3,16 @@ import Testing
 @testable import LinkCore
 
 struct ExplorationTests {
-  /// A policy whose window of three tries per minute is exhausted during the exploration.
+  /// A policy whose rate limit of three tries per minute is exhausted during the exploration.
   ///
-  /// A window of ten tries would not be.
+  /// A limit of ten tries per minute would not be exhausted.
   static let narrow: LinkPolicy? = try? LinkPolicy.messageStream.setting([
     ("retry.windows", "3/1m"), ("retry.first", "1s,2s"), ("retry.reconnect", "0s,1s"),
   ])
 
   /// Returns a policy whose exponential schedules end after two attempts.
   ///
-  /// Twenty attempts, or an unlimited number of them, differ from two only in number.
+  /// Schedules with twenty or unlimited attempts differ only in the number of attempts.
   private static func shortened(_ policy: LinkPolicy) throws -> LinkPolicy {
     let changes = policy.values.filter { $0.value.contains("*") }.map { key, value in
       (key: key, value: value.replacing(/x([0-9]+|unlimited)$/, with: "x2"))

@@ -3,17 +3,18 @@
 /// An explorer that visits every reachable state of a policy, breadth first, and checks the
 /// promises on each edge.
 struct Explorer {
-  /// A state of the exploration, with the history that the promises need.
+  /// A state of the exploration and the history that the promises depend on.
   struct Node {
     var link: HeldLink
     var now = Instant.zero
-    /// The times at which transports were opened, recorded independently of the link.
+    /// The times at which transports were opened, recorded without using the link.
     var opens: [Instant] = []
     /// The times at which polls were sent.
     var polls: [Instant] = []
-    /// The attempt that reached its milestone.
+    /// The attempt that reached the milestone of the policy.
     var proven: AttemptID?
-    /// Whether a refusal caused a refresh and only its consequences have followed.
+    /// Whether a refusal caused a credential refresh, and only steps of the resulting attempt have
+    /// followed.
     var refreshedForRefusal = false
 
     private var budget: Int {
@@ -32,7 +33,8 @@ struct Explorer {
 
   struct Shape: Hashable {
     var link: LinkShape
-    /// The exhaustion of the windows, from 0 (far from exhausted) to 3 (exhausted).
+    /// The extent to which the rate limits are exhausted, from 0 (far from exhausted) to 3
+    /// (exhausted).
     var budget: Int
     var isProven: Bool
   }
@@ -42,7 +44,7 @@ struct Explorer {
     case deadline
   }
 
-  /// A function that advances a link. Tests pass a faulty one.
+  /// A function that advances a link. Some tests pass a faulty function.
   typealias Move = @Sendable (inout HeldLink, Event, Instant) -> [HeldLink.Effect]
 
   static let honest: Move = { link, event, now in
@@ -65,8 +67,8 @@ struct Explorer {
 
   /// Explores until no new state is found, or until the first violation if `stopAtFirst` is true.
   ///
-  /// An exploration takes seconds. It yields regularly, since concurrent tests may have to serve
-  /// requests.
+  /// An exploration takes seconds. It yields regularly, because tests that run concurrently may
+  /// have to serve requests.
   mutating func run(stopAtFirst: Bool = false) async {
     var seen: Set<Shape> = []
     var link = HeldLink(policy: policy, seed: 1)
@@ -131,7 +133,8 @@ struct Explorer {
     }
   }
 
-  /// Returns every event that can occur in a state, and late events, which must have no effect.
+  /// Returns every event that can occur in a state, and late events. Late events must have no
+  /// effect.
   private func events(from node: Node) -> [Event] {
     var inputs: [HeldLink.Input] = [
       .setIntent(.live), .setIntent(.none), .setIntent(.standbyOnly), .lifecycle(.background),
@@ -142,7 +145,7 @@ struct Explorer {
       .trigger(.messageSent), .trigger(.woke), .flushed, .requested(nil),
       .requested(Self.unauthorized), .requested(Self.forbidden),
     ]
-    // The system hands over a transport only if the policy has a queued connect.
+    // The system hands over a transport only if the policy uses a queued connect.
     if case .queuedConnect = policy.standby {
       inputs += [
         .found(node.link.nextAttempt, established: true),
@@ -151,7 +154,7 @@ struct Explorer {
     }
     let poll = node.link.standby.pollID
     inputs += [.polled(poll, nil), .polled(poll, .refused), .polled(poll, Self.unauthorized)]
-    // An attempt that is over or has not begun: the first one of a long run, or a future one.
+    // This attempt is over or has not begun: it is the first of a long run, or a future one.
     var attempts = [AttemptID(node.link.lastAttempt > 2 ? 1 : node.link.lastAttempt + 1)]
     if let current = node.link.currentAttempt { attempts.append(current) }
     if case .queued(let queued) = node.link.standby.state { attempts.append(queued) }
@@ -169,7 +172,7 @@ struct Explorer {
   private static let unauthorized = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
   private static let forbidden = LinkFailure.http(status: 403, retryAfter: nil, detail: "")
 
-  /// One failure for each action that a policy can take.
+  /// A failure for each action that a policy can take.
   private static let failures: [LinkFailure] = [
     .reset, .refused, .timeout(.connect), .tls(.expired, detail: ""), unauthorized, forbidden,
     .http(status: 503, retryAfter: .seconds(7), detail: ""), .closed(code: 1012, reason: ""),

@@ -1,6 +1,6 @@
 @testable import LinkCore
 
-/// The properties that distinguish two links when time is ignored; the states of the exploration.
+/// The properties of a link that distinguish states of the exploration. They ignore time.
 struct LinkShape: Hashable {
   var state: State
   var series: Series?
@@ -19,7 +19,7 @@ struct LinkShape: Hashable {
 
   init(_ link: HeldLink, at now: Instant) {
     intent = link.gate.intent
-    // The identity of the path makes no difference. A change of the path is an event.
+    // The identity of the path does not distinguish states. A change of the path is an event.
     if case .reachable = link.gate.reachability { isReachable = true }
     lifecycle = link.gate.lifecycle
     isLeaving = link.gate.leavesAt != nil

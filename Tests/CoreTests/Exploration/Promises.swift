@@ -1,6 +1,6 @@
 @testable import LinkCore
 
-/// The promises of the design about one step of a link, checked from outside as far as possible.
+/// The promises of the design about one step of a link, checked from the outside where possible.
 enum Promises {
   static func broken(
     from before: Explorer.Node, by event: Explorer.Event, to after: Explorer.Node,
@@ -16,7 +16,8 @@ enum Promises {
     return found.map { "\($0) [\(before.link.state) -- \(event) -> \(after.link.state)]" }
   }
 
-  /// Checks promise 2: while a link is wanted, something is outstanding or the user sees why not.
+  /// Checks promise 2: while a link is wanted, an event or a deadline is outstanding or the user
+  /// sees a reason.
   private static func outstanding(_ node: Explorer.Node) -> String? {
     let link = node.link
     guard link.isWanted else {
@@ -34,7 +35,7 @@ enum Promises {
     return "nothing is outstanding"
   }
 
-  /// Checks promise 3: tries stay inside every window, a terminal response ends them, and each
+  /// Checks promise 3: tries stay within every rate limit, a terminal response ends them, and each
   /// cause leads to at most one refresh.
   private static func storm(
     _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
@@ -80,8 +81,8 @@ enum Promises {
     }
   }
 
-  /// Checks promise 4: a link is shown as connected only after the milestone of its current
-  /// attempt, and always with a limit on silence.
+  /// Checks promise 4: a link is shown as connected only after its current attempt reached the
+  /// milestone, and silence always has a time limit.
   private static func falseConnected(_ node: Explorer.Node) -> String? {
     guard node.link.status.phase == .connected else { return nil }
     guard let current = node.link.currentAttempt, node.proven == current else {
@@ -90,7 +91,7 @@ enum Promises {
     return node.link.deadline == nil ? "a half-open link would not be detected" : nil
   }
 
-  /// Checks promise 6: an event of any attempt but the current one changes nothing.
+  /// Checks promise 6: an event of an attempt other than the current one has no effect.
   private static func late(
     _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
     _ effects: [HeldLink.Effect]
@@ -107,7 +108,7 @@ enum Promises {
       .heard(let attempt), .validData(let attempt), .pong(let attempt, _),
       .lost(let attempt, _), .reject(let attempt, _), .draining(let attempt, _):
       attempt
-    // An adopted transport has an identifier of its own.
+    // An adopted transport has its own attempt identifier.
     case .found, .setIntent, .reachability, .lifecycle, .credentials, .trigger, .flushed, .polled,
       .requested:
       nil

@@ -19,13 +19,13 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
 
   /// A link that is connected and stable.
   static var ready: HeldLink { LinkHarness.connected(.messageStream).link }
-  /// A link that polls because all tries failed.
+  /// A link that polls because all tries have failed.
   static var resting: HeldLink {
     var harness = LinkHarness.wanted(.messageStream)
     harness.failAll(.refused)
     return harness.link
   }
-  /// A link with a queued connect of the system.
+  /// A link that has queued a connect with the system.
   static var queued: HeldLink {
     var harness = LinkHarness.wanted(.bottleLink)
     harness.failAll(.refused)
@@ -39,7 +39,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// Tests that the invariant check of a link and of each of its parts can fail.
+/// Tests that each invariant check of a link and of its parts can fail.
 @Suite struct LinkInvariantTests {
   @Test(arguments: [
     PlantedLink("link: it is idle exactly while it is not wanted") { $0.gate.intent = .none },

@@ -10,7 +10,7 @@ private struct Item: QueuedItem {
   init(_ number: UInt64) { id = UUID128(high: 0, low: number) }
 }
 
-/// Tests that the invariant checks of the queues can fail.
+/// Tests that each invariant check of the queues can fail.
 @Suite struct QueueInvariantTests {
   private static func broken(_ value: some SelfChecking) -> [String] {
     var check = InvariantCheck(.thorough)
@@ -18,7 +18,8 @@ private struct Item: QueuedItem {
     return check.broken
   }
 
-  /// A queue of three messages. Two were handed over, followed by a ping; the third is not stored.
+  /// A queue of three messages. Two messages and then a ping were handed over. The third message is
+  /// not stored.
   private static var proven: ProvenQueue {
     var queue = ProvenQueue()
     _ = queue.add(.text("one"), isStored: true)
@@ -32,7 +33,7 @@ private struct Item: QueuedItem {
   private static let provenPlants: [(String, @Sendable (inout ProvenQueue) -> Void)] = [
     ("proven queue: what was handed over is its beginning, up to the window", { $0.handed = 4 }),
     ("proven queue: nothing is sent before it is stored", { $0.handed = 3 }),
-    ("proven queue: a ping stands behind what was handed over", { $0.proof?.count = 0 }),
+    ("proven queue: a ping follows the messages handed over", { $0.proof?.count = 0 }),
     ("proven queue: the bytes are those of its messages", { $0.bytes += 1 }),
   ]
 
@@ -45,7 +46,7 @@ private struct Item: QueuedItem {
     }
   }
 
-  /// A queue of two stored items. A try of the first one is in progress.
+  /// A queue of two stored items, the first of which is being tried.
   private static var sending: SendQueue<Item> {
     var queue = SendQueue<Item>(limit: 5)
     for number in UInt64(1)...2 {
@@ -62,7 +63,7 @@ private struct Item: QueuedItem {
 
   private static let sendPlants: [(String, @Sendable (inout SendQueue<Item>) -> Void)] = [
     (
-      "send queue: what it knows of an item ends with the item",
+      "send queue: state of an item ends with the item",
       {
         $0.items = []
         $0.unsure = [stranger]

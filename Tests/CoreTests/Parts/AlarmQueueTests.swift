@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkCore
 
-/// The contents of an alarm queue and its invariants.
+/// Tests of the contents of an alarm queue and of its invariants.
 struct AlarmQueueTests {
   private static func queue(_ keys: Int...) -> AlarmQueue<Int> {
     var queue = AlarmQueue<Int>()

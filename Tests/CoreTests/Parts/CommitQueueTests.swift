@@ -1,7 +1,8 @@
 import LinkCore
 import Testing
 
-/// One batch at a time, retries of refused batches, and the order of changes.
+/// Tests that one batch is committed at a time, that refused batches are retried, and that changes
+/// stay in order.
 struct CommitQueueTests {
   private struct ID: NumberedID {
     let number: UInt64

@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The check for a captive portal's login page.
+/// Tests of the check for a captive portal's login page.
 @Suite struct PortalWatchTests {
   @Test func `the times of the portal check have a lower bound`() {
     for (key, least, less) in [

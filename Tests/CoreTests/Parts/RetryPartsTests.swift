@@ -3,7 +3,7 @@ import Testing
 
 private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .milliseconds(milliseconds)) }
 
-/// The parts of a link, tested without a link.
+/// Tests of the parts of a link, without a link.
 @Suite struct RetryPartsTests {
   private static func policy(breaker: Breaker? = nil) -> RetryPolicy {
     RetryPolicy(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkCore
 
-/// The standby of a link, tested without a link.
+/// Tests of the standby of a link, without a link.
 @Suite struct StandbyPartsTests {
   private static let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
 
@@ -17,20 +17,20 @@ import Testing
       ]))
   }
 
-  /// Starts polling. If polling has already started, a probe has failed.
+  /// Starts polling. If polling has already started, this reports that a probe has failed.
   private mutating func arm(after failure: LinkFailure) {
     standby.armPoll(after: failure, slow: false, at: now, generator: &generator)
   }
 
-  /// Sends a poll 10 s later, answers it at once, and returns whether a probe is due.
+  /// Sends a poll 10 s later and answers it immediately. Returns whether a probe is due.
   private mutating func poll(_ failure: LinkFailure?) throws -> Bool {
     now = now.advanced(by: .seconds(10))
     let taken = standby.takePoll(at: now)
     return standby.polled(try #require(taken), failure, at: now, generator: &generator)
   }
 
-  /// Lets a probe fail and returns the base-2 logarithm, rounded down, of the seconds until the
-  /// next one.
+  /// Lets a probe fail. Returns the base-2 logarithm, rounded down, of the seconds until the next
+  /// probe.
   private mutating func failProbe() -> Int? {
     arm(after: .refused)
     guard case .polling(let polling) = standby.state else { return nil }
@@ -45,7 +45,7 @@ import Testing
     arm(after: .refused)
     let isTime = try poll(nil)
     #expect(isTime)
-    // Each wait lies between one power of two and the next. The last one is the policy's wait.
+    // Each wait lies between one power of two and the next. The last wait is that of the policy.
     var powers: [Int?] = []
     for _ in 0...12 { powers.append(failProbe()) }
     #expect(powers == Array(0...12))

@@ -2,10 +2,11 @@ import Testing
 
 @testable import LinkCore
 
-/// The negative duration nearest to zero.
+/// The largest negative duration.
 private let early = Duration.nanoseconds(-1)
 
-/// The rules for policies that code creates, whose numbers can be ones that no text expresses.
+/// Tests of the rules for policies that are created in code, which can have values that no text can
+/// express.
 @Suite struct PolicyBoundsTests {
   /// A change to a valid policy, and the problem that it causes, if any.
   struct Case: Sendable, CustomTestStringConvertible {

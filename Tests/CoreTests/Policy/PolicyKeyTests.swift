@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The text format of single values of a policy.
+/// Tests of the text format of single values of a policy.
 @Suite struct PolicyKeyTests {
   @Test(arguments: [
     ("message-stream", "gate.foreground", "3s"), ("message-stream", "gate.foreground", "wait"),

@@ -25,7 +25,8 @@ struct PolicyTests {
       retry.noteFailure(at: now, retryAfter: nil)
     }
     #expect(retry.plan(policy.reconnect, before: 20, at: now, generator: &generator) == nil)
-    // In another series on demand, 20 more failures do not open the breaker; the next one does.
+    // In another series on demand, 20 more failures do not open the breaker, but the next failure
+    // does.
     for _ in 1...20 { retry.noteFailure(at: now, retryAfter: nil) }
     #expect(retry.earliest(at: now) == now)
     retry.noteFailure(at: now, retryAfter: nil)
@@ -251,7 +252,7 @@ struct PolicyTests {
       .seconds(30)
     ),
     (
-      // Without the cap, the second wait would exceed 64 bits of nanoseconds.
+      // Without the cap, the second wait would exceed the range of 64-bit nanoseconds.
       .exponential(
         first: .seconds(16_777_216), factor: 1000, cap: .seconds(33_554_432), jitter: 0,
         floor: .zero, attempts: nil),

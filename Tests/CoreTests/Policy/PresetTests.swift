@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// Every number of every preset, so that no constant changes by accident.
+/// Tests of every number of every preset, so that no constant changes by accident.
 @Suite struct PresetTests {
   @Test(arguments: zip(LinkPolicy.presets, presets))
   func `each preset has the expected numbers and failure actions`(
@@ -17,7 +17,8 @@ import Testing
   }
 }
 
-/// The presets in order: names, numbers, and the failures that do not lead to a plain retry.
+/// The presets in order: their names, their numbers, and the failures that lead to more than a
+/// plain retry.
 private let presets = [
   """
   message-stream

@@ -2,16 +2,16 @@ import Foundation
 import LinkCore
 import Testing
 
-/// Policies with random changes, as text and as JSON.
+/// Tests of policies with random changes, in text and in JSON.
 @Suite struct RandomPolicyTests {
   private static let odd = [
     "", "x", "0s", "99ms", "10001h", "-1s", "1001", "off", "none", "1s", "3",
   ]
 
-  /// Returns a random preset with up to four changes that it accepts, mostly values of other
+  /// Returns a random preset with up to four accepted changes, whose values come mostly from other
   /// presets.
   ///
-  /// Calls `refused` with each change that it rejects.
+  /// Calls `refused` for each change that the policy rejects.
   private func policy(
     _ generator: inout RandomSource, refused: ((key: String, value: String), PolicyError) -> Void
   ) -> LinkPolicy {

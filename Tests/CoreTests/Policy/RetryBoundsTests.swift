@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The rules for the retries of policies that code creates.
+/// Tests of the rules for the retries of policies that are created in code.
 @Suite struct RetryBoundsTests {
   /// A change to a valid retry policy, and the problem that it causes, if any.
   struct Case: Sendable, CustomTestStringConvertible {
@@ -18,7 +18,8 @@ import Testing
     }
   }
 
-  /// A second window, slow enough for the limit on the pace whatever the first one allows.
+  /// A second window that is slow enough to satisfy the limit on the overall rate, whatever the
+  /// first window allows.
   private static let slow = AttemptWindow(attempts: 1, per: .seconds(60))
 
   private static func window(

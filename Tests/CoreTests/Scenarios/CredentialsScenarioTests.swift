@@ -98,7 +98,8 @@ struct CredentialsScenarioTests {
     #expect(harness.log.contains(.refreshCredentials))
   }
 
-  /// A clock that is ahead shortens every lifetime by its error, so each renewal reports it again.
+  /// Tests a clock that is ahead. It shortens every lifetime by its error, so each renewal reports
+  /// the error again.
   @Test(arguments: [
     (Duration.seconds(-3600), Duration?.none), (.zero, nil), (.nanoseconds(1), .seconds(15)),
     (.seconds(29), .seconds(15)), (.seconds(30), .seconds(15)),

@@ -2,9 +2,10 @@ import Testing
 
 @testable import LinkCore
 
-/// Tries that a user requests: immediate, followed by the first waits, and within the windows.
+/// Tests of tries that a user requests. They start immediately, restart the schedule, and respect
+/// the rate limits.
 @Suite struct DemandScenarioTests {
-  /// Returns a lost link whose tries all failed and whose next try is number `attempt`.
+  /// Returns a lost link whose tries have all failed and whose next try is number `attempt`.
   private static func failing(_ policy: LinkPolicy, until attempt: Int) -> LinkHarness {
     var harness = LinkHarness.connected(policy)
     harness.give(.lost(harness.attempt, .reset))
@@ -16,8 +17,8 @@ import Testing
 
   /// Compares the waits, in seconds, after the try that the user requested.
   ///
-  /// They are 1, 2, 4, and 8 s as in the requirements. Where the policy says so, they have a jitter
-  /// of a quarter and a floor.
+  /// They are 1, 2, 4 and 8 s, as in the requirements. If the policy specifies it, they have a
+  /// jitter of a quarter and a minimum.
   @Test(arguments: [
     (LinkPolicy.messageStream, 4, [1.0...1, 2...2, 4...4, 8...8]),
     (.session, 9, [1...1.25, 1.5...2.5, 3...5, 6...10]),
@@ -57,7 +58,7 @@ import Testing
     #expect((1...1.25).contains(harness.seconds - failed))
   }
 
-  /// Repeats the requests of a user whose session had ended after 126 s.
+  /// Repeats the requests of a user whose session ended after 126 s.
   @Test(arguments: [LinkPolicy.messageStream, .session, .socket])
   func `requests every 7 s lead to attempts as long as they last, at most 10 per minute`(
     policy: LinkPolicy
@@ -88,7 +89,7 @@ import Testing
     let tenth = harness.seconds
     harness.fail()
     harness.give(.trigger(.userRefresh))
-    // The first of the ten tries was made at 0 s, and 60 s allow no more than ten.
+    // The first of the ten tries was made at 0 s, and 60 s allow at most ten tries.
     #expect(harness.link.status.reason == .limited)
     #expect(harness.link.status.retryAt == .second(60))
     #expect(tenth < 10)

@@ -2,10 +2,10 @@ import Testing
 
 @testable import LinkCore
 
-/// The first retry after a loss: within 3 s with default waits, except in the cases of decision
-/// 0046.
+/// Tests of the first retry after a loss. With default waits it starts within 3 s, except in the
+/// cases of decision 0046.
 @Suite struct FirstRetryTests {
-  /// Returns the seconds from a loss to the first retry, for 200 seeds.
+  /// Returns the time from a loss to the first retry, in seconds, for 200 seeds.
   private static func times(
     _ policy: LinkPolicy, after failure: LinkFailure, drain: Duration? = nil
   ) -> [Double] {
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Losses that can affect one client alone.
+  /// Losses that may affect only one client.
   static let own: [LinkFailure] =
     [
       .reset, .ended, .timeout(.silence), .timeout(.pong), .timeout(.write), .dns(detail: ""),
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// Checks the exceptions of a stream, each with its bounds: failures that may affect many
+  /// Checks the exceptions of a stream and their bounds. They are failures that may affect many
   /// clients.
   @Test(arguments: [
     (LinkFailure.closed(code: 1001, reason: ""), 0.0..<5.0),
@@ -53,9 +53,9 @@ import Testing
     (.http(status: 429, retryAfter: nil, detail: ""), 0..<5),
     (.http(status: 500, retryAfter: nil, detail: ""), 0..<5),
     (.http(status: 503, retryAfter: .seconds(2), detail: ""), 2..<7),
-    // Polled first, and tried after the first poll that succeeds.
+    // The link polls first, and tries again after the first poll that succeeds.
     (.refused, 1..<5.001), (.http(status: 503, retryAfter: nil, detail: ""), 1..<5.001),
-    // Polled, and probed after 5 minutes ± 10 %.
+    // The link polls, and sends a probe after 5 minutes ± 10 %.
     (.closed(code: 1008, reason: ""), 270..<330), (.protocolError(detail: ""), 270..<330),
     (.captivePortal, 1..<5.001), (.http(status: 418, retryAfter: nil, detail: ""), 270..<330),
   ])
@@ -90,7 +90,7 @@ import Testing
     #expect(harness.opens == [harness.seconds])
   }
 
-  /// Checks requirements 000: a fixed interval of 2 s, which is also the cap.
+  /// Checks requirements 000, which specify a fixed interval of 2 s that is also the cap.
   @Test(arguments: [
     LinkFailure.reset, .refused, .closed(code: 1001, reason: ""), .closed(code: 1011, reason: ""),
     .closed(code: 1012, reason: ""), .closed(code: 4000, reason: ""),
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  /// Makes three tries for each connect. The requirements state no limit on connects.
+  /// Lets each connect make three tries. The requirements set no limit on connects.
   @Test(arguments: [
     LinkPolicy.healthRelayService, .healthRelayQuick, .healthRelayForeground,
   ])

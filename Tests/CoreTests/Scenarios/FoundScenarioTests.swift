@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// A transport that a link adopts instead of opening one.
+/// Tests of a transport that a link adopts instead of opening a new one.
 @Suite struct FoundScenarioTests {
   @Test func `a restored transport becomes the link without an attempt`() {
     var harness = LinkHarness.wanted(.messageStream)

@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The loss of the network in each state of a link.
+/// Tests of the loss of the network in each state of a link.
 @Suite struct HoldScenarioTests {
   private static let wifi = Reachability.reachable(path: PathID("wlan0"))
   private static let cell = Reachability.reachable(path: PathID("cell0"))
@@ -43,7 +43,8 @@ import Testing
       return harness
     }
 
-    /// Whether the link was never connected, so that the longer waits of a first connection apply.
+    /// Whether the link has never been connected, so that the longer waits of a first connection
+    /// apply.
     var isFirst: Bool {
       switch self {
       case .preparing, .opening, .waiting, .refreshing: true

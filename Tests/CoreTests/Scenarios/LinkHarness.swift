@@ -14,7 +14,7 @@ struct LinkHarness {
   var peer = Peer.answers
 
   enum Peer {
-    /// Sends pongs at once, and answers polls with nothing new.
+    /// The peer sends pongs immediately, and answers polls with no new data.
     case answers
     case isSilent
   }
@@ -84,7 +84,8 @@ struct LinkHarness {
     give(.established(attempt))
   }
 
-  /// Lets every try fail at once with `failure` until the link stops trying or `limit` is reached.
+  /// Lets every try fail immediately with `failure` until the link stops trying or `limit` is
+  /// reached.
   mutating func failAll(_ failure: LinkFailure, until limit: Duration = .seconds(3600)) {
     let end = now.advanced(by: limit)
     while true {

@@ -36,7 +36,7 @@ struct LivenessScenarioTests {
     #expect(harness.link.status.phase == .reconnecting)
   }
 
-  /// Returns a session policy under which one pong that is missing for 10 s ends the link.
+  /// Returns a session policy under which a link ends if one pong is missing for 10 s.
   private static func asksOnce() throws -> LinkPolicy {
     try .session.setting([
       ("liveness.pongTries", "1"), ("liveness.pongTimeout", "10s"),

@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The effect of a proven link on earlier failures.
+/// Tests of how a proven link affects earlier failures.
 @Suite struct ProvenLinkTests {
   @Test func `failures before a proven link do not count for the breaker`() throws {
     let policy = try LinkPolicy.session.setting([("retry.breaker", "2/10m:5m")])

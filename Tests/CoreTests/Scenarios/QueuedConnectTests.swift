@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkCore
 
-/// The system's queued connect during tries, waits, and losses.
+/// Tests of the system's queued connect during tries, waits and losses.
 @Suite struct QueuedConnectTests {
   /// Returns how many times a queued connect was armed during `steps`.
   private static func arms(
@@ -34,7 +34,7 @@ import Testing
     #expect(Self.queued(lost) != nil, "after it")
   }
 
-  /// Returns how long the system leaves the peer alone before the most recently queued connect.
+  /// Returns the time for which the system ignores the peer after the latest queued connect.
   private static func rest(_ harness: LinkHarness) -> Duration? {
     harness.log.compactMap { if case .arm(_, let rest) = $0 { rest } else { nil } }.last
   }

@@ -91,7 +91,7 @@ struct RetryScenarioTests {
     #expect(harness.opens == [lost])
   }
 
-  /// Dials for 4 s in the second try of a series, and loses the link `stood` after it opened.
+  /// Lets the second try of a series dial for 4 s, and loses the link `stood` after it opened.
   @Test(arguments: [
     (Duration.milliseconds(9_999), 2.0), (.seconds(10), 0), (.milliseconds(10_001), 0),
   ])
@@ -219,7 +219,7 @@ struct RetryScenarioTests {
 
   private static let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
 
-  /// Returns a harness that polls because the server twice did not offer the link.
+  /// Returns a harness that polls because the server has twice not offered the link.
   private static func withoutTheLink() -> LinkHarness {
     var harness = LinkHarness.wanted(.messageStream)
     harness.give(.prepared(harness.attempt))
@@ -376,7 +376,7 @@ struct RetryScenarioTests {
       }
     }
     let first = (harness.opens.first ?? 0) - start
-    // The server is back, so the wait after the first failed probe is one or two intervals.
+    // The server responds again, so the wait after the first failed probe is one or two intervals.
     #expect((30...60).contains(first))
   }
 

@@ -1,7 +1,8 @@
 import LinkCore
 import Testing
 
-/// One table for each requirements document, with the arithmetic beside each expected value.
+/// Tests with one table for each requirements document, and the arithmetic next to each expected
+/// value.
 struct SeedScheduleTests {
   let timeout = LinkFailure.timeout(.connect)
 
@@ -138,7 +139,7 @@ struct SeedScheduleTests {
 
   @Test
   func `a session retries 20 times after 2^n s, at most 30, a quarter more or less, at least 1`() {
-    // min(2^n, 30) for 20 waits: 481 s in total.
+    // The waits are min(2^n, 30) s. The 20 waits sum up to 481 s.
     let bases: [Double] = [1, 2, 4, 8, 16] + Array(repeating: 30, count: 15)
     var sums: [Double] = Array(repeating: 0, count: 20)
     for seed in 0..<200 as Range<UInt64> {
@@ -147,7 +148,7 @@ struct SeedScheduleTests {
       #expect(harness.opens.count == 21)  // the first one and 20 retries
       let waits = zip(harness.opens, harness.opens.dropFirst()).map { $1 - $0 }
       for (index, (wait, base)) in zip(waits, bases).enumerated() {
-        // At most 37.5 s. Nothing else lengthens a wait.
+        // The maximum is 37.5 s. No other rule lengthens a wait.
         let range = max(base * 0.75, 1) - 1e-6...base * 1.25 + 1e-6
         #expect(range.contains(wait), "wait \(index): \(wait)")
         sums[index] += wait
@@ -155,7 +156,8 @@ struct SeedScheduleTests {
       #expect(harness.link.status == LinkStatus(phase: .failed, reason: .exhausted(timeout)))
       #expect(harness.link.deadline == nil, "the user sees an error, and no attempt follows")
     }
-    // The jitter is uniform: each mean equals its base, but the first wait is never below 1 s.
+    // The jitter is uniform, so each mean equals its base. Only the first mean is larger, because a
+    // wait is never below 1 s.
     for (sum, base) in zip(sums, bases).dropFirst() {
       #expect((0.96...1.04).contains(sum / 200 / base), "\(sum / 200) for \(base)")
     }

@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The consequences of the answers to polls.
+/// Tests of how a link reacts to the results of polls.
 @Suite struct StandbyScenarioTests {
   private static let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
   private static let cell = Reachability.reachable(path: PathID("cell0"))
@@ -19,7 +19,7 @@ import Testing
     return harness
   }
 
-  /// Returns a harness at its first slow probe. The server works and does not offer the link.
+  /// Returns a harness at its first slow probe. The server responds but does not offer the link.
   private static func unoffered() -> LinkHarness {
     let missing = LinkFailure.http(status: 404, retryAfter: nil, detail: "")
     var harness = failed(missing)
@@ -95,7 +95,7 @@ import Testing
 
   @Test func `the wait doubles with each failed probe while polls work`() {
     var harness = Self.failed(.refused)
-    // The first probe follows the first poll. The last wait is the policy's, 300 s ± 10 %.
+    // The first probe follows the first poll. The last wait is the policy's: 300 s ± 10 %.
     for bounds in [1..<5.1, 30..<60, 60..<120, 120..<240, 270..<330.1] as [Range<Double>] {
       let failed = harness.seconds
       Self.passToProbe(&harness)
@@ -166,7 +166,7 @@ import Testing
     #expect(harness.opens == [])
   }
 
-  /// Returns a harness whose server works and has refused the link twice.
+  /// Returns a harness whose server responds to polls and has refused the link twice.
   private static func refused(_ failure: LinkFailure) -> LinkHarness {
     var harness = LinkHarness.wanted(.messageStream)
     harness.give(.prepared(harness.attempt))

@@ -8,10 +8,10 @@ struct Certificates {
 
   var folder: String { scratch.path }
 
-  /// The path of the authority that signed all certificates except `selfSigned`.
+  /// The path of the certificate of the authority that signed all certificates except `selfSigned`.
   var authority: String { "\(folder)/ca.pem" }
 
-  /// A kind of certificate chain, with its key, for the TLS server.
+  /// A kind of certificate chain. Each has its own key.
   enum Kind: String, CaseIterable {
     case good, expired, wrongHost, selfSigned
   }

@@ -22,7 +22,7 @@ final class Counter: Sendable {
     reached?.resume()
   }
 
-  /// Returns once the count is `goal` or more.
+  /// Returns once the count is at least `goal`.
   func reach(_ goal: Int) async {
     await withCheckedContinuation { continuation in
       let isReached = state.withLock { state in

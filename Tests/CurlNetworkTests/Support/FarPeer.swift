@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkProtocols
 import Synchronization
 
-/// A test server's end of a WebSocket, controlled by a contract suite.
+/// The server's end of a WebSocket that a contract suite controls.
 actor FarPeer: FarSocket {
   private let peer: Peer
   private let head: HTTPRequestHead
@@ -14,15 +14,15 @@ actor FarPeer: FarSocket {
     self.head = head
   }
 
-  /// Returns a server that puts each requested upgrade into `sockets`.
+  /// Returns a server that adds each requested upgrade to `sockets`.
   static func server(_ sockets: Mailbox<FarPeer>) throws -> TestServer {
     try TestServer { peer in
       guard let (head, _) = peer.request() else { return }
       let descriptor = peer.descriptor
       let far = FarPeer(peer, head)
       let (chunks, sink) = AsyncStream.makeStream(of: [UInt8].self)
-      // The task holds the socket, so that the descriptor stays open while the thread reads from
-      // it.
+      // The task keeps a reference to the socket, so that the descriptor stays open while the
+      // thread reads from it.
       Task {
         for await chunk in chunks { await far.take(chunk) }
         await far.end()
@@ -91,7 +91,7 @@ actor FarPeer: FarSocket {
   }
 }
 
-/// A request to a test server, answered by a contract suite.
+/// A request to a test server that a contract suite answers.
 final class FarRequest: FarExchange {
   let received: (method: String, headers: [String: String], body: [UInt8])
   private let orders = Mutex<[Order]>([])
@@ -107,7 +107,7 @@ final class FarRequest: FarExchange {
     received = (head.method, headers, body)
   }
 
-  /// Returns a server that puts each request into `requests` and waits until it is answered or
+  /// Returns a server that adds each request to `requests` and waits until it is answered or
   /// dropped.
   static func server(_ requests: Mailbox<FarRequest>) throws -> TestServer {
     try TestServer { peer in
@@ -135,7 +135,7 @@ final class FarRequest: FarExchange {
     ordered.signal()
   }
 
-  /// Waits for the next order on the connection's own thread.
+  /// Waits for the next order. This runs on the connection's own thread.
   private func next() -> Order {
     ordered.wait()
     return orders.withLock { $0.removeFirst() }

@@ -1,6 +1,6 @@
 import LinkRuntime
 
-/// A gate that lets all callers of `wait` continue once it is open.
+/// A gate that suspends callers of `wait` until it is opened.
 actor Gate {
   private var isOpen = false
   private var waiting: [CheckedContinuation<Void, Never>] = []

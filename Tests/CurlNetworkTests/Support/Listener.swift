@@ -4,12 +4,12 @@ import Foundation
   import Glibc
 #endif
 
-/// A TCP port on 127.0.0.1, reserved until this object is released.
+/// A TCP port on 127.0.0.1. It is reserved until this object is released.
 final class Listener: Sendable {
   let descriptor: Int32
   let port: UInt16
 
-  /// Binds a free port. Without a backlog, connections are refused.
+  /// Binds a free port. If there is no backlog, connections are refused.
   init(backlog: Int32? = 64) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = Self.loopback(0)
@@ -53,7 +53,7 @@ final class Listener: Sendable {
   }
 }
 
-/// An idle connection, closed when this object is released.
+/// An idle connection. It is closed when this object is released.
 final class Caller {
   private let descriptor: Int32
   let isConnected: Bool

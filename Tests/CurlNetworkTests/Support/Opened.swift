@@ -22,7 +22,7 @@ final class Opened {
     await events.next(isolation: #isolation)
   }
 
-  /// Returns the next event other than the opening.
+  /// Returns the next event that is not the opening of the socket.
   func nextAfterOpening() async -> SocketEvent? {
     while let event = await events.next(isolation: #isolation) {
       guard case .opened = event else { return event }
@@ -40,7 +40,7 @@ final class Opened {
 }
 
 extension SocketRequest {
-  /// Returns a request whose time-out suffices on a busy machine.
+  /// Returns a request with a time-out that suffices even on a busy machine.
   static func to(
     _ url: String, headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], openTimeout: Duration = .seconds(120),
@@ -53,7 +53,7 @@ extension SocketRequest {
 }
 
 extension HTTPCall {
-  /// Returns a request whose time-out suffices on a busy machine.
+  /// Returns a request with a time-out that suffices even on a busy machine.
   static func to(
     _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], body: [UInt8] = [],

@@ -1,10 +1,11 @@
 import HoldfastTestKit
 import Testing
 
-/// A TLS server that uses Python's `ssl`, in a separate process that ends with this object.
+/// A TLS server in a separate process that uses Python's `ssl` and ends when this object is
+/// released.
 ///
-/// It upgrades `/socket`. Over that socket, and in the body of any other response, it sends the TLS
-/// version, whether the session was resumed, and the protocol that ALPN chose.
+/// It upgrades `/socket`. It sends the TLS version, whether the session was resumed, and the
+/// protocol that ALPN chose, either over that socket or in the body of any other response.
 final class TLSServer {
   private let process: LabProcess
   let port: UInt16

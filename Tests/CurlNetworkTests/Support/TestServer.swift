@@ -6,7 +6,7 @@ import LinkProtocols
   import Glibc
 #endif
 
-/// A server on 127.0.0.1 that runs `script` for each connection on a thread of its own.
+/// A server on 127.0.0.1 that runs `script` for each connection on a separate thread.
 final class TestServer: Sendable {
   let listener: Listener
   private let parking: DispatchSemaphore
@@ -15,8 +15,8 @@ final class TestServer: Sendable {
     listener = try Listener()
     let parking = DispatchSemaphore(value: 0)
     self.parking = parking
-    // The thread keeps the listener, whose descriptor could otherwise be reused for the next test's
-    // server while this thread still accepts on it.
+    // The thread keeps a reference to the listener. Otherwise the descriptor could be reused for
+    // the next test's server while this thread still accepts on it.
     Thread.detachNewThread { [listener] in
       while true {
         let accepted = accept(listener.descriptor, nil, nil)
@@ -27,11 +27,11 @@ final class TestServer: Sendable {
   }
 
   deinit {
-    // Ends the accepting thread, which a close would not.
+    // This ends the accepting thread, which closing the descriptor would not do.
     _ = shutdown(listener.descriptor, Int32(SHUT_RDWR))
   }
 
-  /// Releases one parked connection.
+  /// Lets one parked connection continue.
   func release() {
     parking.signal()
   }
@@ -40,8 +40,8 @@ final class TestServer: Sendable {
   var url: String { "http://127.0.0.1:\(listener.port)" }
 }
 
-/// The server's end of a connection. Its calls block, and it is closed when this object is
-/// released.
+/// The server's end of a connection. Its methods block. The connection is closed when this object
+/// is released.
 final class Peer {
   private(set) var descriptor: Int32
   private let parking: DispatchSemaphore
@@ -87,14 +87,14 @@ final class Peer {
         status: status, headers: headers, body: body, keepAlive: keepAlive))
   }
 
-  /// Reads a request and accepts its upgrade. Returns the request's head.
+  /// Reads a request and accepts its upgrade. Returns the head of the request.
   @discardableResult
   func upgrade(deflate: Bool = false) -> HTTPRequestHead? {
     guard let (head, _) = request() else { return nil }
     return upgrade(head, deflate: deflate, headers: [("X-Test", "yes")]) ? head : nil
   }
 
-  /// Accepts the upgrade that `head` requests. Returns false if it requests none.
+  /// Accepts the upgrade that `head` requests. Returns false if `head` requests no upgrade.
   @discardableResult
   func upgrade(
     _ head: HTTPRequestHead, deflate: Bool = false, headers: [(String, String)]
@@ -122,7 +122,7 @@ final class Peer {
     return events.popFirst()
   }
 
-  /// Passes received bytes to the open socket and sends the socket's output.
+  /// Passes received bytes to the open socket, sends its output, and returns its events.
   func take(_ bytes: [UInt8]) -> [WebSocketEvent] {
     var meant: [WebSocketEvent] = []
     socket?.receive(bytes, into: &meant)
@@ -166,12 +166,12 @@ final class Peer {
     while !receive().isEmpty {}
   }
 
-  /// Waits, without reading, until the server's `release`.
+  /// Waits, without reading, until the server's `release` is called.
   func park() {
     parking.wait()
   }
 
-  /// Closes the connection with RST instead of FIN.
+  /// Closes the connection with a RST instead of a FIN.
   func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     _ = unsafe setsockopt(
@@ -179,7 +179,7 @@ final class Peer {
     end()
   }
 
-  /// Sends FIN and stops reading. A read on another thread then returns the end of the stream.
+  /// Sends a FIN and stops reading. A read on another thread then returns the end of the stream.
   func shut() {
     _ = shutdown(descriptor, Int32(SHUT_RDWR))
   }
@@ -201,7 +201,8 @@ final class Peer {
     }
   }
 
-  /// Writes `bytes` repeatedly while the other end takes more. Returns the number of bytes written.
+  /// Writes `bytes` repeatedly while the other end accepts more. Returns the number of bytes
+  /// written.
   func flood(_ bytes: [UInt8], patience milliseconds: Int32) -> Int {
     var written = 0
     while true {

@@ -4,7 +4,8 @@ import LinkCore
 import LinkWire
 import VirtualBottle
 
-/// Values of a bottle, frames of a radio, and the messages between a phone and a bottle.
+/// The properties of a bottle's values, of a radio's frames, and of the messages between a phone
+/// and a bottle.
 enum BottleProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -16,7 +17,8 @@ enum BottleProperty {
     }
   }
 
-  /// Checks that a value that was read is written unchanged, except for bits without a meaning.
+  /// Checks that a decoded value is encoded to the same bytes, except for bits that have no
+  /// meaning.
   private static func values(_ bytes: [UInt8]) throws(Broken) {
     if let state = try? BottleState(bytes) { try hold(state.bytes == bytes, "a state") }
     if let value = try? BottleConfiguration(bytes) {
@@ -63,11 +65,12 @@ enum BottleProperty {
     guard let frames else { return }
     var reader = RadioFrameReader()
     let again = try? reader.take(frames.flatMap(\.bytes))
-    // A name is cut at 64 bytes and its text is repaired, each only once.
+    // A name is truncated to 64 bytes and invalid UTF-8 in it is replaced. Both changes occur only
+    // once.
     try hold(again?.count == frames.count, "frames that were written are read")
   }
 
-  /// Gives a connected phone arbitrary inputs from its bottle.
+  /// Passes arbitrary inputs from a bottle to a connected phone.
   private static func phone(_ choices: inout Choices) throws(Broken) {
     var model = BottleModel(BottleSettings(), seed: 1)
     var now = Instant.zero
@@ -102,7 +105,7 @@ enum BottleProperty {
     }
   }
 
-  /// Gives a bottle arbitrary writes of its phone.
+  /// Passes arbitrary writes from a phone to a bottle.
   private static func bottle(_ choices: inout Choices) throws(Broken) {
     var bottle = VirtualBottle(.plan035, capacity: 8, at: .zero)
     var now = Instant.zero

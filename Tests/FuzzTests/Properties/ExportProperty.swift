@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkWire
 
-/// Exports of Apple Health with arbitrary content and arbitrary ends.
+/// The properties of Apple Health exports that have arbitrary content and end anywhere.
 enum ExportProperty {
   private struct Read: Equatable {
     var samples: [HealthSample] = []

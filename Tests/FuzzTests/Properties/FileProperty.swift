@@ -8,7 +8,7 @@ import MessageStream
 @testable import LinkCore
 @testable import LinkDriver
 
-/// Journals that are read back and replayed.
+/// The properties of journals that are read and replayed.
 enum JournalProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -53,7 +53,7 @@ enum JournalProperty {
   }
 }
 
-/// Policies in the format of files, and the links that they configure.
+/// The properties of policies in the format of files, and of the links that they configure.
 enum PolicyProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -89,7 +89,8 @@ enum PolicyProperty {
     try checkPromises(policy)
   }
 
-  /// Runs a link with this policy through endless failures, and checks invariants and deadlines.
+  /// Runs a link with this policy through a long series of failures, and checks invariants and
+  /// deadlines.
   private static func checkPromises(_ policy: LinkPolicy) throws(Broken) {
     var link = HeldLink(policy: policy, seed: 1)
     var now = Instant.zero
@@ -122,7 +123,7 @@ enum PolicyProperty {
   }
 }
 
-/// The list of removed members.
+/// The properties of the list of removed members.
 enum RemovalsProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     guard let removed = try? RemovalsFile.decode(bytes) else { return }

@@ -4,7 +4,7 @@ import LinkWire
 @testable import HoldfastBackend
 @testable import LinkProtocols
 
-/// Requests of any kind, and the backend's interpretation of them.
+/// The properties of arbitrary requests and of their interpretation by the backend.
 enum RequestProperty {
   private static let statuses = [400, 413, 414, 417, 431, 501, 505]
 
@@ -56,7 +56,8 @@ enum RequestProperty {
     try hold(head.segments.allSatisfy { $0 != "." && $0 != ".." }, "no path leads upward")
   }
 
-  /// Checks that a request in its plainest form is the same request, so that readers agree.
+  /// Checks that a request in its simplest form has the same meaning, so that all readers agree on
+  /// it.
   private static func means(_ head: HTTPRequestHead, _ body: [UInt8]) throws(Broken) {
     var plain = head
     plain.headers.removeAll { ["content-length", "transfer-encoding"].contains($0.name) }
@@ -81,9 +82,9 @@ enum RequestProperty {
   }
 }
 
-/// The opening handshake, on the side of the server and of the client.
+/// The properties of the opening handshake, for servers and clients.
 enum HandshakeProperty {
-  /// The key of RFC 6455 section 1.3, so that the corpus can contain its answer.
+  /// The key of RFC 6455 section 1.3, so that the corpus can contain the response to it.
   private static let key = Array("the sample nonce".utf8)
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
@@ -111,7 +112,8 @@ enum HandshakeProperty {
     }
   }
 
-  /// Checks that the client that sent this key interprets the response as the server does.
+  /// Checks that the client that sent this request interprets the response in the same way as the
+  /// server.
   private static func isUnderstood(
     _ response: [UInt8], _ deflate: DeflateParameters?, by head: HTTPRequestHead,
     subprotocol: String?
@@ -147,7 +149,7 @@ enum HandshakeProperty {
     try hold(8...15 ~= agreed?.serverMaxWindowBits ?? 8, "a window has 8 to 15 bits")
   }
 
-  /// Returns a verdict without the bytes after the head. Their number depends on the pieces.
+  /// Returns an outcome without the bytes after the head, whose number depends on the pieces.
   private static func withoutRest(_ outcome: ClientHandshake.Outcome) -> ClientHandshake.Outcome {
     switch outcome {
     case .upgraded(let headers, let extensions, _):
@@ -158,7 +160,7 @@ enum HandshakeProperty {
   }
 }
 
-/// Heads with arbitrary fields, each of which must remain one head.
+/// The properties of heads with arbitrary fields. Each must be read as exactly one head.
 enum FieldProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)

@@ -3,7 +3,8 @@ import HeldSocket
 import LinkCore
 import LinkProtocols
 
-/// Headers that a user gives to a held socket, and the inputs of a held socket.
+/// The properties of the headers that a user passes to a held socket, and of the inputs of a held
+/// socket.
 enum HeldSocketProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -16,8 +17,8 @@ enum HeldSocketProperty {
     }
   }
 
-  /// Checks that an accepted header adds one line to the request and replaces no field of the
-  /// handshake.
+  /// Checks that an accepted header adds exactly one line to the request and does not replace a
+  /// field of the handshake.
   private static func header(_ line: String) throws(Broken) {
     guard let field = ClientHandshake.field(line) else { return }
     let (with, without) = (request([(field.name, field.value)]), request([]))
@@ -37,8 +38,8 @@ enum HeldSocketProperty {
     ).requestBytes
   }
 
-  /// Gives a held socket the inputs of a journal, one per line. Any other line is a received text
-  /// message.
+  /// Passes the inputs of a journal to a held socket, one per line. Any other line is passed as a
+  /// received text message.
   private static func run(_ bytes: [UInt8], _ outbox: SocketSettings.Outbox) throws(Broken) {
     var settings = SocketSettings(policy: .socket)
     settings.outbox = outbox

@@ -3,7 +3,7 @@ import LinkJSON
 
 @testable import LinkWire
 
-/// Requests that assistants post, and the answers of phones to them.
+/// The properties of requests that assistants post, and of the answers that phones send to them.
 enum MCPProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     try message(bytes)

@@ -3,8 +3,9 @@ import LinkHealth
 import LinkServerCore
 import LinkStorage
 
-/// The events of a backend for assistants in any order: requests in sessions, pending calls,
-/// streams, batches, clients that leave, outcomes, the passing of time, and a drain.
+/// The properties of a backend for assistants that receives events in any order: requests in
+/// sessions, pending calls, streams, batches, clients that leave, outcomes, the passing of time,
+/// and a drain.
 struct MCPServerProperty {
   private var server = MCPServer(at: .zero)
   private var now = Instant.zero
@@ -67,7 +68,7 @@ struct MCPServerProperty {
     try send(.post, body, choice)
   }
 
-  /// Sends a request in one of the sessions, or in none if there is no choice.
+  /// Sends a request in one of the sessions, or outside any session if `choice` is nil.
   private mutating func send(
     _ method: MCPCall.Method, _ body: String, _ choice: UInt8?
   ) throws(Broken) {
@@ -86,7 +87,7 @@ struct MCPServerProperty {
     try take(.request(RequestID(lastRequest), call, fresh: fresh))
   }
 
-  /// Gives the outcome of one of the pending calls.
+  /// Supplies the outcome of one of the pending calls.
   private mutating func answerCall(_ choice: UInt8) throws(Broken) {
     guard !asks.isEmpty else { return }
     let ask = asks.remove(at: Int(choice) % asks.count)

@@ -11,9 +11,9 @@ enum Shop {
   }()
 }
 
-/// Frames of a stream, posts, and answers to posts.
+/// The properties of a stream's frames, of posts, and of the answers to posts.
 enum StreamProperty {
-  /// Limits that allow any encoding of a message that was read.
+  /// Limits that permit any encoding of a decoded message.
   private static let wide = MessageLimits(maxFrameBytes: .max, maxCharacters: .max)
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
@@ -77,7 +77,7 @@ enum StreamProperty {
   }
 }
 
-/// Pages of a history.
+/// The properties of the pages of a history.
 enum PageProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -94,8 +94,8 @@ enum PageProperty {
   }
 }
 
-/// A JSON value. A number that is not whole becomes a string, since the writer has only whole
-/// numbers.
+/// A JSON value. A number that is not an integer becomes a string, since the writer only supports
+/// integers.
 private enum JSONTree: Equatable {
   case object([Member])
   case array([JSONTree])
@@ -162,7 +162,7 @@ private enum JSONTree: Equatable {
   }
 }
 
-/// Any JSON text.
+/// The properties of arbitrary JSON texts.
 enum JSONProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     let tree = read(bytes)
@@ -195,7 +195,7 @@ enum JSONProperty {
   }
 }
 
-/// Tokens that are split and parsed. Their signatures are not verified.
+/// The properties of tokens that are split and parsed. Their signatures are not verified.
 enum TokenProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -218,7 +218,7 @@ enum TokenProperty {
     try hold(
       (again.user, again.name, again.shops) == (claims.user, claims.name, claims.shops),
       "claims that were read can be written")
-    // The limits of a timestamp are not whole seconds, so they move inward once.
+    // The limits of a timestamp are not whole seconds, so the first encoding can round them inward.
     try hold(again.expiresAt <= claims.expiresAt, "writing a token does not prolong it")
     try hold((try? Claims.decode(json: again.encode())) == again, "and then stays the same")
   }

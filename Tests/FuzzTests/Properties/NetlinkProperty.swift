@@ -1,6 +1,6 @@
 @testable import ReachabilityNetlink
 
-/// The kernel's messages about links, addresses, and routes.
+/// The properties of the kernel's messages about links, addresses and routes.
 enum NetlinkProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     #if os(Linux)

@@ -3,7 +3,8 @@ import LinkHealth
 
 @testable import LinkWire
 
-/// Messages between phone and backend, the bodies of pulls, and the answers in them.
+/// The properties of the messages between phone and backend, of the bodies of pulls, and of the
+/// answers in them.
 enum RelayProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -28,7 +29,7 @@ enum RelayProperty {
     try same(try? BackendMessage.read(message.bytes), message)
   }
 
-  /// Checks that the phone can report any fault to the caller.
+  /// Checks that the phone can report any decoding error to the caller.
   private static func refusal(_ error: RelayWireError) throws(Broken) {
     let answer = PhoneMessage.refusing(error)
     try hold(answer.id == error.id, "a refusal has the id of its request")
@@ -81,7 +82,7 @@ enum RelayProperty {
 
   private static func time(_ text: String) throws(Broken) {
     guard let time = HealthTime(text) else { return }
-    // An offset can exceed the range at its ends. No question asks for these times.
+    // With an offset, a time near the limits can exceed the range. No question asks for such times.
     switch time {
     case .instant(let moment, _?) where abs(moment.nanoseconds) > Int64.max - Int64(1e17): return
     case .instant, .local: try same(HealthTime(time.description), time)

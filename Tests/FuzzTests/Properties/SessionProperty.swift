@@ -2,7 +2,7 @@ import LinkCore
 
 @testable import LinkWire
 
-/// Messages of a session, in both directions.
+/// The properties of a session's messages in both directions.
 enum SessionProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)

@@ -7,7 +7,7 @@ import LinkWire
 
 @testable import StoreSQLite
 
-/// Rows with arbitrary values in their columns, as in a damaged file.
+/// The properties of rows with arbitrary values in their columns, as in a damaged file.
 enum RowProperty {
   private static let columns = """
     shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset
@@ -104,7 +104,8 @@ enum RowProperty {
   }
 }
 
-/// Database files with damage anywhere. An input is a list of offsets and the bytes to put there.
+/// The properties of database files that are damaged anywhere. An input is a list of offsets and
+/// the bytes to write there.
 enum StoreProperty {
   private static let timeline = whole("timeline.sqlite", TimelineTables.schema) { database in
     let tables = TimelineTables(database: database, shop: Shop.id)
@@ -145,7 +146,7 @@ enum StoreProperty {
         try useLog(scratch("s"), access)
       }
     } catch {
-      // Any typed failure is a valid result. The file remains for a person to examine.
+      // Any typed failure is a valid result. The file is kept so that a person can examine it.
     }
     guard access == .read else { return }
     try hold((try? scratch.bytes(of: "s")) == file, "reading changes no file")
@@ -203,7 +204,7 @@ enum StoreProperty {
       let database = try Database(
         path: scratch(name), access: .write, busyTimeout: .zero, schema: schema)
       try fill(database)
-      // Empties the write-ahead log and stops using one.
+      // This empties the write-ahead log and disables it.
       try database.execute("PRAGMA journal_mode = DELETE")
       return try scratch.bytes(of: name)
     } catch {

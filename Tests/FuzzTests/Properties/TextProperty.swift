@@ -4,7 +4,8 @@ import LinkJSON
 @testable import LinkProtocols
 @testable import LinkWire
 
-/// Short texts with a format: times, identifiers, positions, paths, queries, durations.
+/// The properties of short texts that have a format: times, identifiers, positions, paths, queries
+/// and durations.
 enum TextProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -65,8 +66,8 @@ enum TextProperty {
     }
   }
 
-  /// Compares two schedules. A jitter that is not a number, which no policy may have, is not equal
-  /// to itself.
+  /// Returns whether two schedules are equal. A jitter that is not a number, which no policy may
+  /// have, is not equal to itself.
   private static func isSame(_ left: Schedule?, _ right: Schedule) -> Bool {
     guard case .exponential(_, _, _, let jitter, _, _) = right, jitter.isNaN else {
       return left == right

@@ -7,8 +7,8 @@ import LinkWire
 @testable import HealthSync
 @testable import StoreSQLite
 
-/// The files and rows of a phone that syncs, the responses of servers, and the records and fields
-/// of uploads that a server reads.
+/// The properties of the files and rows of a phone that syncs, of the responses of servers, and of
+/// the records and fields of uploads that a server reads.
 enum UploadProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -35,7 +35,7 @@ enum UploadProperty {
     try hold(again?.record == record, "a record that was read can be written")
   }
 
-  /// Splits a payload file, possibly damaged, that a server found too large.
+  /// Splits a payload file that a server found too large. The file may be damaged.
   private static func payload(_ text: [UInt8]) throws(Broken) {
     guard let halves = SyncPacking.halves(of: text) else { return }
     guard let batch = try? SyncBatch.read(text) else { throw Broken("only a batch is split") }
@@ -83,7 +83,7 @@ enum UploadProperty {
       reply.url?.hasPrefix("https://a.example:81/") ?? true, "no location leaves the server")
   }
 
-  /// Checks that an upload ends for any responses, and sends only bytes of its payload.
+  /// Checks that an upload ends, whatever the responses are, and sends only bytes of its payload.
   private static func upload(_ choices: inout Choices) throws(Broken) {
     let size = Int(choices.byte()) * 4_000
     let dialects = [UploadDialect.current, .iOS, .tus]

@@ -1,13 +1,13 @@
 @testable import LinkProtocols
 
-/// The result of one end for all of its input.
+/// The events, the output and the final state of an end after it has received its input.
 struct Received: Equatable {
   var events: [WebSocketEvent]
   var output: [UInt8]
   var state: WebSocketConnection.State
 }
 
-/// One end of a connection, configured by an input.
+/// One end of a connection. An input determines its configuration.
 struct End {
   var role: WebSocketRole
   var deflate: DeflateParameters?
@@ -20,7 +20,8 @@ struct End {
     (self.role, self.deflate, self.limits) = (role, deflate, limits)
   }
 
-  /// Creates an end. Bit 0 is the role, bits 1 to 3 are the compression, bits 4 and 5 the limits.
+  /// Creates an end. Bit 0 is the role, bits 1 to 3 are the compression, and bits 4 and 5 are the
+  /// limits.
   init(choice: UInt8) {
     role = choice & 1 == 0 ? .client : .server
     deflate = Self.agreement(choice >> 1 & 7)
@@ -52,7 +53,7 @@ struct End {
   }
 }
 
-/// Frames of any kind, received by either end.
+/// The properties of arbitrary frames that either end receives.
 enum WebSocketProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -82,7 +83,7 @@ enum WebSocketProperty {
     }
   }
 
-  /// Checks that the peer understands every frame that this end answers with.
+  /// Checks that the peer can read every frame that this end sends in response.
   private static func answersWell(_ received: Received, _ end: End) throws(Broken) {
     let peer = End(role: end.role.peer, deflate: end.deflate).reads([received.output])
     var expected = received.events.compactMap { event -> WebSocketEvent? in
@@ -97,7 +98,7 @@ enum WebSocketProperty {
   }
 }
 
-/// Messages of any kind, sent from one end to the other.
+/// The properties of arbitrary messages that one end sends to the other.
 enum ExchangeProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -115,7 +116,7 @@ enum ExchangeProperty {
     try WebSocketProperty.isBounded(received, far.limits)
   }
 
-  /// Returns a few octets, or many repetitions of them, so that there is something to compress.
+  /// Returns a few octets, or many repetitions of them, so that compression has an effect.
   private static func payload(_ kind: UInt8, _ choices: inout Choices) -> [UInt8] {
     let some = choices.take(Int(choices.byte()))
     let times = [1, 3, 17, 200][Int(kind >> 2 & 3)]
@@ -140,7 +141,7 @@ enum ExchangeProperty {
   }
 }
 
-/// Compressed messages with an arbitrary deflate stream.
+/// The properties of compressed messages with an arbitrary deflate stream.
 enum InflateProperty {
   private static let small = 300
 
@@ -163,7 +164,7 @@ enum InflateProperty {
       "a limit skips what is beyond it and changes nothing else")
   }
 
-  /// Returns messages of chosen lengths, in fragments.
+  /// Returns frames with messages of the chosen lengths, in fragments.
   private static func frames(_ choices: inout Choices, cutEvery count: Int) -> [UInt8] {
     var wire: [UInt8] = []
     for _ in 0..<8 where !choices.isEmpty {

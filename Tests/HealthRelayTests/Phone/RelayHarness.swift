@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// A test harness for a relay: its model, its clock, its effects, and a scripted backend.
+/// A test harness with a relay model, its clock, a log of its effects, and a scripted backend.
 struct RelayHarness {
   var model: RelayModel
   var now = Instant.zero
@@ -63,10 +63,10 @@ struct RelayHarness {
     note(model.handle(input, at: now))
   }
 
-  /// Gives the model an event of its socket.
+  /// Passes an event of the socket to the model.
   mutating func give(_ event: LinkEvent) { give(.link(event)) }
 
-  /// Gives the model a change of the device.
+  /// Passes a change of the device to the model.
   mutating func give(_ change: DeviceChange) { give(.link(.device(change))) }
 
   mutating func say(_ message: RelayModel.Message) {
@@ -118,7 +118,7 @@ struct RelayHarness {
     (log, opens, statuses, problems, receipts) = ([], [], [], [], [])
   }
 
-  /// Removes and returns the effects so far, without updates and pings.
+  /// Clears the log and returns its effects other than updates and pings.
   mutating func take() -> [RelayModel.Effect] {
     defer { log = [] }
     return log.filter {

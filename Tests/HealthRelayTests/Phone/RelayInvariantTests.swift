@@ -6,7 +6,7 @@ import Testing
 @testable import HealthRelay
 @testable import LinkCore
 
-/// The invariant checks of a relay and of each of its parts, which must find broken states.
+/// Tests that the invariant checks of a relay and of its parts detect broken states.
 @Suite struct RelayInvariantTests {
   /// A running relay that is sending the answer to the first of two questions, in two parts.
   private static var sending: RelayModel {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// The contents of a relay's journal.
+/// Tests of the contents of a relay's journal.
 struct RelayJournalTests {
   @Test func `a journal preserves inputs and effects but not their secrets`() throws {
     let inputs: [RelayModel.Input] = [

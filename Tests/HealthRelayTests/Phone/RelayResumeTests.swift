@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// Questions and pairings after the socket is lost.
+/// Tests of questions and pairings after the socket has been lost.
 struct RelayResumeTests {
   @Test func `a reconnect presents the resume token of the newest code`() {
     var harness = RelayHarness(.service)
@@ -34,7 +34,7 @@ struct RelayResumeTests {
     harness.give(.start)
     harness.give(.stop)
     harness.give(.start)
-    // Eleven retries and the user's next start.
+    // Eleven retries and the user's next start send the newer token.
     let resumed = Array<Secret?>(repeating: Secret("t2"), count: 12)
     #expect(opens(harness) == [Secret("t1")] + resumed + [nil])
   }

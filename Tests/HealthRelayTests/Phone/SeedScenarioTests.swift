@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// The test scenarios of the requirements in docs/seeds/000.md, in virtual time.
+/// Tests of the scenarios in the requirements of docs/seeds/000.md, in virtual time.
 struct SeedScenarioTests {
   @Test(arguments: RelayProfile.allCases)
   func `a server down at the start causes two retries and one error, and a restart works`(
@@ -60,7 +60,7 @@ struct SeedScenarioTests {
     #expect(harness.model.deadline == nil)
   }
 
-  /// The default profile waits 2, 2, 4, 6, 8, 8 and five times 9 s, 75 s in total.
+  /// The default profile waits 2, 2, 4, 6, 8, 8 and five times 9 s, which is 75 s in total.
   @Test func `a dropped session of the default profile reconnects for 75 s and then is an error`() {
     var harness = RelayHarness.running(.service)
     harness.pass(.seconds(60))

@@ -104,7 +104,8 @@ import Testing
         == .post(StepID(3), of: StepID(2), part: 0, lease: "lease1", within: .seconds(5)))
     harness.pass(.milliseconds(1))
     harness.succeed()
-    // 4.999 s are too short to read and send. The question returns when its lease is over.
+    // The remaining 4.999 s are too short to read and send an answer. The question can be leased
+    // again when its lease ends.
     #expect(
       harness.report
         == PullReport(answered: 1, left: 1, ending: .outOfTime, again: .milliseconds(4_999)))

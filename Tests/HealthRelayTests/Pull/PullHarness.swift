@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// A test harness for a pull: its model, its clock, and its effects since the last `take`.
+/// A test harness with a pull model, its clock, and its effects since the last `take`.
 struct PullHarness {
   /// The delays between the tries of one exchange.
   static let waits: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)]
@@ -69,7 +69,7 @@ struct PullHarness {
     return log
   }
 
-  /// The newest step that an effect in the log starts; 0 if there is none.
+  /// The newest step that an effect in the log starts, or 0 if there is none.
   var step: StepID {
     for effect in log.reversed() {
       switch effect {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// The invariant check of a pull, which must find broken states and allow valid ones.
+/// Tests that the invariant check of a pull detects broken states and accepts valid ones.
 @Suite struct PullInvariantTests {
   private static let plants: [PlantedFault<PullModel>] = [
     ("pull: questions are leased only while they are worked on", { $0.phase = .ended }),

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LinkHealth
 
-/// The samples that an answer reads and keeps when there is little room or nothing left to read.
+/// Tests of the samples that an answer reads and keeps if there is little room or nothing left to
+/// read.
 @Suite struct AnswerRoomTests {
   /// Returns an answer grouped by day, from January 5 to 8, 2026.
   private static func answer(
@@ -20,7 +21,7 @@ import Testing
   }
 
   @Test func `a sample that does not fit uses no space in the discarded span`() throws {
-    // Room for four cells; each span also has one for all sources.
+    // There is room for four cells. Each span also has a cell for all sources.
     var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 240))
     let second = ["A", "B", "C"].map { Self.pulse("2026-01-06T09:00:00Z", $0) }
     answer.take(HealthSamplePage(samples: [Self.pulse("2026-01-05T09:00:00Z", "A")] + second))

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LinkHealth
 
-/// Numbers for a language model: rounded, averaged over time, of all sources, with heart rates.
+/// Tests of numbers for a language model: rounding, averages over time, values of all sources, and
+/// the heart rates of workouts.
 @Suite struct AssistantNumberTests {
   private static let limits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 2)
   private static let hour = ("2026-01-05T10:00:00", "2026-01-05T11:00:00")
@@ -25,8 +26,8 @@ import Testing
     let workout = ["05", "10", "15", "20", "25"].map { Self.pulse(180, "10:10:\($0)") }
     let query = ask(.heartRate, Self.hour.0, Self.hour.1, .hour, .average)
     let points = try Self.points(rest + workout, query)
-    // 60 counts for 300 + 300 + 5 s and for 600 s, the most that one reading counts; 180 counts for
-    // 25 s. 76,800 / 1,230 is 62.439; the plain mean is 126.7.
+    // A rate of 60 has a weight of 300 + 300 + 5 s and of 600 s, the maximum for one reading. A
+    // rate of 180 has a weight of 25 s. 76,800 / 1,230 is 62.439. The unweighted mean is 126.7.
     #expect(points.map(\.value) == [.number(62.439), .number(62.439)])
     #expect(points.map(\.statistic) == ["average_over_time", "average_over_time"])
   }
@@ -38,7 +39,8 @@ import Testing
       Self.pulse(60, "10:00:00", source: "Copy"), Self.pulse(100, "10:05:00"),
     ]
     let points = try Self.points(samples, ask(.heartRate, Self.hour.0, Self.hour.1, .hour))
-    // All sources: 75 for 5 minutes and 100 for 10. The watch: 60 for 5 minutes and 100 for 10.
+    // For all sources, the rate is 75 for 5 minutes and 100 for 10 minutes. For the watch, it is 60
+    // for 5 minutes and 100 for 10 minutes.
     #expect(points.map(\.source) == ["all", "Copy", "Strap", "Watch"])
     #expect(
       points.map(\.value) == [.number(91.6667), .number(60), .number(90), .number(86.6667)])
@@ -96,7 +98,7 @@ import Testing
   }
 
   @Test func `step counts are whole numbers, even if two days share a sample`() throws {
-    // A third of the hour lies in the first day.
+    // A third of the hour is on the first day.
     let walk = steps(100, "2026-01-05T23:40:00Z", "2026-01-06T00:40:00Z")
     let points = try Self.points([walk], ask(.steps, "2026-01-05", "2026-01-07", .day))
     #expect(points.filter(\.isMerged).map(\.value) == [.number(33), .number(67)])
@@ -116,7 +118,7 @@ import Testing
   @Test func `a workout has the heart rate of its own time, of all sources`() throws {
     let query = ask(.workout, "2026-01-05", "2026-01-07")
     let points = try Self.points(Self.trainings + Self.pulses, query)
-    // 120 for 5 minutes, 150 for 10, 180 for 5.
+    // The rates are 120 for 5 minutes, 150 for 10 minutes and 180 for 5 minutes.
     let rates = points.map { point -> Double? in
       if case .workout(let totals) = point.value { totals.heartRate } else { nil }
     }

@@ -62,7 +62,7 @@ import Testing
     let buckets = CalendarBuckets(zone: rules, grouping: pair.grouping)
     var generator = RandomSource(seed: 23)
     var seconds = (0..<400).map { _ in Int.random(in: 0..<4_102_444_800, using: &generator) }
-    // Moments around each change, where calendars are most likely to be wrong.
+    // Adds moments around each change, where calendars are most likely to be wrong.
     for change in rules.transitions.prefix(150) {
       let second = Int(change.at.nanoseconds / 1_000_000_000)
       seconds += [-90_000, -3_601, -1, 0, 1, 1_800, 7_200, 90_000].map { second + $0 }
@@ -85,10 +85,10 @@ import Testing
     #expect(compared > 300)
   }
 
-  /// Returns whether Foundation's span of a moment is unusable for a comparison.
+  /// Returns whether Foundation's interval around a moment cannot be used for a comparison.
   ///
-  /// Foundation's hours overlap around a change that is not aligned to full hours, and gaps follow
-  /// its weeks with a skipped day.
+  /// Foundation's hours overlap around a change that is not aligned to full hours. Its weeks with a
+  /// skipped day are followed by gaps.
   private static func isOdd(
     _ moment: Timestamp, _ grouping: HealthGrouping, _ rules: ZoneRules
   ) -> Bool {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The cells of an answer, and the numbers of their sources and tracks.
+/// Tests of the cells of an answer, and of the numbers of their sources and tracks.
 @Suite struct CellsTests {
   private static func day(_ number: Int64) -> Bucket {
     CalendarBuckets(zone: .utc, grouping: .day)

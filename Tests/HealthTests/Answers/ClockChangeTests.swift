@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Zones whose clocks change at unusual times or by unusual amounts.
+/// Tests of zones whose clocks change at unusual times or by unusual amounts.
 @Suite struct ClockChangeTests {
   @Test(arguments: [
     (HealthGrouping.day, "2026-06-02T00:00:00Z"), (.week, "2026-06-08T00:00:00Z"),
@@ -12,7 +12,7 @@ import Testing
   func `times that clocks repeat after midnight belong to the bucket that has already begun`(
     grouping: HealthGrouping, end: String
   ) {
-    // At 00:30 on a Monday, the first of a month, the clocks go back to 23:30.
+    // At 00:30 on a Monday, which is the first day of a month, the clocks go back to 23:30.
     let zone = ZoneRules(
       initialSecondsEast: 3_600,
       transitions: [.init(at: at("2026-05-31T23:30:00Z"), secondsEast: 0)])
@@ -31,7 +31,7 @@ import Testing
     let hours = CalendarBuckets(zone: zone, grouping: .hour)
     let before = hours.bucket(at: at("2026-01-05T10:10:00Z"))
     #expect(before.members == at("2026-01-05T10:00:00Z")..<change)
-    // The clocks show 10:50 to 11:00.
+    // In this bucket the clocks show 10:50 to 11:00.
     let after = hours.bucket(at: at("2026-01-05T10:25:00Z"))
     #expect(after.members == change..<at("2026-01-05T10:30:00Z"))
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The distance between two moments.
+/// Tests of the distance between two moments.
 @Suite struct DistanceTests {
   private static let distances: [(Int64, Int64, Double)] = [
     (1_767_454_200_000_000_001, 1_767_454_200_000_000_002, 1),

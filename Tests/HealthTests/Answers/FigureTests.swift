@@ -80,14 +80,14 @@ import Testing
   private static let walks = [
     steps(10, "2026-01-05T08:00:00Z", "2026-01-05T08:10:00Z"),
     steps(30, "2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z"),
-    // Half of the walk lies on the 6th, half on the 7th.
+    // Half of the walk is on the 6th, half on the 7th.
     steps(20, "2026-01-06T23:00:00Z", "2026-01-07T01:00:00Z"),
     steps(0, "2026-01-09T08:00:00Z", "2026-01-09T08:10:00Z"),
   ]
 
   private static let figures: [(HealthStatistic?, String, Double)] = [
     (nil, "sum", 60), (.sum, "sum", 60),
-    // The steps of the days are 40, 10, 10 and 0; the 8th has no data.
+    // The days have 40, 10, 10 and 0 steps. The 8th has no data.
     (.average, "average_per_day", 15), (.min, "min_per_day", 0), (.max, "max_per_day", 40),
     (.count, "count", 4), (.latest, "latest", 0),
   ]
@@ -118,7 +118,7 @@ import Testing
   ]
 
   private static let readingFigures: [(HealthStatistic?, String, Double, String)] = [
-    // Each of the four readings counts for 10 minutes.
+    // Each of the four readings has a weight of 10 minutes.
     (nil, "average_over_time", 67.5, "beatsPerMinute"),
     (.average, "average_over_time", 67.5, "beatsPerMinute"),
     (.min, "min", 50, "beatsPerMinute"), (.max, "max", 90, "beatsPerMinute"),
@@ -179,7 +179,7 @@ import Testing
 
   private static let edges: [(String, String, [Bool])] = [
     ("2026-01-05T00:00:00", "2026-01-06T00:00:00", [false]),
-    // One second of the span may be missing, as with an end at 23:59:59; two may not.
+    // One second of the span may be missing, as with an end at 23:59:59, but not two seconds.
     ("2026-01-05T00:00:00", "2026-01-05T23:59:59", [false]),
     ("2026-01-05T00:00:00", "2026-01-05T23:59:58", [true]),
     ("2026-01-05T00:00:01", "2026-01-06T00:00:00", [false]),

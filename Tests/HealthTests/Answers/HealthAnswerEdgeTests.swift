@@ -3,13 +3,13 @@ import Testing
 
 @testable import LinkHealth
 
-/// Answers that just reach a limit.
+/// Tests of answers that just reach a limit.
 @Suite struct HealthAnswerEdgeTests {
   @Test func `merged sums after a cut take no space from the sums before it`() throws {
     let hours = (0..<6).map { "2026-01-05T0\($0)" }
     let samples = hours.map { steps(1, "\($0):00:00Z", "\($0):30:00Z") }
     let query = ask(.steps, "2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z", .hour, .sum)
-    // Room for four cells.
+    // There is room for four cells.
     var answer = try HealthAnswer(
       query, zone: .utc, now: at("2027-01-01T00:00:00Z"), limits: AnswerLimits(maxBytes: 240),
       stored: StoredHealth())
@@ -28,14 +28,14 @@ import Testing
     let query = ask(.heartRate, "2026-01-05T00:00:00", "2026-01-06T00:00:00")
     let points = try shelf.parts(query).points
     #expect(points.count == 30)
-    // Each point with its comma.
+    // The room holds each point with its comma.
     let room = points.reduce(HealthAnswer.around) { $0 + $1.length + 1 }
     let reply = try shelf.parts(query, limits: AnswerLimits(maxBytes: room))
     #expect(reply == HealthReply(query: query, points: points))
   }
 
   @Test func `samples that last for centuries are added without overflow`() throws {
-    // 290 and 199 years of one source cover 299 years together, more than 2^63 ns.
+    // The samples of 290 and 199 years together cover 299 years, which is more than 2^63 ns.
     let shelf = Shelf([
       quantity("StepCount", 100, "count", "1900-01-01T00:00:00Z", "2190-01-01T00:00:00Z"),
       quantity("StepCount", 10, "count", "2000-01-01T00:00:00Z", "2199-01-01T00:00:00Z"),
@@ -43,7 +43,7 @@ import Testing
     let query = ask(.steps, "1900-01-01T00:00:00Z", "2199-12-31T00:00:00Z", .total, .sum)
     let merged = try shelf.reply(query).points.filter(\.isMerged)
     #expect(merged.map(\.value) == [.number(110)])
-    // One session of 521 years, which ends on none of the requested days.
+    // One session lasts 521 years and ends on none of the requested days.
     let nights = Shelf([
       stage("AsleepCore", "1740-01-01T00:00:00Z", "2026-01-06T07:00:00Z"),
       stage("AsleepCore", "1980-01-01T00:00:00Z", "2261-01-01T00:00:00Z"),
@@ -67,7 +67,7 @@ import Testing
     let query = ask(.steps, "2026-01-10T00:00:00", "2026-01-20T00:00:00", .day, .sum)
     let merged = try shelf.reply(query).points.filter(\.isMerged)
     #expect(merged.count == 10)
-    // Room for ten points, but not for those of forty sources.
+    // There is room for ten points, but not for the points of forty sources.
     let room = merged.reduce(HealthAnswer.around) { $0 + $1.length + 1 }
     var answering = HealthAnswering(
       .healthData(query), zone: .utc, now: at("2027-01-01T00:00:00Z"),

@@ -50,7 +50,7 @@ import Testing
       Self.sample(1, 60), Self.sample(1, 60, source: "Copy"), Self.sample(1, 66),
       Self.sample(1, 60, source: "Third"), Self.sample(2, 60),
     ])
-    // Averaged over time: 63, the mean of 60 and 66, counts for 10 minutes, and so does 60.
+    // The average weights 63, which is the mean of 60 and 66, and 60 by 10 minutes each.
     #expect(found.figures.count == 3 && found.figures.average == 61.5)
   }
 

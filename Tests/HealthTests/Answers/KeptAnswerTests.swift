@@ -3,7 +3,7 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// Answers to questions of all kinds about the same days, compared with stored ones.
+/// Tests that compare answers to questions of all kinds about the same days with golden files.
 ///
 /// If an answer differs, compare its text before and after the change.
 @Suite struct KeptAnswerTests {

@@ -4,7 +4,8 @@ import Testing
 @testable import LinkHealth
 
 @Suite struct LongAnswerTests {
-  /// Returns `count` random samples of 2026 with named and unnamed sources, at whole seconds.
+  /// Returns `count` random samples of 2026 that begin at whole seconds, with and without source
+  /// names.
   private static func samples(
     _ count: Int, of kinds: [HealthKind], from generator: inout RandomSource
   ) -> [HealthSample] {
@@ -20,7 +21,7 @@ import Testing
     }
   }
 
-  /// Returns the points of all answers; each question continues where the previous answer was cut.
+  /// Returns the points of all answers. Each question continues where the previous answer was cut.
   private static func all(
     _ query: HealthDataQuery, of shelf: Shelf, zone: ZoneRules, limits: AnswerLimits
   ) throws -> [HealthPoint] {
@@ -107,7 +108,7 @@ import Testing
   @Test func `a sample that does not fit uses no space after the cut`() throws {
     let days = (5...8).map { "2026-01-0\($0)T00:00:00Z" }
     let query = ask(.heartRate, days[0], "2026-01-09T00:00:00Z", .day, .average)
-    // Room for three spans, each of which also has a point for all sources.
+    // There is room for three spans. Each also has a point for all sources.
     var answer = try HealthAnswer(
       query, zone: .utc, now: at("2027-01-01T00:00:00Z"), limits: AnswerLimits(maxBytes: 360),
       stored: StoredHealth())
@@ -167,7 +168,7 @@ import Testing
   ) throws {
     let zone = try #require(Self.skipping[zone])
     let first = at("2025-10-30T00:30:00Z")
-    // A nap of 50 minutes every two hours.
+    // There is a nap of 50 minutes every two hours.
     let shelf = Shelf(
       (0..<2_500).map { nap in
         let start = first.advanced(by: .seconds(nap * 7_200))
@@ -191,7 +192,7 @@ import Testing
       (0..<30).map { quantity("StepCount", 1, "count", "2026-01-05T09:00:\(10 + $0)Z") })
     let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T00:00:00")
     let points = try shelf.parts(query).points
-    // Each point with its comma, and 1,500 bytes for the members around the points.
+    // The room holds each point with its comma, and 1,500 bytes for the members around the points.
     let room = points.reduce(1_500) { $0 + $1.length + 1 }
     func reply(_ maxBytes: Int) throws -> HealthReply {
       try shelf.parts(query, limits: AnswerLimits(maxBytes: maxBytes))

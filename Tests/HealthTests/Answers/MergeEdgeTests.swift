@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Samples that barely reach a span, or barely have a duration.
+/// Tests of samples that barely reach a span or have almost no duration.
 @Suite struct MergeEdgeTests {
   private static let query = ask(.steps, "2026-01-05", "2026-01-07", .day, .sum)
 
@@ -43,7 +43,7 @@ import Testing
     (first.device, second.device) = ("Ring B", "Ring A")
     let points = try Shelf([first, second]).reply(Self.query).points
     #expect(points.map(\.source) == ["merged", "Ring A", "Ring B"])
-    // The six minutes of `Ring B` before the ten of `Ring A`.
+    // The merged sum has the first six minutes of `Ring B` and the ten minutes of `Ring A`.
     #expect(points.map(\.value) == [.number(60 + 80), .number(80), .number(160)])
   }
 }

@@ -16,7 +16,7 @@ import Testing
   @Test func `where a watch and a phone overlap only the watch counts`() throws {
     let watch = steps(90, "2026-01-05T10:02:00Z", "2026-01-05T10:05:00Z")
     let phone = steps(100, Self.walk.0, Self.walk.1, source: "iPhone")
-    // The watch's three minutes, and the phone's other seven.
+    // The sum has the watch's three minutes and the phone's other seven.
     #expect(try Self.merged([watch, phone]) == [.number(90 + 70)])
     let points = try Shelf([watch, phone]).reply(ask(.steps, "2026-01-05", "2026-01-06", .day))
       .points
@@ -48,7 +48,8 @@ import Testing
     let watch = steps(50, Self.walk.0, Self.walk.1)
     let phone = steps(7, moment, moment, source: "iPhone")
     #expect(try Self.merged([watch, phone]) == [.number(counts ? 57 : 50)])
-    // With the ranks exchanged both count, because an instant takes no time from a longer sample.
+    // If the ranks are exchanged, both count, because an instant takes no time from a longer
+    // sample.
     let span = steps(50, Self.walk.0, Self.walk.1, source: "iPhone")
     let tap = steps(7, moment, moment)
     #expect(try Self.merged([span, tap]) == [.number(57)])
@@ -133,9 +134,9 @@ import Testing
   /// A sample, its rank, and its value per second.
   private typealias Ranked = (sample: HealthSample, rank: SourceRank, value: Double)
 
-  /// Returns the sums by day, counted second by second.
+  /// Returns the sum of each day, computed second by second.
   ///
-  /// In each second the source with the best rank counts, with the part of its samples in that
+  /// In each second only the source of the highest rank counts, with its samples' share of that
   /// second.
   private static func slow(
     _ samples: [HealthSample], _ days: Range<Timestamp>
@@ -170,7 +171,7 @@ import Testing
       steps(60, "2026-01-06T23:50:00Z", "2026-01-07T00:10:00Z"),
       steps(60, "2026-01-06T23:40:00Z", "2026-01-07T00:20:00Z", source: "iPhone"),
     ]
-    // Half of the watch's steps, and the phone's steps before them.
+    // The sum has half of the watch's steps, and the phone's steps before them.
     #expect(try Self.merged(samples, .total) == [.number(30 + 15)])
   }
 

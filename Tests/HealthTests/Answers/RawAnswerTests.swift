@@ -10,7 +10,7 @@ import Testing
     let shelf = Shelf([
       quantity("HeartRate", 61, "count/min", "2026-01-05T09:00:00Z"),
       quantity("RestingHeartRate", 52, "count/min", "2026-01-05T08:00:00Z"),
-      // One sample begins before the requested time, and one at its end.
+      // One sample begins before the requested time, and another at its end.
       quantity("HeartRate", 1, "count/min", "2026-01-04T23:59:59Z", "2026-01-05T00:00:01Z"),
       quantity("HeartRate", 2, "count/min", "2026-01-06T00:00:00Z"),
     ])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ReadingTests {
   private static let kinds = HealthValueType.bloodPressure.kinds
 
-  /// Returns the spans, in days, that are read for the first type.
+  /// Returns the time spans that are read for the first type, in days.
   private static func spans(days: Int) -> [Range<Int>] {
     let start = at("2026-01-01T00:00:00Z")
     let end = start.advanced(by: .seconds(86_400 * days))
@@ -50,7 +50,7 @@ import Testing
 
   private static let margins: [(HealthValueType, HealthGrouping?, hours: Int)] = [
     (.bloodPressure, nil, 0), (.bloodPressure, .day, 0), (.sleep, nil, 0),
-    // A session that begins or ends outside the span is read as a whole.
+    // A session that begins or ends outside the interval is read as a whole.
     (.sleep, .day, 12),
   ]
 
@@ -88,7 +88,7 @@ import Testing
     reading.advance(nil)
     #expect(reading.query?.from == hour)
     #expect(!reading.isPast)
-    // The time is cut where the second batch begins.
+    // The interval is cut where the second batch begins.
     reading.shorten(to: hour)
     #expect(reading.isPast)
   }

@@ -5,11 +5,11 @@ import LinkJSON
 
 /// Samples in memory that can be read like a store.
 struct Shelf {
-  /// The limits that most tests use; numbers are not rounded.
+  /// The limits that most tests use. Numbers are not rounded.
   static let exact = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7, isExact: true)
 
   private var samples: [HealthSample]
-  /// Whether a query includes both ends of its span, as those of the platforms do.
+  /// Whether a query includes both ends of its interval, as queries of the platforms do.
   private let isLoose: Bool
 
   init(_ samples: [HealthSample], isLoose: Bool = false) {
@@ -48,7 +48,7 @@ struct Shelf {
     }
   }
 
-  /// Returns the reply to a question for samples.
+  /// Returns the reply to a question about health data.
   func reply(
     _ query: HealthDataQuery, zone: ZoneRules = .utc,
     limits: AnswerLimits = Shelf.exact
@@ -56,8 +56,8 @@ struct Shelf {
     try HealthReply.read(answer(.healthData(query), zone: zone, limits: limits).bytes)
   }
 
-  /// Returns a reply with the points of single sources only, without freshness, statistic labels,
-  /// partial marks and sleep times.
+  /// Returns a reply that has only the points of single sources, and no freshness, statistic
+  /// labels, partial marks or sleep times.
   func parts(
     _ query: HealthDataQuery, zone: ZoneRules = .utc,
     limits: AnswerLimits = Shelf.exact
@@ -73,13 +73,13 @@ struct Shelf {
     return reply
   }
 
-  /// Returns the merged points in order.
+  /// Returns the merged points of the reply in order.
   func merged(_ query: HealthDataQuery, zone: ZoneRules = .utc) throws -> [HealthPoint] {
     try reply(query, zone: zone).points.filter(\.isMerged)
   }
 }
 
-/// Returns a question; `start` and `end` are written as in ISO 8601.
+/// Returns a question. `start` and `end` are ISO 8601 times.
 func ask(
   _ valueType: HealthValueType, _ start: String, _ end: String, _ groupBy: HealthGrouping? = nil,
   _ statistic: HealthStatistic? = nil
@@ -89,7 +89,7 @@ func ask(
     statistic: statistic)
 }
 
-/// Returns a quantity sample; `type` is HealthKit's identifier without its prefix.
+/// Returns a quantity sample. `type` is HealthKit's identifier without its prefix.
 func quantity(
   _ type: String, _ value: Double, _ unit: String?, _ start: String, _ end: String? = nil,
   source: String = "Watch"

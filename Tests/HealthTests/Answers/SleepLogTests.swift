@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Sleep sessions and the days that they belong to.
+/// Tests of sleep sessions and the days to which they belong.
 @Suite struct SleepLogTests {
   private static let span = SleepSpan(
     start: at("2026-01-06T13:00:00Z"), end: at("2026-01-06T14:00:00Z"), stage: .core, track: 0)

@@ -106,17 +106,17 @@ import Testing
     let query = ask(.sleep, Self.day.0, Self.day.1, .day, .sum)
     let points = try Shelf(samples).reply(query).points
     #expect(points.map(\.source) == ["merged", "Ring", "Watch"])
-    // The watch counts from 02:00 on, and records ten minutes awake.
+    // From 02:00 on, the watch takes precedence. It records ten minutes awake.
     #expect(points.map(\.value) == [.number(470), .number(270), .number(230)])
     #expect(points.map(\.sleep?.awake) == [10, nil, 10])
   }
 
   private static let naps: [(String, String, Bool)] = [
-    // Sessions around noon: of less than three hours, of three hours, and of one minute less.
+    // Sessions around noon, which last one hour, three hours, and one minute less than three hours.
     ("2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z", false),
     ("2026-01-06T13:00:00Z", "2026-01-06T16:00:00Z", true),
     ("2026-01-06T13:00:00Z", "2026-01-06T15:59:00Z", false),
-    // Sessions with their middle just before and at 09:00, and just before and at 21:00.
+    // Sessions whose middle is just before 09:00, at 09:00, just before 21:00, and at 21:00.
     ("2026-01-06T08:29:00Z", "2026-01-06T09:30:00Z", true),
     ("2026-01-06T08:30:00Z", "2026-01-06T09:30:00Z", false),
     ("2026-01-05T20:29:00Z", "2026-01-05T21:30:00Z", false),
@@ -253,7 +253,7 @@ import Testing
   @Test func `asking day by day finds each night once`() throws {
     var generator = RandomSource(seed: 31)
     for _ in 0..<40 {
-      // Sessions of one source at any hour, one after the other.
+      // Sessions of one source follow each other at any hour.
       var samples: [HealthSample] = []
       var start = at("2026-03-20T00:00:00Z")
       while start < at("2026-04-05T00:00:00Z") {

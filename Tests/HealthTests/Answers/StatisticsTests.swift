@@ -9,9 +9,9 @@ import Testing
       // 20 minutes, 10 of them on each day.
       steps(20, "2026-01-05T23:50:00Z", "2026-01-06T00:10:00Z"),
       steps(100, "2026-01-06T08:00:00Z", "2026-01-06T08:05:00Z"),
-      // 40 minutes, of which only the last 10 are requested.
+      // 40 minutes. Only the last 10 are requested.
       steps(40, "2026-01-04T23:30:00Z", "2026-01-05T00:10:00Z"),
-      // 10 minutes, of which only the first 3 are requested.
+      // 10 minutes. Only the first 3 are requested.
       steps(10, "2026-01-06T17:57:00Z", "2026-01-06T18:07:00Z"),
     ])
     let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T18:00:00", .day, .sum)
@@ -23,7 +23,7 @@ import Testing
     #expect(try shelf.parts(query) == HealthReply(query: query, points: points))
     var mean = query
     (mean.groupBy, mean.statistic) = (.week, .average)
-    // The average of the two days, whatever number of samples they have.
+    // The average is that of the two days. It does not depend on their number of samples.
     #expect(try shelf.parts(mean).points.map(\.value) == [.number((sums[0] + sums[1]) / 2)])
   }
 
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func `buckets follow the user's time zone in every notation of the question`() throws {
-    // 23:30 on the 5th in New York.
+    // In New York, this sample is at 23:30 on the 5th.
     let shelf = Shelf([steps(7, "2026-01-06T04:30:00Z", "2026-01-06T04:30:00Z")])
     func points(_ start: String, _ end: String) throws -> [HealthPoint] {
       try shelf.parts(ask(.steps, start, end, .day, .sum), zone: Zones.newYork).points
@@ -116,7 +116,7 @@ import Testing
       try shelf.parts(query).points == [
         point("HEART_RATE", 60, "beatsPerMinute", "2026-01-05T09:00:00", "2026-01-05T10:00:00"),
         point(
-          // 70 counts for 600 s, the most that one reading counts, and 90 for the last second.
+          // 70 has a weight of 600 s, the maximum for one reading, and 90 has a weight of 1 s.
           "HEART_RATE", 42_090.0 / 601, "beatsPerMinute", "2026-01-05T10:00:00",
           "2026-01-05T11:00:00"),
         point(
@@ -125,8 +125,8 @@ import Testing
   }
 
   @Test func `each type keeps its own rule, whichever came first`() throws {
-    // A weight is measured at a moment, and water is drunk over time. The original treats both like
-    // the first type.
+    // A weight is measured at one moment, but water is drunk over time. The original treats both
+    // like the type that comes first.
     let shelf = Shelf([
       quantity("BodyMass", 80, "kg", "2026-01-05T23:00:00Z", "2026-01-06T01:00:00Z"),
       quantity("DietaryWater", 500, "mL", "2026-01-05T23:30:00Z", "2026-01-06T00:30:00Z"),
@@ -150,7 +150,7 @@ import Testing
       ])
     var mean = query
     mean.statistic = .average
-    // The average of the one day with meals, not of the meals.
+    // The average is that of the one day with meals, not of the meals.
     #expect(
       try shelf.parts(mean).points.last == meal(NutritionTotals(calories: 600, protein: 40)))
   }
@@ -174,8 +174,8 @@ import Testing
 
   @Test func `a session counts in the bucket that contains its middle`() throws {
     let mindful = [
-      // Of the sessions, 40 of 60 minutes lie after 10:00, and 30 of 40 before 11:00; the third
-      // one, of 2 h 20 min, has its middle at 10:00.
+      // The first session has 40 of its 60 minutes after 10:00. The second has 30 of its 40 minutes
+      // before 11:00. The third lasts 2 h 20 min and has its middle at 10:00.
       ("2026-01-05T09:40:00Z", "2026-01-05T10:40:00Z"),
       ("2026-01-05T10:30:00Z", "2026-01-05T11:10:00Z"),
       ("2026-01-05T08:50:00Z", "2026-01-05T11:10:00Z"),
@@ -226,7 +226,7 @@ import Testing
         point(riding, days[0], days[1], "noUnit"), point(running, days[0], days[1], "noUnit"),
         point(lifting, days[1], days[2], "noUnit"),
       ])
-    // The average of the days with workouts of the same kind.
+    // The average covers the days with workouts of the same kind.
     let mean = try shelf.parts(ask(.workout, days[0], days[2], .week, .average)).points
     #expect(mean == [riding, running, lifting].map { point($0, days[0], days[2], "noUnit") })
   }
@@ -273,7 +273,8 @@ import Testing
     }
     let sum = Double.greatestFiniteMagnitude
     let points = try HealthReply.read(answer(sum - 1e308).bytes).points
-    // The merged value and that of the one source. The average is that of the one day.
+    // The points are the merged value and the value of the only source. Both are averages of one
+    // day.
     #expect(points.map(\.value) == [.number(sum), .number(sum)])
     #expect(
       answer(1e308)

@@ -10,7 +10,7 @@ import Testing
     stage("Asleep", "2026-01-04T23:00:00Z", "2026-01-05T06:00:00Z"),
   ])
 
-  /// One step in each of 500 hours.
+  /// Samples with one step in each of 500 hours.
   private static let hours = Shelf(
     (0..<500).map { hour in
       let start = at("2026-01-05T00:00:00Z").advanced(by: .seconds(3_600 * hour))
@@ -53,10 +53,10 @@ import Testing
     ("2026-03-01T00:00:00", "2026-04-01T00:00:01", .week),
     ("2026-03-01T00:00:00", "2026-06-02T00:00:00", .week),
     ("2026-03-01T00:00:00", "2026-06-02T00:00:01", .month),
-    // 31 days, one of which has 25 hours; one day of March above has 23.
+    // The 31 days include a day of 25 hours. A day of March above has 23 hours.
     ("2026-10-01T00:00:00", "2026-11-01T00:00:00", .day),
     ("2026-10-01T00:00:00", "2026-11-01T00:00:01", .week),
-    // More nanoseconds than a 64-bit integer holds.
+    // The interval has more nanoseconds than a 64-bit integer can represent.
     ("1900-01-02T00:00:00", "2199-12-31T00:00:00", .month),
   ])
   func `the default grouping follows from the calendar length of the question`(
@@ -145,7 +145,7 @@ import Testing
       Self.hours.answer(
         .healthData(ask(.steps, start, end, .hour, .sum)), limits: AnswerLimits(maxBytes: maxBytes))
     }
-    // Enough sizes to cut each result at several points.
+    // These sizes cut each result at several points.
     for maxBytes in 10_000..<10_600 {
       let object = Self.hours.answer(.summary(query), limits: AnswerLimits(maxBytes: maxBytes))
       let room = maxBytes - 1_000

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LinkHealth
 
-/// Sums over the same time, grouped by spans of different lengths.
+/// Tests that sums over the same time are equal if they are grouped by spans of different lengths.
 @Suite struct TotalsTests {
-  /// Returns steps of several sources around a span, some across its ends.
+  /// Returns step samples of several sources around a span. Some of them overlap its ends.
   private static func samples(
     around span: Range<Timestamp>, from generator: inout RandomSource
   ) -> [HealthSample] {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// Returns the sum of all spans for each source, and for the merged values.
+  /// Returns the sum over all spans for each source and for the merged values.
   private static func sums(_ points: [HealthPoint]) -> [String: Double] {
     points.reduce(into: [:]) { sums, point in
       if case .number(let value) = point.value { sums[point.source ?? "", default: 0] += value }

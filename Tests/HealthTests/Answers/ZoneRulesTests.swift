@@ -36,12 +36,12 @@ private func local(_ text: String) -> CivilTime {
 
   @Test(arguments: [
     ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z"),
-    // Skipped local times; the offset before the gap applies.
+    // Skipped local times are converted with the offset before the gap.
     ("2026-03-29T02:00:00", "2026-03-29T01:00:00Z"),
     ("2026-03-29T02:30:00", "2026-03-29T01:30:00Z"),
     ("2026-03-29T03:00:00", "2026-03-29T01:00:00Z"),
     ("2026-10-25T01:59:59", "2026-10-24T23:59:59Z"),
-    // A repeated local time; its first occurrence counts.
+    // A repeated local time denotes its first occurrence.
     ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),
     ("2026-10-25T03:00:00", "2026-10-25T02:00:00Z"),
   ])

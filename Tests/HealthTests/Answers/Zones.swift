@@ -7,8 +7,8 @@ import LinkHealth
 enum Zones {
   /// The names of zones with a variety of rules.
   ///
-  /// They have half-hour and 45-minute offsets, changes at midnight and by half an hour, and
-  /// skipped days; they lie in both hemispheres, and in some the winter time is not the standard
+  /// The zones are in both hemispheres. They have half-hour and 45-minute offsets, changes at
+  /// midnight and by half an hour, and skipped days. In some of them winter time is not standard
   /// time.
   static let names = [
     "UTC", "Europe/Berlin", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe",
@@ -21,7 +21,7 @@ enum Zones {
     uniqueKeysWithValues: names.map { ($0, ZoneRules(zone($0))) })
 
   static func zone(_ name: String) -> TimeZone {
-    // The name is a literal of the table above.
+    // The name is a literal in the table above.
     TimeZone(identifier: name) ?? { preconditionFailure("no zone \(name)") }()
   }
 
@@ -33,13 +33,13 @@ enum Zones {
   static let newYork = rules("America/New_York")
 }
 
-/// Returns the instant of `yyyy-mm-ddThh:mm:ssZ`, or of a text with another offset.
+/// Returns the instant of a text such as `2026-01-05T12:00:00Z`, which may have another offset.
 func at(_ text: String) -> Timestamp {
   // The text is an RFC 3339 literal.
   RFC3339.parse(text) ?? { preconditionFailure("no time: \(text)") }()
 }
 
-/// Returns a time in the form that questions use.
+/// Returns the time of a question.
 func time(_ text: String) -> HealthTime {
   // The text is an ISO 8601 literal.
   HealthTime(text) ?? { preconditionFailure("no time: \(text)") }()

@@ -50,7 +50,7 @@ struct Export: Equatable {
     RFC3339.parse(text) ?? Timestamp(nanoseconds: .min)
   }
 
-  /// Returns a record with the given attributes besides its usual type, source and dates.
+  /// Returns a record with the given attributes in addition to the default type, source and dates.
   static func record(_ more: String = "value=\"1\"", body: String? = nil) -> String {
     let tag =
       "<Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"Phone\" "
@@ -77,7 +77,8 @@ struct Export: Equatable {
   }
 }
 
-/// A real export, if there is one: `HOLDFAST_EXPORT`, or the file next to the checkout.
+/// A real export, if one exists. `HOLDFAST_EXPORT` may contain its path. By default it is a file
+/// next to the checkout.
 enum RealExport {
   static let path: String? = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The packing of samples into batches and spans.
+/// Tests of the packing of samples into batches and spans.
 @Suite struct ExportBatchTests {
   private static let dates =
     "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
@@ -20,7 +20,7 @@ import Testing
     while let batch = try reader.next() {
       rows.append(batch.rows.count)
       #expect(batch.spans.reduce(0) { $0 + $1.count } == batch.rows.count)
-      // The most names that fit into a batch.
+      // A batch holds at most 32,768 names.
       #expect(batch.names.count <= 32_768)
       guard rows.count < 10 else { break }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Words and marks, read from the bytes of an export.
+/// Tests of words and markers that are read from the bytes of an export.
 @Suite struct ExportBytesTests {
   @Test(arguments: 0...10)
   func `a word has the bytes before its end, at most eight`(length: Int) {

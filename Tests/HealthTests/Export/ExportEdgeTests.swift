@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Values at the limits of what an export may contain, and just beyond them.
+/// Tests of values at the limits for exports and just beyond them.
 @Suite struct ExportEdgeTests {
   private func number(_ text: String) -> Double? {
     let bytes = Array(text.utf8)

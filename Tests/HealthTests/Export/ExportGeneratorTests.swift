@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastTestKit
 @testable import LinkHealth
 
-/// Generated exports: the same for the same plan, and similar to real ones.
+/// Tests that generated exports are the same for the same plan, and similar to real exports.
 @Suite struct ExportGeneratorTests {
   @Test func `the same plan writes the same bytes, another seed does not`() {
     #expect(Export.generated(seed: 4) == Export.generated(seed: 4))

@@ -121,8 +121,8 @@ import Testing
     return value.distance
   }
 
-  /// The names of activities and distances are those of `HKWorkoutActivityType` and
-  /// `HKQuantityTypeIdentifier` in Apple's documentation.
+  /// The names of activities and distances come from Apple's documentation of
+  /// `HKWorkoutActivityType` and `HKQuantityTypeIdentifier`.
   @Test(
     arguments: [
       ("SwimBikeRun", [("Swimming", 750), ("Cycling", 20_000), ("WalkingRunning", 5_000)], 25_750),

@@ -3,12 +3,12 @@ import Testing
 
 @testable import LinkHealth
 
-/// Markup other than elements, at the bytes where it begins and ends.
+/// Tests of markup other than elements, and of the bytes at which it begins and ends.
 @Suite struct ExportMarkupTests {
   private static let root = "<HealthData>"
   private static let one = Export.record()
 
-  /// Returns a reader that received a whole file at once.
+  /// Returns a reader that has received a whole file at once.
   private static func reader(_ text: String) -> HealthExportReader {
     var reader = HealthExportReader()
     reader.append(Array(text.utf8).span)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LinkHealth
 
-/// The numbers of the texts of an export.
+/// Tests of the numbers that `ExportNames` assigns to the texts of an export.
 @Suite struct ExportNamesTests {
-  /// Numbers the texts in order and returns their numbers.
+  /// Returns the numbers of the texts, which are added in order.
   private static func number(_ texts: [String], by names: inout ExportNames) -> [UInt16] {
     var numbers: [UInt16] = []
     for text in texts {

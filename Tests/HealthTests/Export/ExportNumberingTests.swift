@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The texts that share a number, and those that have numbers of their own.
+/// Tests of which texts share a number and which have their own.
 @Suite struct ExportNumberingTests {
   /// Returns the numbers of a hundred texts, each read in two ways.
   private static func numbers(

@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastTestKit
 @testable import LinkHealth
 
-/// Dates and numbers, compared with the results of slower parsers, and texts.
+/// Tests of texts, and of dates and numbers, which are compared with the results of slower parsers.
 @Suite struct ExportPartsTests {
   private func date(_ text: String) -> Timestamp? {
     let bytes = Array(text.utf8)

@@ -3,7 +3,7 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// The samples and counts read from valid exports.
+/// Tests of the samples and counts that are read from valid exports.
 @Suite struct ExportReadingTests {
   @Test func `a record becomes a sample with all of its attributes`() throws {
     let export = try Export(
@@ -136,7 +136,8 @@ import Testing
       #expect(batch.workouts.count == batch.rows.count)
       counts.append(batch.rows.count)
     }
-    // All samples have the same key, which ends no span, so each batch is as long as allowed.
+    // All samples have the same key, which does not end a span, so each batch is as long as
+    // allowed.
     #expect(counts == [8_192, 8_192, 8_192, 8_192, 7_232])
   }
 
@@ -275,7 +276,8 @@ import Testing
     let known = Set(older.digests)
     let shared = older.digests.count { newer.digests.contains($0) }
     #expect(older.digests.count > 10)
-    // The last span of each type goes on in the newer export; types with few samples share one.
+    // The last span of each type continues in the newer export. Types with few samples share a
+    // span.
     #expect(shared * 2 > older.digests.count, "\(shared) of \(older.digests.count)")
     #expect(newer.digests.contains { !known.contains($0) })
   }

@@ -2,13 +2,13 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// Defects of real exports, and the samples that can be read in spite of them.
+/// Tests of the defects of real exports, and of the samples that can be read in spite of them.
 @Suite struct ExportTroubleTests {
   private static let root = "<HealthData locale=\"en_US\">"
   private static let one = Export.record()
 
   @Test(arguments: [
-    // iOS 16 leaves a declaration open and writes stray lines.
+    // iOS 16 does not close a declaration and writes stray lines.
     """
     <!DOCTYPE HealthData [
     <!-- HealthKit Export Version: 12 -->

@@ -3,11 +3,11 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// The results of reading damaged exports, compared with stored ones.
+/// Tests that compare readings of damaged exports with a golden file.
 @Suite struct KeptExportTests {
   private static let sound = Export.generated(seed: 7, days: 1, density: 0.01)
 
-  /// Returns the bytes of the sound export with random changes.
+  /// Returns the bytes of the undamaged export with random changes.
   private static func damaged(_ seed: UInt64) -> [UInt8] {
     var generator = RandomSource(seed: seed)
     var bytes = sound

@@ -10,18 +10,18 @@ enum CalendarDays {
     month == 2 && isLeap(year) ? 29 : months[month - 1]
   }
 
-  /// Returns the days from 1970-01-01 to the first day of a year.
+  /// Returns the number of days from 1970-01-01 to the first day of a year.
   private static func newYear(_ year: Int) -> Int {
     let past = year - 1
     return past * 365 + past / 4 - past / 100 + past / 400 - 719_162
   }
 
-  /// Returns the days from 1970-01-01 to a date.
+  /// Returns the number of days from 1970-01-01 to a date.
   static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     (1..<month).reduce(newYear(year) + day - 1) { $0 + length($1, year) }
   }
 
-  /// Returns the year, month and day of a number of days after 1970-01-01.
+  /// Returns the year, month and day of the date that is `days` days after 1970-01-01.
   static func date(_ days: Int) -> [Int] {
     var years = 1..<10_001
     while years.count > 1 {

@@ -59,7 +59,7 @@ enum MurmurHash3 {
   }
 
   /// Returns the key of a sample: the hash of its type, source, unit, times and value, and of its
-  /// time of creation if that is known.
+  /// creation time if that is known.
   static func key(_ sample: HealthSample, created: Timestamp? = nil) -> HealthSampleKey {
     var texts = [sample.type, sample.source]
     if let unit = sample.unit { texts.append(unit) }

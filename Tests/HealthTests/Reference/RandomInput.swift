@@ -6,12 +6,12 @@ protocol RandomInput {
 }
 
 extension RandomInput {
-  /// Returns an integer in a range.
+  /// Returns a random integer in a range.
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(generator.next() % UInt64(range.count))
   }
 
-  /// Returns one of several values.
+  /// Returns a random element of an array.
   mutating func one<Value>(_ values: [Value]) -> Value {
     values[number(0...values.count - 1)]
   }
@@ -19,7 +19,7 @@ extension RandomInput {
   /// Returns true with a probability of one in `times`.
   mutating func happens(_ times: UInt64) -> Bool { generator.next() % times == 0 }
 
-  /// Returns the value half of the time, otherwise `nil`.
+  /// Returns either the value or `nil`, with equal probability.
   mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
 }
 
@@ -27,15 +27,15 @@ extension RandomInput {
 let randomSeeds: ClosedRange<UInt64> = 1...200
 
 extension String {
-  /// Creates a text that repeats one ASCII character.
+  /// Creates a string that repeats one ASCII character.
   ///
-  /// This takes a fraction of the time of `String(repeating:count:)`.
+  /// This initializer takes a fraction of the time of `String(repeating:count:)`.
   init(of character: Unicode.Scalar, count: Int) {
     self.init(decoding: [UInt8](repeating: UInt8(ascii: character), count: count), as: UTF8.self)
   }
 }
 
-/// Returns the path of the first property or element in which two values differ, and both contents.
+/// Returns the path and both contents of the first property or element in which two values differ.
 func firstDifference<Value: Equatable>(_ found: Value, _ expected: Value) -> String? {
   found == expected
     ? nil : mirroredDifference(found, expected) ?? "found \(found), expected \(expected)"

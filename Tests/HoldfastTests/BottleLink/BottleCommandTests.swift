@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// The command `holdfast bottle`, with the real program at both ends of a radio over a Unix socket.
+/// Tests of `holdfast bottle`, with the real program at both ends of a radio on a Unix socket.
 @Suite(.timeLimit(.minutes(10)))
 struct BottleCommandTests {
   @Test func `a phone finds a bottle that wakes, and prints its drinks as they arrive`()
@@ -17,15 +17,15 @@ struct BottleCommandTests {
     }
     #expect(first == ["scan", "queued-scan"])
     bottle.act("move", "still", "pour 250")
-    // A scan burst that finds the bottle reports "connecting" first. A queued connect, which
-    // replaces the burst when it ends, does not.
+    // A scan burst that finds the bottle reports "connecting" first. The queued connect that
+    // follows the burst does not.
     try await phone.reaches("connected")
     let drink = try await phone.next { $0["event"] as? String == "drink" ? $0 : nil }
     #expect(drink["amountML"] as? Int == 250)
     #expect(drink["via"] as? String == "sync")
     #expect(Set(drink.keys) == ["at", "event", "id", "amountML", "time", "via"])
     bottle.act("pour 40")
-    // Wait for the drink, and for the status in which the bottle has no unsynced record.
+    // Wait for the drink, and for a status that shows no unsynced record.
     var (live, state): ([String: Any], [String: Any]) = ([:], [:])
     while live.isEmpty || state.isEmpty {
       let event = try await phone.next { event -> [String: Any]? in event }
@@ -48,7 +48,7 @@ struct BottleCommandTests {
     for _ in 1...6 { bottle.act("pour 40") }
     let first = try BottlePhone(scratch)
     var printed: [Int] = []
-    // The first chunk is stored and printed; its acknowledgement does not arrive.
+    // The first chunk is stored and printed, but its acknowledgement does not arrive.
     for _ in 1...4 { printed.append(try await first.drink()) }
     try await BottlePhone.confirmed(scratch)
     printed += try await first.end(SIGKILL).drinks

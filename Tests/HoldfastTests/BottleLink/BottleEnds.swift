@@ -19,7 +19,7 @@ struct BottleProgram {
 
   func act(_ actions: String...) { for action in actions { process.send(action) } }
 
-  /// Returns when the bottle has reached a state.
+  /// Waits until the bottle reports a state.
   func reaches(_ state: String) async throws {
     while true {
       let line = await lines.next()
@@ -29,7 +29,7 @@ struct BottleProgram {
     }
   }
 
-  /// Returns when the bottle has recorded the drink with this id.
+  /// Waits until the bottle has recorded the drink with this id.
   func records(_ id: Int) async throws {
     while true {
       let line = await lines.next()
@@ -75,7 +75,8 @@ struct BottlePhone {
     try await next { $0["status"] as? String == status ? () : nil }
   }
 
-  /// Sends a signal to the command, and returns its exit status and the drinks it still printed.
+  /// Sends a signal to the command. Returns its exit status and the drinks that it printed
+  /// afterwards.
   func end(_ signal: Int32 = SIGTERM) async throws -> (status: Int32, drinks: [Int]) {
     process.signal(signal)
     return try await rest()
@@ -104,7 +105,7 @@ extension BottlePhone {
     }
   }
 
-  /// Returns when the running phone has marked every drink that it printed as shown.
+  /// Waits until every drink that the running phone printed is marked as shown.
   static func confirmed(_ scratch: Scratch) async throws {
     while true {
       let outcome = try await CommandProcess.run(

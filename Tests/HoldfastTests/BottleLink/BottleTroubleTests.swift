@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// The command `holdfast bottle` with invalid paths, files and scripts, and with a bottle that lost
+/// Tests of `holdfast bottle` with invalid paths, files and scripts, and with a bottle that lost
 /// its memory.
 @Suite(.timeLimit(.minutes(10)))
 struct BottleTroubleTests {
@@ -15,8 +15,7 @@ struct BottleTroubleTests {
     let policy = "\(scratch.path)/policy"
     try await Shell.run(["mkfifo", "-m", "600", policy])
     let phone = try BottlePhone(scratch, ["watch", "--policy", policy])
-    // The pipe opens for writing when the program reads it. The program reads it before it opens
-    // anything else.
+    // The pipe can be opened for writing once the program reads it, before it opens any other file.
     let writer = try #require(FileHandle(forWritingAtPath: policy))
     phone.process.signal(signal)
     try writer.write(contentsOf: Data(#"{"preset":"bottle-link"}"#.utf8))
@@ -86,7 +85,7 @@ struct BottleTroubleTests {
     for id in 1...2 {
       let bottle = try BottleProgram(scratch)
       bottle.act("move", "still", "pour 250")
-      // The bottle advertises once it has been moved, which may be before it records the drink.
+      // The bottle advertises once it is moved, perhaps before it records the drink.
       try await bottle.records(id)
       for (arguments, result) in [(["refresh"], "synced 1"), (["clear"], "done")] {
         let phone = try BottlePhone(scratch, arguments)

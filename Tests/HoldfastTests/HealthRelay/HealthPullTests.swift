@@ -87,7 +87,7 @@ import Testing
     let rig = PullRig { _, _ in
       .success(HTTPAnswer(status: 200, headers: ["content-type": "text/html"], body: []))
     }
-    // Over TLS, only the backend can have sent it.
+    // Over TLS, only the backend itself can have sent the web page.
     #expect(
       await rig.pull().run().ending
         == .failed(.http(status: 200, retryAfter: nil, detail: "a web page")))
@@ -144,7 +144,7 @@ import Testing
     for await _ in end {}
   }
 
-  /// An object whose release ends a stream.
+  /// An object that ends a stream when it is released.
   private final class Witness: Sendable {
     let object = HealthObject.sample
     private let ended: AsyncStream<Void>.Continuation

@@ -31,8 +31,8 @@ final class PullRig: Sendable {
 
   /// Creates a backend that responds to each request with the result of `answers`.
   ///
-  /// - Parameter answers: Receives the request and the number of earlier requests to the same
-  ///   route.
+  /// - Parameter answers: A function of the request and the number of earlier requests to the same
+  ///   URL.
   init(_ answers: @escaping @Sendable (Seen, Int) async -> Result<HTTPAnswer, LinkFailure>) {
     network = FakeNetwork(clock: clock)
     network.serve { [log] request in
@@ -48,7 +48,7 @@ final class PullRig: Sendable {
     }
   }
 
-  /// Creates a backend that hands out these rounds of questions and accepts every answer.
+  /// Creates a backend that leases one round of questions at a time and accepts every answer.
   convenience init(rounds: [[LeasedQuestion]]) {
     self.init { request, before in
       guard request.url.hasSuffix("/relay/lease") else { return .success(.empty(200)) }
@@ -72,7 +72,7 @@ final class PullRig: Sendable {
       server: Self.server, token: Self.token, http: network, clock: clock, answer: answer)
   }
 
-  /// Runs a pull and advances the clock to each given second once the pull waits for it.
+  /// Runs a pull. Advances the clock to each of the given seconds once the pull waits for it.
   func run(_ pull: HealthPull, passing seconds: Double...) async -> PullReport {
     let passing = Task { [clock] in
       for second in seconds {

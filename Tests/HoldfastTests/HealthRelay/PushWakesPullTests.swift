@@ -9,17 +9,17 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The whole path over real sockets: a phone pairs, goes to the background, is asked, is woken by a
-/// push, answers and leaves.
+/// Tests of a pull over real sockets: a phone pairs and goes to the background, a push announces a
+/// question, and a pull answers it.
 @Suite(.timeLimit(.minutes(10))) struct `A push wakes a phone in background` {
-  /// A phone that paired over its socket and then left it.
+  /// A phone that paired over its socket and has closed it.
   private struct Phone {
     var pull: HealthPull
     var code: ConnectionCode
     var socket: any SocketHandle
   }
 
-  /// An answer that is larger than one request may be.
+  /// An answer that exceeds the maximum size of a request.
   private static let answer = HealthObject.long(300_000)
 
   private func pair(
@@ -42,7 +42,7 @@ import Testing
     throw LinkFailure.ended
   }
 
-  /// Creates a push hook that writes its input into a pipe, and returns its path.
+  /// Creates a push hook that writes its input to a pipe, and returns its path.
   private func hook(_ scratch: Scratch) async throws -> String {
     try await Shell.run(
       ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("bell")],
@@ -75,7 +75,7 @@ import Testing
     let report = await phone.pull.run()
     #expect(report == PullReport(answered: 1, ending: .finished))
     #expect(try await answer == .data(Self.answer))
-    // No question waits any more, as a second pull finds out.
+    // A second pull finds no further question.
     #expect(await phone.pull.run() == PullReport(ending: .finished))
     await backend.kill()
   }

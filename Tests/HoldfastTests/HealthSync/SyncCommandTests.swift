@@ -3,13 +3,13 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// The commands `holdfast health sync`, `status`, `retry` and `reset`, against a server that
-/// follows a plan.
+/// Tests of `holdfast health sync`, `status`, `retry` and `reset` with a server that follows a
+/// plan.
 @Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
   private static let steps = SyncRig.steps
   private static let heart = SyncRig.heart
 
-  /// Returns a rig whose data directory holds ten samples of steps, 0 to 9.
+  /// Returns a rig whose data directory contains ten samples of steps, in minutes 0 to 9.
   private static func ten() async throws -> SyncRig {
     let rig = try SyncRig()
     try rig.export([(steps, Array(0..<10))])
@@ -246,12 +246,13 @@ import Testing
     async throws
   {
     let rig = try SyncRig()
-    // Exported on January 31 at 12:00; 30 days before is January 1 at 12:00, minute 720.
+    // The export is dated January 31, 12:00. The limit is 30 days earlier: January 1, 12:00, minute
+    // 720.
     try rig.export([(Self.steps, [719, 720, 721])], day: 31)
     try await rig.importExport()
     try await SyncPeer.run("[]") { peer in
       #expect(try await rig.sync(peer.url).status == 0)
-      // Samples that a later export adds are sent, whatever their time.
+      // Samples that a later export adds are sent even if they are older.
       try rig.export([(Self.steps, [5, 719, 720, 721])], day: 31, to: "newer.xml")
       try await rig.importExport("newer.xml")
       #expect(try await rig.sync(peer.url).status == 0)
@@ -310,7 +311,7 @@ import Testing
     let rig = try await Self.ten()
     let cases: [([String], Int32, String)] = [
       (["--set", "liveness.ping=1s"], 2, "liveness.ping has no meaning for health-sync"),
-      (["--types", "Nothing"], 2, "Nothing is no known type"),
+      (["--types", "Nothing"], 2, "Nothing is not a known type"),
       (["--secret-file", rig.scratch("secrets")], 1, "does not contain a secret alone"),
       (["--secret-file", rig.scratch("nowhere")], 1, "cannot be read"),
       (["--once", "--watch", rig.scratch("nowhere")], 1, "nowhere"),

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// Killed phones and servers, lost responses and full disks, against the real `serve`.
+/// Tests of killed phones and servers, lost responses and full disks, with the real `serve`.
 @Suite(.timeLimit(.minutes(10))) struct SyncCrashTests {
   private static let steps = SyncRig.steps
 
@@ -15,7 +15,7 @@ import Testing
     let rig = try SyncRig()
     try rig.export([(Self.steps, Array(0..<3_000))])
     try await rig.importExport()
-    // No file may grow: neither payloads nor the queue can be written.
+    // No file can grow, so neither payloads nor the queue can be written.
     let arguments = rig.arguments("http://127.0.0.1:1", ["--once"])
     let line = "ulimit -f 0; exec \"$0\" \"$@\""
     let full = await CommandProcess.outcome(

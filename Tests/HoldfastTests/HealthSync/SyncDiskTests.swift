@@ -5,12 +5,12 @@ import Testing
 #if canImport(Glibc)
   import Glibc
 
-  /// The command `holdfast health sync` on a full disk and on a read-only disk.
+  /// Tests of `holdfast health sync` on a full disk and on a read-only disk.
   @Suite(.enabled(if: geteuid() == 0, "needs root to mount a disk"), .timeLimit(.minutes(10)))
   struct SyncDiskTests {
     private static let steps = SyncRig.steps
 
-    /// Runs `body` with a phone whose data directory is a separate disk with imported samples.
+    /// Runs `body` with a phone whose data directory is on a separate disk and contains samples.
     private static func lend(
       _ size: String, _ body: (SyncRig) async throws -> Void
     ) async throws {
@@ -24,7 +24,7 @@ import Testing
       try await body(rig)
     }
 
-    /// Sends everything, and checks that the backend then holds every sample.
+    /// Sends all samples, and checks that the backend stores every sample.
     private static func recover(_ rig: SyncRig) async throws {
       let server = try await rig.serve()
       let run = try await rig.sync(server.url)
@@ -48,7 +48,8 @@ import Testing
         #expect(
           full.errors.contains { $0.contains("No space left") || $0.contains("full") },
           "\(full.errors)")
-        // A child process of another test may have the file open, which keeps its space allocated.
+        // A child process of another test may keep the file open, so that its space remains
+        // allocated.
         #expect(unsafe truncate(filler, 0) == 0)
         try FileManager.default.removeItem(atPath: filler)
         try await Self.recover(rig)

@@ -9,7 +9,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The uploads of a sync whose app the system launches in the background.
+/// Tests of uploads in an app that the system launches in the background.
 @Suite(.timeLimit(.minutes(10))) struct SyncLaunchTests {
   private static let file = "health-sync/batch_1.json"
 
@@ -53,8 +53,7 @@ import Testing
     await sync.close()
   }
 
-  /// Creates a sync with the batches of an earlier process and with uploads that never end by
-  /// themselves.
+  /// Creates a sync with the batches of an earlier process. Its uploads never end by themselves.
   private static func sync(
     _ scratch: Scratch, _ lifecycle: FakeLifecycle, _ files: [String] = [file],
     _ uploads: (any UploadQueue)? = nil

@@ -3,10 +3,10 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// The command `holdfast health sync` after a change of server or person and after restored
-/// backups.
+/// Tests of `holdfast health sync` after a change of the server or user, and after a backup is
+/// restored.
 ///
-/// When the command exits with 0, the server has all samples of the phone.
+/// When the command exits with 0, the server stores all samples of the phone.
 @Suite(.timeLimit(.minutes(10))) struct SyncOwnerCommandTests {
   private static let steps = SyncRig.steps
 
@@ -15,7 +15,7 @@ import Testing
     _ = await process.exit()
   }
 
-  /// Replaces a file or directory by a copy of another.
+  /// Replaces a file or directory with a copy of another.
   private static func put(_ from: String, to: String) throws {
     try? FileManager.default.removeItem(atPath: to)
     try FileManager.default.copyItem(atPath: from, toPath: to)
@@ -76,7 +76,7 @@ import Testing
     await Self.end(server.process)
   }
 
-  /// Sends the samples of 60 days with two exports; a server without data then receives all of
+  /// Sends the samples of 60 days from two exports. A server without data then receives all of
   /// them.
   @Test func `a server without data receives everything that was ever sent, not only 30 days`()
     async throws
@@ -89,8 +89,8 @@ import Testing
       try await rig.importExport()
       #expect(try await rig.sync(server.url).status == 0)
     }
-    // The same samples exported later, which moves the window of 30 days away from the early
-    // samples.
+    // This export has the same samples but a later date, so the first samples are outside its 30
+    // days.
     try await rig.importExport(try Self.february(rig))
     await Self.end(server.process)
     try FileManager.default.removeItem(atPath: rig.scratch("server"))
@@ -101,7 +101,7 @@ import Testing
     await Self.end(server.process)
   }
 
-  /// Writes a copy of the last export that is dated February 27, and returns its name.
+  /// Writes a copy of the latest export with the date February 27, and returns its name.
   private static func february(_ rig: SyncRig) throws -> String {
     let text = try rig.scratch.text(of: "export.xml")
     let later = text.replacing(
@@ -128,7 +128,7 @@ import Testing
     #expect(try await rig.sync(server.url).status == 0)
     for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + end) }
     try Self.put(rig.scratch("backup.sqlite"), to: store)
-    // As many changes as the backup lost, but to other samples.
+    // These are as many changes as the backup lost, but they affect other samples.
     for count in 1...3 {
       try rig.export([(Self.steps, [1] + (1...count).map { 100 + $0 })], second: 10 + count)
       try await rig.importExport()
@@ -139,10 +139,11 @@ import Testing
     await Self.end(server.process)
   }
 
-  /// Restores the phone's data while its stamps are ahead of the clock.
+  /// Restores data of a phone whose stamps are ahead of the clock.
   ///
-  /// Seven pages within a second or two have stamps up to six seconds ahead of the clock. The data
-  /// are restored at once, and what the phone deletes afterwards must be newer than everything it
+  /// Seven pages that are sent within two seconds have stamps up to six seconds ahead of the clock.
+  /// The data are restored immediately. Deletions after that must have later stamps than everything
+  /// that the phone has sent.
   /// has sent.
   @Test func `changes of a phone with restored data take effect immediately`() async throws {
     let rig = try SyncRig()
@@ -156,8 +157,8 @@ import Testing
     try await rig.importExport()
     try await sync()
     try Self.put(rig.scratch("backup"), to: rig.data)
-    // Sample 11,999 was on one of the last pages. The first export adds it again, and the second
-    // deletes it.
+    // Sample 11,999 was on one of the last pages. The first export adds it again. The second export
+    // lacks it.
     for (minutes, second) in [([0, 11_999, 12_000], 1), ([0, 12_000], 2)] {
       try rig.export([(Self.steps, minutes)], day: 27, second: second)
       try await rig.importExport()

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// Uploads that resume after an interruption of the network, with the real phone and backend.
+/// Tests of uploads that resume after an interruption, with the real phone and backend.
 @Suite(.timeLimit(.minutes(10))) struct SyncResumeTests {
   private static let steps = SyncRig.steps
 
@@ -27,12 +27,12 @@ import Testing
       rig.arguments("http://127.0.0.1:\(proxy.port)", ["--once"] + SyncRig.quick + Self.resuming))
     _ = await proxy.traffic(reaches: { $0.bytesUp > Self.inTheMiddle })
     let size = try rig.payloadBytes()
-    #expect(size > 2 * Self.inTheMiddle, "the cut comes in the middle of \(size)")
+    #expect(size > 2 * Self.inTheMiddle, "the cut must come in the middle of \(size) bytes")
     try await proxy.set(.cut)
     try await proxy.set(.pass)
     #expect(await phone.exit() == 0)
     let sent = await proxy.traffic.bytesUp
-    // No bytes sent before the cut were sent again. The surplus consists of request heads.
+    // No byte that arrived before the cut was sent again. The surplus consists of request heads.
     #expect(sent > size)
     #expect(sent < size + Self.inTheMiddle / 2, "\(sent) for \(size)")
     #expect(rig.files == [])
@@ -40,7 +40,7 @@ import Testing
     #expect(try await rig.held()[Self.steps] == Array(0..<1_000))
   }
 
-  /// The number of bytes, counted over all requests, after which the network is cut.
+  /// The number of bytes sent, over all requests, after which a test interrupts the upload.
   private static let inTheMiddle = 9_000
 
   @Test(arguments: [true, false])
@@ -51,7 +51,7 @@ import Testing
     let url = "http://127.0.0.1:\(proxy.port)"
     try await proxy.set(.rate(bytesPerSecond: 4_000))
     let phone = try CommandProcess.start(rig.arguments(url, SyncRig.quick + Self.resuming))
-    // In the middle of the body: after the earlier requests, before the end of this one.
+    // This point is in the body: after the earlier requests, but before the end of this one.
     _ = await proxy.traffic(reaches: { $0.bytesUp > Self.inTheMiddle })
     phone.signal(SIGKILL)
     _ = await phone.exit()
@@ -90,7 +90,7 @@ import Testing
 }
 
 extension SyncRig {
-  /// Returns the size of the one waiting payload as it is sent, which is compressed.
+  /// Returns the size of the only waiting payload after compression.
   fileprivate func payloadBytes() throws -> Int {
     let file = try #require(files.first { !$0.hasSuffix(".upload") })
     let ticket = try String(

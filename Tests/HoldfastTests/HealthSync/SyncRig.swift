@@ -3,12 +3,12 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// The exports, the data directory and the servers of a test of `holdfast health sync`.
+/// The exports, data directory and servers for a test of `holdfast health sync`.
 final class SyncRig: Sendable {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
   static let secret = "hush-hush-hush"
-  /// Options for quick retries without a limit on their number.
+  /// Options for retries at short intervals without a limit on their number.
   static let quick = [
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set",
     "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set", "retry.windows=60/30s",
@@ -26,9 +26,9 @@ final class SyncRig: Sendable {
 
   var data: String { scratch("phone") }
 
-  /// Writes an export with samples of types at minutes of a month.
+  /// Writes an export with samples that begin at the given minutes of January 2026.
   ///
-  /// The export is dated `day` of January 2026, `second` seconds after noon.
+  /// The export is dated day `day` of that month, `second` seconds after noon.
   func export(
     _ samples: [(type: String, minutes: [Int])], day: Int = 2, second: Int = 0,
     to name: String = "export.xml"
@@ -75,7 +75,7 @@ final class SyncRig: Sendable {
       status: done.status, events: try done.output.map { try .reading($0) }, errors: done.errors)
   }
 
-  /// Returns the counts of a type from the output of `health status`.
+  /// Returns the counts of a type that `health status` prints.
   func status(_ type: String = steps) async throws -> [String: Any] {
     let done = try await CommandProcess.run("health", "status", "--data", data, "--json")
     let all = try done.output.map { try [String: Any].reading($0) }
@@ -88,7 +88,7 @@ final class SyncRig: Sendable {
     ((try? FileManager.default.contentsOfDirectory(atPath: data + "/health-sync")) ?? []).sorted()
   }
 
-  /// Returns the minutes of the samples that the backend stores, by type and in order.
+  /// Returns, by type, the minutes of the samples that the backend stores, in order.
   ///
   /// A sample that is stored twice occurs twice.
   ///
@@ -116,7 +116,8 @@ final class SyncRig: Sendable {
     return held.mapValues { $0.sorted() }
   }
 
-  /// Returns the start times of the stored records and workouts, as they were sent.
+  /// Returns the start times of the stored records and workouts in the form in which they were
+  /// sent.
   func starts() async throws -> [String] {
     let script = """
       import json, sqlite3
@@ -143,7 +144,7 @@ final class SyncRig: Sendable {
   }
 }
 
-/// The result of a `health sync --once`.
+/// The result of a run of `health sync --once`.
 struct SyncRun {
   var status: Int32
   var events: [[String: Any]]
@@ -159,18 +160,18 @@ struct SyncRun {
     batches(state).reduce(0) { $0 + ($1["records"] as? Int ?? 0) }
   }
 
-  /// Returns the last event of a type, or nil if there is none.
+  /// Returns the last event of a type, or `nil` if there is none.
   func type(_ name: String = SyncRig.steps) -> [String: Any]? {
     events.last { $0["event"] as? String == "type" && $0["type"] as? String == name }
   }
 }
 
-/// A sync server in Python that follows a plan, and then accepts every batch.
+/// A sync server in Python that follows a plan, and afterwards accepts every batch.
 ///
-/// The plan has one entry for each `POST /api/sync`. An entry is a status or `[status,
-/// Retry-After]`, or one of three words: `"cut"` ends the connection without a response, `"lost"`
-/// does so after storing the batch, and `"denied"` sends a response with status 200 which states
-/// that nothing was stored.
+/// The plan has one entry for each `POST /api/sync`. An entry is a status, `[status, Retry-After]`,
+/// or one of three words. `"cut"` ends the connection without a response. `"lost"` stores the batch
+/// first, and then ends the connection without a response. `"denied"` sends a response with status
+/// 200 that reports that nothing was stored.
 final class SyncPeer: Sendable {
   let process: LabProcess
   let port: Int

@@ -5,17 +5,18 @@ import LinkCore
 import LinkRuntime
 import Testing
 
-/// Repeated kills of the phone and the server, with lost responses, against the real `serve`.
+/// A test with the real `serve` that repeatedly kills the phone and the server, and loses
+/// responses.
 enum SyncTorture {
   private static let steps = SyncRig.steps
   private static let heart = SyncRig.heart
 
-  /// The number of kills of the long variant, or nil if it was not requested.
+  /// The number of kills for the long variant, or `nil` if it was not requested.
   static let longKills = ProcessInfo.processInfo.environment["HOLDFAST_SYNC_KILLS"].flatMap {
     Int($0)
   }
 
-  /// Kills the phone and the server many times, and checks that the backend has the right samples.
+  /// Kills the phone and the server many times, and checks the samples that the backend stores.
   ///
   /// No sample may be lost, duplicated, or kept after its deletion.
   static func run(kills: Int, seed: UInt64) async throws {
@@ -26,21 +27,21 @@ enum SyncTorture {
     let proxy = try FaultProxy(upstream: UInt16(server.port))
     for kill in 0..<kills {
       if kill % 5 == 0 {
-        // A newer export with more samples, and without some of the old ones.
+        // The newer export has more samples, and lacks some of the old ones.
         minutes = changed(minutes, &generator)
         try rig.export(
           [(steps, minutes), (heart, minutes.map { $0 + 1 })], day: 2 + min(26, kill / 5),
           second: kill)
         try await rig.importExport()
       }
-      // Every second phone sends its payloads as resumable uploads.
+      // Every second run of the phone uses resumable uploads.
       let resuming = kill % 2 == 0 ? [] : ["--resume-from", "1"]
       let process = try CommandProcess.start(
         rig.arguments("http://127.0.0.1:\(proxy.port)", SyncRig.quick + resuming))
       if kill % 3 == 1 {
         try await proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       }
-      // The kill is what this test is about, so it comes at a random moment.
+      // The kill comes at a random time, which is the purpose of this test.
       let moment = Duration.milliseconds(Int(generator.next() % 500))
       try await clock.wait(until: clock.now.advanced(by: moment))
       if kill % 4 == 2 {
@@ -63,12 +64,12 @@ enum SyncTorture {
     var remaining = minutes.filter { _ in generator.next() % 9 > 0 }
     if remaining.first != 0 { remaining.insert(0, at: 0) }
     let last = remaining.last ?? 0
-    // The export covers one month. Once it is full, samples are only removed.
+    // The export covers one month. Once the month is full, samples are only removed.
     let more = (1...300).map { last + $0 }.filter { $0 < 43_000 }
     return remaining + more
   }
 
-  /// Sends the rest, and checks that nothing is left to send.
+  /// Sends all remaining samples, and checks that nothing is left to send.
   private static func finish(_ rig: SyncRig, through proxy: FaultProxy) async throws {
     let last = try await rig.sync("http://127.0.0.1:\(proxy.port)")
     #expect(last.status == 0, "\(last.errors)")
@@ -78,7 +79,7 @@ enum SyncTorture {
   }
 }
 
-/// The long variant, run by `make kills`.
+/// The long variant of the test, which `make kills` runs.
 @Suite(.timeLimit(.minutes(180))) struct LongSyncCrashTests {
   @Test(.enabled(if: SyncTorture.longKills != nil, "HOLDFAST_SYNC_KILLS=N runs it"))
   func `after many kills the backend stores exactly the samples of the phone`() async throws {

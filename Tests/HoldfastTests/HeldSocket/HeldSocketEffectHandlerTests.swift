@@ -7,7 +7,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The shell of a held socket, between an app and a network that the test controls.
+/// Tests of the effect handler of a held socket, with an app and a network that the test controls.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketEffectHandlerTests {
   private let network = FakeNetwork(clock: BootClock())
 

@@ -38,7 +38,7 @@ func follow(
     case .text("welcome"), .text("pong"): continue
     case .text(let line):
       if await show(line) { continue }
-      // Lines may arrive while it closes.
+      // Lines may arrive while the socket closes.
       return await socket.close()
     case .status(let status) where status.phase == .failed:
       await socket.close()  // such as 403, where a retry cannot help
@@ -48,7 +48,7 @@ func follow(
 }
 // docs/held-socket.md <
 
-/// The example of the page about held sockets, which must compile and do what the page describes.
+/// Tests that the example of docs/held-socket.md compiles and does what the page describes.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketPageTests {
   @Test func `the example of the page follows a feed over lost connections`() async throws {
     var configuration = SocketServerConfiguration()
@@ -89,10 +89,9 @@ func follow(
   }
 }
 
-/// A feed of numbered lines without end.
+/// An endless feed of numbered lines.
 ///
-/// The feed sends two lines on each connection, and closes a connection on which it receives
-/// "thanks".
+/// The feed sends two lines on each connection. It closes a connection that sends "thanks".
 private struct FeedHandler: SocketHandler {
   let report: @Sendable (String) -> Void
 

@@ -4,7 +4,7 @@ import HoldfastTestKit
 import Synchronization
 import Testing
 
-/// The public API of held sockets, over real sockets.
+/// Tests of the public API of held sockets, over real sockets.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketTests {
   private static func policy(_ changes: (String, String)...) throws -> LinkPolicy {
     let brisk = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
@@ -37,13 +37,13 @@ import Testing
   }
 
   @Test func `an app that does not read loses nothing and keeps its connection`() async throws {
-    // 120 messages of 500 kB are four times the limit for unread messages.
+    // The 120 messages of 500 kB amount to four times the limit for unread messages.
     let plan = [PlanEntry(send: Array(repeating: .long(500_000), count: 120))]
     try await PeerServer.run(.holdfast, plan) { server in
       let policy = try Self.policy(("liveness.ping", "1s"), ("liveness.pongTimeout", "20s"))
       let socket = try await HeldSocket(server.url, policy: policy)
-      // Wait longer than a ping and its pong may take. If that silence counted, the socket would
-      // end.
+      // Wait longer than the ping interval and the pong time-out together. If a pause in reading
+      // counted as silence, the socket would end.
       let clock = BootClock()
       try await clock.wait(until: clock.now.advanced(by: .seconds(22)))
       var (bytes, connections) = (0, 0)
@@ -63,7 +63,7 @@ import Testing
     var store = try await Platform.outbox(in: scratch.path)
     var options = SocketOptions()
     options.outbox = .durable(store)
-    // Nothing listens on this port.
+    // No server listens on this port.
     var port: UInt16 = 0
     try await PeerServer.run(.holdfast, [.echo]) { port = $0.port }
     let first = try await HeldSocket(

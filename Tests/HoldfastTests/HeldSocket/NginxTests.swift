@@ -5,7 +5,7 @@ import LinkCore
 import LinkRuntime
 import Testing
 
-/// An nginx process between a held socket and its server.
+/// An nginx process that forwards connections of a held socket to its server.
 final class Nginx: Sendable {
   private static let path = "/usr/sbin/nginx"
   static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
@@ -13,9 +13,9 @@ final class Nginx: Sendable {
   let port: UInt16
   private let process: LabProcess
 
-  /// Starts an nginx that closes connections on which nothing arrives for `idle`.
+  /// Starts nginx. It closes a connection on which nothing arrives for the duration `idle`.
   ///
-  /// - Parameter port: The port to listen on, which the caller has found to be free.
+  /// - Parameter port: The port to listen on. The caller has checked that it is free.
   init(_ upstream: UInt16, idle: String, port: UInt16, in directory: String) throws {
     self.port = port
     let text = """
@@ -62,7 +62,7 @@ struct NginxTests {
       #expect(await cut.interrupt() == 0)
       let held = try SocketRun(url, ["--set", "liveness.ping=1s", "--send-stdin"])
       #expect(try await held.texts(1) == ["two"])
-      // Twice as long as nginx lets a connection idle.
+      // Wait twice as long as the idle time-out of nginx.
       let clock = BootClock()
       try await clock.wait(until: clock.now.advanced(by: .seconds(4)))
       held.process.send("still")
@@ -91,7 +91,7 @@ struct NginxTests {
   ) async throws {
     try await CommandProcess.scratch { directory in
       try await PeerServer.run(.holdfast, plan) { server in
-        // A port that was free a moment ago.
+        // The server of this run has stopped, so its port is free.
         var port: UInt16 = 0
         try await PeerServer.run(.holdfast, [.echo]) { port = $0.port }
         var nginx = try Nginx(server.port, idle: idle, port: port, in: directory)

@@ -1,9 +1,9 @@
 import HoldfastSocket
 import Testing
 
-/// The code of an app that uses only a held socket and needs no other import.
+/// A test with the code of an app that uses only a held socket and needs only this import.
 ///
-/// Half of the test is that this code compiles.
+/// The test also checks that this code compiles.
 @Suite(.timeLimit(.minutes(10))) struct OneSocketImportTests {
   @Test func `a socket, its policy, its options and its events`() async throws {
     let outbox: any OutboxStore = MemoryOutbox()

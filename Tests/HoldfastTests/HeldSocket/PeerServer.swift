@@ -5,14 +5,14 @@ import LinkCore
 import LinkProtocols
 import ServerSockets
 
-/// The software that implements a test's WebSocket server.
+/// The software that runs the WebSocket server of a test.
 enum Maker: String, CaseIterable, Sendable {
-  /// This package's own sockets, in the process of the tests.
+  /// The sockets of this package, in the test process.
   case holdfast
   /// Python's `websockets` and `aiohttp`, which `scripts/peers` installs.
   case websockets, aiohttp
 
-  /// The path of a Python interpreter with both packages, or nil if they are not installed.
+  /// The path of a Python interpreter with both packages, or `nil` if they are not installed.
   static var python: String? {
     let package = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../..").standardizedFileURL.path
@@ -27,14 +27,15 @@ enum Maker: String, CaseIterable, Sendable {
 
 /// The behavior of a server on one connection.
 ///
-/// The last entry of a plan applies to all later connections too.
+/// The last entry of a plan also applies to all later connections.
 struct PlanEntry: Codable, Sendable {
-  /// The status with which the server refuses the upgrade.
+  /// The status with which the server refuses the upgrade, if it refuses it.
   var refuse: Int?
-  /// The number of messages that the server receives before it sends anything.
+  /// The number of messages that the server waits for before it sends anything.
   var expect: Int?
   var send: [Item]?
-  /// The code with which the server closes. Without a code, the server echoes what it receives.
+  /// The code with which the server closes the connection. Without a code, the server echoes
+  /// messages.
   var close: UInt16?
   /// The reason in the close frame. Only this package's server sends it.
   var reason: String?
@@ -43,7 +44,7 @@ struct PlanEntry: Codable, Sendable {
 
   static func refuse(_ status: Int) -> PlanEntry { PlanEntry(refuse: status) }
 
-  /// A message. Long messages are given by their length.
+  /// A message. A long message is given by its length.
   enum Item: Codable, Sendable {
     case text(String)
     case long(Int)
@@ -68,7 +69,7 @@ struct PlanEntry: Codable, Sendable {
       }
     }
 
-    /// The content of the message. The Python script creates the same content.
+    /// The content of the message, which the Python script creates in the same way.
     var bytes: [UInt8] {
       switch self {
       case .text(let text): Array(text.utf8)
@@ -160,7 +161,7 @@ final class PeerServer: Sendable {
     (self.events, process, self.server) = (events, nil, server)
   }
 
-  /// Binds a port, and retries while a connection of another test occupies it.
+  /// Binds a port. Retries while a connection of another test occupies the port.
   private static func bind(_ configuration: SocketServerConfiguration) throws -> BoundPort {
     while true {
       do {
@@ -178,7 +179,7 @@ final class PeerServer: Sendable {
     await server?.stop()
   }
 
-  /// Sends a signal to a server in a process of its own.
+  /// Sends a signal to a server that runs in its own process.
   func signal(_ number: Int32) { process?.signal(number) }
 
   /// Reads events until `pick` returns a value, and returns that value.
@@ -189,10 +190,10 @@ final class PeerServer: Sendable {
     throw PeerFailed(errors: ["the server has ended"])
   }
 
-  /// Returns the next connection that opened.
+  /// Returns the next event that reports an opened connection.
   func opened() async throws -> PeerEvent { try await next { $0.event == "opened" ? $0 : nil } }
 
-  /// Returns the next `count` messages that the server received, with the sizes of binary ones.
+  /// Returns the next `count` messages that the server received. Binary messages are given by size.
   func got(_ count: Int) async throws -> [String] {
     var texts: [String] = []
     while texts.count < count {
@@ -206,7 +207,7 @@ struct PeerFailed: Error {
   var errors: [String]
 }
 
-/// A handler that follows a plan on this package's own sockets.
+/// A handler that follows a plan on the sockets of this package.
 private struct PlanHandler: SocketHandler {
   let plan: [PlanEntry]
   let events: AsyncStream<PeerEvent>.Continuation

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// The command `holdfast socket`, against servers of this package and of other makers.
+/// Tests of `holdfast socket` with servers of this package and of other makers.
 @Suite(.timeLimit(.minutes(10))) struct SocketCommandTests {
   @Test(arguments: Maker.installed)
   func `sends the greeting first on every connection, and reconnects after any end`(maker: Maker)
@@ -51,7 +51,8 @@ import Testing
     let (port, run) = try #require(stopped)
     try await run.next { $0["reason"] as? String == "refused" ? () : nil }
     run.process.send(lines.joined(separator: "\n"))
-    // Wait for more refusals. A command that reads lines too early would have read some by now.
+    // Wait for three more refusals. By then, a command that reads lines too early would have read
+    // some.
     for _ in 1...3 { try await run.status("RECONNECTING") }
     try await PeerServer.run(.holdfast, [PlanEntry(expect: lines.count)], port: port) { server in
       let got = try await server.got(lines.count)
@@ -285,7 +286,7 @@ import Testing
     #expect(outcome.output == ["waits", "second waits", "status 0"])
   }
 
-  /// A Python script that types two lines at a terminal.
+  /// A Python script that types two lines into a terminal.
   private static let terminal = #"""
     import os, pty, sys
     child, terminal = pty.fork()

@@ -8,7 +8,7 @@ struct SocketRun {
   let process: LabProcess
   private let lines: LineReader
 
-  /// Options for short waits, which keep tests short.
+  /// Options that keep waits, and therefore tests, short.
   static let brisk = [
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
     "--set", "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
@@ -34,19 +34,19 @@ struct SocketRun {
     }
   }
 
-  /// Waits for a status.
+  /// Waits until the command reports a status.
   func status(_ name: String) async throws {
     try await next { $0["status"] as? String == name ? () : nil }
   }
 
-  /// Returns the next `count` texts.
+  /// Returns the next `count` texts that the command prints.
   func texts(_ count: Int) async throws -> [String] {
     var texts: [String] = []
     while texts.count < count { texts.append(try await next { $0["text"] as? String }) }
     return texts
   }
 
-  /// Interrupts the command as Ctrl-C does, and returns its exit status.
+  /// Interrupts the command like Ctrl-C, and returns its exit status.
   func interrupt() async -> Int32 {
     process.signal(SIGINT)
     return await process.exit()

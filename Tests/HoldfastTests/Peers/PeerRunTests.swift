@@ -2,10 +2,11 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The peers of `Tests/Peers`, which were written from the documents, against the built program.
+/// Tests of the built program with the peers in `Tests/Peers`, which were written from the
+/// documents.
 ///
-/// docs/peers.md lists what each peer proves. The tests run one after the other, because each
-/// starts many programs.
+/// docs/peers.md lists what each peer proves. The tests run serially because each of them starts
+/// many programs.
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct PeerRunTests {
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
@@ -51,7 +52,8 @@ private enum PeerRun {
   static let hasWebSockets: Bool =
     (try? Shell.wait(for: [python, "-c", "import websockets.legacy.client"])) != nil
 
-  /// Runs a peer to its end. The last lines of its output are the comment of a failure.
+  /// Runs a peer to its end. If it fails, the last lines of its output are the comment of the
+  /// failure.
   static func pass(_ peer: String) async throws {
     let package = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../..").standardizedFileURL.path

@@ -4,14 +4,14 @@ import HoldfastBackend
 import HoldfastTestKit
 import Testing
 
-/// The command `holdfast audit`, against servers of this package and of other makers.
+/// Tests of `holdfast audit` with servers of this package and of other makers.
 @Suite(.timeLimit(.minutes(10))) struct AuditCommandTests {
-  /// The output of the command with --json.
+  /// The output of the command with `--json`.
   private struct Review {
     var verdicts: [Int: String] = [:]
     var evidence: [Int: String] = [:]
 
-    /// Reads and checks the output: 40 practices in order, then sums that add up.
+    /// Decodes and checks the output: 40 practices in order, and totals that add up.
     init(_ lines: [String]) throws {
       let objects = try lines.map { try [String: Any].reading($0) }
       #expect(objects.map { $0["number"] as? Int } == (1...40).map { $0 } + [nil])
@@ -39,16 +39,16 @@ import Testing
       verdicts.filter { $0.value == verdict }.keys.sorted()
     }
 
-    /// Returns the practices with a verdict, except those whose verdict depends on timing.
+    /// Returns the practices with a verdict, except for those whose verdict depends on timing.
     ///
-    /// On a busy machine a time or an order of events can be missed. The tests of the verdicts
-    /// cover these practices.
+    /// On a busy machine, the audit can miss a time or an order of events. `VerdictTests` covers
+    /// these practices.
     func untimed(_ verdict: String) -> [Int] {
       numbers(verdict).filter { ![14, 17, 22].contains($0) }
     }
   }
 
-  /// Audits a server, and reads the output.
+  /// Audits a server, and decodes the output.
   private static func review(_ url: String, key: String? = nil) async throws -> Review {
     try await CommandProcess.scratch { directory in
       var arguments = ["audit", url, "--json"]
@@ -63,7 +63,8 @@ import Testing
     }
   }
 
-  /// Practices that only a client carries out.
+  /// The practices that an audit of the original cannot observe. All except 36 concern only
+  /// clients.
   private static let unseen = [
     1, 2, 9, 10, 21, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37,
   ]
@@ -111,7 +112,7 @@ import Testing
       for number in review.untimed("not") + review.untimed("partly") {
         Issue.record("\(number): \(review.evidence[number] ?? "")")
       }
-      // On a busy machine the audit may end before the last sign of practice 4.
+      // On a busy machine, the audit may end before the last evidence for practice 4 arrives.
       let unseen = review.untimed("unseen").filter { $0 != 4 }
       #expect(unseen == Self.unseen.filter { $0 != 36 })
     }
@@ -144,7 +145,7 @@ import Testing
       let review = try await Self.review(server.url, key: OriginalServer.key)
       #expect(review.verdicts[3] == "met")
       #expect(review.verdicts[18] == "met")
-      // The server may meet these practices with a protocol of its own.
+      // The server may follow these practices with a protocol of its own.
       #expect(Set([4, 5, 6, 7, 11, 12, 20, 22, 23, 39]).isSubset(of: review.numbers("unseen")))
     }
   }
@@ -167,7 +168,7 @@ import Testing
       #expect(lines.first == "# WebSocket Implementation Recommendations")
       #expect(lines.count { $0.hasPrefix("#### ") } == 40)
       #expect(lines.count { $0.hasPrefix("**Status**: ") } == 40)
-      // The heading, 13 categories, and the total.
+      // The rows are the heading, 13 categories, and the total.
       #expect(lines.count { $0.hasPrefix("| ") } == 15)
     }
   }
@@ -219,7 +220,7 @@ import Testing
   }
 }
 
-/// A port that accepts connections and never reads.
+/// A port that accepts connections, but never reads from them.
 private struct SilentPort {
   let port: UInt16
   private let descriptor: Int32

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import HoldfastTestKit
 
-/// The original's session server in Python, with a selection of its mistakes.
+/// The session server of the original in Python, which makes the selected mistakes.
 struct OriginalServer {
   static let key = "untethered-0123456789abcdef0123456789abcdef"
 
@@ -44,13 +44,13 @@ struct OriginalServer {
   }
 }
 
-/// A run of the original's session client, in Python.
+/// A run of the session client of the original, in Python.
 struct OriginalClient {
   /// The exit status.
   let status: Int32
   let events: [[String: Any]]
 
-  /// Runs the client to its end.
+  /// Runs the client until it ends.
   init(_ url: String, key: String, in scratch: Scratch, _ arguments: [String]) async throws {
     try scratch.write(key.utf8, to: "client-key")
     let script = URL(filePath: #filePath).deletingLastPathComponent()
@@ -66,17 +66,17 @@ struct OriginalClient {
 
   private var messages: [[String: Any]] { events.compactMap { $0["message"] as? [String: Any] } }
 
-  /// The types of all messages that were received, in order.
+  /// The types of all received messages, in order.
   var types: [String] { messages.compactMap { $0["type"] as? String } }
   /// Whether the connection was compressed.
   var isCompressed: Bool? { events.first?["compressed"] as? Bool }
-  /// The code with which the connection ended.
+  /// The close code of the connection.
   var code: Int? { events.last?["code"] as? Int }
 
   /// Returns the messages of a type.
   func all(_ type: String) -> [[String: Any]] { messages.filter { $0["type"] as? String == type } }
 
-  /// Returns a member of each message of a type.
+  /// Returns one member of each message of a type.
   func texts(_ member: String, of type: String) -> [String] {
     all(type).compactMap { $0[member] as? String }
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import Holdfast
 @testable import Session
 
-/// The page that a session requests, apart from its socket, to find a login page.
+/// Tests of the page that a session requests, outside its socket, to detect a login page.
 @Suite struct PortalPageTests {
   @Test(arguments: [
     ("ws://127.0.0.1:8787/session", "http://127.0.0.1:8787/healthz"),

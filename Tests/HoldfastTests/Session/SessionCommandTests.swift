@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// The command `holdfast session`, against a server of another maker.
+/// Tests of `holdfast session` with a server of another maker.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "needs `make setup`"))
 struct SessionCommandTests {
   private static let dialects = [
@@ -38,8 +38,8 @@ struct SessionCommandTests {
       let run = try SessionRun(port: peer.port, in: scratch)
       run.prompt("one", "two")
       let (status, events) = try await run.end()
-      // The original's server repeats no response. Its history contains the text, but not whether
-      // the text is complete.
+      // The original's server does not send a response again. Its history contains the text, but
+      // does not show whether the text is complete.
       let isUnsure = dialect.contains("original") && point != "prompt"
       #expect(status == (isUnsure ? 1 : 0))
       #expect(events.states(of: "one").last == (isUnsure ? "unsure" : "answered"))
@@ -153,7 +153,7 @@ struct SessionCommandTests {
         "session", "--server", "http://127.0.0.1:\(peer.port)/session", "--key-file",
         scratch("key"), "--data", scratch("data"), "--once", "--json",
       ]
-      // The reader has gone when the first line is written.
+      // The reader has exited by the time the first line is written.
       let script = #"{ "$@"; echo $? > \#(scratch("status")); } | true"#
       let process = try LabProcess(
         ["/bin/sh", "-c", script, "sh", CommandProcess.path] + arguments)
@@ -211,7 +211,7 @@ struct SessionCommandTests {
       #expect(seen.connections == 1)
       #expect(seen.types(of: 1) == ["connect"])
     }
-    // The prompt was stored, and is sent to the next server.
+    // The prompt was stored, and is now sent to the next server.
     try await SessionPeer.run("{}") { peer in
       let run = try SessionRun(port: peer.port, in: scratch)
       run.prompt()

@@ -4,7 +4,7 @@ import LinkCore
 import LinkRuntime
 import Testing
 
-/// Invalid values in the configuration of a session.
+/// Tests of invalid values in the configuration of a session.
 @Suite struct SessionConfigurationTests {
   @Test(arguments: [(999, false), (1_000, true), (1_001, true)])
   func `the answer time-out is at least 1 s`(

@@ -3,7 +3,8 @@ import HoldfastBackend
 import HoldfastTestKit
 import Testing
 
-/// The original's protocol, including its mistakes, with Python's `websockets` at the other end.
+/// Tests of the original's protocol, including its mistakes, with Python's `websockets` as the
+/// peer.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "scripts/peers installs it"))
 struct SessionInteropTests {
   private static let conversation = "33333333-3333-4333-8333-333333333333"
@@ -18,14 +19,14 @@ struct SessionInteropTests {
     try await Self.serve(compressed: false)
   }
 
-  /// A running backend, and whether the original's client connects to it with compression.
+  /// A running backend. The original's client connects to it with or without compression.
   private struct Served {
     let url: String
     let key: String
     let scratch: Scratch
     let isCompressed: Bool
 
-    /// Runs the client to its end, as a client of its own session.
+    /// Runs the client until it ends, as the client of a session.
     func run(
       _ arguments: String..., session: String = "ann", conversation: String = conversation,
       key: String? = nil
@@ -59,9 +60,9 @@ struct SessionInteropTests {
     await backend.kill()
   }
 
-  /// Checks that prompts without keys are answered and that acknowledgements cause no error.
+  /// Checks that prompts without keys are answered, and that acknowledgements cause no error.
   private static func speaks(_ served: Served) async throws {
-    // About as long as a single argument of a command line may be.
+    // A single argument of a command line can be only slightly longer.
     let long = String(repeating: "a long text ", count: 10_000)
     let client = try await served.run(
       "--prompt", "one", "--prompt", "t\u{E9}xt \"two\"\n", "--prompt", "one", "--prompt", long,
@@ -81,9 +82,10 @@ struct SessionInteropTests {
     #expect(cut.utf8.count <= 2_048)
   }
 
-  /// Checks that messages are sent again until an acknowledgement in either spelling arrives.
+  /// Checks that messages are replayed until an acknowledgement in either spelling arrives.
   ///
-  /// The messages were not acknowledged, or their connection ended before they were sent.
+  /// A message is replayed if it was not acknowledged, or if its connection ended before it was
+  /// sent.
   private static func replays(_ served: Served) async throws {
     let other = "44444444-4444-4444-8444-444444444444"
     let first = try await served.run(
@@ -109,7 +111,7 @@ struct SessionInteropTests {
     #expect(rest.types == ["hello", "connected", "session_history"])
   }
 
-  /// Checks that each version has its own cursor, and that a client without a version gets 0.4.0.
+  /// Checks that each version has its own cursor, and that the default version is 0.4.0.
   private static func readsHistories(_ served: Served) async throws {
     let other = "44444444-4444-4444-8444-444444444444"
     for version in ["0.5.0", "0.4.0", "none", "nonsense", "9.9.9"] {
@@ -158,7 +160,7 @@ struct SessionInteropTests {
 
   private static let mistakes = ["acks", "ids", "replay", "connected", "type"]
 
-  /// Prompts the original without mistakes, with each mistake, and with all of them.
+  /// Sends prompts to the original without mistakes, with each mistake, and with all mistakes.
   private static func prompt(_ arguments: [String], compressed: Bool) async throws {
     for made in [[]] + mistakes.map({ [$0] }) + [mistakes] {
       try await prompt(arguments, mistakes: made, compressed: compressed)
@@ -178,17 +180,18 @@ struct SessionInteropTests {
       for text in texts { run.process.send(text) }
       run.process.endInput()
       let (status, events) = try await run.end()
-      // A client that does not receive the end of a turn again cannot know that the turn has ended.
+      // Unless the server replays the end of a turn, the client cannot know that the turn has
+      // ended.
       let isUnsure = mistakes.contains("ids") || mistakes.contains("replay")
       #expect(status == (isUnsure ? 1 : 0), "\(mistakes)")
       #expect(events.states(of: texts[1]).last == (isUnsure ? "unsure" : "answered"))
       #expect(events.messages == texts.map { "assistant \($0)" }, "\(mistakes)")
-      // The next run shows nothing again, and continues. A plain server's history may repeat the
-      // text of the prompt that was answered last, under an id of its own.
+      // The next run shows nothing again, and continues. The history of a plain server may repeat
+      // the text of the latest answered prompt, under an id of its own.
       let next = try Self.run(server, scratch)
       next.prompt("more")
       let again = try await next.end().events
-      // Without message ids, the history may repeat the answer too.
+      // Without message ids, the history may repeat the answer, too.
       let repeated = ["user \(long)"] + (mistakes.contains("ids") ? ["assistant \(long)"] : [])
       let news = again.messages.filter { !repeated.contains($0) }
       #expect(news == ["assistant more"], "\(mistakes)")

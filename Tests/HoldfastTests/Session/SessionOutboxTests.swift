@@ -7,7 +7,7 @@ import LinkWire
 import Session
 import Testing
 
-/// The prompts that a session stores while it has no server.
+/// Tests of the prompts that a session stores while it has no server.
 @Suite(.timeLimit(.minutes(10))) struct SessionOutboxTests {
   /// Opens a session with the key of a backend, and returns the session and its store.
   private static func session(
@@ -40,10 +40,10 @@ import Testing
     try await sendsTheFirst(50, scratch)
   }
 
-  /// Checks that the next run sends the first `count` prompts in order.
+  /// Checks that the next run sends the first `count` prompts, in order.
   ///
-  /// The check does not wait for all prompts, because each step of a debug build checks every
-  /// waiting prompt.
+  /// The method does not wait for all prompts: in a debug build, each step checks every waiting
+  /// prompt.
   private func sendsTheFirst(_ count: Int, _ scratch: Scratch) async throws {
     let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
     let url = try await backend.start().session

@@ -54,11 +54,11 @@ struct SessionPeer {
 }
 
 extension [[String: Any]] {
-  /// The texts of the prompts that a server ran.
+  /// The texts of the prompts that the server ran.
   var ran: [String] { compactMap { $0["event"] as? String == "ran" ? $0["text"] as? String : nil } }
   var connections: Int { count { $0["event"] as? String == "opened" } }
 
-  /// Returns the types of the messages that a server received on a connection.
+  /// Returns the types of the messages that the server received on a connection.
   func types(of connection: Int) -> [String] {
     compactMap { event in
       guard event["event"] as? String == "got", event["connection"] as? Int == connection else {
@@ -68,7 +68,7 @@ extension [[String: Any]] {
     }
   }
 
-  /// The messages that a command showed, as "role text".
+  /// The messages that the command showed, as "role text".
   var messages: [String] {
     compactMap { event in
       guard event["event"] as? String == "message", let role = event["role"] as? String,
@@ -78,7 +78,7 @@ extension [[String: Any]] {
     }
   }
 
-  /// Returns the states of a prompt that a command showed, in order.
+  /// Returns the states of a prompt that the command showed, in order.
   func states(of text: String) -> [String] {
     compactMap { event in
       guard event["event"] as? String == "prompt", event["text"] as? String == text else {
@@ -108,7 +108,7 @@ struct SessionRun {
     lines = LineReader(process.lines)
   }
 
-  /// Sends prompts and ends the input.
+  /// Sends prompts, and then ends the input.
   func prompt(_ texts: String...) {
     for text in texts { process.send(text) }
     process.endInput()
@@ -123,12 +123,12 @@ struct SessionRun {
     }
   }
 
-  /// Returns what the command printed on standard error, once it has ended.
+  /// Waits for the end of the command, and returns what it printed on standard error.
   func errors() async -> [String] {
     await process.diagnostics.reduce(into: []) { $0.append($1) }
   }
 
-  /// Waits for the end of the command, and returns its exit status and the remaining events.
+  /// Waits for the end of the command. Returns its exit status and the remaining events.
   func end() async throws -> (status: Int32, events: [[String: Any]]) {
     var events: [[String: Any]] = []
     while true {

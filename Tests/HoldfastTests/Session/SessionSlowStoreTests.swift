@@ -9,7 +9,7 @@ import Testing
 
 @testable import Session
 
-/// A session with a slow store.
+/// Tests of a session with a slow store.
 @Suite(.timeLimit(.minutes(10))) struct SessionSlowStoreTests {
   private let clock = TestClock()
   private let network: FakeNetwork
@@ -26,7 +26,7 @@ import Testing
     let sent = Mutex(0)
     let session = try await open()
     let socket = try await connected(session)
-    // The client acknowledges every message, and the acknowledgements stay unread.
+    // The client acknowledges every message, but the server does not read the acknowledgements.
     socket.limitUnread(to: 4_000)
     await store.hold(refuses: refuses)
     let sending = Task {
@@ -36,7 +36,7 @@ import Testing
       }
     }
     await session.waitUntil { $0.connection?.isPaused == true }
-    // The silence does not end the link, and the refused change is committed again.
+    // The silence does not end the link. The refused change is committed again.
     clock.advance(by: .seconds(600))
     await session.waitUntil { $0.deadline.map { $0 > clock.now } ?? true }
     #expect((1_000..<2_000).contains(sent.withLock(\.self)))
@@ -86,7 +86,7 @@ import Testing
   }
 }
 
-/// A store that holds or refuses commits on request.
+/// A store that delays or refuses commits on request.
 private actor HeldSessionStore: ClientSessionStore {
   private let store = MemoryClientSessionStore()
   private var isHeld = false

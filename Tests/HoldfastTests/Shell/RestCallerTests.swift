@@ -6,9 +6,9 @@ import Testing
 
 @testable import Holdfast
 
-/// Answers that do not come from the server's program.
+/// Tests of responses that do not come from the server's program.
 @Suite(.timeLimit(.minutes(10))) struct RestCallerTests {
-  /// Returns the failure that a caller throws when `url` returns an answer.
+  /// Returns the failure that `ask` throws when `url` returns the given response.
   private static func failure(
     of answer: HTTPAnswer, from url: String, by ask: (RestCaller, HTTPCall) async throws -> Void
   ) async -> LinkFailure? {

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastTestKit
 import Testing
 
-/// Tests for `SecretFiles`, which stores secrets in files that only their owner can read.
+/// Tests of `SecretFiles`, which stores secrets in files that only their owner can read.
 @Suite struct SecretFilesTests {
   @Test func `files pass the contract suite of secret stores`() async throws {
     let scratch = try Scratch()

@@ -4,11 +4,11 @@ import LinkWire
 
 @testable import MessageStream
 
-/// An event in flight between the phone, its disk and the server.
+/// An event in transit between the phone, its disk and the server.
 enum Event {
-  /// An input that reaches the process if it still runs.
+  /// An input that reaches the process if the process is still running.
   case input(process: Int, StreamModel.Input)
-  /// An input that reaches the process over a socket, if the socket is still open.
+  /// An input that reaches the process over a socket if the socket is still open.
   case socket(Socket, StreamModel.Input)
   /// A request for a page, an upgrade or a post that reaches the server.
   case fetch(process: Int, FetchID, PageQuery, token: Int)
@@ -45,7 +45,7 @@ extension StreamModel.Input {
   }
 }
 
-/// A queue of events in the order of their times; events with equal times keep insertion order.
+/// A queue of events in chronological order. Events with equal times keep their insertion order.
 struct EventQueue {
   private var entries: [(at: Instant, event: Event)] = []
 

@@ -5,15 +5,15 @@ import Testing
 
 @testable import MessageStream
 
-/// A harness that drives a stream model step by step. The test supplies each response; only the
-/// store responds on its own.
+/// A harness that drives a stream model step by step. The test supplies each response, except for
+/// the store's responses.
 struct Harness {
   static let wall = StreamHarness.epochStart
 
   var model: StreamModel
   var effects: [StreamModel.Effect] = []
   private(set) var now = Instant.zero
-  /// Whether each change is stored at once.
+  /// Whether each change is stored immediately.
   var storesPromptly = true
 
   init(
@@ -29,8 +29,8 @@ struct Harness {
     give(.loaded(TimelineSnapshot(cursor: cursor, outbox: outbox)))
   }
 
-  /// Returns a connected harness that has everything up to `offset`. If `head` is another offset, a
-  /// catch-up is under way.
+  /// Returns a connected harness that has all messages up to `offset`. If `head` is a different
+  /// offset, a catch-up is in progress.
   static func connected(
     at offset: UInt64, head: UInt64? = nil, change: (inout StreamSettings) -> Void = { _ in }
   ) -> Harness {
@@ -40,7 +40,8 @@ struct Harness {
     return harness
   }
 
-  /// Returns a harness connected to a plain server that has no messages; no catch-up is under way.
+  /// Returns a harness connected to a plain server that has no messages. No catch-up is in
+  /// progress.
   static func plain(user: String? = nil) -> Harness {
     var harness = Harness(cursor: Cursor(time: wall, wholeAt: wall), user: user)
     harness.answer(nothing)
@@ -82,7 +83,8 @@ struct Harness {
     }
   }
 
-  /// Lets time pass while the server sends pings. Each new request for a page receives `page`.
+  /// Lets time pass while the server sends pings. Each new request for a page is answered with
+  /// `page`.
   mutating func pass(_ seconds: Int, answering page: Page? = nil) {
     let end = now.advanced(by: .seconds(Int64(seconds)))
     while let due = model.deadline, due <= end {
@@ -95,14 +97,14 @@ struct Harness {
     now = end
   }
 
-  /// Reports the last change as stored.
+  /// Reports that the most recent change was stored.
   mutating func storeLast() {
     let last = effects.last { if case .commit = $0 { true } else { false } }
     guard case .commit(let id, let change) = last else { return }
     give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
   }
 
-  /// Reports that the store refused the last change.
+  /// Reports that the store refused the most recent change.
   mutating func refuseCommit() {
     let ids = effects.compactMap { if case .commit(let id, _) = $0 { id } else { nil } }
     if let last = ids.last { give(.commitFailed(last, .full(detail: ""))) }
@@ -113,15 +115,15 @@ struct Harness {
     if let attempt = model.link.currentAttempt { give(.opened(attempt, head: head)) }
   }
 
-  /// Loses the socket and opens the next one. If `accepts`, the server accepts the position that
-  /// the upgrade named.
+  /// Loses the socket and opens the next one. If `accepts` is true, the server accepts the position
+  /// in the upgrade.
   mutating func reconnect(head: UInt64, accepts: Bool) {
     lose()
     guard let attempt = model.link.currentAttempt else { return }
     give(.opened(attempt, head: Self.at(head), after: accepts ? named : nil))
   }
 
-  /// Loses the socket and waits until the next attempt is under way.
+  /// Loses the socket and waits until the next attempt has begun.
   mutating func lose() {
     guard let lost = model.link.currentAttempt else { return }
     give(.lost(lost, .reset))
@@ -131,7 +133,7 @@ struct Harness {
     }
   }
 
-  /// The position that the most recent upgrade names, after which it requests the backlog.
+  /// The position in the most recent upgrade. The upgrade requests the backlog after this position.
   var named: Position? {
     let opens = effects.compactMap { effect in
       if case .open(_, let after) = effect { after } else { Position?.none }
@@ -156,7 +158,8 @@ struct Harness {
     if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
   }
 
-  /// Reports a dropped message that was too large; the model then fetches it over REST.
+  /// Reports that a message was dropped because it was too large. The model then fetches it over
+  /// REST.
   mutating func oversize() {
     if let attempt = model.link.currentAttempt { give(.oversized(attempt, bytes: 1)) }
   }
@@ -192,7 +195,7 @@ struct Harness {
     updates.filter { if case .history = $0 { true } else { false } }
   }
 
-  // Responses and messages of the server.
+  // MARK: Responses and messages of the server
 
   static let nothing = Page(messages: [], hasNext: false)
   static let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
@@ -218,7 +221,7 @@ struct Harness {
       recovered: recovered, rejected: rejected)
   }
 
-  /// Returns a different message at the position that `message(_:)` gives to this offset.
+  /// Returns a different message at the same position as `message(_:)` for this offset.
   static func other(_ offset: UInt64, _ text: String = "theirs") -> Message {
     var message = message(1000 + offset, text: text, user: "me")
     message.position = at(offset)
@@ -230,7 +233,7 @@ struct Harness {
     Page(messages: numbers.map { message($0, isPlain: true) }, hasNext: hasNext)
   }
 
-  /// Returns an outbox entry that an earlier run left unsent.
+  /// Returns an outbox entry that an earlier run did not send.
   static func entry(_ text: String) -> OutboxEntry {
     OutboxEntry(
       id: UUID128(high: 1, low: 1), shop: message(1).shop, text: text, createdAt: wall)

@@ -3,7 +3,8 @@ import LinkWire
 
 @testable import MessageStream
 
-/// A record of what the user was shown, which checks each update against the rules of a timeline.
+/// A record of the updates shown to the user. It checks each update against the rules of a
+/// timeline.
 struct Ledger {
   /// The messages shown in this run of the process, in timeline order.
   private(set) var shown: [Message] = []
@@ -14,7 +15,7 @@ struct Ledger {
   private(set) var updates: [StreamUpdate] = []
   private(set) var hasMore = true
 
-  /// Begins a new run of the process, in which the screen starts empty.
+  /// Begins a new run of the process. Its screen is empty at first.
   mutating func beginRun() {
     shown = []
     ids = []
@@ -54,7 +55,7 @@ struct Ledger {
     }
   }
 
-  /// Checks that every accepted message was shown in this run, and no other. If the log began anew,
+  /// Checks that exactly the accepted messages were shown in this run. If the log began anew,
   /// messages that the server no longer has may still be shown.
   mutating func compare(with accepted: [Message], isWholeLog: Bool = true) {
     let missing = accepted.filter { !ids.contains($0.id) }

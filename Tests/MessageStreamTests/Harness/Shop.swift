@@ -1,21 +1,21 @@
 import LinkCore
 import LinkWire
 
-/// A server as a value: the messages it accepted, and how it serves them.
+/// A server as a value. It contains the accepted messages and the way in which they are served.
 struct Shop {
   /// The contract that a server implements.
   enum Kind: String, CaseIterable {
     /// A server with positions, heads and idempotency keys.
     case ours
-    /// A server that implements the requirements of seed 001 and no more: times, page numbers,
-    /// newest first.
+    /// A server that implements only the requirements of seed 001: times, page numbers, and newest
+    /// messages first.
     case plain
   }
 
   let kind: Kind
   let id: ShopID
   var epoch = "e1"
-  /// All accepted messages, in the order of acceptance.
+  /// All accepted messages, in the order in which they were accepted.
   private(set) var log: [Message] = []
   /// The same messages in timeline order.
   private(set) var ordered: [Message] = []
@@ -23,17 +23,19 @@ struct Shop {
   private var lastNumber: UInt64 = 0
   private var offset: UInt64 = 0
 
-  /// The largest backlog the server sends on a new socket; nil if it sends none.
+  /// The maximum size of the backlog that the server sends on a new socket; nil if it sends no
+  /// backlog.
   var backlog: Int? = 100
 
-  // Faults that a test can set.
+  // MARK: Faults that a test can set
   var ignoresSince = false
   var ignoresPage = false
   /// Whether a plain server sorts its pages by time stamp instead of by arrival.
   var sortsByStamp = true
   /// Whether the server refuses connections.
   var isDown = false
-  /// The failures that answer every request and every upgrade.
+  /// The failure that answers every request. `upgradeStatus` is the failure that answers every
+  /// upgrade.
   var restStatus: LinkFailure?
   var upgradeStatus: LinkFailure?
 
@@ -46,14 +48,14 @@ struct Shop {
     kind == .ours ? Position(epoch: epoch, offset: offset) : nil
   }
 
-  /// Accepts a message. A repeated key returns the message of its first use.
+  /// Accepts a message. If the key was used before, returns the message of its first use.
   mutating func accept(
     _ text: String, from user: String, at time: Timestamp, key: UUID128? = nil
   ) -> (message: Message, isNew: Bool) {
     if kind == .ours, let key, let known = keys[key] { return (known, false) }
     lastNumber += 1
     offset += 1
-    // Ids in random order, as from a server that draws them at random.
+    // The ids are in random order, as from a server that draws random ids.
     var mixer = RandomSource(seed: lastNumber)
     let message = Message(
       id: UUID128(high: mixer.next(), low: lastNumber), shop: id, user: user, username: nil,
@@ -65,7 +67,7 @@ struct Shop {
     return (message, true)
   }
 
-  /// Begins the log anew under another epoch, with only the last `count` messages.
+  /// Begins the log anew in another epoch, with only the last `count` messages.
   mutating func beginAnew(keeping count: Int = 0) {
     epoch = "e\(lastNumber + 2)"
     let retained = log.suffix(count)
@@ -79,10 +81,12 @@ struct Shop {
     ordered = log.sorted { $0.key < $1.key }
   }
 
-  /// The requests of a short catch-up: one by position, or one by time and one for the newest page.
+  /// The number of requests of a short catch-up: one by position, or one by time and one for the
+  /// newest page.
   var requestsOfCatchUp: Int { kind == .ours ? 1 : 2 }
 
-  /// The requests after a reconnect that missed a few messages; none if the socket delivers them.
+  /// The number of requests after a reconnect that missed a few messages. It is 0 if the socket
+  /// delivers them.
   var requestsOfReconnect: Int { kind == .ours && backlog != nil ? 0 : requestsOfCatchUp }
 
   func page(_ query: PageQuery) -> Page {
@@ -116,7 +120,8 @@ struct Shop {
     return Page(messages: messages, hasNext: rest.count > messages.count, head: head)
   }
 
-  /// Returns the backlog to send first on a new socket; nil if it cannot include everything missed.
+  /// Returns the backlog to send first on a new socket; nil if the backlog cannot contain all
+  /// missed messages.
   func missed(after position: Position) -> [Message]? {
     guard kind == .ours, let backlog, position.epoch == epoch, position.offset < offset,
       offset - position.offset <= UInt64(backlog)

@@ -7,29 +7,29 @@ import LinkWire
 /// The network between the phone and the server.
 struct Net {
   var reachability = Reachability.reachable(path: PathID("wlan0"))
-  /// Whether all traffic is lost although the device reports a usable network.
+  /// Whether all traffic is lost although the device reports that it has a usable network.
   var isBlackHole = false
   /// The sockets that are half-open or have lost data.
   var dead: Set<Socket> = []
-  /// The delay in each direction.
+  /// The latency in each direction.
   var delay = Duration.milliseconds(40)
 
   var isReachable: Bool {
     if case .reachable = reachability { true } else { false }
   }
 
-  /// Returns whether traffic on the socket gets through now. A socket that loses any traffic counts
-  /// as dead from then on.
+  /// Returns whether traffic on the socket currently arrives. A socket that loses any traffic
+  /// counts as dead from then on.
   mutating func isUp(_ socket: Socket) -> Bool {
     if isBlackHole { dead.insert(socket) }
     return !dead.contains(socket)
   }
 }
 
-/// The server's state of sockets, tokens and membership.
+/// The server's sockets, tokens and membership.
 struct Server {
   var sockets: [Socket] = []
-  /// The oldest valid token; older ones are answered with 401.
+  /// The oldest valid token. Older tokens are answered with 401.
   var oldestToken = 1
   var newestToken = 1
   var isMember = true
@@ -37,7 +37,7 @@ struct Server {
 }
 
 extension StreamHarness {
-  /// The reason why a connection fails at once, if it does.
+  /// The reason why a connection fails immediately; nil if it does not.
   private var refusal: LinkFailure? {
     if !net.isReachable { return .unreachable(detail: "no route") }
     if shop.isDown { return .refused }
@@ -48,7 +48,7 @@ extension StreamHarness {
     queue.add(event, at: now.advanced(by: wait))
   }
 
-  // Requests.
+  // MARK: Requests
 
   mutating func ask(_ id: FetchID, _ query: PageQuery) {
     log.fetches.append((now, query))
@@ -107,7 +107,7 @@ extension StreamHarness {
     return shop.restStatus
   }
 
-  // Sockets.
+  // MARK: Sockets
 
   mutating func dial(_ socket: Socket, after: Position?) {
     log.opens.append(now)
@@ -135,7 +135,7 @@ extension StreamHarness {
   mutating func hangUp(_ socket: Socket, _ code: UInt16) {
     log.closes.append(code)
     phone.sockets.remove(socket)
-    // Data in transit may still be delivered late.
+    // Data in transit may still arrive late.
     if !net.isReachable { net.dead.insert(socket) }
     server.sockets.removeAll { $0 == socket }
   }
@@ -166,10 +166,10 @@ extension StreamHarness {
     sendDown { .frame($0, .message(frame)) }
   }
 
-  // What other users and the network do.
+  // MARK: Actions of other users and of the network
 
-  /// Posts a message by another user. `late` moves its stamp back, and `isExact` leaves out the
-  /// nanoseconds that make stamps unique.
+  /// Posts a message by another user. `late` moves its time stamp back. `isExact` omits the
+  /// nanoseconds that make time stamps unique.
   @discardableResult
   mutating func say(
     _ text: String, late: Duration = .zero, silently: Bool = false, isExact: Bool = false
@@ -182,8 +182,8 @@ extension StreamHarness {
     return message
   }
 
-  /// Posts `count` messages by another user, `apart` from each other, the last one now. None is
-  /// sent over a socket.
+  /// Posts `count` messages by another user, `apart` from each other; the last one has the current
+  /// time. None is sent over a socket.
   mutating func accumulate(_ count: Int, named name: String = "m", apart: Duration = .seconds(1)) {
     for index in 0..<count {
       let age = apart * (count - 1 - index)
@@ -197,10 +197,10 @@ extension StreamHarness {
     server.sockets = []
   }
 
-  /// Makes every socket half-open: the phone still holds it, but receives nothing.
+  /// Makes every socket half-open: the phone still has the socket but receives nothing.
   mutating func halfOpen() { net.dead.formUnion(phone.sockets) }
 
-  /// Changes the device's network; everything in transit over the old one is lost.
+  /// Changes the device's network. All data in transit over the old network is lost.
   mutating func change(to reachability: Reachability) {
     net.reachability = reachability
     net.dead.formUnion(phone.sockets)

@@ -6,21 +6,21 @@ import LinkWire
 
 /// The device and its user.
 struct Phone {
-  /// The number of the current run of the process. Events of older runs are dropped.
+  /// The number of the current run of the process. Events of earlier runs are dropped.
   var process = 1
   var isRunning = true
   var isSuspended = false
-  /// The sockets that the phone holds open.
+  /// The sockets that are open on the phone.
   var sockets: Set<Socket> = []
   var token = 1
   var tokenLife: Duration?
   var isRefreshRefused = false
 }
 
-/// The state that survives a kill, on a disk that can fail or be slow.
+/// The state that survives when the process is killed. It is on a disk that can fail or be slow.
 struct Disk {
   var stored = StoredTimeline()
-  /// The failure of every call while it is set.
+  /// The failure of every call; nil if calls succeed.
   var failure: StoreFailure?
   /// The duration of a commit.
   var delay = Duration.milliseconds(2)
@@ -32,7 +32,7 @@ struct Disk {
 }
 
 extension StreamHarness {
-  /// Starts the app, signed in, with the shop on the screen.
+  /// Starts the app with a signed-in user and the shop on the screen.
   mutating func launch() {
     give(.lifecycle(.foreground))
     give(.reachability(net.reachability))
@@ -40,7 +40,7 @@ extension StreamHarness {
     give(.open(at: wall))
   }
 
-  /// Kills the process at once, with everything it had in memory and its sockets.
+  /// Kills the process immediately. Its memory and its sockets are lost.
   mutating func kill() {
     phone.isRunning = false
     phone.process += 1
@@ -66,7 +66,7 @@ extension StreamHarness {
 
   mutating func suspend() { phone.isSuspended = true }
 
-  /// Resumes a suspended process, whose sockets are dead.
+  /// Resumes a suspended process. Its sockets are dead.
   mutating func resume() {
     phone.isSuspended = false
     net.dead.formUnion(phone.sockets)
@@ -75,7 +75,7 @@ extension StreamHarness {
 
   mutating func send(_ text: String) { give(.send(text: text, parent: nil, at: wall)) }
 
-  /// Scrolls up until there is nothing older.
+  /// Scrolls up until no older messages remain.
   mutating func scrollToTheBeginning() {
     for _ in 0..<2000 {
       if !ledger.hasMore, model.gaps.isEmpty { return }
@@ -102,7 +102,7 @@ extension StreamHarness {
     queue.add(.input(process: phone.process, input), at: now.advanced(by: .milliseconds(1)))
   }
 
-  /// Stores the change, then queues the response; a kill may fall between the two.
+  /// Stores the change, then queues the response. The process may be killed in between.
   mutating func commit(_ id: CommitID, _ change: TimelineChange) {
     let input: StreamModel.Input
     if let failure = disk.failure {
@@ -123,7 +123,7 @@ extension StreamHarness {
     }
   }
 
-  // What the user sees.
+  // MARK: The user's view
 
   var texts: [String] { ledger.shown.map(\.text) }
   var status: StreamStatus { StreamStatus(model.link.status) }

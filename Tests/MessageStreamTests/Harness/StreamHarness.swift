@@ -4,10 +4,10 @@ import LinkWire
 
 @testable import MessageStream
 
-/// A phone with one stream, its disk, a network and a server, driven by a test without tasks, a
-/// real clock or unseeded randomness.
+/// A phone with one stream, its disk, a network and a server.
 ///
-/// `step()` advances time to the next event: a deadline of the model, or a delivery.
+/// A test drives the harness without tasks, a real clock or unseeded randomness. `step()` advances
+/// time to the next event, which is a deadline of the model or a delivery.
 struct StreamHarness {
   static let epochStart = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
@@ -27,10 +27,10 @@ struct StreamHarness {
   var queue = EventQueue()
   var ledger = Ledger()
   var log = Log()
-  /// The number of messages that other users posted; it makes each stamp a little later than the
-  /// previous one.
+  /// The number of messages that other users have posted. It makes each time stamp slightly later
+  /// than the previous one.
   var said = 0
-  /// How often the server accepted each text of the user.
+  /// For each text of the user, the number of times that the server accepted it.
   var accepted: [String: Int] = [:]
 
   init(
@@ -45,7 +45,7 @@ struct StreamHarness {
 
   var wall: Timestamp { Self.epochStart.advanced(by: Instant.zero.duration(to: now)) }
 
-  /// Processes the next event; returns false when none is due by `end`.
+  /// Processes the next event. Returns false if no event is due by `end`.
   private mutating func step(until end: Instant) -> Bool {
     let deadline = phone.isSuspended || !phone.isRunning ? nil : model.deadline
     guard let next = [deadline, queue.next].compactMap(\.self).min(), next <= end else {
@@ -71,8 +71,8 @@ struct StreamHarness {
     now = end
   }
 
-  /// Lets time pass until `isDone` returns true or `limit` has elapsed. Returns whether it became
-  /// true.
+  /// Lets time pass until `isDone` returns true or `limit` has elapsed. Returns whether `isDone`
+  /// returned true.
   @discardableResult
   mutating func drive(
     within limit: Duration = .seconds(600), until isDone: (StreamHarness) -> Bool

@@ -25,8 +25,8 @@ import Testing
   }
 
   @Test func `compressed messages that are received are counted`() {
-    // One frame and two fragments of RFC 7692 section 7.2.3.1, and an uncompressed text of RFC 6455
-    // section 5.7.
+    // These are a single frame and two fragments from RFC 7692 section 7.2.3.1, and an uncompressed
+    // text from RFC 6455 section 5.7.
     let bytes = hex(
       "c1 07 f2 48 cd c9 c9 07 00 41 03 f2 48 cd 80 04 c9 c9 07 00 81 05 48 65 6c 6c 6f")
     for pieces in [[bytes], bytes.map { [$0] }] {
@@ -71,7 +71,7 @@ import Testing
     #expect(Self.keeping.events(bytes) == [.text([]), .text(Self.hello)])
   }
 
-  /// Uses one stored block of as many octets as zlib gets room for at a time.
+  /// Uses one stored block with as many octets as zlib is given room for in one step.
   @Test func `input may end exactly where the output buffer is full`() {
     let data = (0..<16_384).map { UInt8(truncatingIfNeeded: $0) }
     let block = hex("00 00 40 ff bf") + data
@@ -93,14 +93,15 @@ import Testing
   }
 
   @Test func `a block that ends one bit before the octets that a sender removed is incomplete`() {
-    // The block's codes have 1 to 15 bits. The code for the end of the block is 15 set bits.
+    // The codes of the block have 1 to 15 bits. The code for the end of the block consists of 15
+    // set bits.
     let octets = "04 e0 81 96 24 49 92 24 49 7e 2b 20 b1 a8 79 64 f5 ec fd ff 7b ef bd 77 0f"
     let error = WebSocketError.inconsistent("a compressed message that ends inside a block")
     #expect(Self.end.events(hex("c1 19 " + octets)).last == .failed(error))
   }
 
   @Test func `a lack of memory for inflating is not reported as the peer's fault`() {
-    // Z_MEM_ERROR and Z_DATA_ERROR (zlib.h).
+    // These are `Z_MEM_ERROR` and `Z_DATA_ERROR` (zlib.h).
     #expect(
       [-4, -3].map { Inflater.fault($0) } == [
         WebSocketError(code: 1011, detail: "no memory to inflate"),
@@ -140,7 +141,7 @@ import Testing
     }
   }
 
-  /// Relies on the rule that an end with a window of 8 bits sends uncompressed messages.
+  /// Relies on the rule that an end with an 8-bit window sends uncompressed messages.
   @Test func `each end compresses with the window that was agreed for it`() {
     let agreed = DeflateParameters(serverMaxWindowBits: 8, clientMaxWindowBits: 15)
     let isCompressed = [WebSocketRole.server, .client].map { role -> Bool in
@@ -196,7 +197,7 @@ import Testing
   @Test func `memory depends on the window, so that a small window has short blocks`() {
     var random = Seeded(5)
     let noise = random.bytes(4096)
-    // The letters change every 64 octets. In one long block, all of them would share a code.
+    // The letters change every 64 octets. In a single long block, all letters would share one code.
     let data = noise.enumerated().map { UInt8($0 / 64 * 3) + $1 % 7 }
     var deflater = Deflater(windowBits: 9)
     let count = deflater?.message(data)?.count ?? 0

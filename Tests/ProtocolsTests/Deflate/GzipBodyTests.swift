@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func `decompresses a body from the gzip program`() throws {
-    // printf hello | gzip -n
+    // The output of `printf hello | gzip -n`.
     let packed: [UInt8] = [
       0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10,
       0x36, 5, 0, 0, 0,
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `a lack of memory for inflating is not reported as the sender's fault`() {
-    // Z_MEM_ERROR, Z_DATA_ERROR and Z_BUF_ERROR (zlib.h).
+    // These are `Z_MEM_ERROR`, `Z_DATA_ERROR` and `Z_BUF_ERROR` (zlib.h).
     #expect([-4, -3, -5].map { GzipBody.fault($0) } == [.noMemory, .malformed, .malformed])
   }
 }

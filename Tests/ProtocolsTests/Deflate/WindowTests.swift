@@ -2,7 +2,8 @@ import Testing
 
 @testable import LinkProtocols
 
-/// The windows that the streams of both directions keep, and the time at which they report output.
+/// Tests of the windows that the streams of both directions keep, and of the time at which output
+/// is reported.
 @Suite struct WindowTests {
   @Test(arguments: [(8, false), (9, true), (15, true), (16, false)])
   func `a deflate stream is created only with a window of 9 to 15 bits`(_ bits: Int, _ isMade: Bool)
@@ -33,7 +34,7 @@ import Testing
 
   @Test func `a payload that is no shorter when deflated is sent plain`() throws {
     var random = Seeded(6)
-    // At one length, to the octet, the repeated part saves exactly what the block costs.
+    // At one specific length, the repeated part saves exactly as many octets as the block costs.
     let noise = random.bytes(200).map { $0 & 0x7F }
     let candidates: [[UInt8]] = (3..<40).map { noise + noise.prefix($0) }
     let even = candidates.first { candidate in
@@ -60,12 +61,13 @@ import Testing
       out += sender.takeOutput()
       sizes.append(out.count)
     }
-    // The third message only refers to the position of the second.
+    // The third message only refers to octets of the second message.
     #expect(sizes[1] > 1_000 && sizes[2] < 100, "\(sizes)")
   }
 
   @Test func `the limit applies to all output of the octets received so far`() {
-    // A literal and 64 references of 258 octets: 16,513 octets are more than one step produces.
+    // A literal and 64 references of 258 octets produce 16,513 octets, which is more than one step
+    // produces.
     let references = hex("05 a3 60 14 8c 82 51 30 0a 46 c1 28 18")
     let block = hex("4a 1c") + (0..<8).flatMap { _ in references }
     let limits = WebSocketLimits(maxMessageBytes: 16_400, oversize: .close)

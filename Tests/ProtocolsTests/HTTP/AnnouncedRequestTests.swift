@@ -2,7 +2,8 @@ import Testing
 
 @testable import LinkProtocols
 
-/// Heads that are announced before their bodies are complete, and the partial body after a cut.
+/// Tests of heads that are announced before their bodies are complete, and of the partial body
+/// after a cut.
 @Suite struct AnnouncedRequestTests {
   private static func reader() -> HTTPRequestReader {
     var limits = HTTPLimits()

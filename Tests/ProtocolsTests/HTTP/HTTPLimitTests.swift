@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkProtocols
 
-/// Every limit, tested below, at, and above its value.
+/// Tests of every limit, below, at and above its value.
 @Suite struct HTTPLimitTests {
   static let limits = HTTPLimits(
     maxHeadBytes: 200, maxHeaderCount: 5, maxTargetBytes: 20, maxBodyBytes: 10)

@@ -80,7 +80,7 @@ import Testing
       _ = reader.next()
       states.append([!reader.isIdle, reader.isReadingBody])
     }
-    // The last request is refused, so nothing more is read.
+    // The last request is refused, so nothing is read after it.
     #expect(
       states == [[false, false], [true, false], [true, true], [false, false], [false, false]])
   }
@@ -90,7 +90,8 @@ import Testing
     #expect(heads(text).map(\.target) == ["/1", "/2"])
   }
 
-  /// Returns the number of octets that a reader holds in memory, read or not.
+  /// Returns the number of octets that a reader holds in memory, whether they have been read or
+  /// not.
   private static func held(_ reader: HTTPRequestReader) -> Int? {
     (Mirror(reflecting: reader).descendant("buffer") as? [UInt8])?.count
   }

@@ -1,7 +1,7 @@
 import LinkProtocols
 import Testing
 
-/// The body of a response, in the framings of RFC 9112 section 6.
+/// Tests of the body of a response, in the framings of RFC 9112 section 6.
 @Suite struct ResponseBodyTests {
   private static func head(_ name: String, _ value: String) -> HTTPResponseHead {
     HTTPResponseHead(

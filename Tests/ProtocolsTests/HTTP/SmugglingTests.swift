@@ -2,7 +2,8 @@ import Testing
 
 @testable import LinkProtocols
 
-/// Requests that two readers could interpret differently, or that violate the grammar of RFC 9112.
+/// Tests of requests that two readers could interpret differently, or that violate the grammar of
+/// RFC 9112.
 @Suite struct SmugglingTests {
   static let malformedHeads: [String] = [
     "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\n\r\n",

@@ -26,8 +26,8 @@ import Testing
   }
 
   @Test func `a message that just fills or just overflows a block is padded`() {
-    // 55 octets leave room for the length, 56 do not. An independent tool made the reference
-    // values.
+    // After 55 octets there is room for the length; after 56 octets there is not. The reference
+    // values come from an independent tool.
     let reference: [(Int, String)] = [
       (0, "DA 39 A3 EE 5E 6B 4B 0D 32 55 BF EF 95 60 18 90 AF D8 07 09"),
       (55, "C1 C8 BB DC 22 79 6E 28 C0 E1 51 63 D2 08 99 B6 56 21 D6 5A"),

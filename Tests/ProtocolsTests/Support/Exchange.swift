@@ -7,7 +7,7 @@ struct Outcome: Equatable {
   var state: WebSocketConnection.State
 }
 
-/// The configuration of the end under test.
+/// The configuration of one end, which is under test.
 struct End {
   var role = WebSocketRole.client
   var limits = WebSocketLimits(oversize: .close)

@@ -1,6 +1,6 @@
 @testable import LinkProtocols
 
-/// Returns all events of a reader, which is asked for events after each piece.
+/// Returns all events of a reader. Its events are read after each piece.
 func requests(_ pieces: [[UInt8]], limits: HTTPLimits = HTTPLimits()) -> [HTTPRequestReader.Event] {
   var reader = HTTPRequestReader(limits: limits)
   var events: [HTTPRequestReader.Event] = []
@@ -15,7 +15,7 @@ func requests(_ text: String, limits: HTTPLimits = HTTPLimits()) -> [HTTPRequest
   requests([octets(text)], limits: limits)
 }
 
-/// Returns the status that a text is refused with, or `nil` if it is accepted.
+/// Returns the status with which a text is refused, or `nil` if the text is accepted.
 func refusal(_ text: String, limits: HTTPLimits = HTTPLimits()) -> Int? {
   refusal(octets(text), limits: limits)
 }
@@ -33,7 +33,7 @@ func heads(_ text: String) -> [HTTPRequestHead] {
   }
 }
 
-/// Returns a GET request with these lines after the Host field.
+/// Returns a GET request that has these lines after the Host field.
 func get(_ lines: String = "", target: String = "/") -> String {
   "GET \(target) HTTP/1.1\r\nHost: a\r\n\(lines)\r\n"
 }

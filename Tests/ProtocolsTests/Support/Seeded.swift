@@ -1,4 +1,5 @@
-/// A small deterministic generator (xorshift64*), so that a failing seed can be rerun.
+/// A small deterministic generator (xorshift64*), so that a run can be repeated with a seed that
+/// failed.
 struct Seeded: RandomNumberGenerator {
   private var state: UInt64
 
@@ -17,7 +18,7 @@ struct Seeded: RandomNumberGenerator {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
   }
 
-  /// Returns the bytes in pieces of 1 to `longest` bytes.
+  /// Returns the bytes in pieces of 1 to `longest` bytes each.
   mutating func pieces(_ bytes: [UInt8], longest: Int) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     var start = 0

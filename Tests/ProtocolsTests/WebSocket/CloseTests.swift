@@ -3,8 +3,8 @@ import Testing
 @testable import LinkProtocols
 
 @Suite struct CloseTests {
-  /// The close codes of RFC 6455 section 7.4 and the IANA registry: each range below, at, and above
-  /// its ends.
+  /// The close codes of RFC 6455 section 7.4 and the IANA registry. Each range is tested below, at
+  /// and above its ends.
   static let codes: [(UInt16, Bool)] = [
     (0, false), (1, false), (999, false), (1000, true), (1001, true), (1002, true), (1003, true),
     (1004, false), (1005, false), (1006, false), (1007, true), (1008, true), (1009, true),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkProtocols
 
-/// The examples of RFC 6455 section 5.7, and every kind of invalid head.
+/// Tests of the examples of RFC 6455 section 5.7, and of every kind of invalid head.
 @Suite struct FrameTests {
   static let hello = octets("Hello")
 
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func `octets beyond the received span are not read`() {
-    // The third octet would be invalid, but follows the two that are received.
+    // The third octet would be invalid, but only the two octets before it are received.
     let here = hex("82 7f 80")[..<2]
     var connection = End.client.connection()
     var events: [WebSocketEvent] = []

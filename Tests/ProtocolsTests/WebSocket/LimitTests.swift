@@ -142,7 +142,7 @@ import Testing
   @Test func `the rest of a skipped compressed text is not validated`() {
     let deflate = DeflateParameters(serverNoContextTakeover: false)
     var deflater = Deflater(windowBits: 15)
-    // The first 1,001 octets end within a character.
+    // The first 1,001 octets end in the middle of a character.
     let long = deflater?.message(Array(String(repeating: "é", count: 200_000).utf8)) ?? []
     let short = deflater?.message(Array("ééé".utf8)) ?? []
     let bytes = frame(1, long, reserved: 4) + frame(1, short, reserved: 4)
@@ -153,7 +153,7 @@ import Testing
   @Test func `a skipped message is not inflated beyond the limit`() {
     var deflater = Deflater(windowBits: 15)
     let long = deflater?.message([UInt8](repeating: 0x61, count: 100)) ?? []
-    // An empty block is followed by a block of a type that does not exist.
+    // An empty block is followed by a block whose type does not exist.
     let payload = long + hex("00 00 ff ff 07")
     let bytes = frame(2, payload, reserved: 4) + frame(2, [0x62])
     let events = Self.end(.skip, deflate: DeflateParameters()).events(bytes)
@@ -178,10 +178,10 @@ import Testing
 
   @Test func `a compressed length far beyond the limit is refused by the frame head`() {
     let end = Self.end(.close, deflate: DeflateParameters())
-    // A message of 10 octets has at most 10 + 10 / 8 + 16384 compressed octets.
+    // A message of 10 octets has at most 10 + 10 / 8 + 16384 octets in compressed form.
     #expect(end.failure(hex("c2 7e 40 0b")) == nil)
     #expect(end.failure(hex("c2 7e 40 0c")) == 1009)
-    // 72 + 72 / 8 + 16384 is 16465.
+    // For 72 octets, the maximum is 72 + 72 / 8 + 16384 = 16465.
     let larger = Self.end(.close, bytes: 72, deflate: DeflateParameters())
     #expect(larger.failure(hex("c2 7e 40 51")) == nil)
     #expect(larger.failure(hex("c2 7e 40 52")) == 1009)

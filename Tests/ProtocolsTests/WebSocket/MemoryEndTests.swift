@@ -8,7 +8,8 @@ import Testing
   import Darwin
 #endif
 
-/// Octets that are followed by unreadable memory, so that reading one more crashes.
+/// Tests with octets that are followed by unreadable memory, so that reading one octet too many
+/// causes a crash.
 @Suite struct MemoryEndTests {
   @Test func `UTF-8 validation reads a text to its end and no further`() {
     let page = Int(getpagesize())

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkProtocols
 
-/// Fragments, the control frames between them, and the rule that text is UTF-8.
+/// Tests of fragments, of control frames between them, and of the rule that texts are UTF-8.
 @Suite struct MessageTests {
   @Test func `control frames between fragments are delivered at once`() {
     let bytes =
@@ -54,7 +54,7 @@ import Testing
     #expect(End.server.events(out) == [.pong([1]), .ping([2])])
   }
 
-  /// The ends of every row of table 3-7 of the Unicode standard, and others.
+  /// The ends of every row of table 3-7 of the Unicode standard, and other texts.
   static let validTexts = [
     "", "00", "7f", "c2 80", "df bf", "e0 a0 80", "ec bf bf", "ed 80 80", "ed 9f bf", "ee 80 80",
     "ef bf bf", "f0 90 80 80", "f3 bf bf bf", "f4 80 80 80", "f4 8f bf bf",

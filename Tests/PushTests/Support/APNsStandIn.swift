@@ -6,7 +6,7 @@ import LinkRuntime
 import PushAPNs
 import Testing
 
-/// A stand-in for Apple's push service over HTTP/2 and TLS, which verifies each request.
+/// A stand-in for Apple's push service over HTTP/2 and TLS. It verifies each request.
 ///
 /// The stand-in is a process of Debian's Python with `h2` and `cryptography`, neither of which is
 /// part of this package. It responds according to a plan, and reports the contents and the faults
@@ -19,7 +19,7 @@ final class APNsStandIn {
     var path: String
     var headers: [String: String]
     var body: String
-    /// The faults of the token; empty if its signature, header and claims are right.
+    /// The faults of the token; empty if its signature, header and claims are correct.
     var faults: [String]
     var iat: Int?
   }
@@ -33,7 +33,7 @@ final class APNsStandIn {
   private let lines = Mailbox<String>()
   private let taken = Mailbox<String>()
 
-  /// The path of the private key, which has the format that Apple issues.
+  /// The path of the private key, which is in the format that Apple issues.
   var keyPath: String { scratch("AuthKey.p8") }
   var authorities: String { scratch("ca.pem") }
 
@@ -71,7 +71,7 @@ final class APNsStandIn {
 
   /// Sets the response to the next request.
   ///
-  /// A request without a plan is answered with 200.
+  /// A request without a planned response is answered with 200.
   func plan(
     _ status: Int, _ reason: String? = nil, headers: [String: String] = [:]
   ) async throws {
@@ -83,7 +83,7 @@ final class APNsStandIn {
     await give(String(decoding: line, as: UTF8.self))
   }
 
-  /// Ends the connection with GOAWAY after the next response, as a server that is replaced does.
+  /// Ends the connection with GOAWAY after the next response, like a server that is being replaced.
   func planGoodbye() async {
     await give(#"{"status":200,"headers":{},"body":"","goodbye":true}"#)
   }

@@ -3,7 +3,7 @@ import LinkRuntime
 import LinkWire
 
 extension Push {
-  /// Returns a push to an Apple device, which expires 0.9 s after a full second.
+  /// Returns a push to an Apple device. It expires 0.9 s after a full second.
   static func apns(_ token: String = "00ff", topic: String? = nil) -> Push {
     guard let address = APNsAddress(token: token, topic: topic) else {
       preconditionFailure("a sample address is one")

@@ -3,22 +3,21 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// Random inputs for the link to a bottle, with a radio, a bottle, and a store that answer in any
-/// order.
+/// Random inputs for the link to a bottle. A radio, a bottle and a store answer in any order.
 struct BottleLinkInputs: LinkedGenerator {
   var run: RandomRun<BottleModel>
   private var disk = StoredDrinks()
-  // The requests that have no answer yet.
+  // MARK: Requests that have not been answered
   private var connects: [(attempt: AttemptID, id: PeripheralID)] = []
   private var discovering: AttemptID?
   private var writes: [(id: WriteID, attribute: BottleAttribute, bytes: [UInt8])] = []
   private var commits: [(id: UInt64, change: DrinkChange)] = []
-  // The state of the bottle.
+  // MARK: The state of the bottle
   private var lastRecord: UInt32 = 0
   private var records: [BottleRecord] = []
   private var chunks: [BottleChunk] = []
   private var lastRequest: UInt64 = 0
-  /// The app's requests without an answer, for the properties.
+  /// The app's unanswered requests, for use in properties.
   private var requests: Set<UInt64> = []
 
   private static let bottles = [UInt64(1), 2].map { PeripheralID(UUID128(high: 0, low: $0)) }
@@ -92,7 +91,7 @@ struct BottleLinkInputs: LinkedGenerator {
   }
 
   static func attempt(of effect: BottleModel.Effect) -> AttemptID? {
-    // A queued connect of an earlier attempt may still be canceled.
+    // A queued connect of an earlier attempt may still be cancelled.
     if case .write(let attempt, _, _, _) = effect { attempt } else { nil }
   }
 
@@ -111,7 +110,7 @@ struct BottleLinkInputs: LinkedGenerator {
   ]
 }
 
-// Inputs from the app and the device.
+// MARK: Inputs from the app and the device
 extension BottleLinkInputs {
   private mutating func launch() {
     give(.restored(disk.snapshot))
@@ -150,7 +149,7 @@ extension BottleLinkInputs {
     }
   }
 
-  /// Answers the oldest commit, or an unknown one if there is none.
+  /// Answers the oldest commit. If there is none, answers an unknown commit.
   private mutating func answerStore() {
     guard !commits.isEmpty else {
       return give(oneIn(2) ? .committed(9_999, []) : .uncommitted(9_999, .full(detail: "late")))
@@ -161,9 +160,9 @@ extension BottleLinkInputs {
   }
 }
 
-// Inputs from the radio and the bottle.
+// MARK: Inputs from the radio and the bottle
 extension BottleLinkInputs {
-  /// Gives an input that usually advances the link.
+  /// Passes an input that usually advances the link.
   private mutating func goOn() {
     guard machine.adapter == .on else { return give(.central(.adapter(.on))) }
     guard machine.link.isWanted else { return give(.start) }
@@ -203,7 +202,7 @@ extension BottleLinkInputs {
       time: 1_768_000_000, flags: oneIn(3) ? [] : .timeIsValid, unsynced: UInt16(unsynced))
   }
 
-  /// Records drinks, which the bottle reports if it is connected.
+  /// Records drinks. The bottle reports them if it is connected.
   private mutating func record() {
     for _ in 0..<(oneIn(4) ? number(2...25) : 1) {
       lastRecord += 1
@@ -215,7 +214,7 @@ extension BottleLinkInputs {
     if machine.isConnected { give(.heard(attempt, .state(state()), at: wall)) }
   }
 
-  /// Gives an input from the bottle.
+  /// Passes an input from the bottle.
   private mutating func receive() {
     if !chunks.isEmpty, !oneIn(6) {
       let chunk = oneIn(12) ? chunks[chunks.count - 1] : chunks.removeFirst()
@@ -230,7 +229,7 @@ extension BottleLinkInputs {
     give(.heard(attempt, one(news), at: wall))
   }
 
-  /// Answers a write of the radio, and lets the bottle execute its command.
+  /// Answers a write over the radio, and lets the bottle execute its command.
   private mutating func answerWrite() {
     guard !writes.isEmpty else { return give(.written(WriteID(9_999))) }
     let (id, attribute, bytes) = writes.remove(at: oneIn(5) ? number(0...writes.count - 1) : 0)
@@ -255,14 +254,14 @@ extension BottleLinkInputs {
     }
   }
 
-  /// Gives an input of another connection, a late input, or a repeated one.
+  /// Passes an input of another connection, a late input, or a repeated input.
   private mutating func disturb() {
     let other = anyAttempt()
     switch number(0...9) {
     case 0: give(.central(.connected(other)))
     case 1, 2, 3: lose(other)
     case 4: give(.discovered(other, longestValue: 20, state(), at: wall))
-    // No discovery ends before its connection is established.
+    // A discovery cannot end before its connection is established.
     case 5: if other != machine.link.queuedAttempt { give(.undiscovered(other, linkFailure())) }
     case 6: give(.heard(other, .state(state()), at: wall))
     case 7: give(.central(.found(one(Self.bottles), name: nil)))
@@ -273,7 +272,7 @@ extension BottleLinkInputs {
 }
 
 extension MachineStep<BottleModel> {
-  /// Returns the requests that have no answer after this step.
+  /// Returns the requests that are unanswered after this step.
   fileprivate func requests(after requests: Set<UInt64>) -> Set<UInt64> {
     var requests = requests
     if case .refresh(let id)? = input { requests.insert(id) }

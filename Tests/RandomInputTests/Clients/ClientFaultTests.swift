@@ -10,7 +10,7 @@ import LinkWire
 @testable import Session
 import Testing
 
-/// An injected fault in each client machine, detected by the property that it breaks.
+/// Tests that each property of a client machine detects an injected fault.
 @Suite struct ClientFaultTests {
   @Test func `injected faults of a link are detected`() {
     typealias Inputs = RandomInputs<LinkInputs>

@@ -1,6 +1,6 @@
 import Testing
 
-/// Random inputs for every client machine, checked against its invariants and properties.
+/// Tests that pass random inputs to every client machine and check its invariants and properties.
 @Suite struct ClientMachineTests {
   @Test func `a link of any policy keeps its promises`() {
     RandomInputs<LinkInputs>(seeds: 0..<120, acts: 90).expectSound(

@@ -2,7 +2,7 @@
 import LinkCore
 import VirtualBottle
 
-/// Random inputs for a bottle's firmware, with any profile.
+/// Random inputs for a bottle's firmware. The bottle has a random profile.
 struct FirmwareInputs: InputGenerator {
   var run: RandomRun<FirmwareMachine>
 
@@ -42,7 +42,7 @@ struct FirmwareInputs: InputGenerator {
   }
 
   private mutating func say(_ input: BottleInput) {
-    // A radio connects only to a bottle that advertises.
+    // A radio only connects to a bottle that is advertising.
     if input == .connected, !machine.bottle.isAdvertising { return }
     give(FirmwareMachine.Input(input))
   }
@@ -92,7 +92,7 @@ struct FirmwareInputs: InputGenerator {
   }
 }
 
-// The promises of a bottle's firmware about each step.
+// MARK: The promises of a bottle's firmware
 extension FirmwareInputs {
   static let properties: [MachineProperty<FirmwareInputs>] = [
     MachineProperty("it reports when advertising begins and ends") { _, step in

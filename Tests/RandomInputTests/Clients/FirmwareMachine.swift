@@ -2,13 +2,13 @@
 import LinkCore
 import VirtualBottle
 
-/// A machine that wraps a bottle's firmware and converts the host's time.
+/// A machine that wraps a bottle's firmware and converts time values of the host.
 struct FirmwareMachine: Machine {
   private(set) var bottle: Bottle<ArrayStorage>
-  /// The time of the most recent call.
+  /// The time of the most recent call of the firmware.
   private var last = Instant.zero
 
-  /// An input of the firmware. It has no coded form, since no journal contains it.
+  /// An input of the firmware. It cannot be encoded, since no journal contains it.
   struct Input: Sendable, Equatable, Codable, CustomReflectable, CustomStringConvertible {
     let value: BottleInput
 
@@ -58,7 +58,7 @@ struct FirmwareMachine: Machine {
   var deadline: Instant? {
     bottle.deadline.map { due in
       let left = Int32(bitPattern: due &- Self.milliseconds(last))
-      // The firmware counts from the start of the millisecond.
+      // The firmware's time begins at the start of the millisecond.
       let begin = last.nanoseconds - last.nanoseconds % 1_000_000
       return Instant(nanoseconds: begin).advanced(by: .milliseconds(Int(left)))
     }

@@ -1,12 +1,12 @@
 @testable import LinkCore
 
-/// Random inputs for a link with any policy.
+/// Random inputs for a link with a random policy.
 struct LinkInputs: LinkedGenerator {
   var run: RandomRun<HeldLink>
-  /// The identifiers of the most recent ping and poll.
+  /// The identifier of the most recent ping. `poll` is the identifier of the most recent poll.
   private var ping: UInt64 = 0
   private var poll: UInt64 = 0
-  /// The times at which connections were opened, for a property.
+  /// The times at which connections were opened, for use in a property.
   private var opens: [Instant] = []
   /// Waits that are significant for the policy, and some others.
   private let waits: [Duration]
@@ -74,9 +74,9 @@ struct LinkInputs: LinkedGenerator {
     HeldLink.Input(event)
   }
 
-  // The exploration in CoreTests checks the other promises for all states of each preset: something
-  // is outstanding, polls stay inside their windows, late events change nothing, and a terminal
-  // response ends the tries.
+  // The exploration in CoreTests checks the other promises for all states of each preset: an event
+  // or a deadline is outstanding, polls respect the rate limits, late events have no effect, and a
+  // terminal response ends the tries.
   static let properties: [MachineProperty<LinkInputs>] = [
     .usesPresentAttempt,
     .reportsChanges(of: { $0.status }) { effect -> LinkStatus? in
@@ -92,16 +92,16 @@ struct LinkInputs: LinkedGenerator {
   ]
 }
 
-// The inputs.
+// MARK: Inputs
 extension LinkInputs {
-  /// Returns the current or the queued attempt, rarely any other one.
+  /// Returns the current or the queued attempt, or rarely another one.
   private mutating func likelyAttempt() -> AttemptID {
     if let queued = machine.queuedAttempt, oneIn(3) { return queued }
     if oneIn(12) { return AttemptID(UInt64(number(0...Int(machine.lastAttempt) + 1))) }
     return attempt
   }
 
-  /// Gives an input that is expected in the current state.
+  /// Passes an input that is expected in the current state.
   private mutating func goOn() {
     switch machine.state {
     case .idle, .failed:
@@ -130,7 +130,7 @@ extension LinkInputs {
     .trigger(one(HeldLink.Trigger.allCases))
   }
 
-  /// Gives an input from a connection.
+  /// Passes an input from a connection.
   private mutating func useConnection() {
     switch number(0...9) {
     case 0, 1: give(.heard(likelyAttempt()))
@@ -146,7 +146,7 @@ extension LinkInputs {
     }
   }
 
-  /// Changes the connection intent, or gives an input from the system.
+  /// Changes the connection intent, or passes an input from the system.
   private mutating func changeIntent() {
     switch number(0...5) {
     case 0: give(.setIntent(oneIn(4) ? .none : .standbyOnly))
@@ -154,13 +154,14 @@ extension LinkInputs {
     case 2: give(trigger())
     case 3, 4: give(machine.gate.leavesAt != nil || oneIn(4) ? .flushed : .lifecycle(.background))
     case _:
-      // The number of the next attempt, or of the latest one, which may have begun in the meantime.
+      // This is the number of the next attempt, or of the latest attempt, which may have begun in
+      // the meantime.
       let number = oneIn(3) ? AttemptID(machine.lastAttempt) : machine.nextAttempt
       give(.found(number, established: oneIn(2)))
     }
   }
 
-  /// Answers a poll or a request.
+  /// Answers a poll or another request.
   private mutating func answerRequest() {
     let failure = oneIn(2) ? linkFailure() : nil
     if oneIn(3) { return give(.requested(failure)) }

@@ -5,7 +5,7 @@ import HeldSocket
 import MessageStream
 import Session
 
-/// A machine that is a link or drives one.
+/// A machine that is a link or contains one.
 protocol LinkedMachine: Machine {
   var link: HeldLink { get }
 }
@@ -20,7 +20,7 @@ extension SessionModel: LinkedMachine {}
 extension SocketModel: LinkedMachine {}
 extension StreamModel: LinkedMachine {}
 
-/// A generator of inputs for a machine with a link.
+/// A generator of inputs for a machine that has a link.
 protocol LinkedGenerator: InputGenerator where Subject: LinkedMachine {
   /// Returns the attempt that an effect refers to.
   static func attempt(of effect: Subject.Effect) -> AttemptID?
@@ -34,14 +34,14 @@ extension LinkedGenerator where Subject.Input: LinkInput {
   }
 }
 
-// Inputs from any device and any socket.
+// MARK: Inputs from any device and any socket
 extension LinkedGenerator {
-  /// The current or the queued attempt, or one that never existed.
+  /// The current or the queued attempt, or an attempt that never existed.
   var attempt: AttemptID {
     machine.link.currentAttempt ?? machine.link.queuedAttempt ?? AttemptID(99)
   }
 
-  /// Returns the current attempt, or one shortly before or after it.
+  /// Returns the current attempt, or an attempt shortly before or after it.
   mutating func anyAttempt() -> AttemptID {
     oneIn(2) ? attempt : AttemptID(UInt64(number(0...3)) &+ attempt.number &- 2)
   }
@@ -50,15 +50,16 @@ extension LinkedGenerator {
 
   mutating func changeDevice() { report(.device(deviceChange())) }
 
-  /// Removes every condition of the device that keeps a link from connecting.
+  /// Removes every condition of the device that prevents a link from connecting.
   mutating func free() {
     report(.device(.lifecycle(.foreground)))
     report(.device(.reachability(.reachable(path: PathID("wifi")))))
   }
 
-  /// Gives an input of a socket other than a message, such as a loss. It may be an old socket.
+  /// Passes an input of a socket that is not a message, such as a loss. The socket may be an old
+  /// one.
   ///
-  /// - Parameter ping: The newest ping.
+  /// - Parameter ping: The identifier of the newest ping.
   mutating func disturbLink(ping: UInt64) {
     let attempt = anyAttempt()
     switch number(0...5) {
@@ -96,7 +97,7 @@ extension RandomValues {
 }
 
 extension MachineProperty where Generator: LinkedGenerator {
-  /// The promise that effects refer only to the current attempt, or to one that began in this step.
+  /// The promise that effects only refer to the current attempt, or to one that began in this step.
   ///
   /// An attempt that has ended is no longer current, and its identifier is not reused.
   static var usesPresentAttempt: MachineProperty {
@@ -111,7 +112,7 @@ extension MachineProperty where Generator: LinkedGenerator {
 }
 
 extension MachineProperty {
-  /// Returns the promise that a status is reported when it has changed, and only then.
+  /// Returns the promise that a status is reported exactly when it has changed.
   static func reportsChanges<Status: Equatable & Sendable>(
     of status: @escaping @Sendable (Generator.Subject) -> Status,
     by reported: @escaping @Sendable (Generator.Subject.Effect) -> Status?

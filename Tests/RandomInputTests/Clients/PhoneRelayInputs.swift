@@ -4,23 +4,24 @@ import LinkHealth
 import LinkJSON
 import LinkWire
 
-/// Random inputs for a phone of the relay with any policy.
+/// Random inputs for a phone of the relay. The phone has a random policy.
 struct PhoneRelayInputs: LinkedGenerator {
   var run: RandomRun<RelayModel>
-  /// The most recent request for a reading, and the most recently closed socket.
+  /// The most recent request to read health data. `closed` is the most recently closed socket.
   private var reading: WorkID?
   private var closed = AttemptID(1)
-  /// The newest ping, and whether it is unanswered.
+  /// The newest ping. `isAsked` is true while the ping is unanswered.
   private var ping: UInt64 = 1
   private var isAsked = false
-  /// The socket most recently reported as open.
+  /// The socket that was most recently reported as open.
   private var opened: AttemptID?
   /// Whether pings are rarely answered.
   private let isDeaf: Bool
-  /// The readings whose answers are held, for the properties.
+  /// The reads whose answers the phone holds, for use in properties.
   private var held: Set<WorkID> = []
 
-  /// The two usual policies, and two whose links reach states that the usual ones rarely reach.
+  /// The two usual policies, and two policies whose links reach states that are rare with the usual
+  /// ones.
   private static let policies: [LinkPolicy] = {
     let open = try? LinkPolicy.healthRelayService.setting([
       ("liveness.idle", "40s idle"), ("gate.networkChange", "reconnect"),
@@ -106,7 +107,7 @@ struct PhoneRelayInputs: LinkedGenerator {
   ]
 }
 
-// Inputs from people, devices, and sockets.
+// MARK: Inputs from users, devices and sockets
 extension PhoneRelayInputs {
   private mutating func use() {
     switch number(0...5) {
@@ -122,7 +123,7 @@ extension PhoneRelayInputs {
     report(.pong(attempt, ping))
   }
 
-  /// Gives an input that usually advances the phone.
+  /// Passes an input that usually advances the phone.
   private mutating func goOn() {
     if machine.status.state == .stopping {
       if oneIn(2) { return give(.closed(closed)) }
@@ -141,7 +142,7 @@ extension PhoneRelayInputs {
     oneIn(3) ? talk() : give(.message(attempt, welcome()))
   }
 
-  /// Gives a message of the backend to a connected phone, or an answer from its health data.
+  /// Passes a message of the backend to a connected phone, or an answer from its health data.
   private mutating func talk() {
     switch number(0...13) {
     case 0...3: ask(number(0...9))
@@ -154,7 +155,7 @@ extension PhoneRelayInputs {
     }
   }
 
-  /// Gives an input of another socket, a late input, or a rare one.
+  /// Passes an input of another socket, a late input, or a rare input.
   private mutating func disturb() {
     let attempt = anyAttempt()
     switch number(0...8) {
@@ -169,16 +170,16 @@ extension PhoneRelayInputs {
   }
 }
 
-// Messages and readings for the phone.
+// MARK: Messages and reads of the phone
 extension PhoneRelayInputs {
-  /// Answers the most recent request for a reading, once.
+  /// Answers the most recent request to read health data, but only once.
   private mutating func prepare() {
     guard let work = reading, !oneIn(9) else { return prepareLate() }
     reading = nil
     give(.prepared(work, answer()))
   }
 
-  /// Answers a request for a reading that was discarded or never made.
+  /// Answers a read request that was discarded or never made.
   private mutating func prepareLate() {
     let work = WorkID(UInt64(number(1...9)))
     if !held.contains(work) { give(.prepared(work, answer())) }
@@ -209,7 +210,7 @@ extension PhoneRelayInputs {
     return RelayModel.Prepared(parts: one([1, 1, 2, 3]), content: content)
   }
 
-  /// Returns a message that a phone does not understand.
+  /// Returns a message that a phone cannot interpret.
   private mutating func nonsense() -> RelayModel.Message {
     let id = oneIn(2) ? name(number(0...9)) : nil
     if oneIn(2) { return .unknown(type: "news", id) }
@@ -217,7 +218,7 @@ extension PhoneRelayInputs {
     return .malformed(RelayWireError(.missing(field: "request_id"), id: id, kind: kind))
   }
 
-  /// Returns a backend's connection code, usually one that recognizes a returning phone.
+  /// Returns a backend's connection code. It usually recognizes a returning phone.
   private mutating func welcome() -> RelayModel.Message {
     let tokens: [String?] = [nil, "t1", "t1", "t2"]
     var code = ConnectionCode(code: "\(number(100_000...999_999))", word: "anchor", message: "say")
@@ -230,7 +231,7 @@ extension PhoneRelayInputs {
 }
 
 extension MachineStep<RelayModel> {
-  /// Returns the readings whose answers are held after this step.
+  /// Returns the reads whose answers the phone holds after this step.
   fileprivate func held(after held: Set<WorkID>) -> Set<WorkID> {
     var held = held
     for effect in effects {

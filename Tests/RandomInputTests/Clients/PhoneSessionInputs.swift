@@ -83,7 +83,7 @@ struct PhoneSessionInputs: LinkedGenerator {
   ]
 }
 
-// Inputs from the user, the device, and the store.
+// MARK: Inputs from the user, the device and the store
 extension PhoneSessionInputs {
   private mutating func launch() {
     let snapshot = disk.open(as: UUID128(high: 1, low: 2))
@@ -93,7 +93,7 @@ extension PhoneSessionInputs {
     give(.start)
   }
 
-  /// Answers the pending commit, or an unknown one if there is none.
+  /// Answers the pending commit. If there is none, answers an unknown commit.
   private mutating func answerStore() {
     guard let (id, change) = commit else { return give(.committed(SessionCommitID(0), [])) }
     if oneIn(9) { return give(.commitFailed(id, .full(detail: "no space"))) }
@@ -132,7 +132,7 @@ extension PhoneSessionInputs {
   }
 }
 
-// Messages from the server.
+// MARK: Messages from the server
 extension PhoneSessionInputs {
   private mutating func receive() {
     let message: SessionServerMessage
@@ -191,7 +191,7 @@ extension PhoneSessionInputs {
 
   private mutating func id() -> String { "m\(number(0...40))" }
 
-  /// Returns the server's next number, any other number, or none.
+  /// Returns the server's next number, a random number, or no number.
   private mutating func serverNumber() -> UInt64? {
     if oneIn(4) { return nil }
     if oneIn(3) { return UInt64(number(1...30)) }
@@ -253,7 +253,7 @@ extension PhoneSessionInputs {
 }
 
 extension MachineStep<SessionModel> {
-  /// The prompts that ended in this step, or that the user discarded.
+  /// The prompts that ended or were discarded by the user in this step.
   fileprivate var endedPrompts: Set<UUID128> {
     var ended: Set<UUID128> = []
     for batch in [after.commits.waiting, after.commits.inFlight?.batch].compactMap(\.self) {

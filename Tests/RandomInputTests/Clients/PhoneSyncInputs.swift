@@ -4,10 +4,10 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// Random inputs for a sync, with a disk and a network that fail at random.
+/// Random inputs for a sync. Its disk and its network fail at random.
 struct PhoneSyncInputs: InputGenerator {
   var run: RandomRun<SyncModel>
-  // The requests that have no answer yet.
+  // MARK: Requests that have not been answered
   private var reads: [(id: SyncFetchID, type: String, least: Timestamp)] = []
   private var writes: [SyncCommitID] = []
   private var uploads: [String] = []
@@ -18,13 +18,13 @@ struct PhoneSyncInputs: InputGenerator {
   private var anchors: [String: HealthAnchor] = [:]
   private var lastFile = 0
   private var lastWake: UInt64 = 0
-  // The characteristics of this run.
+  // MARK: Characteristics of the run
   private let serverFails: Bool
   private let storeFails: Bool
   private let sourceFails: Bool
   private let pagesAreLarge: Bool
   private let favoured: [Int]
-  /// The uploads that have not ended, for the properties.
+  /// The uploads that have not ended, for use in properties.
   private var uploading: Set<String> = []
 
   private static let types = ["a", "b", "c"]
@@ -117,7 +117,7 @@ extension PhoneSyncInputs {
   }
 
   private mutating func input() -> SyncModel.Input {
-    // A server that keeps failing exhausts each retry schedule.
+    // A server that fails repeatedly exhausts each retry schedule.
     if serverFails, !uploads.isEmpty, !oneIn(4) {
       let failure = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
       return .uploaded(uploads.removeFirst(), .failed(failure), at: wall)
@@ -140,7 +140,7 @@ extension PhoneSyncInputs {
     }
   }
 
-  /// Returns an answer to a request that was never made or already has an answer.
+  /// Returns an answer to a request that was never made or has already been answered.
   private mutating func late() -> SyncModel.Input {
     let file = oneIn(2) ? "batch-\(number(0...max(1, lastFile)))" : "old-\(number(0...6))"
     switch number(0...8) {
@@ -157,7 +157,7 @@ extension PhoneSyncInputs {
   }
 }
 
-// Answers to requests.
+// MARK: Answers to requests
 extension PhoneSyncInputs {
   private mutating func identity() -> SyncIdentity {
     let owner = SyncOwner(
@@ -253,7 +253,7 @@ extension MachineStep<SyncModel> {
     }
   }
 
-  /// Returns the uploads that have not ended after the input and before its effects.
+  /// Returns the uploads that are running after the input and before its effects.
   fileprivate func uploading(after uploading: Set<String>) -> Set<String> {
     if case .restored(_, let running, _)? = input { return uploading.union(running) }
     if case .uploaded(let file, _, _)? = input { return uploading.subtracting([file]) }

@@ -4,13 +4,13 @@ import LinkHealth
 import LinkJSON
 import LinkWire
 
-/// Random inputs for a pull with any settings, and a backend that answers in any way.
+/// Random inputs for a pull with random settings. The backend's answers are random.
 struct PullInputs: InputGenerator {
   var run: RandomRun<PullModel>
-  /// The number of exchanges in eight that fail.
+  /// The number of exchanges out of eight that fail.
   private let misfortune: Int
   private var lastQuestion = 0
-  // Notes for the properties.
+  // MARK: Notes for properties
   private(set) var leased = 0
   private(set) var held: Set<StepID> = []
   private(set) var hasFinished = false
@@ -65,7 +65,7 @@ struct PullInputs: InputGenerator {
 }
 
 extension PullInputs {
-  /// Gives an input that is late, early, repeated, or from another step.
+  /// Passes an input that is late, early, repeated or from another step.
   private mutating func disturb() {
     let step = StepID(UInt64(number(0...Int(machine.lastStep) + 1)))
     switch number(0...8) {
@@ -79,7 +79,7 @@ extension PullInputs {
     }
   }
 
-  /// Returns no questions, some, or about as many as requested.
+  /// Returns no questions, a few, or about as many as requested.
   private mutating func page() -> LeasedQuestions {
     let most = machine.settings.leaseLimit
     let count = one([0, 1, 1, 2, 2, most, most + 1])
@@ -107,7 +107,7 @@ extension PullInputs {
     return LeasedQuestion(id: id, question: question, lease: "lease \(id)")
   }
 
-  /// Returns a question that cannot be read.
+  /// Returns a question that cannot be decoded.
   private mutating func rejected() -> LeasedQuestions.Rejected {
     let kind: HealthQuestion.Kind = oneIn(2) ? .healthData : .summary
     let error = RelayWireError(.missing(field: "payload"), id: name(), kind: kind)
@@ -125,7 +125,7 @@ extension PullInputs {
   }
 }
 
-// The promises of a pull about each step.
+// MARK: The promises of a pull
 extension PullInputs {
   static let properties: [MachineProperty<PullInputs>] = [
     MachineProperty("nothing is requested after the end") { generator, step in
@@ -156,7 +156,7 @@ extension MachineStep<PullModel> {
     return nil
   }
 
-  /// Returns the steps whose messages are held after this step.
+  /// Returns the steps whose messages the pull holds after this step.
   fileprivate func held(after held: Set<StepID>) -> Set<StepID> {
     var held = held
     for effect in effects {

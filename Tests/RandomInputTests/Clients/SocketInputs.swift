@@ -1,21 +1,20 @@
 @testable import HeldSocket
 @testable import LinkCore
 
-/// Random inputs for a held socket with any outbox, and a store and a server that answer in any
-/// order.
+/// Random inputs for a held socket with a random outbox. The store and the server answer in any order.
 struct SocketInputs: LinkedGenerator {
   var run: RandomRun<SocketModel>
-  /// The newest ping, and whether it is unanswered.
+  /// The newest ping. `isAsked` is true while the ping is unanswered.
   private var ping: UInt64 = 1
   private var isAsked = false
   /// The messages that are being stored.
   private var storing: [UInt64] = []
-  /// The socket most recently reported as open.
+  /// The socket that was most recently reported as open.
   private var opened: AttemptID?
   /// Whether pings are rarely answered.
   private let isDeaf: Bool
-  // Notes for the properties: the number of messages that were accepted, and of those whose outcome
-  // is known.
+  // The number of accepted messages, for use in properties. `ended` counts those whose outcome is
+  // known.
   private var accepted = 0
   private var ended = 0
 
@@ -117,14 +116,14 @@ struct SocketInputs: LinkedGenerator {
   ]
 }
 
-// The inputs.
+// MARK: Inputs
 extension SocketInputs {
   private mutating func answerPing() {
     isAsked = false
     give(.link(.pong(attempt, ping)))
   }
 
-  /// Gives an input that usually advances the socket.
+  /// Passes an input that usually advances the socket.
   private mutating func goOn() {
     guard machine.link.currentAttempt != nil else {
       if machine.link.status.phase == .held, oneIn(3) { return free() }
@@ -137,13 +136,13 @@ extension SocketInputs {
     receive(attempt)
   }
 
-  /// Reports that a socket is open, once for each socket.
+  /// Reports that a socket is open. This happens once for each socket.
   private mutating func open(_ attempt: AttemptID, subprotocol: String?) {
     if attempt == machine.link.currentAttempt { opened = attempt }
     give(.socket(attempt, .opened(subprotocol: subprotocol)))
   }
 
-  /// Gives a received message with the app's marks.
+  /// Passes a received message that has the app's marks.
   private mutating func receive(_ attempt: AttemptID) {
     var marks = SocketMarks()
     marks.confirms = oneIn(2)
@@ -153,7 +152,7 @@ extension SocketInputs {
     give(.socket(attempt, .message(message(), marks)))
   }
 
-  /// Gives an input of another socket, a late input, or a rare one.
+  /// Passes an input of another socket, a late input, or a rare input.
   private mutating func disturb() {
     let attempt = anyAttempt()
     switch number(0...7) {
@@ -165,7 +164,7 @@ extension SocketInputs {
     }
   }
 
-  /// Answers the store's pending requests, mostly in order.
+  /// Answers the pending requests to the store, mostly in order.
   private mutating func answerStore() {
     guard !storing.isEmpty else { return give(oneIn(9) ? .stored(3) : nil) }
     for _ in 0..<number(1...9) where !storing.isEmpty {
@@ -186,7 +185,7 @@ extension SocketInputs {
 }
 
 extension MachineStep<SocketModel> {
-  /// The number of messages accepted in this step.
+  /// The number of messages that were accepted in this step.
   fileprivate var accepted: Int {
     if case .restored(let entries)? = input { return entries.count }
     guard case .send? = input else { return 0 }
@@ -201,7 +200,8 @@ extension MachineStep<SocketModel> {
     return isRefused ? 0 : 1
   }
 
-  /// The number of messages that a pong confirmed, the store refused, or the step reported as lost.
+  /// The number of messages that a pong confirmed, that the store refused, or that the step
+  /// reported as lost.
   fileprivate var ended: Int {
     var count = 0
     for case .update(.notice(.unproven(let unproven, isRepeated: false))) in effects {

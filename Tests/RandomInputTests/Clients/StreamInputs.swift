@@ -3,13 +3,13 @@ import LinkStorage
 import LinkWire
 @testable import MessageStream
 
-/// Random inputs for the stream of a shop, with small limits.
+/// Random inputs for the stream of a shop. Its limits are small.
 struct StreamInputs: LinkedGenerator {
   var run: RandomRun<StreamModel>
   private var server: StreamServer
   private let settings: StreamSettings
   private var disk = StoredTimeline()
-  // The requests that have no answer yet.
+  // MARK: Requests that have not been answered
   private var commit: (id: CommitID, change: TimelineChange)?
   private var isLoading = false
   private var read: (key: TimelineKey, limit: Int)?
@@ -18,11 +18,11 @@ struct StreamInputs: LinkedGenerator {
   private var dial: (attempt: AttemptID, after: Position?)?
   private var ping: UInt64 = 0
   private var wantsCredentials = false
-  /// The number of messages of the log that were sent on the current socket.
+  /// The number of messages of the log that were sent over the current socket.
   private var sent = 0
-  // Notes for the properties.
+  // MARK: Notes for properties
   private var shown: Set<MessageID> = []
-  /// The outbox entries that were shown to the user and have not ended.
+  /// The outbox entries that were shown to the user and are still pending.
   private var waiting: Set<UUID128> = []
 
   init(seed: UInt64) {
@@ -145,7 +145,7 @@ struct StreamInputs: LinkedGenerator {
   ]
 }
 
-// Inputs from the app and the device.
+// MARK: Inputs from the app and the device
 extension StreamInputs {
   private mutating func launch() {
     give(.credentials(.available(expiresIn: nil)))
@@ -179,7 +179,7 @@ extension StreamInputs {
   }
 }
 
-// Answers of the store and the server.
+// MARK: Answers from the store and the server
 extension StreamInputs {
   /// Answers a pending request to the store.
   private mutating func answerStore() {
@@ -199,7 +199,7 @@ extension StreamInputs {
     }
   }
 
-  /// Answers a request for a page, or lets it fail.
+  /// Answers a request for a page with a page or a failure.
   private mutating func answerFetch() {
     guard !fetches.isEmpty else { return }
     let index = number(0...fetches.count - 1)
@@ -209,7 +209,7 @@ extension StreamInputs {
     give(.fetchFailed(id, linkFailure()))
   }
 
-  /// Answers a post, lets it fail, or loses it.
+  /// Answers a post, lets it fail, or loses the answer.
   private mutating func answerPost() {
     guard !posts.isEmpty else { return }
     let index = number(0...posts.count - 1)
@@ -242,7 +242,7 @@ extension StreamInputs {
       sent = start.map { Int($0.offset) } ?? server.messages.count
       return give(.opened(attempt, head: reportsHead ? server.head : nil, after: start))
     }
-    // A log that was restored from a backup continues at an earlier position.
+    // A log that is restored from a backup continues at an earlier position.
     if sent > server.messages.count { sent = max(0, server.messages.count - number(0...3)) }
     if sent >= server.messages.count, oneIn(2) { server.write(at: wall) }
     if oneIn(9) { sent += 1 }

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// A server for random streams, with or without positions, that makes mistakes.
+/// A server for random streams, with or without positions. It makes mistakes.
 struct StreamServer: RandomValues {
   var generator: RandomSource
   let isPlain: Bool
@@ -11,7 +11,7 @@ struct StreamServer: RandomValues {
   private var log = StoredLog(epoch: "e")
   private var edits: [MessageID: Message] = [:]
   private var count: UInt64 = 0
-  /// The lag of the server's clock, in seconds.
+  /// The number of seconds by which the server's clock is slow.
   private var lag: Int64 = 0
 
   init(_ shop: ShopID, isPlain: Bool, _ generator: RandomSource) {
@@ -48,7 +48,7 @@ struct StreamServer: RandomValues {
     return append(message, key: isPlain ? nil : entry.id)
   }
 
-  /// Edits a message, changes the clock, or loses messages: by a new epoch, or by a restored
+  /// Edits a message, changes the clock, or loses messages through a new epoch or a restored
   /// backup.
   mutating func change(at wall: Timestamp) {
     switch number(0...7) {
@@ -68,14 +68,14 @@ struct StreamServer: RandomValues {
     }
   }
 
-  /// Returns a message as the server sends it now.
+  /// Returns a message in the form in which the server currently sends it.
   func sent(_ message: Message) -> Message {
     var sent = edits[message.id] ?? message
     sent.position = isPlain ? nil : message.position
     return sent
   }
 
-  /// Returns a random message of the log, sometimes in another version.
+  /// Returns a random message of the log, sometimes in a different version.
   mutating func anyMessage() -> Message? {
     guard let found = messages.randomElement(using: &generator) else { return nil }
     var message = sent(found)
@@ -101,7 +101,7 @@ struct StreamServer: RandomValues {
     return page
   }
 
-  /// Returns a page of a plain server: by page number, newest messages first.
+  /// Returns a page of a plain server. Pages are numbered, and the newest messages come first.
   private func plainPage(_ query: PageQuery) -> Page {
     let all = messages.map { sent($0) }.sorted { $1.key < $0.key }
     let (list, number, limit) =

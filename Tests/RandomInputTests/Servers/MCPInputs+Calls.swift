@@ -5,8 +5,8 @@ import LinkWire
 
 @testable import LinkServerCore
 
-// Inputs from assistants and the relay. The tests of the server's origin policy and of the codecs
-// check how each unusual header, message, and argument is read.
+// These are inputs from assistants and the relay. Other tests, of the server's origin policy and of
+// the codecs, check how unusual headers, messages and arguments are read.
 extension MCPInputs {
   mutating func hash() -> TokenHash? {
     TokenHash([UInt8](repeating: UInt8(number(1...3)), count: 32))
@@ -85,7 +85,7 @@ extension MCPInputs {
     return (name, #"{"name":"\#(name)","arguments":\#(arguments(tool))\#(meta)}"#)
   }
 
-  /// Returns arguments for a tool, usually valid ones.
+  /// Returns arguments for a tool. They are usually valid.
   private mutating func arguments(_ tool: MCPTool) -> String {
     let line = #""value_type":"\#(oneIn(9) ? "odd" : "steps")""#
     let span = #""start_time":"2026-01-09","end_time":"2026-01-10""#

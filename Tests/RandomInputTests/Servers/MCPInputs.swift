@@ -4,22 +4,23 @@ import LinkStorage
 
 @testable import LinkServerCore
 
-/// Random inputs for a server of assistants, and its promises.
+/// Random inputs for a server of assistants, and the promises of the server.
 struct MCPInputs: ServerInputs {
-  /// A call that the relay has not answered.
+  /// A call that the relay has not answered yet.
   struct Asked {
     let ask: RequestID
     let wants: RelayCall
     /// The session or the conversation of the call.
     let owner: String?
-    /// The request that made the call. For a batch, the request of the whole batch.
+    /// The request that made the call. For a call in a batch, this is the request of the whole
+    /// batch.
     let request: RequestID
   }
 
-  /// A request whose response is incomplete.
+  /// A request whose response is not complete.
   struct Request {
     let call: MCPCall
-    /// Whether the stream of its response has begun.
+    /// Whether the response is a stream that has begun.
     var isStream = false
   }
 
@@ -31,7 +32,7 @@ struct MCPInputs: ServerInputs {
   var sessions: [String] = []
   /// The sessions that accept batches.
   var batching: [String] = []
-  /// The tokens of sessions and conversations.
+  /// The hashes of tokens, by session or conversation.
   var tokens: [String: TokenHash] = [:]
   var asked: [Asked] = []
   var open: [RequestID: Request] = [:]
@@ -72,19 +73,19 @@ struct MCPInputs: ServerInputs {
     }
   }
 
-  /// Gives a request.
+  /// Passes a request to the server.
   mutating func send(_ call: MCPCall) {
     let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     give(.request(RequestID(notes.fresh()), call, fresh: MCPSessionID(random: bytes)))
   }
 
-  /// Abandons a request, rarely an unknown one.
+  /// Abandons a request, or rarely an unknown one.
   private mutating func leave() {
     let all = open.keys.sorted()
     give(.abandoned(all.isEmpty || oneIn(12) ? RequestID(77_777) : one(all)))
   }
 
-  /// Gives the outcome of a call, rarely twice or for an unknown call.
+  /// Passes the outcome of a call. Rarely, the call is unknown or has already ended.
   private mutating func answerCall() {
     guard !asked.isEmpty else { return send(message()) }
     let call = one(asked)
@@ -107,7 +108,7 @@ struct MCPInputs: ServerInputs {
   }
 }
 
-// The promises.
+// MARK: Promises
 extension MCPInputs {
   mutating func note(_ step: MachineStep<MCPServer>) {
     if let input = step.input { note(input) }

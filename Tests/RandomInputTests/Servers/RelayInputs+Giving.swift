@@ -6,11 +6,11 @@ import LinkWire
 
 @testable import LinkServerCore
 
-// Inputs from assistants, phones, the store, and the secure generator.
+// MARK: Inputs from assistants, phones, the store and the secure generator
 extension RelayInputs {
   private static let addresses = ["a", "a", "b", "00000000000000aa", "00000000000000ab"]
 
-  /// Connects a phone and logs in assistants.
+  /// Connects a phone, and logs assistants in.
   mutating func connectAll() {
     arrive()
     for _ in 0..<number(1...2) {
@@ -63,7 +63,7 @@ extension RelayInputs {
     give(oneIn(12) ? .logout : .question(question()), bearer: bearer)
   }
 
-  /// Gives a phone's message about a question that it received.
+  /// Passes a phone's message about a question that the phone received.
   mutating func speak() {
     guard let (line, id, question) = given.last.map({ oneIn(5) ? one(given) : $0 }) else { return }
     let connection = oneIn(20) ? anySocket() : line
@@ -98,7 +98,7 @@ extension RelayInputs {
     }
   }
 
-  /// Returns an answer, rarely one that is too long or truncated.
+  /// Returns an answer. Rarely, it is too long or truncated.
   private mutating func object() -> HealthObject {
     let short = #"{"success":true,"health_data":[],"results":[]}"#
     let long = short + String(repeating: " ", count: 300)
@@ -147,7 +147,7 @@ extension RelayInputs {
     give(.pushed(phone, to: oneIn(9) ? .hook("z") : address, outcome))
   }
 
-  /// Answers a token request, as the secure generator does.
+  /// Answers a token request in place of the secure generator.
   mutating func draw() {
     guard !tokenRequests.isEmpty else { return }
     let drawToken = tokenRequests.removeFirst()
@@ -198,7 +198,7 @@ extension RelayInputs {
     }
   }
 
-  /// Restarts the process after the store completed a first part of the pending changes.
+  /// Restarts the process after the store has completed some of the pending changes, in order.
   private mutating func beginAnew() {
     var stored = stored
     for write in writes.prefix(number(0...writes.count)) {

@@ -6,7 +6,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs for a relay over several processes, and its promises.
+/// Random inputs for a relay that runs in several processes in turn, and the promises of the relay.
 struct RelayInputs: ServerInputs {
   var run: RandomRun<RelayServer>
   var notes = ServerNotes()
@@ -14,21 +14,21 @@ struct RelayInputs: ServerInputs {
   var drainLimit: Duration { policy.workable.drainLimit }
 
   var stored = StoredRelay()
-  /// The calls without an outcome, and their deadlines.
+  /// The calls that have no outcome yet, with their deadlines.
   var asks: [RequestID: (ask: RelayCall, bearer: TokenHash?, until: Instant)] = [:]
-  /// The pulls without a reply, and their callers.
+  /// The pulls that have no reply yet, with their callers.
   var pulls: [RequestID: TokenHash?] = [:]
   var tokenRequests: [RelayServer.TokenRequest] = []
   var writes: [(token: StoreToken, changes: [RelayChange])] = []
   var pushes: [(phone: PhoneID, address: PushAddress)] = []
   /// The hashes of the generated secrets.
   var secrets: [String: TokenHash] = [:]
-  /// The newest pairs that phones show, and the newest tokens of assistants.
+  /// The newest pairs that phones display. `tokens` are the newest tokens of assistants.
   var pairs: [RelayPair] = []
   var tokens: [TokenHash] = []
-  /// The tokens that phones received for resuming.
+  /// The tokens with which phones can resume.
   var resumes: [(device: UUID128, token: TokenHash)] = []
-  /// The questions that phones received, and those that they leased.
+  /// The questions that phones received. `leased` are the questions that phones leased.
   var given: [(line: ConnectionID, id: RelayRequestID, question: HealthQuestion)] = []
   var leased: [(token: TokenHash, question: LeasedQuestion)] = []
 
@@ -98,7 +98,7 @@ struct RelayInputs: ServerInputs {
   }
 }
 
-// The promises.
+// MARK: Promises
 extension RelayInputs {
   mutating func note(_ step: MachineStep<RelayServer>) {
     if let input = step.input { note(input) }

@@ -3,11 +3,12 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// A source of random choices for a server's policy, before the run exists.
+/// A source of random choices for a server's policy. It is used before the run exists.
 struct PolicyDraw: RandomValues {
   var generator: RandomSource
 
-  /// Sets each number of a policy to a random value with a probability of one in three.
+  /// Sets each of the given numbers of a policy, with a probability of one in three, to a random
+  /// value.
   mutating func set<Policy, Value>(
     _ policy: inout Policy, _ numbers: [(WritableKeyPath<Policy, Value>, [Value])]
   ) {
@@ -29,36 +30,37 @@ struct PolicyDraw: RandomValues {
   }
 }
 
-/// Notes about a server's process, taken from its inputs and effects.
+/// Notes about a server's process that are taken from its inputs and effects.
 struct ServerNotes {
-  /// The upgrade requests without an answer.
+  /// The upgrade requests that have not been answered.
   var asked: Set<ConnectionID> = []
-  /// The accepted connections that are not closed.
+  /// The accepted connections that have not been closed.
   private(set) var open: [ConnectionID] = []
-  /// The closed or dropped connections whose end is not reported yet.
+  /// The closed or dropped connections whose end has not been reported.
   private(set) var ending: [ConnectionID] = []
   fileprivate var drainedAt: Instant?
   private var last: UInt64 = 0
 
-  /// Discards the notes of a process. Numbers stay unique.
+  /// Discards the notes about a process. Numbers stay unique.
   mutating func restart() {
     (asked, open, ending, drainedAt) = ([], [], [], nil)
   }
 
-  /// Returns a number that was not used before.
+  /// Returns a number that has not been used before.
   mutating func fresh() -> UInt64 {
     last += 1
     return last
   }
 
-  /// Notes that a connection has ended.
+  /// Records that a connection has ended.
   mutating func end(_ id: ConnectionID) {
     asked.remove(id)
     open.removeAll { $0 == id }
     ending.removeAll { $0 == id }
   }
 
-  /// Notes an effect on a connection, and returns whether it has a connection to act on.
+  /// Records an effect on a connection. Returns whether the connection exists in a state that
+  /// permits the effect.
   fileprivate mutating func note(_ effect: ConnectionEffect, of id: ConnectionID) -> Bool {
     let (isAsked, isOpen, isEnding) = (asked.contains(id), open.contains(id), ending.contains(id))
     switch effect {
@@ -84,10 +86,10 @@ enum ConnectionEffect: String {
   case accept, refuse, send, ping, close, drop
 }
 
-/// A generator of inputs for a server.
+/// A generator of inputs for a server machine.
 protocol ServerInputs: InputGenerator where Subject: ServerRules {
   var notes: ServerNotes { get set }
-  /// The longest time from the start of a drain to its end.
+  /// The maximum time from the start of a drain to its end.
   var drainLimit: Duration { get }
 }
 
@@ -97,7 +99,8 @@ extension ServerInputs {
     if !holds { run.fail(property) }
   }
 
-  /// Checks that each upgrade is answered once and that only open connections are used.
+  /// Checks that each upgrade is answered once, and that effects only refer to existing
+  /// connections.
   mutating func check(_ effect: ConnectionEffect, of id: ConnectionID) {
     require(notes.note(effect, of: id), "there is a connection for \(effect.rawValue)")
   }
@@ -106,14 +109,14 @@ extension ServerInputs {
     if notes.drainedAt == nil { notes.drainedAt = now }
   }
 
-  /// Checks that a drain ends by its limit.
+  /// Checks that a drain ends within its time limit.
   mutating func checkDrain(_ step: MachineStep<Subject>) {
     guard step.input == nil, let drainedAt = notes.drainedAt else { return }
     let isDue = now >= drainedAt.advanced(by: drainLimit)
     require(!isDue || step.after.isFinished, "a drain ends by its limit")
   }
 
-  /// Returns an open connection, rarely one that never existed.
+  /// Returns an open connection, or rarely one that never existed.
   mutating func anySocket() -> ConnectionID {
     notes.open.isEmpty || oneIn(60) ? ConnectionID(9_999) : one(notes.open)
   }

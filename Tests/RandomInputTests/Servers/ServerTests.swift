@@ -6,7 +6,8 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Random inputs for each server: its promises hold, and a broken promise is detected.
+/// Tests that each server keeps its promises under random inputs, and that broken promises are
+/// detected.
 struct ServerTests {
   @Test func `the shop server keeps its promises under random inputs`() {
     RandomInputs<ShopInputs>(seeds: 0..<50, acts: 120).expectSound(

@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-// Inputs from clients, handlers, and the store.
+// MARK: Inputs from clients, handlers and the store
 extension SessionInputs {
   private static let talks = ["a", "b", "c"]
 
@@ -75,7 +75,7 @@ extension SessionInputs {
     give(.stored(token, failure: oneIn(12) ? storeFailure() : nil, wall: wall))
   }
 
-  /// Gives output of a handler, or ends it.
+  /// Passes output of a handler to the server, or ends the handler.
   mutating func work() {
     guard !handlers.isEmpty else { return }
     let id = one(handlers.sorted())
@@ -105,7 +105,7 @@ extension SessionInputs {
     }
   }
 
-  /// Restarts the process after the store completed a first part of the pending changes.
+  /// Restarts the process after the store has completed some of the pending changes, in order.
   private mutating func beginAnew() {
     var stored = stored
     for write in writes.prefix(number(0...writes.count)) {

@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs for a server of sessions over several processes, and its promises.
+/// Random inputs for a server of sessions that runs in several processes in turn, and its promises.
 struct SessionInputs: ServerInputs {
   var run: RandomRun<SessionServer>
   var notes = ServerNotes()
@@ -12,13 +12,13 @@ struct SessionInputs: ServerInputs {
   var drainLimit: Duration { policy.workable.drainLimit }
 
   var stored = StoredSessions()
-  /// The sockets with unsent bytes, whose drain will be reported.
+  /// The sockets that have unsent bytes. The server is notified when these have been sent.
   var full: [ConnectionID] = []
   var handlers: Set<SessionPromptID> = []
-  /// The prompts that ran, by the fields that make two prompts the same.
+  /// The prompts that ran, by the fields that identify equal prompts.
   var ran: [String: SessionPromptID] = [:]
   var writes: [(token: StoreToken, changes: [SessionChange])] = []
-  /// The identifiers of the durable answers, and of the newest ones that were sent.
+  /// The identifiers of the durable answers. `sent` are the newest ones that were sent.
   private var answers: Set<String> = []
   var sent: [String] = []
   var lastKey = 0
@@ -81,7 +81,7 @@ struct SessionInputs: ServerInputs {
   }
 }
 
-// The promises.
+// MARK: Promises
 extension SessionInputs {
   mutating func note(_ step: MachineStep<SessionServer>) {
     if let input = step.input { note(input) }

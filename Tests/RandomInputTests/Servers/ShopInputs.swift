@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs for a server of message streams, and its promises.
+/// Random inputs for a server of message streams, and the promises of the server.
 struct ShopInputs: ServerInputs {
   var run: RandomRun<ShopServer>
   var notes = ServerNotes()
@@ -15,7 +15,7 @@ struct ShopInputs: ServerInputs {
   /// The newest position that each socket received.
   private var sent: [ConnectionID: Position] = [:]
   private var requests: [RequestID] = []
-  /// The appends of each shop that the store has not answered.
+  /// For each shop, the appends that the store has not answered.
   private var appends: [ShopID: Set<StoreToken>] = [:]
   /// The messages that the store has reported as durable.
   private var durable: Set<MessageID> = []
@@ -83,7 +83,7 @@ struct ShopInputs: ServerInputs {
   }
 }
 
-// The inputs.
+// MARK: Inputs
 extension ShopInputs {
   private mutating func credential() -> Credential {
     if oneIn(30) { return .missing }
@@ -147,7 +147,7 @@ extension ShopInputs {
     ])
   }
 
-  /// Answers a question to the store, sometimes with a failure or a wrong answer.
+  /// Answers a request to the store, sometimes with a failure or a wrong answer.
   private mutating func answer() {
     guard !store.open.isEmpty else { return }
     let asked = store.take(oneIn(3) ? number(0...store.open.count - 1) : 0)
@@ -194,7 +194,7 @@ extension ShopInputs {
   }
 }
 
-// The promises.
+// MARK: Promises
 extension ShopInputs {
   mutating func note(_ step: MachineStep<ShopServer>) {
     if let input = step.input { note(input) }

@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// A store of messages that executes each question at once or when it is answered.
+/// A message store that executes each request immediately or when it is answered.
 struct ShopStore {
   enum Question {
     case head
@@ -12,7 +12,7 @@ struct ShopStore {
     case append(LogEntry)
   }
 
-  /// A question without an answer. If it was already executed, `answer` has its result.
+  /// A request without an answer. If the request was already executed, `answer` is its result.
   struct Open {
     let token: StoreToken
     let shop: ShopID
@@ -37,7 +37,7 @@ struct ShopStore {
     open.append(asked)
   }
 
-  /// Removes and returns a question. Appends of the same shop are taken in order.
+  /// Removes and returns a request. Appends of the same shop are returned in order.
   mutating func take(_ index: Int) -> Open {
     let asked = open[index]
     let first = open.firstIndex { $0.isAppend && $0.shop == asked.shop }
@@ -60,7 +60,7 @@ struct ShopStore {
     }
   }
 
-  /// Appends a message of another program to the log of a shop.
+  /// Appends a message that another program wrote to the log of a shop.
   mutating func write(_ shop: ShopID, at time: Timestamp) {
     written += 1
     let message = Message(
@@ -71,7 +71,7 @@ struct ShopStore {
     logs[shop] = log
   }
 
-  /// Starts a new epoch of a shop's log that keeps its newest messages.
+  /// Starts a new epoch of a shop's log, which keeps only the newest messages.
   mutating func begin(_ shop: ShopID, keeping count: Int) {
     written += 1
     var log = log(shop)

@@ -3,18 +3,19 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs for a server of health samples over several processes, and its promises.
+/// Random inputs for a server of health samples that runs in several processes in turn, and its
+/// promises.
 struct SyncInputs: ServerInputs {
   var run: RandomRun<SyncServer>
   var notes = ServerNotes()
   private let policy: SyncServerPolicy
   var drainLimit: Duration { policy.drainLimit }
 
-  /// The requests without an answer.
+  /// The requests that have not been answered.
   private var requests: [RequestID: (call: SyncCall, user: SyncUser?)] = [:]
-  /// The requests whose bodies are still arriving.
+  /// The requests whose bodies have not arrived completely.
   private var coming: [RequestID: SyncCall] = [:]
-  /// The pending effects, and the upload of each.
+  /// The pending effects, each with its upload.
   private var work: [(token: StoreToken, effect: SyncServer.Effect, upload: UUID128?)] = []
   /// The files of the uploads.
   private var files: [UUID128: (record: SyncUploadRecord, count: Int)] = [:]
@@ -64,7 +65,7 @@ struct SyncInputs: ServerInputs {
   }
 }
 
-// The inputs.
+// MARK: Inputs
 extension SyncInputs {
   private mutating func user() -> SyncUser? { oneIn(10) ? nil : one(Self.users + [Self.users[0]]) }
 
@@ -112,7 +113,7 @@ extension SyncInputs {
     give(.request(RequestID(notes.fresh()), call(), user: user(), wall: wall))
   }
 
-  /// Completes the body of a request, or cuts it off.
+  /// Completes the body of a request or cuts it off.
   private mutating func endBody() {
     guard let id = coming.keys.min(), var call = coming[id] else { return }
     call.body = (0..<number(0...4)).map { UInt8($0) }
@@ -149,7 +150,7 @@ extension SyncInputs {
     if oneIn(20) { give(.done(done.token, outcome)) }
   }
 
-  /// Restarts the process with the files of the previous one.
+  /// Restarts the process, which finds the files of the previous process.
   private mutating func beginAnew() {
     let uploads = files.sorted { $0.key < $1.key }.map { id, file in
       StoredUpload(
@@ -161,7 +162,7 @@ extension SyncInputs {
   }
 }
 
-// The promises.
+// MARK: Promises
 extension SyncInputs {
   mutating func note(_ step: MachineStep<SyncServer>) {
     if let input = step.input { note(input) }
@@ -184,7 +185,7 @@ extension SyncInputs {
     }
   }
 
-  /// Records the outcome of an effect in the files.
+  /// Applies the outcome of an effect to the files.
   private mutating func end(_ token: StoreToken, _ outcome: SyncOutcome) {
     guard let index = work.firstIndex(where: { $0.token == token }) else { return }
     let effect = work.remove(at: index).effect

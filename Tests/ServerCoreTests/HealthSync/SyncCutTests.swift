@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for requests whose bodies are interrupted, and for requests that wait for them.
+/// Tests for requests whose bodies are interrupted, and for requests that wait for an upload.
 @Suite struct SyncCutTests {
   @Test(arguments: [UploadDialect.iOS, .current])
   func `a client receives the location of its upload, and interrupted bytes are stored`(

@@ -80,7 +80,7 @@ import Testing
     let last = SyncDay(Self.zone.local(at: Self.now)).moved(by: -1)
     let first = last.moved(by: 1 - days)
     let midnight = Self.zone.instant(of: first.midnight)
-    // Each source adds 100 steps, one after the other: 6,000 a day.
+    // The sources add 100 steps each, one after the other, which makes 6,000 per day.
     let samples = (0..<days * sources).map { number -> HealthSample in
       let seconds = 86_400 * (number / sources) + 600 * (number % sources)
       let start = midnight.advanced(by: .seconds(seconds))
@@ -218,7 +218,7 @@ import Testing
   @Test func `workouts beyond the byte limit are omitted, and the answer gives the next start`()
     throws
   {
-    // Seven workouts with names of 1 MiB fit into 8 MiB; an eighth does not.
+    // Seven workouts with names of 1 MiB fit into 8 MiB, but eight do not.
     let name = String(repeating: "x", count: 1 << 20)
     let workouts = try (0..<8).map { number in
       let start = try Self.time("2026-01-19T08:0\(number)")

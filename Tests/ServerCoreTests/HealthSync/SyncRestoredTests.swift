@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for which uploads are stored, for how long, and what happens to their last bytes.
+/// Tests for which uploads are stored and for how long, and for the handling of their last bytes.
 @Suite struct SyncRestoredTests {
   private static let rest = [UInt8](repeating: 1, count: 8)
 

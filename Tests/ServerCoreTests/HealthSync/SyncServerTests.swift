@@ -269,7 +269,7 @@ extension SyncAnswer {
   }
 
   private static let plants: [PlantedFault<SyncServer>] = [
-    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
+    ("server frame: no effect is pending between two inputs", { $0.frame.emit(.finished) }),
     ("sync: the work under way is bounded", { $0.work[StoreToken(0)] = RequestID(9) }),
     ("sync: only requests whose work goes on wait", { $0.work = [:] }),
     (

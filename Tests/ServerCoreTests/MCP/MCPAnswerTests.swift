@@ -11,7 +11,7 @@ import Testing
     + #""answered_at":"2026-02-25T06:13:20Z"}"#
 
   /// Returns the result of a tool call whose answer arrives after `wait`, from a phone whose clock
-  /// is `ahead` of the backend's.
+  /// is ahead of the backend's clock by `ahead`.
   private func result(
     _ version: String = "2025-11-25", wait: Duration = .seconds(4),
     ahead: Duration = .zero, answer: String = answer

@@ -71,7 +71,7 @@ import Testing
     #expect(limits.filter { response.contains($0) } == limits)
   }
 
-  /// Returns what a client receives for a batch with two answers of 9,000 bytes.
+  /// Returns the response that a client receives for a batch with two answers of 9,000 bytes.
   private static func response(
     isJSON: Bool = true, _ change: (inout MCPPolicy) -> Void
   ) -> String {

@@ -27,7 +27,7 @@ struct MCPInvariantTests {
 
   private static func plants(_ session: String) -> [PlantedFault<MCPServer>] {
     [
-      ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.end(wild)) }),
+      ("server frame: no effect is pending between two inputs", { $0.frame.emit(.end(wild)) }),
       (
         "mcp server: a call of a session waits, and is known by its id",
         { $0.sessions[session]?.calls[.number(77)] = wild }

@@ -11,7 +11,7 @@ struct MCPStage {
   /// The backend's wall-clock time when an outcome arrives.
   var wall = Timestamp(nanoseconds: 1_772_000_000_000_000_000)
   private var lastRequest: UInt64 = 0
-  /// The relay calls without an outcome, in order.
+  /// The relay calls that have no outcome yet, in order.
   private(set) var asks: [Ask] = []
 
   struct Ask: Equatable {
@@ -113,7 +113,7 @@ struct MCPStage {
   static let metrics =
     #"{"value_type":"STEPS","start_time":"2026-03-01","end_time":"2026-03-02"}"#
 
-  // MARK: - The rest of the world
+  // MARK: - Outcomes and time
 
   /// Delivers the outcome of the oldest waiting call.
   mutating func complete(_ outcome: RelayOutcome, token: TokenHash? = nil) {

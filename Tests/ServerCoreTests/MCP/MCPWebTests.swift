@@ -52,7 +52,7 @@ import Testing
     stage.call("logout", #"{"access_token":"secret"}"#, id: 3, session: session)
     stage.complete(.data(#"{"success":true}"#))
     stage.call("get_health_metrics", MCPStage.metrics, id: 4, session: session)
-    // Another login does not change that.
+    // Even after another login, the session alone is not a login.
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, id: 5, session: session)
     stage.complete(1, .grant, token: MCPStage.token)
     stage.call("get_health_metrics", MCPStage.metrics, id: 6, session: session)

@@ -253,7 +253,7 @@ struct RelayAssistantTests {
     let words =
       inner
       ?? (text.contains("[1]")
-        ? "results holds something that is no object" : "results is no list")
+        ? "results contains an element that is not an object" : "results is not a list")
     #expect(
       effects == [
         .answer(id, fault == "" ? .data(object) : .refused(.malformed(reason: words)))
@@ -279,8 +279,11 @@ struct RelayAssistantTests {
     (#"{"success":true,"count":-1}"#, "count is no number of points"),
     (#"{"success":true,"count":1.5}"#, "count is no number of points"),
     (#"{"success":true,"count":"3"}"#, "count is no number of points"),
-    (#"{"success":true,"health_data":{}}"#, "health_data is no list"),
-    (#"{"success":true,"health_data":[1]}"#, "health_data holds something that is no object"),
+    (#"{"success":true,"health_data":{}}"#, "health_data is not a list"),
+    (
+      #"{"success":true,"health_data":[1]}"#,
+      "health_data contains an element that is not an object"
+    ),
     (
       #"{"success":true,"count":2,"health_data":[\#(point)]}"#,
       "count is 2, but there are 1 points"
@@ -296,7 +299,7 @@ struct RelayAssistantTests {
     ),
     (#"{"success":true,"is_aggregated":1}"#, "is_aggregated is not true or false"),
     (#"{"success":false,"error_message":3}"#, "error_message is not a text"),
-    // An assistant would take each of these for an answer without data.
+    // An assistant would mistake each of these for an answer without data.
     (#"{"success":true}"#, "it has no health_data"),
     (#"{"success":true,"count":0}"#, "it has no health_data"),
     (#"{"success":true,"count":0,"health_data":null}"#, "it has no health_data"),

@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Tests for questions to a connected phone, which are queued, asked one at a time and ended once.
+/// Tests that questions to a connected phone are queued, asked one at a time and ended once.
 struct RelayCallTests {
   private let one = ConnectionID(1)
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for the digests by which pairs are compared.
+/// Tests for the digests that are used to compare pairs.
 struct RelayDigestTests {
   @Test func `characters of the word are not taken for the code`() {
     let pair = RelayPair(code: "b\u{0}c", word: "a")

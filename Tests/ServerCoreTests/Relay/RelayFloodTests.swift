@@ -92,7 +92,7 @@ struct RelayFloodTests {
     #expect(allowed.contains(.drawToken(.access(next))))
   }
 
-  /// The numbers of decision 0030, for an attacker who uses as many addresses as are tracked, all
+  /// Checks the numbers of decision 0030 for an attacker who uses all tracked addresses for a whole
   /// day.
   @Test func `the worst allowed rate finds a given phone on fewer than one of 100,000 days`() {
     let policy = RelayServerPolicy()
@@ -109,7 +109,7 @@ struct RelayFloodTests {
   @Test func `no address gets more comparisons than the worst allowed rate assumes`() {
     var relay = Relayed()
     var compared = 0
-    // A hundred addresses at 20 wrong pairs a second for 10 minutes.
+    // A hundred addresses together send 20 wrong pairs per second for 10 minutes.
     for number in 0..<12_000 {
       relay.pass(.milliseconds(50))
       let (id, effects) = relay.ask(Self.wrong, from: "t\(number % 100)")

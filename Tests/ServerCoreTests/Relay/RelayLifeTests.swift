@@ -260,7 +260,7 @@ struct RelayLifeTests {
     let leaving = relay.take(.drain(within: .seconds(5)))
     #expect(leaving.changes.count == 1)
     #expect(relay.complete(leaving + relay.gone(1, code: 1001)) == [leaving[1], .finished])
-    // Not even the phone's grace period ends after the relay has finished.
+    // After the relay has finished no deadline remains, not even that of the phone's grace period.
     #expect(relay.server.deadline == nil)
     #expect(relay.tick(at: .second(600)) == [])
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for which addresses are tracked for wrong pairs, and how many wrong pairs lock them out.
+/// Tests for which addresses are tracked, and for how many wrong pairs lock out an address.
 struct RelayLockOutTests {
   private static func lockOut(_ change: (inout RelayServerPolicy) -> Void) -> LockOut {
     var policy = RelayServerPolicy()

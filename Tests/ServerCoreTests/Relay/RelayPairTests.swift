@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for how pairs are generated and compared.
+/// Tests for the generation and the comparison of pairs.
 struct RelayPairTests {
   @Test func `there are at least 2,048 distinct words of 4 to 8 letters`() {
     let words = Self.words()
@@ -75,8 +75,9 @@ struct RelayPairTests {
         == (fits ? [.drawToken(.access(id)), .drawToken(.pair(RelayStage.phone(1)))] : refused))
   }
 
-  /// Returns the sorted words of 30,000 generated pairs: enough that none is missing, without
-  /// access to the list.
+  /// Returns the sorted words of 30,000 generated pairs.
+  ///
+  /// This number of pairs contains every word of the list, which the tests cannot access.
   private static func words() -> [String] {
     var generator = RandomSource(seed: 1)
     let words = (0..<30_000).flatMap { _ in RelayPair(using: &generator).word.split(separator: "-")

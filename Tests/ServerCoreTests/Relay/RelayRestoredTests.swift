@@ -50,7 +50,7 @@ struct RelayRestoredTests {
     return .push(RelayStage.phone(1), Self.address, expiresAt: expiresAt)
   }
 
-  // MARK: What is kept
+  // MARK: Restored entries
 
   @Test func `a lost phone stays lost when its device connects as a new phone`() {
     var (relay, _) = restored([Self.phone(1), Self.phone(2)])
@@ -126,7 +126,7 @@ struct RelayRestoredTests {
     #expect(met(&relay).contains(.endPhone(RelayStage.phone(2))))
   }
 
-  // MARK: Questions of before
+  // MARK: Restored questions
 
   @Test func `a push expires with the current questions, not with a restored one`() {
     var (relay, _) = restored(
@@ -183,7 +183,7 @@ struct RelayRestoredTests {
 
   @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
   func `restored tokens are in the order in which they were granted`(order: [Int]) {
-    // The first was stored by an earlier version, without the time at which it was granted.
+    // The first token was stored by an earlier version, which did not store when it was granted.
     let times = [1: (since: nil, until: 10), 2: (20, 90), 3: (30, 80)] as [Int: (Int?, Int)]
     let accesses = order.map { number in
       var access = Self.access(number)

@@ -29,7 +29,7 @@ import Testing
     token: token, phone: phone, expiresAt: RelayStage.dawn.advanced(by: .seconds(60)))
 
   private static let plants: [PlantedFault<RelayServer>] = [
-    ("server frame: nothing is asked for between two inputs", { $0.frame.emit(.finished) }),
+    ("server frame: no effect is pending between two inputs", { $0.frame.emit(.finished) }),
     (
       "relay server: a drain ends when nothing is left to wait for",
       { server in
@@ -51,7 +51,7 @@ import Testing
       }
     ),
     (
-      "relay server: what the store failed has an alarm",
+      "relay server: a failed write has an alarm",
       { server in
         let write = server.writes.begin([.endPhone(phone)], then: .nothing)
         _ = server.writes.end(write, failure: .full(detail: "no space left"))

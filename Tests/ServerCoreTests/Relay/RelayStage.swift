@@ -88,7 +88,7 @@ struct Relayed {
     return relay
   }
 
-  /// Returns a relay to which phone 1 is connected, paired with an assistant.
+  /// Returns a relay to which phone 1 is connected. The phone is paired with an assistant.
   static func paired(
     plain: Bool = false, _ change: (inout RelayServerPolicy) -> Void = { _ in }
   ) -> Relayed {
@@ -131,7 +131,7 @@ struct Relayed {
         wall: wall))
   }
 
-  /// Connects phone n, with the resume token `resume-n` and pair n.
+  /// Connects the phone with the given number. Its resume token and its pair have the same number.
   @discardableResult
   mutating func phone(_ number: UInt64, device: UInt64? = nil, plain: Bool = false) -> [Effect] {
     _ = open(number, device: plain ? nil : device ?? number)
@@ -143,7 +143,7 @@ struct Relayed {
     return complete(effects)
   }
 
-  /// Completes all store effects, and returns the other effects and those that result.
+  /// Completes all store effects. Returns the other effects and the effects of the completion.
   mutating func complete(_ effects: [Effect], failure: StoreFailure? = nil) -> [Effect] {
     effects.flatMap { effect -> [Effect] in
       guard case .store(let token, _) = effect else { return [effect] }
@@ -151,7 +151,8 @@ struct Relayed {
     }
   }
 
-  /// Logs in with the pair of phone n. The token is `token-n` unless another one is given.
+  /// Logs in with the pair of the given phone. The default token is `token-` followed by its
+  /// number.
   @discardableResult
   mutating func login(_ number: UInt64, token: String? = nil) -> [Effect] {
     let (ask, effects) = ask(.login(word: "anchor", code: RelayStage.pair(number).code))
@@ -193,7 +194,7 @@ struct Relayed {
 }
 
 extension [RelayServer.Effect] {
-  /// The effects without store effects.
+  /// The effects other than store effects.
   var unstored: Self {
     filter {
       if case .store = $0 { false } else { true }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for the limits of the session server at their edges, and for what counts toward them.
+/// Tests for the session server at its limits, and for what counts toward each limit.
 @Suite struct SessionBoundTests {
   private func prompt(_ text: String, _ system: String, key: String) -> SessionClientMessage {
     var prompt = Sessions.prompt(text, key: key)

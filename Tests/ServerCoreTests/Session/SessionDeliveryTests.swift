@@ -25,7 +25,7 @@ import Testing
     return (sessions, ids)
   }
 
-  /// Returns the ids of the replays to a connection.
+  /// Returns the ids of the messages that are replayed to a connection.
   private func replays(_ effects: [Sessions.Effect], to connection: UInt64) -> [String] {
     effects.messages(to: connection).compactMap { message in
       if case .replay(let id, _, _) = message { id } else { nil }
@@ -103,8 +103,8 @@ import Testing
       return #expect(Bool(false), "the client received no connected message")
     }
     #expect(connected.isRecovered == false)
-    // The loss is reported again until the client sends a message, which shows that it received the
-    // report.
+    // The loss is reported on each connection until the client sends a message, which shows that it
+    // has received the report.
     _ = sessions.gone(2)
     #expect(sessions.connect(3).codes(to: 3) == ["not_recovered"])
     _ = sessions.say(3, .messageAck(ids[1]))
@@ -205,7 +205,7 @@ import Testing
     var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 1) }
     sessions.connect(1, features: [.parts])
     sessions.ask()
-    // A part is being sent, and the one window that may wait is waiting.
+    // A part is being sent, and the only window that may wait is waiting.
     _ = sessions.take(.produced(SessionPromptID(1), "ab"))
     let window = SessionSubscription(
       conversation: Sessions.conversation, cursor: .offset(0, signature: nil))

@@ -142,7 +142,7 @@ import Testing
     #expect(sessions.stored.prompts[SessionPromptID(1)]?.stage.answer?.text == "hi")
   }
 
-  /// - Parameter failures: The number of later attempts that the store fails as well.
+  /// - Parameter failures: The number of further attempts that also fail.
   @Test(arguments: [0, 1])
   func `a start mark that the store fails to remove is removed later`(
     failures: Int

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for how long the session server remembers clients, and which messages it sends to which
+/// Tests for how long the session server remembers clients, and for which messages it sends to each
 /// client.
 @Suite struct SessionMemoryTests {
   private static let change: @Sendable (inout SessionServerPolicy) -> Void = { policy in

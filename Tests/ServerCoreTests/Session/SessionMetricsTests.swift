@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests every counter of the session server after a day on which each event happened.
+/// Tests every counter of the session server after a day with at least one event of each kind.
 @Suite struct SessionMetricsTests {
   private static func lines(_ stage: Sessions) -> [String] {
     var page = MetricsPage()
@@ -28,7 +28,7 @@ import Testing
     "store_failures_total 1",
   ]
 
-  /// Five questions of 5 bytes and two answers of 2 bytes, each with an id of 36 bytes.
+  /// The size of five questions of 5 bytes and two answers of 2 bytes, each with an id of 36 bytes.
   private static let historyBytes = 5 * (5 + 36) + 2 * (2 + 36)
 
   @Test func `reports every counter after a day`() throws {
@@ -42,7 +42,7 @@ import Testing
     #expect(Self.lines(stage) == Self.day)
   }
 
-  /// Runs one connection with a prompt of each outcome.
+  /// Runs a connection with a prompt for each outcome.
   private static func ask(_ stage: inout Sessions) throws {
     stage.connect(1)
     stage.ask(1, key: "k1")
@@ -61,7 +61,7 @@ import Testing
     _ = stage.gone(1)
   }
 
-  /// Opens connections that are refused, and one whose client learns of a loss.
+  /// Opens connections that are refused, and one whose client is informed of a loss.
   private static func openRefused(_ stage: inout Sessions) {
     _ = stage.open(2)
     _ = stage.say(2, .connect(SessionConnect(session: "ann")), proof: .none)
@@ -76,7 +76,7 @@ import Testing
     _ = stage.gone(4)
   }
 
-  /// Plays a silent socket, a store failure and a drain.
+  /// Simulates a silent socket, a store failure and a drain.
   private static func end(_ stage: inout Sessions) {
     stage.connect(6, as: "bob")
     _ = stage.wait(.seconds(90))

@@ -17,7 +17,7 @@ import Testing
     #expect(SessionText.length(text) == bytes)
   }
 
-  /// The rest of the message takes 700 bytes.
+  /// The message takes 700 bytes in addition to its text.
   @Test(arguments: [
     (many("a", 300), 1_000, true), (many("a", 301), 1_000, false), ("", 700, true),
     ("", 699, false), (many("\u{1}", 50), 1_000, true), (many("\u{1}", 51), 1_000, false),
@@ -29,7 +29,8 @@ import Testing
     #expect((SessionText.cut(text, toFit: limit) == text) == fits)
   }
 
-  /// Of the 300 bytes that are left for the text, the note takes 80 and each end 110.
+  /// Of the 300 bytes that remain for the text, the note takes 80, and each end of the text takes
+  /// 110.
   @Test(arguments: [
     ("a", 400, 110, 180), ("é", 300, 55, 380), ("€", 200, 36, 384), ("𝄞", 100, 27, 184),
     ("\"", 200, 55, 90), ("\\", 200, 55, 90), ("\u{1}", 100, 18, 64), (" ", 301, 110, 81),

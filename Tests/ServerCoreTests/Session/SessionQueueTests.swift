@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Tests for what occupies an entry in the lane of a socket, and how many bytes it counts.
+/// Tests for what takes an entry in the lane of a socket, and for the bytes that each entry counts.
 @Suite struct SessionQueueTests {
   private static let one = ConnectionID(1)
   private static let first = SessionPromptID(1)
@@ -32,7 +32,7 @@ import Testing
 
   // MARK: Bytes
 
-  /// The message is cut to fit into 4,096 bytes, and then counts as almost that many.
+  /// The message is cut to fit into 4,096 bytes, and counts as almost 4,096 bytes.
   @Test(arguments: [(4_000, true), (4_096, false)])
   func `a message that was cut counts with its remaining bytes`(bytes: Int, isFull: Bool) {
     var sessions = Sessions { $0.queueBytes = bytes }
@@ -76,7 +76,7 @@ import Testing
     #expect(sent.map { $0.utf8.count } == parts)
   }
 
-  // MARK: Places
+  // MARK: Entries
 
   @Test func `a message of a conversation whose window waits takes no entry`() {
     var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 1) }

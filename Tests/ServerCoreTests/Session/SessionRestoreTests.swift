@@ -9,7 +9,7 @@ import Testing
 @Suite struct SessionRestoreTests {
   private static let first = SessionPromptID(1)
 
-  /// Returns a harness in which a prompt runs for "bob" that another client had sent first.
+  /// Returns a harness in which a prompt runs for "bob", although another client sent it first.
   private static func handedOver() -> Sessions {
     var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")

@@ -32,7 +32,7 @@ import Testing
   }
 
   private static let plants: [PlantedFault<SessionServer>] = [
-    ("session server: nothing is asked for between two inputs", { $0.effects = [.finished] }),
+    ("session server: no effect is pending between two inputs", { $0.effects = [.finished] }),
     (
       "session server: sockets and prompts are bounded",
       { server in
@@ -61,7 +61,7 @@ import Testing
     ),
     // Clients and sockets.
     (
-      "session client: what waits for it was not acknowledged",
+      "session client: its stored answers are not acknowledged",
       { $0.clients["ann"]?.retain(running, size: 0) }
     ),
     ("session server: each open socket has a heartbeat", { $0.disarm(.beat(one)) }),
@@ -70,7 +70,7 @@ import Testing
       { $0.sockets.change(one) { $0.subscriptions["x"] = .init(next: 1, isLive: true) } }
     ),
     (
-      "session sockets: what waits for a socket waits for its drain",
+      "session sockets: queued items wait for the drain of their socket",
       { $0.sockets.change(one) { $0.queue.append(.response(ended)) } }
     ),
     // The store.
@@ -81,7 +81,7 @@ import Testing
         server.writes.delay(.endPrompt(ended))
       }
     ),
-    ("session server: what the store failed has an alarm", { $0.writes.retry(running) }),
+    ("session server: a failed write has an alarm", { $0.writes.retry(running) }),
   ]
 
   @Test func `detects each broken invariant`() {
@@ -98,6 +98,6 @@ import Testing
     server.sockets.change(Self.one) { $0.queue.append(.response(Self.ended)) }
     #expect(
       server.brokenInvariants(.thorough)
-        == ["session server: what waits for a socket is bounded"])
+        == ["session server: the queue of each socket is bounded"])
   }
 }

@@ -98,7 +98,8 @@ struct Sessions {
     return take(.stored(token, failure: failure, wall: wall))
   }
 
-  /// Completes all store writes, including those that result, and returns the resulting effects.
+  /// Completes all store writes, including those that result from other writes, and returns the
+  /// resulting effects.
   mutating func commitAll() -> [Effect] {
     var effects: [Effect] = []
     while !writes.isEmpty { effects += commit() }
@@ -165,19 +166,19 @@ struct Sessions {
 }
 
 extension [SessionServer.Effect] {
-  /// Returns the messages to a connection.
+  /// Returns the messages that are sent to a connection.
   func messages(to connection: UInt64) -> [SessionServerMessage] {
     compactMap { effect in
       if case .send(ConnectionID(connection), let message) = effect { message } else { nil }
     }
   }
 
-  /// Returns the responses to a connection.
+  /// Returns the responses that are sent to a connection.
   func responses(to connection: UInt64) -> [SessionResponse] {
     messages(to: connection).compactMap { if case .response(let it) = $0 { it } else { nil } }
   }
 
-  /// Returns the codes of the errors to a connection.
+  /// Returns the codes of the errors that are sent to a connection.
   func codes(to connection: UInt64) -> [String?] {
     messages(to: connection).compactMap { message -> String?? in
       if case .error(let error) = message { .some(error.code) } else { nil }

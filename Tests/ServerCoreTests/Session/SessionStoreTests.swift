@@ -9,8 +9,8 @@ import Testing
 @Suite struct SessionStoreTests {
   private let first = SessionPromptID(1)
 
-  /// Returns whether the answer to the first prompt is stored as acknowledged, or nil without an
-  /// answer.
+  /// Returns whether the answer to the first prompt is stored as acknowledged, or `nil` if no
+  /// answer is stored.
   private func isTaken(_ sessions: Sessions) -> Bool? {
     guard case .ended(let answer)? = sessions.stored.prompts[first]?.stage else { return nil }
     return answer.isTaken

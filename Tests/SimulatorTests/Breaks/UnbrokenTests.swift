@@ -6,9 +6,9 @@ import Testing
 
 @testable import LinkSimulator
 
-/// Tests of the findings of the stream and link checkers that no deliberate defect causes.
+/// Tests of the stream and link checkers for findings that no deliberate defect causes.
 ///
-/// Each finding has a script that must cause it.
+/// For each finding there is a script that must cause it.
 struct UnbrokenTests {
   /// An expected finding, and the script that causes it.
   struct Fault: Sendable, CustomTestStringConvertible {
@@ -160,7 +160,8 @@ struct UnbrokenTests {
   }
 }
 
-/// A hand-written sequence of steps and facts, each with its time and state, for the checkers.
+/// A sequence of steps and facts that is written by hand. The checkers receive each with its time
+/// and state.
 struct Script {
   private var link = LinkCheckers<StreamFeature>()
   private var own = StreamCheckers()
@@ -192,13 +193,13 @@ struct Script {
     note(.stored(change, commit))
   }
 
-  /// Returns an effect from the client while a secret exists.
+  /// Makes the client return an effect while a secret exists.
   mutating func leak(_ effect: StreamModel.Effect) {
     facts.secrets = ["abc.def"]
     tick(at: 1, [effect])
   }
 
-  /// Stores the last two messages of a log, and scrolls up from the message with a given number.
+  /// Stores the last two messages of a log, then scrolls up from the message with the given number.
   mutating func scroll(from number: UInt64, in log: [Message], isAsked: Bool = true) {
     accept(log)
     store(TimelineChange(messages: Array(log.suffix(2))))

@@ -6,14 +6,14 @@ import Testing
 
 @testable import LinkSimulator
 
-/// Tests of the effect of each fault in the relay's world.
+/// Tests of the effects that each fault has in the relay's world.
 struct RelayOddityTests {
-  /// A played plan, with its facts in order.
+  /// A plan that was run, with its facts in order.
   private struct Played {
     var outcome: RelayFeature.Outcome
     var facts: [RelayFact] = []
 
-    /// The outcomes that assistants received, each with its call.
+    /// The outcomes that assistants received, with their calls.
     var outcomes: [(call: RelayCallFacts, outcome: RelayOutcome)] {
       var calls: [RequestID: RelayCallFacts] = [:]
       return facts.compactMap { fact in
@@ -23,7 +23,7 @@ struct RelayOddityTests {
       }
     }
 
-    /// Returns the refusals of an assistant's calls.
+    /// Returns the refusals that an assistant's calls received.
     func refusals(of assistant: Int) -> [RelayRefusal] {
       outcomes.compactMap { call, outcome in
         guard call.assistant == assistant, case .refused(let reason) = outcome else { return nil }
@@ -31,13 +31,13 @@ struct RelayOddityTests {
       }
     }
 
-    /// The numbers of the questions answered with data, in order.
+    /// The numbers of the questions that were answered with data, in order.
     var answered: [Int] {
       outcomes.compactMap { if case .data = $0.outcome { $0.call.question } else { nil } }
     }
   }
 
-  /// Plays events at the given seconds. The run takes ten minutes by default.
+  /// Runs events at the given seconds. By default, the run takes ten minutes.
   private func play(
     _ events: [(Int, PlannedEvent<RelayEventKind>)], length: Int = 600,
     _ change: (inout RelayNumbers) -> Void = { _ in }
@@ -135,7 +135,7 @@ struct RelayOddityTests {
       ], length: 1_000
     ) {
       $0.push = push
-      // The link ends immediately when the app goes to the background.
+      // The link ends immediately when the app enters the background.
       $0.services = 0
     }
     let isReplaced = played.refusals(of: 0).contains {

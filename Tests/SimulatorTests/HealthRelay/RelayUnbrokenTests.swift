@@ -7,14 +7,14 @@ import Testing
 
 @testable import LinkSimulator
 
-/// Tests of the findings of the relay's checkers that no deliberate defect causes.
+/// Tests of the relay's checkers for findings that no deliberate defect causes.
 struct RelayUnbrokenTests {
   private var checkers = RelayCheckers()
   private var phoneState = PhoneState<RelayFeature>(
     policy: .healthRelayService, status: LinkStatus(phase: .connected), own: RelayState())
 
-  /// Creates a state in which an assistant has logged in and asked a question, and its phone has
-  /// disconnected.
+  /// Creates a state in which an assistant has logged in and asked a question, and in which its
+  /// phone has disconnected.
   init() {
     phoneState.own.turn = .seconds(5)
     phoneState.own.state = .running

@@ -89,7 +89,7 @@ struct RelayWorldTests {
   }
 }
 
-/// Tests of the checkers of a relay's link on a journal.
+/// Tests that apply the checkers of a relay's link to a journal.
 struct RelayRecordTests {
   @Test func `a correct run satisfies the checkers, and too many attempts do not`() {
     #expect(Self.findings() == [])
@@ -154,7 +154,7 @@ struct RelayRecordTests {
   }
 }
 
-/// Tests that replay relay plans that once failed or that show a defect.
+/// Tests that replay relay plans that failed in the past or that reveal a defect.
 struct RelayCorpusTests {
   static let folder = CorpusTests.folder.appending(path: "relay")
   static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])

@@ -4,7 +4,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Tests that replay plans that once failed or that show a defect.
+/// Tests that replay plans that failed in the past or that reveal a defect.
 struct CorpusTests {
   static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Corpus")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the checkers on a journal.
+/// Tests that apply the checkers to a journal.
 struct RecordedTests {
   @Test func `a correct run satisfies the checkers`() {
     #expect(Self.findings() == [])
@@ -41,7 +41,7 @@ struct RecordedTests {
   func `a refresh that failed leaves the user signed in, and a refusal does not`(
     event: HeldLink.CredentialsEvent, isSignedIn: Bool
   ) {
-    // A model that does nothing counts as stuck if the user is signed in.
+    // A model that does nothing counts as stuck only if the user is signed in.
     let model = StreamModel(settings: Facts.connected.own.settings, seed: 1)
     var recorded = Recorded<StreamFeature>(model)
     let inputs: [StreamModel.Input] = [
@@ -62,11 +62,11 @@ struct RecordedTests {
     #expect(recorded.findings == [])
     model.history.excess = -1
     for second in [2.0, 3] { recorded.see(.refresh, at: .second(second), effects: [], then: model) }
-    let name = "history: a count is too high or right"
+    let name = "history: a count is never too low"
     #expect(recorded.findings == [Finding(.brokenInvariant, at: .second(2), name)])
   }
 
-  /// Returns the findings in the journal of a short stream whose effects `change` has altered.
+  /// Returns the findings in the journal of a short stream whose effects were altered by `change`.
   private static func findings(
     change: (StreamModel.Effect) -> [StreamModel.Effect] = { [$0] }
   ) -> [Finding] {

@@ -79,7 +79,7 @@ struct TraceTests {
       trace == [
         "0:00:00.000  phone    kills the app",
         "0:00:00.000  FOUND    lost: here",
-        "0:01:01.500  phone    lets the app go on",
+        "0:01:01.500  phone    resumes the app",
         "0:03:20.000  FOUND    stuck: at the end",
       ])
   }

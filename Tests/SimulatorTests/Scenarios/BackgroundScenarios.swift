@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Group B: apps that go to the background and return.
+/// Tests of group B: apps that enter the background and return.
 struct BackgroundScenarios {
   @Test(arguments: ServerKind.allCases)
   func `messages sent during suspension are shown when the app returns`(

@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Group D: messages that are lost, duplicated or reordered.
+/// Tests of group D: messages that are lost, duplicated or reordered.
 struct LossScenarios {
   @Test(arguments: ServerKind.allCases)
   func `frames that overtake catch-up responses are shown once and in order`(

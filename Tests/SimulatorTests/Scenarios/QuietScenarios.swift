@@ -3,7 +3,8 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Groups G and H: idle and slow links, network paths that forget mappings, and clocks that stop.
+/// Tests of groups G and H: idle and slow links, network paths that lose their mappings, and clocks
+/// that stop.
 struct QuietScenarios {
   @Test func `live data keeps a link without pings alive`() {
     let talk = (1..<12).map { (50 * $0, Action(.others, 1)) }

@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Group E: callbacks that come late, twice or never, and events that overtake each other.
+/// Tests of group E: callbacks that come late, twice or never, and events that overtake each other.
 struct RaceScenarios {
   @Test func `a user who left stays disconnected despite late callbacks`() {
     for seed in UInt64(1)...20 {

@@ -4,14 +4,14 @@ import LinkWire
 import MessageStream
 import Testing
 
-// Properties of a run that scenarios check.
+// Properties of a run that the scenarios check.
 extension Recording {
-  /// The times of the attempts to connect.
+  /// The times at which the client attempted to connect.
   var opens: [Instant] {
     effects.compactMap { if case .open = $0.effect { $0.at } else { nil } }
   }
 
-  /// Returns the time at which a text was first shown, or nil if it never was.
+  /// Returns the time at which a text was first shown, or nil if it was never shown.
   func shown(_ text: String) -> Instant? {
     effects.first {
       if case .update(.messages(let messages, _)) = $0.effect {
@@ -25,10 +25,10 @@ extension Recording {
   /// The number of credential refreshes that the client requested.
   var refreshes: Int { effects.count { $0.effect == .refreshCredentials } }
 
-  /// Returns the time of the first attempt at or after a given second.
+  /// Returns the time of the first attempt at or after the given second.
   func opens(after second: Double) -> Instant? { opens.first { $0 >= .second(second) } }
 
-  /// The largest number of attempts that were in progress or connected at the same time.
+  /// The maximum number of attempts that were in progress or connected at the same time.
   var mostAtOnce: Int {
     var phoneState: Set<AttemptID> = []
     var most = 0
@@ -58,7 +58,7 @@ extension Recording {
   }
 }
 
-/// Plays a plan, and expects no findings.
+/// Runs a plan and expects no findings.
 func whole(_ plan: Plan, _ location: SourceLocation = #_sourceLocation) -> Recording {
   let recording = Recording(plan)
   #expect(recording.outcome.findings == [], sourceLocation: location)

@@ -3,7 +3,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Group C: clients that retry too often, in lockstep, or never.
+/// Tests of group C: clients that retry too often, in lockstep, or never.
 struct StormScenarios {
   @Test(arguments: ServerKind.allCases)
   func `a server that accepts and drops connections gets few attempts`(
@@ -28,7 +28,8 @@ struct StormScenarios {
       return recording.opens(after: 100).map { Double($0.nanoseconds) / 1e9 - 100 }
     }
     #expect(waits.count == 40)
-    // The waits are uniform over 5 s, so about a quarter of them fall into each quarter.
+    // The waits are uniform over 5 s, so about a quarter of them fall into each quarter of that
+    // range.
     for quarter in 0..<4 {
       let edges = Double(quarter) * 1.25..<Double(quarter + 1) * 1.25 + 0.1
       #expect((3...19).contains(waits.count { edges.contains($0) }))
@@ -61,7 +62,8 @@ struct StormScenarios {
     let recording = whole(
       .short([(99, Action(.upgradeStatus, status, for: .seconds(300))), (100, Action(.reset))]))
     let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(399) }
-    // A series of five attempts, and a probe every half minute when a poll finds the server back.
+    // The client makes a series of five attempts, and then a probe every half minute while polls
+    // show that the server is back.
     #expect((1...15).contains(tries.count))
   }
 

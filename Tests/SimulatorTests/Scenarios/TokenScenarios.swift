@@ -3,7 +3,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Group F: tokens that expire, are revoked, or belong to a user who has lost access.
+/// Tests of group F: tokens that expire, are revoked, or belong to a user who has lost access.
 struct TokenScenarios {
   @Test func `connects after one refresh if the upgrade is refused`() {
     let recording = whole(

@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests of a phone's queue as a value, change by change.
+/// Tests of a phone's queue as a value, with changes applied one at a time.
 @Suite struct StoredSyncQueueTests {
   private static func time(_ second: Int64) -> Timestamp {
     Timestamp(nanoseconds: second * 1_000_000_000)

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests of the samples that phones have synced, as a value, batch by batch.
+/// Tests of the synced samples as a value, with batches applied one at a time.
 @Suite struct StoredSyncTests {
   @Test(arguments: [[100, 200], [200, 100]] as [[Int64]])
   func `the latest of several deletions of a sample counts`(times: [Int64]) throws {

@@ -10,7 +10,7 @@ import Testing
     SyncTime(Timestamp(nanoseconds: second * 1_000_000_000))
   }
 
-  /// Returns the only sample of a batch, as a store receives it.
+  /// Returns the only sample of a batch in the form in which a store receives it.
   private static func sample(
     _ record: SyncRecord? = nil, _ workout: SyncWorkout? = nil
   ) throws -> SyncSample {

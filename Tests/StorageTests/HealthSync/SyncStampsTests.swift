@@ -4,8 +4,8 @@ import Testing
 
 /// Tests of the effective times of batches from a phone whose clock is ahead.
 @Suite struct SyncStampsTests {
-  /// Six batches of a phone that read six pages at 10 s. They arrive in any order, but their stamps
-  /// give the order.
+  /// Six batches of a phone that read six pages at 10 s. They may arrive in any order, but their
+  /// time stamps determine the order.
   @Test(arguments: [[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1], [3, 6, 1, 5, 2, 4]] as [[Int64]])
   func `stamps ahead of the clock count in their order, and never exceed the clock`(order: [Int64])
   {
@@ -24,7 +24,7 @@ import Testing
       let later = arrived.advanced(by: .seconds(3_600))
       #expect(stamps.note(made, of: "p", arrived: later) == time, "a copy")
     }
-    // The page of this phone was bounded long ago, and its batches arrive in another order now.
+    // This phone's page was bounded long ago. Its batches now arrive in a different order.
     let second: Int64 = 1_000_000_000
     func note(_ made: Int64, at arrived: Int64) -> Timestamp {
       stamps.note(

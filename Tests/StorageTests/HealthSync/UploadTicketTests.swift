@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests of the data that a phone stores about an upload in progress on a server.
+/// Tests of the data that a phone stores about an upload that is in progress on a server.
 @Suite struct UploadTicketTests {
   @Test func `a stored ticket reads back equal, and matches only its own bytes`() throws {
     let bytes: [UInt8] = [1, 2, 3]

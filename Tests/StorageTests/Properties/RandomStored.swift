@@ -4,7 +4,8 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-// Random stored values and changes of them. Names are drawn from a small set so that they repeat.
+// These functions draw random stored values and changes to them. Names are drawn from a small set
+// so that they repeat.
 extension RandomSource {
   private mutating func uuid() -> UUID128 { UUID128(high: 0, low: one([1, 2, .max])) }
 
@@ -163,7 +164,7 @@ extension RandomSource {
   }
 
   private mutating func healthTime() -> HealthTime {
-    // The time is far enough from the ends of the range for any offset.
+    // This time is far enough from the limits for any offset.
     let time = Int64.random(in: -2_000_000_000...7_000_000_000, using: &self) * 1_000_000_000
     return flag()
       ? .local(CivilTime(nanoseconds: time + 500_000_000))

@@ -6,12 +6,13 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The encoded form of a value in stores and journals, with a generator of random values.
+/// The encoded form that a value has in stores and journals, and a generator of random values.
 struct StoredForm: Sendable, CustomTestStringConvertible {
   let testDescription: String
   /// Draws a random value and returns its encoded form.
   let draw: @Sendable (inout RandomSource) throws -> [UInt8]
-  /// Decodes a form and encodes it again. Throws if the form is invalid.
+  /// Decodes an encoded value and encodes it again. Throws an error if the encoded value is
+  /// invalid.
   let rewritten: @Sendable ([UInt8]) throws -> [UInt8]
 
   init<Value: Codable & Equatable & Sendable>(
@@ -135,7 +136,8 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
 }
 
 extension JSONTree {
-  /// Returns the value with one member, at any depth, left out or replaced by another kind.
+  /// Returns the value with one member, at any depth, omitted or replaced by a value of another
+  /// kind.
   fileprivate func damaged(by generator: inout RandomSource, isDropped: Bool) -> JSONTree? {
     switch self {
     case .object(var members):

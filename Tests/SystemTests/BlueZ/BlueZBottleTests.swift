@@ -10,7 +10,7 @@ import VirtualBottle
 
 @testable import BluetoothBlueZ
 
-/// Tests of the real program with a fake BlueZ and a bottle's firmware.
+/// Tests of the real program with a fake BlueZ and the firmware of a bottle.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZBottleTests {
   @Test func `a bottle is found and synchronized over BlueZ, and reconnected by the standby`()
@@ -120,7 +120,7 @@ private struct Harness {
       ["bottle"] + arguments + ["--data", scratch("data"), "--json"], bus.address)
   }
 
-  /// Runs `bottle status` until `isMeant` accepts the text of `running`, and returns that text.
+  /// Runs `bottle status` until `isMeant` accepts the value of `running`, and returns that value.
   func running(_ isMeant: (String) -> Bool) async throws -> String {
     while true {
       let outcome = try await CommandProcess.run(
@@ -142,7 +142,7 @@ private struct Phone {
       arguments, environment: ["DBUS_SYSTEM_BUS_ADDRESS": address])
   }
 
-  /// Reads events until `pick` accepts one, and returns the picked value.
+  /// Reads events until `pick` returns a value, and returns that value.
   func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
     for await line in process.lines {
       if let found = try pick(Self.object(line)) { return found }
@@ -155,7 +155,7 @@ private struct Phone {
   }
 }
 
-/// A bottle's firmware whose radio is the peripheral of the fake BlueZ.
+/// The firmware of a bottle. Its radio is the peripheral of the fake BlueZ.
 private actor BlueZBottle {
   private let bluez: FakeBlueZ
   private let clock = BootClock()
@@ -190,7 +190,7 @@ private actor BlueZBottle {
     for input in inputs { await take(bottle.handle(.world(input), at: clock.now)) }
   }
 
-  /// Moves the bottle out of range, so that the connection is lost.
+  /// Moves the bottle out of range, which ends the connection.
   func leave() async {
     isAway = true
     await bluez.disconnect()

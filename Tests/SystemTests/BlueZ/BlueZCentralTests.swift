@@ -169,7 +169,7 @@ struct BlueZCentralTests {
   }
 }
 
-/// A central and the fake daemon it uses, with the events and calls of both.
+/// A central, the fake daemon that it uses, and the events and calls of both.
 struct BlueZHarness: Sendable {
   let bus: PrivateBus
   let bluez: FakeBlueZ
@@ -192,7 +192,7 @@ struct BlueZHarness: Sendable {
     try #require(await events.next() == .adapter(.on))
   }
 
-  /// Connects as an app in the foreground does.
+  /// Connects like an app in the foreground.
   func connects(_ number: UInt64) async throws {
     central.connect(FakeBlueZ.id, attempt: AttemptID(number), isQueued: false)
     await bluez.advertise(true)
@@ -211,7 +211,7 @@ struct BlueZHarness: Sendable {
     try? await central.read(BottleAttribute.state.id, of: AttemptID(number))
   }
 
-  /// Returns how often the daemon has received a call so far.
+  /// Returns the number of times that the daemon has received a call.
   func calls(_ name: String) -> Int {
     for call in bluez.log.takeAll() { log.put(call) }
     let all = log.takeAll()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BluetoothBlueZ
 
-/// Tests of the check, made before anything else, whether Bluetooth can be used.
+/// Tests of the initial check of whether Bluetooth can be used.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZCheckTests {
   private static func problem(

@@ -157,7 +157,7 @@ private struct Harness {
     return properties
   }
 
-  /// Connects the phone, which ends the advertisement.
+  /// Connects the phone, and thereby ends the advertisement.
   func connected() async throws {
     _ = try await advertised()
     await bluez.connectPhone()
@@ -172,7 +172,7 @@ private struct Harness {
   }
 }
 
-/// The rules of a peripheral in virtual time.
+/// The rules of a peripheral, run in virtual time.
 private struct ServerHarness {
   var server = BlueZServer(
     adapter: nil,
@@ -200,7 +200,7 @@ private struct ServerHarness {
     names(receive(.refused(last, BusRefusal("org.bluez.Error." + error))))
   }
 
-  /// Returns the names of calls. The last call is the next to be answered.
+  /// Returns the names of the calls. The next answer or refusal applies to the last call.
   mutating func names(_ effects: [BlueZServer.Effect]) -> [String] {
     effects.compactMap {
       guard case .call(let id, let member) = $0 else { return nil }

@@ -4,7 +4,7 @@ import LinuxBus
 
 @testable import BluetoothBlueZ
 
-/// The rules of a central over BlueZ in virtual time. The test acts as the daemon.
+/// The rules of a central over BlueZ, run in virtual time. The test acts as the daemon.
 struct BlueZRadioHarness {
   typealias Effect = BlueZRadio.Effect
 
@@ -20,8 +20,9 @@ struct BlueZRadioHarness {
   var radio: BlueZRadio
   var now = Instant.zero
 
-  /// Creates a radio that is on. `knows` contains the device's properties if BlueZ knows the
-  /// device.
+  /// Creates a radio that is switched on.
+  ///
+  /// - Parameter knows: The properties of the device, or `nil` if BlueZ does not know the device.
   init(
     knows: [String: BusData]? = properties, manager: Bool = false, monitors: Bool = false,
     services: [GATTID] = [BottleAttribute.service]
@@ -47,7 +48,7 @@ struct BlueZRadioHarness {
 
   mutating func handle(_ message: BlueZMessage) -> [Effect] { handle(.bus(message)) }
 
-  /// Advances the time, ticks at each deadline on the way, and returns the effects of the ticks.
+  /// Advances the time, ticks at each deadline in between, and returns the resulting effects.
   mutating func pass(_ time: Duration) -> [Effect] {
     let end = now.advanced(by: time)
     var effects: [Effect] = []
@@ -59,7 +60,7 @@ struct BlueZRadioHarness {
     return effects
   }
 
-  /// Connects attempt 1 as an app in the foreground does.
+  /// Connects attempt 1 like an app in the foreground.
   mutating func open(isQueued: Bool = false) {
     let effects = handle(.connect(Self.id, AttemptID(1), isQueued: isQueued))
     if let call = Self.call("Connect", in: effects) { _ = handle(.answered(call, [])) }
@@ -76,7 +77,7 @@ struct BlueZRadioHarness {
         FakeBlueZ.adapter, BlueZName.adapter, ["Powered": .boolean(isOn)], without: []))
   }
 
-  /// Refuses the last call of a method among the effects.
+  /// Refuses the last call of a method in the effects.
   mutating func refuse(
     _ name: String, in effects: [Effect], _ error: String, _ text: String = ""
   ) -> [Effect] {
@@ -100,7 +101,7 @@ struct BlueZRadioHarness {
       + handle(.added(Self.part, [BlueZName.characteristic: part]))
   }
 
-  /// Returns the last call of a method.
+  /// Returns the id of the last call of a method.
   static func call(_ name: String, in effects: [Effect]) -> BlueZRadio.CallID? {
     for case .call(let id, let member) in effects.reversed() where member.name == name {
       return id

@@ -6,13 +6,13 @@ import Testing
 
 @testable import BluetoothBlueZ
 
-/// Tests of the ways to wait for a peripheral that is out of range.
+/// Tests of the standby modes, which wait for a peripheral that is out of range.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZStandbyTests {
   @Test func `BlueZ connects a remembered device by itself`() async throws {
     let harness = try await BlueZHarness()
     try await harness.connects(1)
-    // The central asks BlueZ to keep the device.
+    // The central requests that BlueZ keep the device.
     while let call = await harness.bluez.log.next(), call != "Set" {}
     await harness.bluez.disconnect()
     #expect(await harness.next() == .disconnected(AttemptID(1), .reset))
@@ -34,7 +34,7 @@ struct BlueZStandbyTests {
     while let event = await harness.next(), event != .adapter(.off) {}
     await harness.bluez.power(true)
     #expect(await harness.next() == .adapter(.on))
-    // The daemon still has the earlier application and refuses another.
+    // The earlier application is still registered, so the daemon refuses another one.
     while let call = await harness.bluez.log.next(), call != "RegisterApplication" {}
     harness.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
     while let standby = await harness.standbys.next(), standby != .autoConnect {}

@@ -116,7 +116,7 @@ extension FakeBlueZ {
     case "StopDiscovery":
       discoverers.remove(sender)
       try? bus.answer(number)
-      // BlueZ knows the signal strength only during a discovery.
+      // BlueZ has the signal strength only during a discovery.
       if discoverers.isEmpty, isKnown { changed(Self.device, BlueZName.device, [:], ["RSSI"]) }
     case "RemoveDevice":
       guard isKnown else { return refuse(number, "DoesNotExist", "Does Not Exist") }
@@ -189,7 +189,8 @@ extension FakeBlueZ {
     return lastRequest
   }
 
-  /// Registers an application or a monitor once it has listed its objects, or unregisters one.
+  /// Registers or unregisters an application or a monitor. Requests the objects of an application
+  /// or a monitor before it registers one.
   private func register(_ call: BusMember, _ sender: String, _ number: UInt64) {
     guard call.name.hasPrefix("Register") else {
       served = nil
@@ -227,7 +228,7 @@ extension FakeBlueZ {
   }
 }
 
-/// The fake daemon's peripheral, in the form that contracts require.
+/// The peripheral of the fake daemon, adapted to the contract suites.
 struct BlueZFar: FarPeripheral {
   let bluez: FakeBlueZ
   var id: PeripheralID { FakeBlueZ.id }

@@ -5,7 +5,7 @@ import LinuxBus
 
 @testable import BluetoothBlueZ
 
-// The other end: a peripheral that a program serves through the fake daemon, and a phone nearby.
+// The opposite role: through the fake daemon, a program serves a peripheral to a phone nearby.
 extension FakeBlueZ {
   /// The object path of the phone on the peripheral's adapter.
   static let phone = adapter + "/dev_00_AA_01_00_00_01"
@@ -81,7 +81,7 @@ extension FakeBlueZ {
       "type='signal',sender='\(sender)',interface='\(BlueZName.properties)'")
   }
 
-  /// Reports the value in a signal of the serving program.
+  /// Reports the value that the serving program sent in a signal.
   func emitted(_ signal: BusMember) {
     guard let served, let value = signal.arguments.dropFirst().first?.properties?["Value"]?.bytes,
       let text = served.objects[signal.path, BlueZName.characteristic, "UUID"]?.text,

@@ -10,13 +10,15 @@ import LinuxBus
 
 /// A fake `org.bluez` on a bus, with one adapter and one peripheral.
 ///
-/// It serves ObjectManager, Adapter1, Device1, GattService1, GattCharacteristic1, GattManager1,
-/// AdvertisementMonitorManager1 and LEAdvertisingManager1 as BlueZ 5.66 does, and fails on request.
+/// The daemon serves ObjectManager, Adapter1, Device1, GattService1, GattCharacteristic1,
+/// GattManager1, AdvertisementMonitorManager1 and LEAdvertisingManager1 like BlueZ 5.66. It fails
+/// on request.
 actor FakeBlueZ {
   /// A failure of the next `Connect`.
   enum ConnectFault: Sendable {
     case abortByLocal
-    /// `InProgress` until the device is removed, as after the crash of a caller.
+    /// The call fails with `InProgress` until the device is removed, as after the crash of a
+    /// caller.
     case stuck
     /// The device's object vanishes during the call.
     case vanish
@@ -41,7 +43,7 @@ actor FakeBlueZ {
   let setup: Setup
   /// The events that the peripheral receives from centrals.
   let events = Mailbox<FarPeripheralEvent>()
-  /// The names of the calls received, in order.
+  /// The names of the received calls, in order.
   let log = Mailbox<String>()
   private let executor: QueueExecutor
   private let queue = DispatchQueue(label: "fake bluez")
@@ -82,7 +84,7 @@ actor FakeBlueZ {
     unsafe executor.asUnownedSerialExecutor()
   }
 
-  /// Starts the fake daemon and returns once it owns its name.
+  /// Starts the fake daemon, and returns once it owns its name.
   init(address: String, _ setup: Setup = Setup()) async throws {
     self.setup = setup
     executor = QueueExecutor(queue)
@@ -127,7 +129,7 @@ actor FakeBlueZ {
     bus.flush()
   }
 
-  /// Ends the connection at the peripheral, which is not reported as an event.
+  /// Ends the connection from the peripheral's side. No event reports this.
   func disconnect() {
     linkDown(isReported: false)
     bus.flush()
@@ -203,7 +205,7 @@ actor FakeBlueZ {
     bus.flush()
   }
 
-  /// Sets the device's state as an earlier run left it: known, and perhaps trusted or stuck in a
+  /// Sets the state that an earlier run left: the device is known, and may be trusted or stuck in a
   /// connect.
   func remember(isTrusted: Bool = false, isStuck: Bool = false) {
     (isKnown, self.isTrusted, self.isStuck) = (true, isTrusted, isStuck)
@@ -217,7 +219,7 @@ actor FakeBlueZ {
 
   // MARK: the peripheral
 
-  /// Reports an advertisement to programs that discover or have a monitor.
+  /// Reports an advertisement to programs that run a discovery or have registered a monitor.
   func announce() {
     guard isAdvertising else { return }
     if !discoverers.isEmpty {

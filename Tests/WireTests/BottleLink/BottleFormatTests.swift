@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// Tests for the bytes of a bottle's characteristics, as the contract specifies them.
+/// Tests of the bytes of a bottle's characteristics, as specified in the contract.
 @Suite struct BottleFormatTests {
   private static func bytes(_ hex: String) -> [UInt8] {
     Array(hex.utf8).chunked().map { UInt8(String(decoding: $0, as: UTF8.self), radix: 16) ?? 0 }
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // 20, 182, 244 and 514 are MTUs of 23, 185, 247 and 517, minus 3 bytes.
+    // The lengths 20, 182, 244 and 514 are MTUs of 23, 185, 247 and 517 minus 3 bytes.
     (0, 1), (20, 1), (33, 1), (34, 2), (182, 12), (244, 17), (285, 19), (286, 20), (514, 20),
   ])
   func `the chunk size is the number of records that fit into a notification`(

@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// Tests for the defaults, bits, limits and refusals of a bottle's values.
+/// Tests of the defaults, bits, limits and refusals of a bottle's values.
 @Suite struct BottleValueTests {
   @Test func `omitted values have their defaults`() {
     #expect(

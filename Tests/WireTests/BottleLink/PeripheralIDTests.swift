@@ -3,7 +3,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// Tests for the ids that a radio gives peripherals.
+/// Tests of the ids that a radio assigns to peripherals.
 @Suite struct PeripheralIDTests {
   @Test func `a peripheral id is encoded as its UUID and decoded from it`() throws {
     let id = UUID128(high: 1, low: 2)

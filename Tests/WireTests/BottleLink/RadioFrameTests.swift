@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// Tests for the bytes of the frames of a radio on a socket.
+/// Tests of the frames that a radio sends over a socket.
 @Suite struct RadioFrameTests {
   private static let id = GATTID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
   private static let other = GATTID(high: 1, low: 2)

@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// Tests for how servers identify themselves and report what they have stored.
+/// Tests of how servers identify themselves and report the data that they have stored.
 @Suite struct SyncIdentityTests {
   private static let server = "https://a.example"
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkWire
 
-/// Tests for the answers to a batch.
+/// Tests of the answers to a batch.
 @Suite struct SyncReplyTests {
   @Test func `an answer reports what was stored, and invalid answers are refused`() throws {
     for counts in [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkWire
 
-/// Tests for writing and reading the header fields of resumable uploads.
+/// Tests of encoding and decoding the header fields of resumable uploads.
 @Suite struct UploadWireTests {
   private static func lines(_ fields: [UploadField]) -> [String] {
     fields.map { "\($0.name): \($0.value)" }

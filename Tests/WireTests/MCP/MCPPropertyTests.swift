@@ -5,8 +5,8 @@ import Testing
 
 @testable import LinkWire
 
-/// Property tests of MCP messages, with requests in random spellings and responses that Foundation
-/// parses.
+/// Property tests of MCP messages. Requests have random spellings, and Foundation parses the
+/// responses.
 @Suite struct MCPPropertyTests {
   private static let prefix = "io.modelcontextprotocol/"
 
@@ -105,7 +105,7 @@ import Testing
   /// The `serverInfo` for clients whose version has titles but no icons.
   private static let server =
     #"{"name":"holdfast","title":"Holdfast health data","version":"0.1.0"}"#
-  /// Results, and the content of their responses in the newest version with sessions.
+  /// Results with the content of their responses, in the newest version that has sessions.
   private static let results: [(MCPResult, String)] = [
     (
       .initialized(.june2025),
@@ -133,7 +133,8 @@ import Testing
     response["result"] = .object(members)
     #expect(
       try JSONTree(result.response(to: .string("q\""), in: version)) == .object(response))
-    // The version without sessions adds these members, and states how long a result may be cached.
+    // The version without sessions adds these members, which include the time for which a result
+    // may be cached.
     var more = members
     more["resultType"] = .string("complete")
     var server = try JSONTree(Array(text: Self.server)).members

@@ -54,7 +54,7 @@ import Testing
       #"{"success":false,"error_message":""}"#,
       #""error":"phone_refused","message":"The phone did not answer the question."}"#
     ),
-    // The phone's own error and message stay if they are strings.
+    // The phone's own error and message are kept if they are strings.
     (#"{"success":false,"error":"locked","message":"Unlock it."}"#, #""message":"Unlock it."}"#),
     (
       #"{"success":false,"error":{"code":3},"message":null,"error_message":"no"}"#,
@@ -105,7 +105,7 @@ import Testing
     #expect([UInt8](result.text.utf8) == object && result.structured == object)
     let once = try #require(result.once(in: .june2025))
     #expect(once.structured == object && once.text.contains("too long"))
-    // Clients of older versions read only the text.
+    // Clients of older versions only read the text.
     #expect(result.once(in: .march2025) == nil)
     #expect(MCPCallResult(text: "x", isError: true).once(in: .november2025) == nil)
   }
@@ -148,13 +148,14 @@ import Testing
     ("=?base64?w6TDt===?=", nil), ("=?base64?w6TDth==?=", nil),
   ])
   func `the value of a header field may be Base64 text`(value: String, text: String?) {
-    // The encoded values were made with `base64` of GNU coreutils.
+    // The encoded values were created with `base64` of GNU coreutils.
     #expect(MCPFieldValue.text(of: value) == text)
   }
 
   @Test func `the icon of the server is a PNG of 32 by 32 pixels`() throws {
     let bytes = [UInt8](try #require(Data(base64Encoded: MCPResult.icon)))
-    // PNG (third edition) sections 5.2 and 11.2.1: the signature, and width and height in IHDR.
+    // These are the signature, and the width and height in IHDR (PNG, third edition, sections 5.2
+    // and 11.2.1).
     #expect(bytes.prefix(8) == [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
     #expect(bytes[16..<24].elementsEqual([0, 0, 0, 32, 0, 0, 0, 32]))
   }

@@ -49,7 +49,8 @@ import Testing
   @Test func `null parameters count as left out, and whole numbers are read in any notation`()
     throws
   {
-    // JSON-RPC 2.0 section 4: params may be omitted; RFC 8259 section 6: 5e3 is 5000.
+    // According to JSON-RPC 2.0 section 4, params may be omitted. According to RFC 8259 section 6,
+    // 5e3 is 5000.
     #expect(
       try read(#"{"jsonrpc":"2.0","id":5e3,"method":"m","params":null}"#)
         == .request(.number(5_000), method: "m", params: RPCParams()))

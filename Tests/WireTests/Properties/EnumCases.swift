@@ -1,8 +1,9 @@
 import Foundation
 
-/// The names of an enumeration's cases, read from its source file.
+/// The names of an enumeration's cases, parsed from its source file.
 ///
-/// Swift cannot list cases with payloads, and a table that lacks a new case must fail its test.
+/// Swift cannot list cases with payloads. A table that lacks a new case must nevertheless fail its
+/// test.
 enum EnumCases {
   /// Returns the names of the cases of the enumeration `name` in a file under `Sources`.
   static func declared(_ name: String, in path: String) throws -> Set<String> {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import LinkWire
 
-/// Tests that compare each message with its exact text, which was written from the contracts.
+/// Tests that compare each message with its exact text. The texts were written according to the
+/// contracts.
 @Suite struct GoldenMessageTests {
   private static let conversation = #""session_id":"\#(SessionSample.conversation)""#
   private static let time = #""timestamp":"2026-01-03T15:30:00Z""#

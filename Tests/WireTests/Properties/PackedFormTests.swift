@@ -4,11 +4,12 @@ import Testing
 
 @testable import LinkWire
 
-/// A packed binary form of a bottle's values: its valid lengths, its reader and its writer.
+/// The packed binary form of a bottle's values: its valid lengths, its decoder and its encoder.
 struct PackedForm: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let counts: Set<Int>
-  /// A closure that reads bytes and writes the value again. It throws if the bytes are not a value.
+  /// A function that decodes bytes and encodes the value again. Throws an error if the bytes do not
+  /// represent a value.
   let rewritten: @Sendable ([UInt8]) throws -> [UInt8]
 
   static let all = [
@@ -34,7 +35,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct PackedFormTests {
-  /// Returns random bytes that often form a value, with small numbers as codes and counts.
+  /// Returns random bytes that often represent a value. Codes and counts are small numbers.
   private static func bytes(_ form: PackedForm, _ generator: inout RandomSource) -> [UInt8] {
     let count = generator.one(Array(form.counts).sorted())
     var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -60,7 +61,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
       let bytes = Self.bytes(form, &generator)
       guard let written = try? form.rewritten(bytes) else { continue }
       found += 1
-      // The length stays the same. Only unused bits may differ, and the first rewrite clears them.
+      // The length stays the same. Only unused bits may differ, and the first encoding clears them.
       #expect(written.count == bytes.count)
       #expect(try form.rewritten(written) == written)
     }

@@ -4,12 +4,12 @@ import LinkHealth
 
 @testable import LinkWire
 
-// Random messages and bodies of the relay.
+// These functions draw random messages and bodies of the relay.
 extension RandomSource {
   mutating func requestID() -> RelayRequestID { RelaySample.requestID(id()) }
 
   private mutating func healthTime() -> HealthTime {
-    // Far enough from the ends of the time range for any UTC offset.
+    // This time is far enough from the limits for any UTC offset.
     let nanoseconds = Int64.random(in: -2_000_000_000...7_000_000_000, using: &self) * 1_000_000_000
     let time = nanoseconds + one([0, 1, 500_000_000])
     return flag()

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkWire
 
-// Random messages of sessions that the two sides may write according to the contract.
+// These functions draw random messages of sessions that the contract permits each side to send.
 extension RandomSource {
   mutating func clientMessage() -> SessionClientMessage {
     switch Int.random(in: 0...10, using: &self) {

@@ -3,7 +3,8 @@ import LinkCore
 
 @testable import LinkWire
 
-// Random bodies of health sync, claims of tokens, and frames and pages of streams.
+// These functions draw random bodies of health sync, claims of tokens, and frames and pages of
+// streams.
 extension RandomSource {
   private mutating func syncTime() -> SyncTime {
     let most: Int64 = 9_000_000_000_000_000_000

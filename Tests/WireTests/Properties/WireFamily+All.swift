@@ -4,7 +4,7 @@ import LinkCore
 @testable import LinkWire
 
 extension WireFamily {
-  /// Each kind of JSON that this module both reads and writes.
+  /// All kinds of JSON that this module both decodes and encodes.
   static let all = sessions + relay + pull + streams + syncs
 
   private static let sessions = [
@@ -28,7 +28,7 @@ extension WireFamily {
     WireFamily(
       "order to end pairings", read: AssistantsOrder.read, write: \.bytes,
       random: { $0.one([.list, .endAll, .end($0.id())]) }),
-    // An error in the topic names the member `address`.
+    // An error in the topic has the field name `address`.
     WireFamily(
       "push address", namesMembers: false, read: PushAddress.decode, write: { $0.encode() },
       random: { $0.pushAddress() }),
@@ -42,7 +42,7 @@ extension WireFamily {
       "leased questions",
       read: { bytes in
         var leased = try LeasedQuestions.read(bytes)
-        // Rejected questions are not written.
+        // Rejected questions are not encoded.
         leased.rejected = []
         return leased
       }, write: \.bytes, random: { $0.leasedQuestions() }),
@@ -70,7 +70,7 @@ extension WireFamily {
       "page",
       read: { bytes in
         var page = try PageCodec.decode(bytes, shop: Sample.shop)
-        // Rejected entries and their fault are not written.
+        // Rejected entries and their fault are not encoded.
         (page.rejected, page.fault) = (0, nil)
         return page
       }, write: { PageCodec.encode($0, query: .page(number: 1, limit: 20), total: 1) },
@@ -80,14 +80,14 @@ extension WireFamily {
       write: { Envelope.message($0, status: 201, note: "x") }, random: { $0.message() }),
     WireFamily(
       "claims",
-      // A time out of range is read as the last possible one, which writing rounds to a whole
-      // second.
+      // A time that is out of range is decoded as the last possible time. Encoding rounds it to a
+      // whole second.
       read: { try Claims.decode(json: Claims.decode(json: $0).encode()) },
       write: { $0.encode() }, random: { $0.claims() }),
   ]
 
   private static let syncs = [
-    // Errors in a batch give a byte position and do not always name the member.
+    // Errors in a batch contain a byte position and do not always name the member.
     WireFamily(
       "batch", namesMembers: false, read: SyncBatch.read, write: \.bytes,
       random: { $0.syncBatch() }),

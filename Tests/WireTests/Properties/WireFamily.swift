@@ -2,24 +2,24 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// The reader and the writer of one kind of message, with a generator of random messages.
+/// The decoder and the encoder of one kind of message, and a generator of random messages.
 struct WireFamily: Sendable, CustomTestStringConvertible {
-  /// A random message in its written form.
+  /// A random message in its encoded form.
   struct Drawn {
     var bytes: [UInt8]
-    /// Whether the given bytes are read as the same message.
+    /// A function that returns whether the given bytes are decoded as the same message.
     var isRead: ([UInt8]) throws -> Bool
   }
 
   let testDescription: String
-  /// Whether each error about a member names the member.
+  /// Whether every error about a member contains the member's name.
   let namesMembers: Bool
   let draw: @Sendable (inout RandomSource) -> Drawn
-  /// Whether the message in the given bytes stays the same when it is written and read again.
-  /// Throws if the bytes are not a message.
+  /// A function that returns whether the decoded message stays the same when it is encoded and
+  /// decoded again. Throws an error if the bytes are not a message.
   let isStable: @Sendable ([UInt8]) throws -> Bool
 
-  /// - Parameter isRaw: Whether messages keep a part of their bytes exactly as it was read.
+  /// - Parameter isRaw: Whether messages keep a part of their bytes unchanged.
   init<Message: Equatable & Sendable>(
     _ name: String, namesMembers: Bool = true, isRaw: Bool = false,
     read: @escaping @Sendable ([UInt8]) throws -> Message,

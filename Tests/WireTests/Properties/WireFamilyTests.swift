@@ -2,9 +2,9 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// Property tests of the codec of each kind of message, with random messages.
+/// Property tests of the codec of each kind of message. They use random messages.
 @Suite struct WireFamilyTests {
-  /// Returns random messages, which are the same for each test.
+  /// Returns random messages. They are the same for each test.
   private func messages(of family: WireFamily, count: Int = 50) -> [WireFamily.Drawn] {
     var generator = RandomSource(seed: 20)
     return (0..<count).map { _ in family.draw(&generator) }
@@ -80,7 +80,7 @@ import Testing
     for drawn in messages(of: family, count: 10) {
       let members = try JSONTree(drawn.bytes).members
       for (name, value) in members {
-        // An object with other members or an array with other elements causes other errors.
+        // An object with other members, or an array with other elements, causes other errors.
         let isScalar = !["object", "array"].contains(value.kind)
         let others = Self.values.filter { isScalar || $0.kind != value.kind }
         for other in [nil] + others {

@@ -1,13 +1,15 @@
 import CCurl
 import LinkCore
 
-/// One libcurl transfer and its error text; freed when dropped, after its removal from its
-/// `Transfers`.
+/// A libcurl transfer and its error text.
+///
+/// The transfer is freed when the last reference is released, which must follow its removal from
+/// its `Transfers`.
 @safe final class Easy {
   let handle: UnsafeMutableRawPointer
   private let text: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
-  /// The first option that libcurl refused; a transfer with a refused option is never started.
+  /// The first error from setting an option. A transfer with such an error is never started.
   private(set) var refusal: CURLcode = CURLE_OK
 
   init?() {
@@ -24,7 +26,7 @@ import LinkCore
     unsafe text.deallocate()
   }
 
-  /// The handle as an integer, by which a handle reported by libcurl is found.
+  /// The handle as an integer, which identifies a handle that libcurl reports.
   var key: UInt { unsafe UInt(bitPattern: handle) }
 
   func set(_ option: CURLoption, _ value: Int) {
@@ -44,7 +46,7 @@ import LinkCore
   }
 
   func set(body: [UInt8]) {
-    // An empty array may have no address, and without an address libcurl would read standard input.
+    // An empty array may have no address, and libcurl would then read standard input.
     let terminated = body + [0]
     unsafe terminated.withUnsafeBytes {
       note(unsafe ccurl_set_body(handle, $0.baseAddress, curl_off_t(body.count)))
@@ -55,7 +57,7 @@ import LinkCore
     note(unsafe ccurl_set_share(handle, share.handle))
   }
 
-  /// Replaces or adds request fields; each line is `name: value`.
+  /// Adds request fields, or replaces libcurl's own. Each line has the form `name: value`.
   func set(headers lines: [String]) {
     for line in lines {
       guard let longer = unsafe curl_slist_append(headers, line) else {
@@ -83,15 +85,15 @@ extension Easy {
     return unsafe ccurl_get_long(handle, info, &value) == CURLE_OK ? value : 0
   }
 
-  /// Whether a transfer has reached the time that `info` (a `…_TIME_T`) names; libcurl returns zero
-  /// until then.
+  /// Returns whether a transfer has reached the time that `info` names, which is a `…_TIME_T`.
+  /// libcurl returns zero before that time.
   func reached(_ info: CURLINFO) -> Bool {
     var value: curl_off_t = 0
     return unsafe ccurl_get_offset(handle, info, &value) == CURLE_OK && value > 0
   }
 
-  /// Whether an address answered. libcurl has the address before it counts the connection as
-  /// established.
+  /// Whether a connection to an address succeeded. libcurl sets the address before it counts the
+  /// connection as established.
   var hasPeer: Bool {
     guard let address = unsafe ccurl_get_text(handle, CURLINFO_PRIMARY_IP) else { return false }
     return unsafe address.pointee != 0
@@ -106,7 +108,7 @@ extension Easy {
     return value
   }
 
-  /// Returns all that libcurl reports about the end of a transfer or of a call on its stream.
+  /// Returns all information from libcurl about the end of a transfer or of a call on its stream.
   func outcome(_ code: CURLcode, phase: LinkFailure.Phase, host: String) -> Outcome {
     let message = unsafe String(cString: text)
     let name = unsafe String(cString: curl_easy_strerror(code))
@@ -146,9 +148,9 @@ extension Easy {
   }
 }
 
-/// The single read buffer of a loop, so that an idle socket needs none.
+/// The single read buffer of a loop. Sockets share it, so an idle socket needs no buffer.
 @safe final class Buffer {
-  /// Four TLS records (RFC 8446 section 5.1: 2^14 bytes each).
+  /// The size of four TLS records of 2^14 bytes each (RFC 8446 section 5.1).
   static let size = 65_536
   let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: Buffer.size, alignment: 16)
 
@@ -158,13 +160,13 @@ extension Easy {
 }
 
 enum Library {
-  /// Whether libcurl was initialized successfully, which happens once per process.
+  /// Whether libcurl was initialized successfully. It is initialized once per process.
   static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }
 
-/// The host names and TLS sessions that all transfers of one loop share.
+/// The cache of host names and TLS sessions that all transfers of one loop share.
 ///
-/// The share has no locks: only the loop's thread uses the handles that share it.
+/// The share has no locks, because only the loop's thread uses the handles that share it.
 @safe final class Share {
   let handle: UnsafeMutableRawPointer
 

@@ -8,7 +8,7 @@ import LinkCore
 #endif
 
 extension Easy {
-  /// Sets the options common to all transfers: trust, proxies, sharing. TLS verification is never
+  /// Sets the options of all transfers: trust, proxies, sharing. TLS verification is never
   /// weakened.
   func prepare(
     _ address: Address, _ configuration: CurlConfiguration, share: Share, timeout: Duration
@@ -29,28 +29,29 @@ extension Easy {
       set(CURLOPT_CAINFO, nil)
     }
     if let proxy = configuration.proxy { set(CURLOPT_PROXY, proxy) }
-    // A request to this device must not travel to a proxy.
+    // A request to this device must not be sent to a proxy.
     if address.isLoopback { set(CURLOPT_NOPROXY, "*") }
   }
 
-  /// Sets the options of a dial, which ends with a connected stream for HTTP/1.1.
+  /// Sets the options of a dial, which results in a connected stream for HTTP/1.1.
   func prepareDial(
     _ address: Address, _ configuration: CurlConfiguration, share: Share, timeout: Duration
   ) {
     prepare(address, configuration, share: share, timeout: timeout)
     set(CURLOPT_URL, address.origin)
     set(CURLOPT_CONNECT_ONLY, 1)
-    // One read returns at most this many bytes, and libcurl frees its own buffer of this size.
+    // A read returns at most this number of bytes. libcurl does not keep its own buffer of this
+    // size.
     set(CURLOPT_BUFFERSIZE, Buffer.size)
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     set(CURLOPT_HTTPPROXYTUNNEL, 1)
   }
 
-  /// Trusts the authorities of a file in addition to the system's.
+  /// Trusts the certificate authorities in a file, in addition to those of the system.
   ///
-  /// The system's directory of authorities remains in use. The file replaces the system's file,
-  /// which contains the same authorities as the directory. Without a directory, both files are
-  /// concatenated.
+  /// The system's directory of authorities remains in use. The given file replaces the system's
+  /// file, which contains the same authorities as the directory. If there is no directory, both
+  /// files are concatenated.
   private func trust(_ file: String) {
     if SystemAuthorities.areInDirectory {
       set(CURLOPT_CAINFO, file)
@@ -77,13 +78,14 @@ extension Easy {
     return hasPeer ? .tls : .connect
   }
 
-  /// The phase that an exchange has reached; on a reused connection it starts with the request.
+  /// The phase that an exchange has reached. On a reused connection, the first phase is the
+  /// request.
   var exchangePhase: LinkFailure.Phase {
     reached(CURLINFO_PRETRANSFER_TIME_T) ? .response : dialPhase
   }
 }
 
 extension Duration {
-  /// The duration in whole milliseconds, at least one, since libcurl treats zero as no limit.
+  /// The duration in whole milliseconds, at least 1 because libcurl interprets 0 as no limit.
   var milliseconds: Int { max(1, Int(nanoseconds / 1_000_000)) }
 }

@@ -6,11 +6,12 @@ import CCurl
   import Glibc
 #endif
 
-/// The certificate authorities that libcurl was built to trust.
+/// The certificate authorities that libcurl trusts by default.
 ///
-/// Debian has them twice: in one file, and in a directory in which OpenSSL looks up an authority by
-/// the hash of its name. The whole file is read for every connection and stays in memory with it,
-/// which took 16 ms and 800 kB each. The directory costs nothing until a name is looked up.
+/// Debian installs them twice: in one file, and in a directory in which OpenSSL finds an authority
+/// by the hash of its name. The whole file is read for each connection and stays in memory with it,
+/// which took 16 ms and 800 kB per connection. The directory costs nothing until an authority is
+/// looked up.
 enum SystemAuthorities {
   /// Whether the directory alone is sufficient.
   static let areInDirectory: Bool = {
@@ -18,12 +19,12 @@ enum SystemAuthorities {
     return isHashed(unsafe String(cString: path))
   }()
 
-  /// The path of the file with all authorities, if there is one.
+  /// The path of the file with all authorities; `nil` if there is none.
   static var file: String? { unsafe ccurl_authority_file().map { unsafe String(cString: $0) } }
 
-  /// Whether a directory contains file names that OpenSSL looks up (openssl-rehash(1)).
+  /// Returns whether a directory contains the file names that OpenSSL looks up (openssl-rehash(1)).
   ///
-  /// They consist of eight hexadecimal digits, a dot and a number.
+  /// These names consist of eight hexadecimal digits, a dot and a number.
   static func isHashed(_ path: String) -> Bool {
     guard let directory = unsafe opendir(path) else { return false }
     defer { unsafe closedir(directory) }

@@ -1,12 +1,13 @@
 import CCurl
 
-/// A libcurl multi handle whose descriptors are watched by a poller, and its next deadline.
+/// A libcurl multi handle with its next deadline. A poller watches its descriptors.
 @safe final class Transfers {
   private let multi: UnsafeMutableRawPointer
   private let poller: Poller
-  /// The transfers in progress, by `Easy.key`.
+  /// The numbers of the transfers in progress, by `Easy.key`.
   private var numbers: [UInt: UInt64] = [:]
-  /// The transfers with a descriptor that the system refused to watch: they would wait forever.
+  /// The transfers with a descriptor that the system refused to watch. They would otherwise wait
+  /// forever.
   private var unwatched: [UInt] = []
   private(set) var deadline: ContinuousClock.Instant?
 
@@ -35,7 +36,7 @@ import CCurl
     unsafe curl_multi_cleanup(multi)
   }
 
-  /// The number of transfers added and not removed.
+  /// The number of transfers that were added and not removed.
   var count: Int { numbers.count }
 
   func add(_ easy: Easy, as number: UInt64) -> Bool {
@@ -55,7 +56,7 @@ import CCurl
     unsafe curl_multi_socket_action(multi, descriptor, readiness.curl, &running)
   }
 
-  /// Lets libcurl do the work that is due at `deadline`.
+  /// Makes libcurl do the work that is due at `deadline`.
   func tick() {
     deadline = nil
     var running: Int32 = 0
@@ -89,7 +90,7 @@ import CCurl
   }
 }
 
-/// The operations for which a descriptor is watched, or for which it is ready.
+/// A set of operations that a descriptor is watched for, or is ready for.
 struct Readiness: OptionSet {
   var rawValue: UInt8
   static let read = Readiness(rawValue: 1)
@@ -99,8 +100,8 @@ struct Readiness: OptionSet {
     self.rawValue = rawValue
   }
 
-  /// Creates the value of a `CURL_POLL_…` constant; `nil` if the descriptor is not to be watched
-  /// any longer.
+  /// Creates the value of a `CURL_POLL_…` constant; `nil` if the descriptor should no longer be
+  /// watched.
   init?(curl what: Int32) {
     switch what {
     case CURL_POLL_IN: self = .read

@@ -6,22 +6,23 @@ import Synchronization
   import Glibc
 #endif
 
-/// An executor that runs one actor on one thread, which sleeps while there is nothing to do.
+/// An executor that runs one actor on one thread. The thread sleeps while there is no work.
 final class LoopExecutor: SerialExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
     var isStopping = false
-    /// Set until the thread looks at the inbox; only the first job of a burst pays for the wake-up.
+    /// Whether the inbox has changed since the thread last read it. Only the first change of a
+    /// burst writes to the pipe.
     var hasNews = false
   }
 
   private let inbox = Mutex(Inbox())
   private let thread = Atomic<UInt>(0)
-  /// The descriptor that becomes readable when another thread adds something to the inbox.
+  /// The descriptor that becomes readable when another thread adds to the inbox.
   let wakeReader: Int32
   private let wakeWriter: Int32
 
-  /// Creates an executor; `nil` if the process has no descriptors left.
+  /// Creates an executor; `nil` if the process cannot open more descriptors.
   init?() {
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
@@ -42,7 +43,7 @@ final class LoopExecutor: SerialExecutor {
     signal { $0.jobs.append(job) }
   }
 
-  /// Ends the thread once the actor has nothing in progress.
+  /// Ends the thread once the actor has no work in progress.
   func stop() {
     signal { $0.isStopping = true }
   }
@@ -68,7 +69,7 @@ final class LoopExecutor: SerialExecutor {
 }
 
 extension LoopExecutor {
-  /// Starts the thread that runs the jobs and turns of a loop.
+  /// Starts the thread that runs a loop's jobs and turns. Returns whether the thread was started.
   func start(_ loop: NetworkLoop) -> Bool {
     let passenger = unsafe Unmanaged.passRetained(loop)
     #if canImport(Darwin)
@@ -118,12 +119,13 @@ extension LoopExecutor {
     }
   }
 
-  /// Whether something arrived after the jobs were taken; checked last before the thread sleeps.
+  /// Whether the inbox changed after the jobs were taken. This is the last check before the thread
+  /// sleeps.
   var hasNews: Bool {
     inbox.withLock { $0.hasNews }
   }
 
-  /// Empties the wake-up pipe. Bytes that remain cause one more turn.
+  /// Empties the wake-up pipe. Any remaining bytes cause one more turn.
   func drainWake() {
     var bytes: UInt64 = 0
     _ = unsafe read(wakeReader, &bytes, MemoryLayout<UInt64>.size)

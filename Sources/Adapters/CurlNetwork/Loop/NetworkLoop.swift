@@ -9,7 +9,7 @@ import LinkProtocols
   import Glibc
 #endif
 
-/// The owner of all libcurl handles and sockets, which live on the loop's thread.
+/// The owner of all libcurl handles and sockets, which are used only on the loop's thread.
 actor NetworkLoop {
   nonisolated let executor: LoopExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -19,24 +19,25 @@ actor NetworkLoop {
   private let configuration: CurlConfiguration
   private let buffer = Buffer()
   private let share: Share
-  /// The client for the next request, with the connections that the request may reuse.
+  /// The client for the next request. The request may reuse its connections.
   private var rest: RestClient?
-  /// Clients whose connections were forgotten, until their requests in progress end.
+  /// The clients whose connections were forgotten. They are kept until their requests in progress
+  /// end.
   private var leaving: [RestClient] = []
   private var sockets: [UInt64: SocketConnection] = [:]
   private var nextID: UInt64 = 0
   private let poller: Poller
-  /// The transfers for the next dial, as long as they have room.
+  /// The transfers that the next dial joins, as long as they have room.
   private var dials: Transfers?
-  /// The sockets that have something to write.
+  /// The sockets that have bytes to write.
   private var writers: [UInt64] = []
   /// The sockets that can be read without waiting.
   private var readers: [UInt64] = []
-  /// The sockets with a deadline; an open socket has none.
+  /// The sockets with a deadline. An open socket has none.
   private var timed: Set<UInt64> = []
 
-  /// The maximum number of dials of one multi handle. Each handle takes 37 kB and two descriptors.
-  /// For each read and write, libcurl searches for the stream among all streams of its handle.
+  /// The maximum number of dials in a multi handle. Each handle takes 37 kB and two descriptors.
+  /// For each read and write, libcurl searches for the stream among all streams of the handle.
   private static let mostDials = 32
 
   init?(_ configuration: CurlConfiguration) {
@@ -49,12 +50,12 @@ actor NetworkLoop {
     self.poller = poller
   }
 
-  /// Whether nothing is open, in progress or being delivered.
+  /// Whether no socket exists and no request is in progress.
   var isIdle: Bool {
     sockets.isEmpty && clients.allSatisfy(\.isIdle)
   }
 
-  /// Frees the objects of libcurl; the last action on the thread.
+  /// Frees all libcurl objects. This is the last action on the thread.
   func release() {
     rest = nil
     leaving = []
@@ -84,7 +85,8 @@ extension NetworkLoop {
 
   private func transfersWithRoom() -> Transfers? {
     if let dials, dials.count < Self.mostDials { return dials }
-    // A handle that sockets have left has room again. This search runs once in `mostDials` dials.
+    // A handle has room again once some of its sockets are closed. This search runs once per
+    // `mostDials` dials.
     let used = sockets.values.lazy.compactMap { $0.connected?.transfers }
     dials = used.first { $0.count < Self.mostDials } ?? Transfers(poller)
     return dials
@@ -110,7 +112,7 @@ extension NetworkLoop {
     change(id) { $0.ping(ping) }
   }
 
-  /// Changes a socket, if it still exists, and performs the resulting actions.
+  /// Changes a socket, if it still exists, and then performs the resulting actions.
   @discardableResult
   private func change<R>(_ id: UInt64, _ body: (SocketConnection) -> R) -> R? {
     guard let socket = sockets[id] else { return nil }
@@ -118,7 +120,7 @@ extension NetworkLoop {
     return body(socket)
   }
 
-  /// Closes a socket; returns when the peer has closed too, or after a second.
+  /// Closes a socket. Returns when the peer has also closed the connection, or after a second.
   func close(_ id: UInt64, code: UInt16, reason: String) async {
     guard let socket = sockets[id] else { return }
     socket.close(code: code, reason: reason)
@@ -129,11 +131,11 @@ extension NetworkLoop {
 
   /// Closes a socket whose handle was dropped.
   func abandon(_ id: UInt64) {
-    // RFC 6455 section 7.4.1: 1001, the endpoint goes away.
+    // Code 1001 means that an endpoint goes away (RFC 6455 section 7.4.1).
     change(id) { $0.close(code: 1001, reason: "") }
   }
 
-  /// Performs the actions that result from a change of the socket.
+  /// Performs the actions that follow from a change of a socket.
   private func afterChange(_ id: UInt64, _ socket: SocketConnection) {
     if socket.canWrite, writers.last != id { writers.append(id) }
     if socket.canReadOn, readers.last != id { readers.append(id) }
@@ -146,7 +148,7 @@ extension NetworkLoop {
     }
   }
 
-  /// Delivers one turn after the other, and continues reading once all are delivered.
+  /// Delivers the events turn by turn, and continues reading once all have been delivered.
   private func deliver(
     _ id: UInt64, _ deliver: @Sendable ([SocketEvent]) async -> Void
   ) async {
@@ -172,7 +174,7 @@ extension NetworkLoop {
     }
   }
 
-  /// Starts a request. It is a method, since a closure that does not name the actor would not run
+  /// Starts a request. This is a method because a closure that does not use the actor would not run
   /// on it.
   private func start(
     _ id: UInt64, _ request: HTTPCall
@@ -201,7 +203,7 @@ extension NetworkLoop {
 // MARK: Turns
 
 extension NetworkLoop {
-  /// Writes queued bytes, sleeps until something happens, and handles it.
+  /// Writes queued bytes, waits for the next activity, and handles it.
   ///
   /// Only sockets with activity are visited.
   func turn() {
@@ -229,8 +231,8 @@ extension NetworkLoop {
     return list
   }
 
-  /// Returns the time to sleep in milliseconds, rounded up so that no turn is too early; -1 for no
-  /// limit.
+  /// Returns the time to sleep in milliseconds; -1 if there is no limit. It is rounded up, so that
+  /// no turn is too early.
   private func sleepTime() -> Int32 {
     if !readers.isEmpty { return 0 }
     let deadlines = timed.compactMap { sockets[$0]?.deadline } + clients.compactMap(\.deadline)

@@ -5,7 +5,7 @@
   import Glibc
 #endif
 
-/// Reports which descriptors are ready, at a cost that is independent of the number of idle ones.
+/// A poller that reports which descriptors are ready. Idle descriptors do not add to its cost.
 @safe final class Poller {
   /// The owner of a watched descriptor.
   enum Owner {
@@ -22,10 +22,10 @@
     private var found = unsafe [epoll_event](repeating: epoll_event(), count: Poller.mostAtOnce)
   #endif
 
-  /// The maximum number of descriptors of one turn; the next turn reports the rest.
+  /// The maximum number of descriptors in a turn. The next turn reports further ones.
   private static let mostAtOnce = 64
 
-  /// Creates a poller; `nil` if the process has no descriptors left.
+  /// Creates a poller; `nil` if the process cannot open more descriptors.
   init?() {
     #if canImport(Darwin)
       queue = kqueue()
@@ -39,24 +39,24 @@
     _ = close(queue)
   }
 
-  /// Returns the owner of a descriptor that is ready; `nil` if the descriptor is no longer watched.
+  /// Returns the owner of a descriptor; `nil` if the descriptor is no longer watched.
   subscript(descriptor: Int32) -> Owner? { owners[descriptor] }
 
-  /// Reports a descriptor as long as it is ready for an operation; returns false if the system
-  /// refuses to watch it.
+  /// Watches a descriptor, and reports it as long as it is ready for an operation. Returns false if
+  /// the system refuses to watch it.
   func watch(_ descriptor: Int32, _ readiness: Readiness, for owner: Owner) -> Bool {
     owners[descriptor] = owner
     return set(descriptor, readiness, isEdgeTriggered: false)
   }
 
-  /// Reports a descriptor each time it becomes readable or writable again; returns false if the
-  /// system refuses to watch it.
+  /// Watches a descriptor, and reports it each time it becomes readable or writable again. Returns
+  /// false if the system refuses to watch it.
   func watchChanges(of descriptor: Int32, for owner: Owner) -> Bool {
     owners[descriptor] = owner
     return set(descriptor, [.read, .write], isEdgeTriggered: true)
   }
 
-  /// Stops watching a descriptor. Must be called before the descriptor is closed.
+  /// Stops watching a descriptor. It must be called before the descriptor is closed.
   func forget(_ descriptor: Int32) {
     guard owners.removeValue(forKey: descriptor) != nil else { return }
     _ = set(descriptor, [], isEdgeTriggered: false)
@@ -71,7 +71,7 @@
         var change = unsafe kevent(
           ident: UInt(descriptor), filter: Int16(filter), flags: UInt16(verb), fflags: 0, data: 0,
           udata: nil)
-        // The system refuses to delete a filter that does not exist.
+        // The system returns an error when it is asked to delete a filter that does not exist.
         guard unsafe kevent(queue, &change, 1, nil, 0, nil) == 0 || verb == EV_DELETE else {
           return false
         }
@@ -79,7 +79,7 @@
       return true
     }
 
-    /// Sleeps until something is ready, for at most `milliseconds`; -1 for no limit.
+    /// Sleeps until a descriptor is ready, for at most `milliseconds`; -1 means no limit.
     func wait(_ milliseconds: Int32) -> [(descriptor: Int32, readiness: Readiness)] {
       var limit = timespec(
         tv_sec: Int(milliseconds) / 1000, tv_nsec: Int(milliseconds) % 1000 * 1_000_000)
@@ -111,12 +111,13 @@
         || epoll_ctl(queue, EPOLL_CTL_MOD, descriptor, &event) == 0
     }
 
-    /// Sleeps until something is ready, for at most `milliseconds`; -1 for no limit.
+    /// Sleeps until a descriptor is ready, for at most `milliseconds`; -1 means no limit.
     func wait(_ milliseconds: Int32) -> [(descriptor: Int32, readiness: Readiness)] {
       let count = unsafe epoll_wait(queue, &found, Int32(Self.mostAtOnce), milliseconds)
       return (0..<Int(max(0, count))).map { index in
         let event = unsafe found[index]
-        // An error or a hang-up counts as both; the read or write then shows which one occurred.
+        // An error or a hang-up is reported as both readable and writable. The read or write then
+        // determines which of them occurred.
         var readiness: Readiness = []
         if unsafe event.events & ~EPOLLOUT.rawValue != 0 { readiness.insert(.read) }
         if unsafe event.events & ~EPOLLIN.rawValue != 0 { readiness.insert(.write) }

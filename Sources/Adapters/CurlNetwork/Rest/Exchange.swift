@@ -2,7 +2,7 @@ import CCurl
 import LinkCore
 import LinkDriver
 
-/// One request and the part of the response received so far.
+/// A request and the part of its response that was received so far.
 final class Exchange {
   typealias Continuation = CheckedContinuation<Result<HTTPAnswer, LinkFailure>, Never>
 
@@ -15,10 +15,10 @@ final class Exchange {
   private var headBytes = 0
   private var body: [UInt8] = []
   private let requiresHTTP2: Bool
-  /// The reason why the peer's response was rejected, if that ended the transfer.
+  /// The reason why the response was rejected; `nil` if it was not.
   private var breach: String?
 
-  /// The maximum size of a response's head, equal to libcurl's limit for a single field.
+  /// The maximum size of a response's head in bytes. It equals libcurl's limit for a single field.
   private static let maxHeadBytes = 102_400
 
   init(
@@ -68,7 +68,7 @@ final class Exchange {
         breach = "The server does not speak HTTP/2."
         return false
       }
-      // The fields so far belong to an interim response (RFC 9110 section 15.2).
+      // The fields received before belong to an interim response (RFC 9110 section 15.2).
       headers = [:]
     } else if let colon = text.firstIndex(of: ":") {
       let name = text[..<colon].lowercased()
@@ -103,7 +103,7 @@ final class Exchange {
 }
 
 extension Easy {
-  /// Sets method, fields and body. Redirects are not followed; the caller handles them.
+  /// Sets the method, the fields and the body. Redirects are not followed; the caller handles them.
   fileprivate func prepare(_ request: HTTPCall, url: String) throws(LinkFailure) {
     set(CURLOPT_URL, url)
     set(CURLOPT_TIMEOUT_MS, request.timeout.milliseconds)
@@ -114,8 +114,8 @@ extension Easy {
     if request.requiresHTTP2 {
       keepForHTTP2()
     } else if !request.method.isIdempotent {
-      // If a reused connection has ended, libcurl repeats the request by itself, although the
-      // server may have processed it. On a new connection it never does.
+      // If a reused connection has ended, libcurl resends the request by itself, although the
+      // server may have processed it. It never does so on a new connection.
       set(CURLOPT_FRESH_CONNECT, 1)
       set(CURLOPT_FORBID_REUSE, 1)
     }
@@ -129,17 +129,18 @@ extension Easy {
     set(headers: try Self.fields(of: request))
   }
 
-  /// Makes requests wait for the first one's connection, so that all share it (RFC 9113 section
+  /// Makes requests wait for the first request's connection, so that all share it (RFC 9113 section
   /// 9.1).
   private func keepForHTTP2() {
     set(CURLOPT_PIPEWAIT, 1)
-    // libcurl drops a connection after two idle minutes; push services ask clients to keep it.
+    // By default, libcurl closes a connection that was idle for two minutes. Push services ask
+    // clients to keep connections open.
     set(CURLOPT_MAXAGE_CONN, 3_600)
   }
 
   private static func fields(of request: HTTPCall) throws(LinkFailure) -> [String] {
-    // Removes the fields that libcurl would add by itself: a wait before the body, and a guessed
-    // type.
+    // Removes fields that libcurl would otherwise add: a wait before the body, and a guessed
+    // content type.
     var lines = ["Expect:"]
     if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
       lines.append("Content-Type:")
@@ -148,7 +149,7 @@ extension Easy {
       guard name.isToken, value.isFieldValue else {
         throw .local(detail: "A header's name or value contains a character that HTTP forbids.")
       }
-      // libcurl's syntax for a field without a value.
+      // This is libcurl's syntax for a field without a value.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
     }
     return lines
@@ -156,7 +157,7 @@ extension Easy {
 }
 
 extension StringProtocol {
-  /// Whether a request with this method may be repeated automatically (RFC 9110 section 9.2.2).
+  /// Whether a request with this method may be retried automatically (RFC 9110 section 9.2.2).
   fileprivate var isIdempotent: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains { $0 == self }
   }
@@ -174,12 +175,12 @@ extension StringProtocol {
       }
   }
 
-  /// Whether the text contains no control character except the tab (RFC 9110 section 5.5).
+  /// Whether the text contains no control characters except tabs (RFC 9110 section 5.5).
   var isFieldValue: Bool {
     utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
   }
 
-  /// The text without surrounding blanks and line ends.
+  /// The text without leading and trailing spaces, tabs and line ends.
   fileprivate var trimmed: String {
     let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
     return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())

@@ -2,7 +2,7 @@ import CCurl
 import LinkCore
 import LinkDriver
 
-/// A REST client on one multi handle, which reuses connections for later requests.
+/// A REST client with its own multi handle. It reuses connections for later requests.
 final class RestClient {
   private let configuration: CurlConfiguration
   private let share: Share

@@ -3,7 +3,7 @@ import LinkCore
 import LinkProtocols
 import LinkDriver
 
-/// A dial and the connected stream that results from it; dropping the dial closes the stream.
+/// A dial, and the connected stream that results from it. Releasing the dial closes the stream.
 final class Dial {
   let easy: Easy
   let transfers: Transfers
@@ -43,7 +43,7 @@ final class Dial {
     }
   }
 
-  /// Returns 16 random bytes (RFC 6455 section 4.1); each of the two draws is a system call.
+  /// Returns 16 random bytes (RFC 6455 section 4.1). Each of the two draws is a system call.
   private static func freshKey() -> [UInt8] {
     let halves: (UInt64, UInt64) = (.random(in: 0 ... .max), .random(in: 0 ... .max))
     return unsafe withUnsafeBytes(of: halves) { unsafe Array($0) }
@@ -54,9 +54,10 @@ final class Dial {
     transfers.remove(easy)
   }
 
-  /// Watches the connected stream for a socket; returns the failure if it cannot be watched.
+  /// Watches the connected stream for a socket. Returns the failure if it cannot be watched.
   func watch(for number: UInt64) -> LinkFailure? {
-    // When other dials run, libcurl closes a stream that ended before its first byte was sent.
+    // While other dials are in progress, libcurl closes a stream that ended before any byte was
+    // sent.
     guard let descriptor = easy.descriptor else { return .ended }
     self.descriptor = descriptor
     guard poller.watchChanges(of: descriptor, for: .socket(number)) else {
@@ -74,7 +75,7 @@ final class Dial {
 }
 
 extension Dial {
-  /// The handles that a dial shares with others, and its number among them.
+  /// The objects that a dial shares with other dials, and the dial's number.
   struct Context {
     let number: UInt64
     let share: Share

@@ -7,15 +7,16 @@ import LinkProtocols
   import Foundation
 #endif
 
-/// A response that refuses an upgrade, and the part of its body received so far.
+/// A response that refuses an upgrade, and the part of its body that was received so far.
 struct Refusal {
   private let head: HTTPResponseHead
   private let url: String
   private var body: ResponseBody
 
-  /// The maximum size of the body, enough for a sentence in JSON; a longer body is not a message.
+  /// The maximum size of the body in bytes. It is enough for a sentence in JSON; a longer body is
+  /// not a message.
   private static let maxBodyBytes = 8_192
-  /// The maximum length of a detail shown to people, in characters.
+  /// The maximum length of a human-readable detail, in characters.
   private static let maxDetail = 200
 
   /// Creates a refusal from the head of the response.
@@ -45,7 +46,7 @@ struct Refusal {
       status: head.status, retryAfter: retryAfter, detail: String(detail.prefix(Self.maxDetail)))
   }
 
-  /// The body's `message` or `error` if the body is JSON.
+  /// The `message` or `error` in the body if the body is JSON.
   private var bodyMessage: String? {
     let bodyMessage = try? JSONDecoder().decode(ErrorBody.self, from: Data(body.bytes))
     return bodyMessage?.message ?? bodyMessage?.error
@@ -59,7 +60,7 @@ struct Refusal {
       case message, error
     }
 
-    /// Decodes the members; a member of another type counts as absent.
+    /// Decodes the members. A member of another type is treated as absent.
     init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: Key.self)
       message = try? container.decode(String.self, forKey: .message)

@@ -3,53 +3,55 @@ import LinkCore
 import LinkDriver
 import LinkProtocols
 
-/// A socket from its dial to its end; lives on the loop's thread.
+/// A socket, from its dial to its end. It is used only on the loop's thread.
 final class SocketConnection {
-  /// The stage of a socket's life.
+  /// A stage in the life of a socket.
   enum Stage {
-    /// libcurl resolves the name, connects and performs the TLS handshake.
+    /// libcurl is resolving the name, connecting, or performing the TLS handshake.
     case dialing(Dial)
-    /// The upgrade request is sent.
+    /// The upgrade request was sent or is being sent.
     case upgrading(Dial, ClientHandshake)
-    /// The server refused the upgrade; the body with the reason is still being read.
+    /// The server refused the upgrade. The body, which contains the reason, is still being read.
     case refused(Dial, Refusal)
     case open(Dial)
-    /// A close frame is sent. No event follows; the socket waits for the peer's close.
+    /// A close frame was sent or is queued. The socket waits for the peer's close, and no event
+    /// follows.
     case closing(Dial)
     case over
   }
 
   let deliver: @Sendable ([SocketEvent]) async -> Void
-  /// The maximum number of events of one delivery.
+  /// The maximum number of events in a delivery.
   private let mostInTurn: Int
-  /// Whether a task is delivering events now.
+  /// Whether a task is currently delivering events.
   var isDelivering = false
-  /// The calls of `close`, resumed when the peer has closed or its time is over.
+  /// The calls of `close`. They are resumed when the peer has closed the connection or the time is
+  /// over.
   var closers: [CheckedContinuation<Void, Never>] = []
 
   private(set) var stage = Stage.over
-  /// The end of the time for the current stage.
+  /// The time at which the current stage times out.
   private(set) var limit: ContinuousClock.Instant?
   var webSocket: WebSocketConnection?
-  /// Whether messages may be compressed, so that few bytes may become many.
+  /// Whether messages may be compressed, so that a few bytes may become many.
   private var inflates = false
-  /// Bytes read that wait until the events before them are delivered.
+  /// The bytes that have been read but must wait until earlier events are delivered.
   private var unread: [UInt8] = []
   private var events = EventQueue()
-  /// The failure that ends the socket once the events before it are delivered.
+  /// The failure that ends the socket once earlier events are delivered.
   private var pendingFailure: LinkFailure?
   private var outgoing: [UInt8] = []
-  /// The bytes being written. They must not move: OpenSSL repeats a blocked write from the same
-  /// address.
+  /// The bytes that are being written. They must not move, because OpenSSL repeats a blocked write
+  /// from the same address.
   private var writing: [UInt8] = []
-  /// The number of sent bytes of `writing`.
+  /// The number of bytes of `writing` that have been sent.
   private var sent = 0
   private var pings = Pings()
   private var isReadable = false
   private var isBlocked = false
-  /// The reason why writing failed; bytes that the peer sent before are still read.
+  /// The reason why writing failed. Bytes that the peer sent before are still read.
   private var writeFailure: LinkFailure?
-  /// The bytes that one turn inflates before it leaves the rest of its read to the next turn: 1
+  /// The number of bytes that one turn inflates before it leaves further bytes to the next turn: 1
   /// MiB.
   static let mostInflated = 1_048_576
   private let maxMessageBytes: Int
@@ -78,12 +80,12 @@ final class SocketConnection {
   }
 }
 
-// MARK: What the loop asks
+// MARK: Queries by the loop
 
 extension SocketConnection {
   var mustDeliver: Bool { !isDelivering && !events.isEmpty }
 
-  /// Whether the socket is closed and all of its events are delivered.
+  /// Whether the socket is closed and all of its events have been delivered.
   var isFinished: Bool { isClosed && !isDelivering && events.isEmpty }
 
   /// Whether the socket is no longer connected.
@@ -97,7 +99,7 @@ extension SocketConnection {
     return dial.transfers
   }
 
-  /// The next time at which the socket needs attention without any activity.
+  /// The next time at which the socket must be handled even if there is no activity.
   var deadline: ContinuousClock.Instant? {
     guard let next = transfers?.deadline else { return limit }
     return min(next, limit ?? next)
@@ -108,25 +110,26 @@ extension SocketConnection {
     queuedBytes > 0 && !isBlocked && writeFailure == nil && connected != nil
   }
 
-  /// Whether a read would not block. libcurl may hold bytes that the descriptor does not show.
+  /// Whether a read would not block. libcurl may hold bytes even though the descriptor is not
+  /// readable.
   var canReadOn: Bool { isReadable && wantsRead }
 
   private var wantsRead: Bool {
     switch stage {
     case .upgrading, .refused, .closing: true
-    // Twice the limit of the queue, since a peer that pings and never reads must not fill the
-    // memory with pongs.
+    // The limit is twice that of the queue. A peer that sends pings but never reads must not fill
+    // the memory with pongs.
     case .open:
       events.isEmpty && !isDelivering && (writeFailure != nil || queuedBytes < 2 * maxQueuedBytes)
     case .dialing, .over: false
     }
   }
 
-  /// Returns the next events to deliver; empty if all are delivered.
+  /// Returns the next events to deliver; an empty array if all have been delivered.
   func takeTurn() -> [SocketEvent] { events.take(atMost: mostInTurn) }
 }
 
-// MARK: What the app asks
+// MARK: Calls by the app
 
 extension SocketConnection {
   func send(text: [UInt8]) -> SocketSending {
@@ -145,13 +148,13 @@ extension SocketConnection {
     return .queued
   }
 
-  /// Returns why a message of `count` bytes cannot be queued; `nil` if it can.
+  /// Returns the reason why a message of `count` bytes cannot be queued; `nil` if it can be queued.
   private func rejection(to count: Int) -> SocketSending? {
     guard case .open = stage, writeFailure == nil else { return .closed }
     return queuedBytes + count <= maxQueuedBytes ? nil : .full
   }
 
-  /// Returns the number of compressed messages received since the last call.
+  /// Returns the number of compressed messages that were received since the last call.
   func takeCompressedMessages() -> Int {
     webSocket?.takeCompressedMessages() ?? 0
   }
@@ -161,7 +164,7 @@ extension SocketConnection {
     _ = webSocket?.ping(pings.add(id), into: &outgoing)
   }
 
-  /// Sends a close frame if the socket is open; ends the socket if it is not open yet.
+  /// Sends a close frame if the socket is open, or ends the socket if it is not open yet.
   func close(code: UInt16, reason: String) {
     switch stage {
     case .dialing, .upgrading, .refused:
@@ -171,17 +174,17 @@ extension SocketConnection {
       events.drop()
       startClosing(dial)
     case .closing: events.drop()
-    // A socket that never opened still has its one failure to deliver.
+    // A socket that never opened must still deliver its one failure.
     case .over: if webSocket != nil { events.drop() }
     }
   }
 }
 
-// MARK: What happens
+// MARK: Network events
 
 extension SocketConnection {
-  /// Handles a stream that became readable or writable; TLS may need either one for both
-  /// directions.
+  /// Handles a stream that became readable or writable. TLS may need either of them to read or to
+  /// write.
   func wakeUp() {
     isReadable = true
     isBlocked = false
@@ -207,11 +210,12 @@ extension SocketConnection {
     if let failure = dial.watch(for: number) { return end(failure) }
     outgoing += dial.handshake.requestBytes
     stage = .upgrading(dial, dial.handshake)
-    // Writes immediately, since libcurl may close an unused stream when other dials run.
+    // The request is written immediately, because libcurl may close an unused stream while other
+    // dials are in progress.
     flush()
   }
 
-  /// Writes queued bytes until the peer accepts no more.
+  /// Writes queued bytes until no more can be written without blocking.
   func flush() {
     guard !isBlocked, writeFailure == nil, let dial = connected else { return }
     while queuedBytes > 0 {
@@ -232,7 +236,7 @@ extension SocketConnection {
 
   private var queuedBytes: Int { writing.count - sent + outgoing.count }
 
-  /// The dial with the connected stream, once libcurl has connected it.
+  /// The dial and its connected stream; `nil` if libcurl has not connected it.
   var connected: Dial? {
     switch stage {
     case .upgrading(let dial, _), .refused(let dial, _), .open(let dial), .closing(let dial): dial
@@ -240,7 +244,7 @@ extension SocketConnection {
     }
   }
 
-  /// Reads and handles one buffer of bytes.
+  /// Reads and handles at most one buffer of bytes.
   func read(into buffer: Buffer) {
     guard let dial = connected else { return }
     guard unread.isEmpty else {
@@ -300,13 +304,15 @@ extension SocketConnection {
       let refusal = Refusal(head: head, from: dial.url, prefix: prefix)
       if refusal.isWhole { return end(refusal.failure) }
       stage = .refused(dial, refusal)
-      // The result is already known, so a slow body does not get the whole time-out.
+      // The result is already known, so the rest of a slow body is not awaited for the whole
+      // time-out.
       limit = min(limit ?? .now, .now.advanced(by: .seconds(1)))
     case .malformed(let detail): end(.protocolError(detail: detail))
     }
   }
 
-  /// Parses frames and queues their events; if they inflate to too many bytes, the rest waits.
+  /// Parses frames and queues their events. If they inflate to too many bytes, the remaining bytes
+  /// wait.
   private func takeFrames(_ bytes: RawSpan) {
     let piece = inflates ? 1024 : bytes.byteCount
     var (offset, inflated) = (0, 0)
@@ -318,7 +324,7 @@ extension SocketConnection {
     unread = unsafe bytes.extracting(offset...).withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// Parses frames and queues their events; returns the total size of their messages in bytes.
+  /// Parses frames and queues their events. Returns the total size of their messages in bytes.
   private func takePiece(_ bytes: RawSpan) -> Int {
     var (received, size): ([SocketEvent], Int) = ([], 0)
     var end: WebSocketEvent?
@@ -345,7 +351,7 @@ extension SocketConnection {
     return size
   }
 
-  /// Handles an event that ends the stream; no event follows it.
+  /// Handles an event that ends the stream. No event follows it.
   private func takeLast(_ event: WebSocketEvent) {
     switch event {
     case .closed(let code, let reason): last(.closed(code: code, reason: reason))
@@ -355,7 +361,7 @@ extension SocketConnection {
     }
   }
 
-  /// Continues after all events are delivered, so that the app could still answer them.
+  /// Continues after all events have been delivered. The app could thus still reply to them.
   func handedOut() {
     isDelivering = false
     guard let failure = pendingFailure else { return }
@@ -370,7 +376,8 @@ extension SocketConnection {
 
   /// Ends an open socket: sends the close frame and waits for the peer's end.
   ///
-  /// Answers to earlier events are sent first (RFC 6455 section 5.5.1: a close is the last frame).
+  /// Replies to earlier events are sent first, because a close is the last frame (RFC 6455 section
+  /// 5.5.1).
   private func last(_ failure: LinkFailure) {
     guard events.isEmpty, !isDelivering else {
       pendingFailure = failure
@@ -407,20 +414,20 @@ extension SocketConnection {
   }
 }
 
-/// The events of a socket that are not delivered yet.
+/// The events of a socket that have not been delivered.
 struct EventQueue {
   private var events: [SocketEvent] = []
-  /// The number of delivered elements of `events`.
+  /// The number of elements of `events` that have been delivered.
   private var handed = 0
 
-  /// Whether all events are delivered.
+  /// Whether all events have been delivered.
   var isEmpty: Bool { events.isEmpty }
 
   mutating func add(_ received: [SocketEvent]) {
     if events.isEmpty { events = received } else { events += received }
   }
 
-  /// Returns the next events to deliver, at most `most`; empty if all are delivered.
+  /// Returns the next events to deliver, at most `most`; an empty array if all have been delivered.
   mutating func take(atMost most: Int) -> [SocketEvent] {
     let left = events.count - handed
     guard left <= most else {
@@ -434,19 +441,19 @@ struct EventQueue {
   mutating func drop() { (events, handed) = ([], 0) }
 }
 
-/// The pings without an answer yet, in the order in which they were sent.
+/// The pings that have no pong yet, in the order in which they were sent.
 struct Pings {
   private var ids: [UInt64] = []
 
   /// Adds a ping and returns its payload.
   mutating func add(_ id: UInt64) -> [UInt8] {
-    // A peer that answers none must not make the list grow.
+    // The list must not grow if a peer never sends a pong.
     if ids.count == 32 { ids.removeFirst() }
     ids.append(id)
     return (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
   }
 
-  /// Returns the ping that a pong answers; earlier pings count as answered (RFC 6455 section
+  /// Returns the ping that a pong answers. Earlier pings are then also answered (RFC 6455 section
   /// 5.5.3).
   mutating func answered(by payload: [UInt8]) -> UInt64? {
     guard payload.count == 8 else { return nil }

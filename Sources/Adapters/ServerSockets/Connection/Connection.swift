@@ -3,20 +3,21 @@ import Glibc
 import LinkCore
 import LinkProtocols
 
-/// One accepted socket; it needs memory only for unfinished requests and messages.
+/// An accepted socket. Beyond this object, it uses memory only for incomplete requests and
+/// messages.
 final class Connection {
   let id: ConnectionID
   let descriptor: Int32
   let tls: TLSStream?
   var phase: Phase
   var outgoing = OutgoingQueue()
-  /// The address for which this connection counts, until it becomes a WebSocket.
+  /// The client address that this connection is counted for; `nil` once it is a WebSocket.
   var origin: String?
-  /// The interest that the poller has registered.
+  /// The interest that is registered with the poller.
   var watched: Interest = .read
   /// Whether the socket accepted fewer bytes than were queued.
   var isBackedUp = false
-  /// Whether the connection is to be visited at the end of this turn.
+  /// Whether the connection must be visited at the end of this turn.
   var isTouched = false
   /// The time at which the current phase expires.
   var deadline: Instant?
@@ -42,10 +43,11 @@ final class Connection {
     case exchange(Exchange)
     /// The connection carries a WebSocket.
     case open(Session)
-    /// The connection reads nothing more. It sends the queued bytes, and then shuts down its
-    /// writing side.
+    /// The connection no longer reads. It sends the queued bytes, and then shuts down its writing
+    /// side.
     case leaving
-    /// The writing side is shut down; received bytes are discarded until the client closes.
+    /// The writing side is shut down. Received bytes are discarded until the client closes the
+    /// connection.
     case lingering
   }
 
@@ -73,7 +75,7 @@ final class Connection {
     return unsafe readPlain(into: buffer)
   }
 
-  /// Reads bytes below TLS, which are then discarded.
+  /// Reads bytes below TLS. They are then discarded.
   func readPlain(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
     if count > 0 { return .bytes(count) }
@@ -89,7 +91,7 @@ final class Connection {
     return isTransient(errno) ? .wouldBlock : .failed("errno \(errno)")
   }
 
-  /// Shuts down the writing side of the stream; the client may continue to send.
+  /// Shuts down the writing side of the stream. The client may continue to send.
   func shutWriting() {
     tls?.sayGoodbye()
     shutdown(descriptor, Int32(SHUT_WR))
@@ -100,20 +102,20 @@ final class Connection {
   }
 }
 
-/// The HTTP state of a connection: one request at a time, in order.
+/// The HTTP state of a connection. Requests are handled in order, one at a time.
 final class Exchange {
   enum Stage {
-    /// The connection waits for a request or for the rest of one.
+    /// The connection waits for a request or for the remainder of one.
     case reading(Part)
     /// The handler has received the request.
     case answering(Question)
-    /// The handler has begun a response that it writes piece by piece.
+    /// The handler has begun a response, which it writes piece by piece.
     case streaming(StreamedAnswer)
     /// The complete response is being sent.
     case sending(keepAlive: Bool)
   }
 
-  /// The part of the next request that has begun to arrive.
+  /// The part of the next request that is currently arriving.
   enum Part {
     case nothing, head, body
   }
@@ -125,11 +127,11 @@ final class Exchange {
     let upgrade: HTTPRequestHead?
     /// Whether a body of unknown length may be sent in chunks.
     let takesChunks: Bool
-    /// Whether the handler requested immediate notice when the client leaves.
+    /// Whether the handler requested to be notified immediately when the client leaves.
     var noticesEnd = false
   }
 
-  /// The framing of the rest of a streamed response.
+  /// The framing of the remainder of a streamed response.
   struct StreamedAnswer {
     let keepAlive: Bool
     let isChunked: Bool
@@ -137,10 +139,10 @@ final class Exchange {
 
   var reader: HTTPRequestReader
   var stage = Stage.reading(.head)
-  /// The last request passed to the handler; `nil` before the first.
+  /// The last request that was passed to the handler; `nil` before the first one.
   var request: RequestID?
 
-  /// The request whose head was announced while its body is being read.
+  /// The request whose head was announced and whose body is being read.
   var announced: Announced?
 
   struct Announced {
@@ -165,7 +167,7 @@ final class Exchange {
     }
   }
 
-  /// The interest that the exchange needs, except for writing.
+  /// The interest that the exchange needs for reading.
   var wanted: Interest {
     switch stage {
     case .reading: .read
@@ -180,19 +182,20 @@ final class Exchange {
 final class Session {
   enum Stage {
     case open
-    /// The queue exceeded its bound; nothing more is added to it.
+    /// The queue exceeded its bound. No more frames are added to it.
     case overflowing
-    /// The server's close frame is queued; the client's is awaited.
+    /// The server's close frame is queued, and the client's has not arrived yet.
     case closing(code: UInt16, reason: String)
-    /// The handler has received the end. Responses to earlier messages are still sent in this turn.
+    /// The handler has received the end of the WebSocket. Responses to earlier messages are still
+    /// sent in this turn.
     case over
   }
 
   var socket: WebSocketConnection
   var stage = Stage.open
-  /// The bound of the queued bytes; `nil` is the configured bound.
+  /// The maximum number of queued bytes; `nil` for the configured one.
   var maxQueuedBytes: Int?
-  /// Whether the handler waits for `drained`.
+  /// Whether the handler requested a `drained` event.
   var noticesDrain = false
 
   init(limits: WebSocketLimits, deflate: DeflateParameters?) {
@@ -202,12 +205,13 @@ final class Session {
 }
 
 extension ConnectionID {
-  /// Creates the ID of the connection in a slot; `serial` counts connections from 1.
+  /// Creates the ID of the connection in a slot. `serial` counts connections from 1.
   init(serial: UInt32, slot: UInt32) {
     self.init(UInt64(serial) << 32 | UInt64(slot))
   }
 
-  /// The number of the connection among all of the server, counted from 1; 0 is not a connection.
+  /// The number of the connection among all connections of the server, counted from 1. No
+  /// connection has the number 0.
   var serial: UInt32 { UInt32(truncatingIfNeeded: number >> 32) }
 
   /// The slot in which the hub stores the connection.
@@ -215,13 +219,13 @@ extension ConnectionID {
 }
 
 extension RequestID {
-  /// The number of bits for the slot.
+  /// The number of bits that identify the slot.
   ///
-  /// 2^24 slots are more than the descriptors that a process may have (`fs.nr_open` is 2^20 by
-  /// default). The remaining 40 bits count 10^12 requests.
+  /// With 24 bits, there are more slots than descriptors in a process (`fs.nr_open` is 2^20 by
+  /// default). The other 40 bits can count 10^12 requests.
   private static let slotBits: UInt64 = 24
 
-  /// Creates the ID of the server's request number `count`, on the connection in a slot.
+  /// Creates the ID of the server's request number `count`, for the connection in a slot.
   init(count: UInt64, slot: UInt32) {
     self.init(count << Self.slotBits | UInt64(slot))
   }

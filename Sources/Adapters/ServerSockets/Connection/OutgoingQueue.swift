@@ -14,7 +14,7 @@ struct OutgoingQueue {
     byteCount += bytes.count
   }
 
-  /// Copies the oldest bytes without removing them; returns their number.
+  /// Copies the oldest bytes without removing them. Returns the number of copied bytes.
   func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var filled = 0
     var skipped = taken
@@ -31,7 +31,7 @@ struct OutgoingQueue {
     return filled
   }
 
-  /// Removes the oldest bytes; an empty queue uses no memory.
+  /// Removes the oldest bytes. An empty queue uses no memory.
   mutating func consume(_ count: Int) {
     byteCount -= count
     guard byteCount > 0 else {

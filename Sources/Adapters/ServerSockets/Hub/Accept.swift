@@ -1,9 +1,9 @@
 import Glibc
 import LinkCore
 
-/// Accepting connections.
+/// Acceptance of connections.
 extension SocketHub {
-  /// Accepts connections on a port, at each address to which the port is bound.
+  /// Accepts connections on a port, at each address that the port is bound to.
   func listen(on port: borrowing BoundPort) throws(SocketServerError) {
     for listener in port.listeners {
       listeners.append(listener)
@@ -18,7 +18,7 @@ extension SocketHub {
     listeners = []
   }
 
-  /// Accepts at most 64 connections in a turn, so that existing connections get their share.
+  /// Accepts at most 64 connections in a turn, so that existing connections are also served.
   func acceptAll(from listener: Listener) {
     for _ in 0..<64 {
       guard connectionCount < configuration.maxConnections else { return pauseAccepting(nil) }
@@ -62,15 +62,15 @@ extension SocketHub {
     }
   }
 
-  /// Stops counting a connection for its address, since it became a WebSocket or ended.
+  /// Stops counting a connection for its address, because it has become a WebSocket or has ended.
   func leaveLimit(_ connection: Connection) {
     guard let origin = connection.origin else { return }
     connection.origin = nil
     limit.leave(origin)
   }
 
-  /// Leaves new connections in the kernel's backlog. Without this, the loop would spin on the
-  /// listener.
+  /// Leaves new connections in the kernel's backlog. Otherwise, the listener would be ready all the
+  /// time, and the loop would not wait.
   private func pauseAccepting(_ retry: Instant?) {
     acceptance = .paused(retry: retry)
     watchListeners([])

@@ -2,8 +2,8 @@ public import LinkCore
 import LinkProtocols
 
 extension SocketHub {
-  /// Responds to a request or refuses an upgrade, immediately or later; only the first response
-  /// counts.
+  /// Responds to a request or refuses an upgrade, immediately or later. Only the first response is
+  /// sent.
   public func respond(
     to request: RequestID, status: Int, headers: [(String, String)], body: [UInt8]
   ) {
@@ -16,10 +16,10 @@ extension SocketHub {
         omitsBody: question.omitsBody))
   }
 
-  /// Turns the connection of an upgrade into a WebSocket; `opened` follows within the turn.
+  /// Turns the connection of an upgrade into a WebSocket. `opened` follows in the same turn.
   ///
-  /// The headers are added to the 101 response. The bounds replace the configured ones. Does
-  /// nothing if the request is not an upgrade.
+  /// The headers are added to the 101 response. The bounds replace the configured ones. The call
+  /// has no effect if the request is not an upgrade.
   public func accept(
     _ request: RequestID, headers: [(String, String)] = [], bounds: SocketBounds = SocketBounds()
   ) {
@@ -47,7 +47,7 @@ extension SocketHub {
     rememberUnread(connection)
   }
 
-  /// Queues one unmasked frame for many WebSockets, which share its bytes.
+  /// Queues one unmasked frame for many WebSockets. They share its bytes.
   public func send(frame: [UInt8], to connections: [ConnectionID]) {
     for id in connections {
       guard let (connection, session) = open(id) else { continue }
@@ -55,17 +55,18 @@ extension SocketHub {
     }
   }
 
-  /// Queues a text message for one WebSocket, compressed if agreed; `text` must be UTF-8.
+  /// Queues a text message for one WebSocket, compressed if this was negotiated. `text` must be
+  /// valid UTF-8.
   public func send(text: [UInt8], to connection: ConnectionID) {
     queue(on: connection) { $0.send(text: text, into: &$1) }
   }
 
-  /// Queues a binary message for one WebSocket, compressed if agreed.
+  /// Queues a binary message for one WebSocket, compressed if this was negotiated.
   public func send(binary: [UInt8], to connection: ConnectionID) {
     queue(on: connection) { $0.send(binary: binary, into: &$1) }
   }
 
-  /// Queues a ping; its payload, at most 125 bytes, is returned in a `pong`.
+  /// Queues a ping. Its payload has at most 125 bytes, and a `pong` returns it.
   public func ping(_ connection: ConnectionID, payload: [UInt8] = []) {
     queue(on: connection) { $0.ping(payload, into: &$1) }
   }
@@ -80,7 +81,8 @@ extension SocketHub {
     enqueue(frames, connection, session)
   }
 
-  /// Starts the closing handshake after the queued bytes; only `closed` follows on this WebSocket.
+  /// Starts the closing handshake after the queued bytes. The only further event of this WebSocket
+  /// is `closed`.
   public func close(_ connection: ConnectionID, code: UInt16, reason: String) {
     guard let (connection, session) = open(connection), !session.isClosing, !session.isOver
     else { return }
@@ -98,20 +100,21 @@ extension SocketHub {
     destroy(connection, as: .dropped)
   }
 
-  /// Sets the handler's only alarm, which replaces the previous one; `woke` reports its time.
+  /// Sets the handler's only alarm in place of any earlier one. `woke` reports that the time was
+  /// reached.
   public func wake(at instant: Instant?) {
     alarm = instant
   }
 
-  /// Requests a `drained` once the socket has accepted all queued bytes, even if it does so
-  /// immediately.
+  /// Requests a `drained` event once the socket has accepted all queued bytes. The event is also
+  /// sent if that is already the case.
   public func noticeDrain(of connection: ConnectionID) {
     guard let (connection, session) = open(connection) else { return }
     session.noticesDrain = true
     touch(connection)
   }
 
-  /// Returns the number of bytes that the client has not accepted yet.
+  /// Returns the number of queued bytes that the socket has not accepted.
   public func queuedBytes(of connection: ConnectionID) -> Int {
     self.connection(connection)?.outgoing.byteCount ?? 0
   }
@@ -121,8 +124,8 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.address }
   }
 
-  /// Returns the connection of a request; `nil` once the request is answered. If the request is an
-  /// upgrade that is accepted, its WebSocket has the same connection.
+  /// Returns the connection of a request; `nil` once the request was answered. If the request is an
+  /// upgrade, the WebSocket has the same connection.
   public func connection(of request: RequestID) -> ConnectionID? {
     exchange(of: request)?.0.id
   }
@@ -149,11 +152,11 @@ extension SocketHub {
   }
 }
 
-/// The number of connections for each client address, by origin, without WebSockets.
+/// The number of connections of each client address, without WebSockets.
 ///
-/// WebSockets do not count, since the handler accepts them and has its own limits for them.
+/// WebSockets are not counted, because the handler accepts them and has its own limits for them.
 struct ConnectionLimit {
-  /// The maximum number of connections of one address; further ones are closed.
+  /// The maximum number of connections of an address. Further connections are closed.
   let bound: Int
   private var counts: [String: Int] = [:]
 
@@ -161,7 +164,7 @@ struct ConnectionLimit {
     self.bound = bound
   }
 
-  /// Counts one more connection; returns false if the address already has the maximum.
+  /// Counts a further connection. Returns false if the address already has the maximum number.
   mutating func enter(_ origin: String) -> Bool {
     let count = counts[origin, default: 0]
     guard count < bound else { return false }

@@ -1,8 +1,8 @@
 import LinkProtocols
 
-/// HTTP requests and responses, one at a time on each connection.
+/// HTTP requests and responses. Each connection handles one request at a time.
 extension SocketHub {
-  /// Passes the next complete request to the handler, if there is one.
+  /// Passes complete requests to the handler.
   func advance(_ connection: Connection, _ exchange: Exchange) {
     while case .reading(let part) = exchange.stage {
       switch exchange.reader.next() {
@@ -22,7 +22,7 @@ extension SocketHub {
     }
   }
 
-  /// Sets separate deadlines for head and body; further bytes do not extend them.
+  /// Sets separate deadlines for the head and the body. Further bytes do not extend them.
   private func follow(
     _ connection: Connection, _ exchange: Exchange, from part: Exchange.Part
   ) {
@@ -67,14 +67,15 @@ extension SocketHub {
     emit(.announced(request, head))
   }
 
-  /// Reports an announced request that is incomplete, with the part that arrived.
+  /// Reports an announced request that stayed incomplete, together with the part that arrived.
   func noteCut(_ exchange: Exchange, _ part: [UInt8]?) {
     guard let announced = exchange.announced else { return }
     exchange.announced = nil
     emit(.cut(announced.request, announced.head, body: part ?? []))
   }
 
-  /// Responds to an invalid request and closes, since the start of the next request is unknown.
+  /// Responds to an invalid request and closes the connection, because it is unknown where the next
+  /// request starts.
   private func refuse(_ connection: Connection, _ exchange: Exchange, _ error: HTTPError) {
     let refusal = configuration.refusalBody(error.status, error.detail)
     answer(
@@ -84,7 +85,7 @@ extension SocketHub {
         body: refusal.bytes, keepAlive: false))
   }
 
-  /// Queues a response and limits the time in which the client has to accept it.
+  /// Queues a response, and limits the time in which the client must accept it.
   func answer(
     _ connection: Connection, _ exchange: Exchange, keepAlive: Bool, _ bytes: [UInt8]
   ) {
@@ -94,7 +95,7 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Handles an empty queue: after a complete response, the next request may be read.
+  /// Handles a queue that became empty. After a complete response, the next request may be read.
   func sent(_ connection: Connection, _ exchange: Exchange) {
     switch exchange.stage {
     case .reading, .answering: return
@@ -108,7 +109,8 @@ extension SocketHub {
     }
   }
 
-  /// Ends an expired exchange; an incomplete request gets a 408 (RFC 9110 section 15.5.9).
+  /// Ends an exchange whose time is over. An incomplete request receives a 408 (RFC 9110 section
+  /// 15.5.9).
   func expire(_ connection: Connection, _ exchange: Exchange) {
     switch exchange.stage {
     case .reading(.nothing): leave(connection)

@@ -1,8 +1,9 @@
 import LinkProtocols
 
-/// Received bytes, by the phase of their connection.
+/// Handling of received bytes, which depends on the phase of the connection.
 extension SocketHub {
-  /// The maximum number of bytes from one client in one turn, so that it does not delay the others.
+  /// The maximum number of bytes that are read from one client in a turn, so that the client does
+  /// not delay others.
   private static let readBudget = 4 * scratchBytes
 
   func receive(on connection: Connection) {
@@ -49,7 +50,7 @@ extension SocketHub {
     rememberUnread(connection)
   }
 
-  /// Makes the next turn handle bytes that OpenSSL has read from the socket but not returned yet.
+  /// Makes the next turn handle bytes that OpenSSL has read from the socket but has not returned.
   func rememberUnread(_ connection: Connection) {
     guard let tls = connection.tls, connection.wanted.contains(.read), tls.hasPending else {
       return
@@ -71,7 +72,8 @@ extension SocketHub {
     }
   }
 
-  /// Reads until the client closes, so that the kernel does not answer late bytes with a reset.
+  /// Reads until the client closes the connection, so that the kernel does not respond to late
+  /// bytes with a reset.
   private func throwAway(from connection: Connection) {
     switch unsafe connection.readPlain(into: scratch) {
     case .bytes, .wouldBlock: break

@@ -1,12 +1,12 @@
 public import LinkCore
 import LinkProtocols
 
-/// The connections of one server and the commands for them; lives on the server's loop.
+/// The connections of one server and the commands for them. It is used only on the server's loop.
 ///
-/// A command does not call the handler: its results are reported as later events. A command for a
-/// connection or request that no longer exists has no effect.
+/// A command does not call the handler. Later events report its results. A command for a connection
+/// or request that no longer exists has no effect.
 @safe public final class SocketHub {
-  /// The time of this turn of the loop.
+  /// The time of the current turn of the loop.
   public internal(set) var now: Instant
   /// The number of connections in all phases.
   public internal(set) var connectionCount = 0
@@ -14,7 +14,7 @@ import LinkProtocols
   let configuration: SocketServerConfiguration
   let tls: TLSContext?
   let poller: Poller
-  /// The buffer for each read and write; connections have no buffers of their own.
+  /// The buffer for all reads and writes. Connections have no buffers of their own.
   let scratch: UnsafeMutableRawBufferPointer
   /// The size of `scratch`.
   static let scratchBytes = 65_536
@@ -23,9 +23,9 @@ import LinkProtocols
   var limit: ConnectionLimit
   var alarms = AlarmQueue<ConnectionID>()
   var alarm: Instant?
-  /// The time at which the remaining connections are cut, once the server is stopping.
+  /// The time at which the remaining connections are closed; `nil` unless the server is stopping.
   var stopsAt: Instant?
-  /// Connections with buffered bytes, for which the poller reports no readiness.
+  /// The connections with buffered bytes. The poller does not report them as ready.
   var unread: [ConnectionID] = []
   private var slots: [Connection?] = []
   private var free: [UInt32] = []
@@ -37,7 +37,8 @@ import LinkProtocols
   /// Whether new connections are accepted.
   enum Acceptance {
     case open
-    /// The limit is reached or descriptors ran out; acceptance resumes when a connection ends.
+    /// The limit was reached, or there are no more descriptors. Acceptance resumes when a
+    /// connection ends, or at the time of `retry`.
     case paused(retry: Instant?)
   }
 
@@ -66,7 +67,7 @@ import LinkProtocols
     return found
   }
 
-  /// Returns the connection that a slot holds now.
+  /// Returns the connection that is currently in a slot.
   func connection(at slot: UInt32) -> Connection? {
     slot < slots.count ? slots[Int(slot)] : nil
   }
@@ -74,13 +75,14 @@ import LinkProtocols
   /// Every connection, by slot.
   var connections: [Connection] { slots.compactMap(\.self) }
 
-  /// Returns an ID for the next connection; serials start at 1, since 0 marks other descriptors.
+  /// Returns the ID of the next connection. Serials start at 1, because 0 denotes other
+  /// descriptors.
   func nextID() -> ConnectionID {
     serial = serial == .max ? 1 : serial + 1
     return ConnectionID(serial: serial, slot: free.popLast() ?? UInt32(slots.count))
   }
 
-  /// Returns an ID for the next request; IDs increase across all connections of the server.
+  /// Returns the ID of the next request. IDs increase across all connections of the server.
   func nextRequest(on connection: ConnectionID) -> RequestID {
     requestCount += 1
     return RequestID(count: requestCount, slot: connection.slot)
@@ -98,7 +100,7 @@ import LinkProtocols
     free.append(id.slot)
   }
 
-  /// Ends a connection now; its descriptor closes with the last reference to it.
+  /// Ends a connection immediately. Its descriptor closes when the last reference is released.
   func destroy(_ connection: Connection, as ending: SocketEnding) {
     guard self.connection(connection.id) === connection else { return }
     switch connection.phase {
@@ -127,10 +129,10 @@ import LinkProtocols
     return events
   }
 
-  // MARK: Work left for the end of the turn
+  // MARK: Work at the end of the turn
 
-  /// Schedules a connection for the end of this turn, which writes its queue and updates its
-  /// interest.
+  /// Schedules a visit of a connection at the end of this turn. The visit writes the queue and
+  /// updates the interest.
   func touch(_ connection: Connection) {
     guard !connection.isTouched else { return }
     connection.isTouched = true
@@ -143,7 +145,7 @@ import LinkProtocols
     return touched
   }
 
-  /// Whether the turn has more work to do.
+  /// Whether there is more work to do in this turn.
   var hasEvents: Bool { !events.isEmpty || !touched.isEmpty }
 
   /// Whether the next wait must not block.
@@ -151,7 +153,7 @@ import LinkProtocols
 
   // MARK: Time
 
-  /// Sets the time limit of the current phase, which replaces the previous one; `nil` for none.
+  /// Sets the time limit of the current phase in place of any earlier one; `nil` for no limit.
   func limit(_ connection: Connection, to duration: Duration?) {
     connection.deadline = duration.map { now.advanced(by: $0) }
     guard let deadline = connection.deadline else { return }
@@ -159,9 +161,9 @@ import LinkProtocols
   }
 }
 
-/// The end of the server.
+/// Stopping the server.
 extension SocketHub {
-  /// Stops accepting connections, asks the existing ones to close, and allows them time until
+  /// Stops accepting connections, asks existing ones to close, and allows them time until
   /// `instant`.
   func beginStopping(until instant: Instant) {
     stopsAt = instant
@@ -169,7 +171,7 @@ extension SocketHub {
     for connection in connections { dismiss(connection) }
   }
 
-  /// Whether all connections have ended, or their time is over.
+  /// Whether all connections have ended or their time is over.
   var hasStopped: Bool {
     guard let stopsAt else { return false }
     return connectionCount == 0 || stopsAt <= now

@@ -1,11 +1,12 @@
 public import LinkCore
 import LinkProtocols
 
-/// Streamed responses, and clients that leave before their response.
+/// Streamed responses, and requests whose client leaves before the response.
 extension SocketHub {
-  /// Requests an immediate `abandoned` if the client leaves before the response to this request.
+  /// Requests an immediate `abandoned` event if the client leaves before the response to this
+  /// request.
   ///
-  /// A client that shuts down only its writing side counts as gone.
+  /// A client that shuts down only its writing side is also considered gone.
   public func noticeEnd(of request: RequestID) {
     guard let (connection, exchange, pending) = unanswered(request) else { return }
     var question = pending
@@ -14,10 +15,10 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Begins a response of unknown length; `write` adds to it and `end` completes it.
+  /// Begins a response of unknown length. `write` adds to the response, and `end` completes it.
   ///
-  /// Until then `abandoned` reports that the client left. A HEAD request is answered completely by
-  /// this call.
+  /// Until `end`, an `abandoned` event reports that the client has left. A HEAD request is
+  /// completely answered by this call.
   public func begin(_ request: RequestID, status: Int, headers: [(String, String)]) {
     guard let (connection, exchange, question) = unanswered(request) else { return }
     let isChunked = question.takesChunks
@@ -34,10 +35,11 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Adds to a streamed response; a piece may have any size while the client keeps up.
+  /// Adds bytes to a streamed response. They may have any number while the client reads fast
+  /// enough.
   ///
-  /// A client that does not keep up and would exceed the bound of queued bytes is cut and reported
-  /// as `abandoned`.
+  /// If the socket is backed up and the queue would exceed its bound, the client is disconnected
+  /// and reported as `abandoned`.
   public func write(_ bytes: [UInt8], to request: RequestID) {
     guard let (connection, _, stream) = streaming(request), !bytes.isEmpty else { return }
     let total = connection.outgoing.byteCount + bytes.count
@@ -49,7 +51,7 @@ extension SocketHub {
     touch(connection)
   }
 
-  /// Completes a streamed response; the connection may then carry the next request.
+  /// Completes a streamed response. The connection may then carry the next request.
   public func end(_ request: RequestID) {
     guard let (connection, exchange, stream) = streaming(request) else { return }
     answer(
@@ -57,14 +59,14 @@ extension SocketHub {
       stream.isChunked ? HTTPResponseWriter.lastChunk : [])
   }
 
-  /// Sends an interim response to an announced request that is not complete yet.
+  /// Sends an interim response to an announced request that is incomplete.
   public func inform(_ request: RequestID, status: Int, headers: [(String, String)]) {
     guard let connection = announcing(request) else { return }
     connection.outgoing.append(HTTPResponseWriter.interim(status: status, headers: headers))
     touch(connection)
   }
 
-  /// Ends the connection of an announced request that is not complete yet; `cut` follows.
+  /// Ends the connection of an announced request that is incomplete. A `cut` event follows.
   public func interrupt(_ request: RequestID) {
     guard let connection = announcing(request) else { return }
     destroy(connection, as: .dropped)

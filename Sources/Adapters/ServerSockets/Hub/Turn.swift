@@ -1,8 +1,8 @@
 import LinkCore
 
-/// One turn of the loop: wait, read, expire deadlines and, after the handler, write.
+/// A turn of the loop: it waits, reads, handles deadlines and, after the handler, writes.
 extension SocketHub {
-  /// Waits for activity and handles it; the results are queued as events.
+  /// Waits for activity and handles it. The results are queued as events.
   func wait() {
     let limit = nextDeadline.map { max(.zero, Clock.now.duration(to: $0)) }
     let ready = poller.wait(atMost: hasWork || hasStopped ? .zero : limit)
@@ -18,8 +18,8 @@ extension SocketHub {
     return [alarms.first, alarm, stopsAt, retry].compactMap(\.self).min()
   }
 
-  /// Handles a ready descriptor. Its token is a connection's serial and slot; serial 0 is a
-  /// listener or the wake-up.
+  /// Handles a ready descriptor. Its token consists of a connection's serial and slot. The serial 0
+  /// denotes a listener or the wake-up descriptor.
   private func dispatch(_ readiness: Readiness) {
     let id = ConnectionID(readiness.token)
     guard id.serial != 0 else {
@@ -30,8 +30,8 @@ extension SocketHub {
     if readiness.isBroken, !readiness.isReadable {
       return destroy(connection, as: .reset(detail: "hung up"))
     }
-    // Only an exchange that waits for its response watches for this, and it reads nothing
-    // meanwhile.
+    // Only an exchange that waits for its response watches for this, and it reads nothing in that
+    // time.
     if readiness.isEnded, connection.watched.contains(.end) {
       return destroy(connection, as: .ended)
     }
@@ -80,7 +80,7 @@ extension SocketHub {
 
   // MARK: Writing
 
-  /// Writes the bytes queued in this turn.
+  /// Writes the bytes that were queued in this turn.
   func flush() {
     for connection in takeTouched() where self.connection(connection.id) === connection {
       if case .open(let session) = connection.phase { conclude(connection, session) }
@@ -97,7 +97,7 @@ extension SocketHub {
     poller.change(connection.descriptor, wanted, token: connection.id.number)
   }
 
-  /// Writes as many bytes as the socket accepts; an empty queue may start the next phase.
+  /// Writes as many bytes as the socket accepts. An empty queue may start the next phase.
   func pump(_ connection: Connection) {
     guard self.connection(connection.id) === connection, !connection.isShakingHands else { return }
     while !connection.outgoing.isEmpty {
@@ -132,7 +132,7 @@ extension SocketHub {
     }
   }
 
-  /// Sends the queued bytes and then closes the connection in order (RFC 9112 section 9.6).
+  /// Sends the queued bytes, and then closes the connection in stages (RFC 9112 section 9.6).
   func leave(_ connection: Connection) {
     connection.phase = .leaving
     limit(connection, to: configuration.closeTimeout)

@@ -26,15 +26,15 @@ extension SocketHub {
     }
   }
 
-  /// Reports the end of a WebSocket, once.
+  /// Reports the end of a WebSocket exactly once.
   func end(_ connection: Connection, _ session: Session, _ ending: SocketEnding) {
     guard !session.isOver else { return }
     emit(.closed(connection.id, session.ending(unless: ending)))
     session.stage = .over
   }
 
-  /// Queues the frames that the protocol itself produced; a close frame follows the handler's
-  /// messages.
+  /// Queues the frames that the protocol implementation produced. A close frame follows the
+  /// handler's messages.
   func conclude(_ connection: Connection, _ session: Session) {
     let frames = session.socket.takeOutput()
     guard session.isOver else { return enqueue(frames, connection, session) }
@@ -42,10 +42,10 @@ extension SocketHub {
     leave(connection)
   }
 
-  /// Queues frames up to the bound; after frames that would exceed it, nothing more is queued.
+  /// Queues frames up to the bound. If frames would exceed it, nothing more is queued.
   ///
-  /// Only bytes that the socket did not accept count: the bytes queued in this turn are written
-  /// first.
+  /// Only bytes that the socket has not accepted are counted, so the bytes queued in this turn are
+  /// written first.
   func enqueue(_ frames: [UInt8], _ connection: Connection, _ session: Session) {
     guard !frames.isEmpty, session.takesFrames else { return }
     let room = (session.maxQueuedBytes ?? configuration.maxQueuedBytes) - frames.count
@@ -88,7 +88,7 @@ extension Session {
   /// Whether frames may still be queued.
   var takesFrames: Bool { isOpen || isOver }
 
-  /// Returns the reported end: the server's own close takes precedence, except over a drop or a
+  /// Returns the end to report. A close by the server takes precedence, except over a drop or a
   /// stop.
   func ending(unless ending: SocketEnding) -> SocketEnding {
     guard case .closing(let code, let reason) = stage else { return ending }
@@ -101,7 +101,7 @@ extension Session {
 }
 
 extension Exchange {
-  /// The request that the handler has received and not completely answered.
+  /// The request that the handler has received but not completely answered; `nil` if there is none.
   var unanswered: RequestID? {
     switch stage {
     case .answering, .streaming: request

@@ -3,14 +3,15 @@ import Glibc
 import LinkCore
 import Synchronization
 
-/// A thread that runs the jobs of an actor and, between them, a driver.
+/// A thread that runs the jobs of an actor and, between jobs, a driver function.
 ///
-/// The driver blocks in its own wait. A write to `wakeDescriptor` ends that wait when a job
-/// arrives.
+/// The driver blocks in a wait of its own. When a job arrives, a write to `wakeDescriptor` ends the
+/// wait.
 final class EventLoop: SerialExecutor {
   private let mailbox: Mailbox
 
-  /// Starts the thread. It blocks every signal, so that a write to a closed peer raises no SIGPIPE.
+  /// Starts the thread. It blocks all signals, so that a write to a closed peer does not raise
+  /// SIGPIPE.
   init() throws(SocketServerError) {
     mailbox = try Mailbox()
     let context = unsafe Unmanaged.passRetained(mailbox)
@@ -33,10 +34,10 @@ final class EventLoop: SerialExecutor {
     mailbox.finish()
   }
 
-  /// Readable while a job is waiting.
+  /// A descriptor that is readable while a job is waiting.
   var wakeDescriptor: Int32 { mailbox.descriptor }
 
-  /// Sets the function to call between jobs; with `nil` the thread sleeps until the next job.
+  /// Sets the function to call between jobs. If it is `nil`, the thread sleeps until the next job.
   func drive(with driver: (@Sendable () -> Void)?) {
     mailbox.drive(with: driver)
   }
@@ -59,9 +60,9 @@ final class EventLoop: SerialExecutor {
   }
 }
 
-/// The state that the thread shares with those who enqueue jobs.
+/// The state that the thread shares with callers that enqueue jobs.
 private final class Mailbox: Sendable {
-  /// A job with its executor, which must exist until the job has run.
+  /// A job and its executor. The executor must exist until the job has run.
   struct Letter {
     let job: UnownedJob
     let loop: EventLoop
@@ -107,7 +108,8 @@ private final class Mailbox: Sendable {
     signal { _ in }
   }
 
-  /// Applies a change. Only the first change since the thread last looked writes to the descriptor.
+  /// Applies a change. Only the first change since the thread last read the state writes to the
+  /// descriptor.
   private func signal(_ change: (inout State) -> Void) {
     let isFirst = state.withLock { state in
       change(&state)
@@ -160,7 +162,7 @@ private final class Mailbox: Sendable {
 
 /// The clock for deadlines.
 enum Clock {
-  /// The current time; it advances during sleep and never jumps.
+  /// The current time. It also advances while the device sleeps, and never jumps.
   static var now: Instant {
     var time = timespec()
     unsafe clock_gettime(CLOCK_BOOTTIME, &time)

@@ -1,11 +1,12 @@
 import CLinux
 import Glibc
 
-/// One listening socket.
+/// A listening socket.
 final class Listener: Sendable {
   let descriptor: Int32
 
-  /// Binds and listens; the descriptor closes with the last reference.
+  /// Creates a socket that listens on an address. Its descriptor closes when the last reference is
+  /// released.
   init(_ address: SocketAddress, host: String) throws(SocketServerError) {
     descriptor = socket(
       address.family,
@@ -27,8 +28,8 @@ final class Listener: Sendable {
     close(descriptor)
   }
 
-  /// Creates a listener for each address on the first one's port; skips a family that this machine
-  /// lacks.
+  /// Creates a listener for each address, all on the port of the first one. Skips an address family
+  /// that this machine does not have.
   static func all(
     _ addresses: [SocketAddress], host: String
   ) throws(SocketServerError) -> [Listener] {
@@ -54,13 +55,13 @@ final class Listener: Sendable {
   enum Outcome {
     case connection(Int32)
     case nothing
-    /// This connection is already gone or broken; the next one may be fine.
+    /// This connection has already ended or failed. The next one may be usable.
     case aborted
-    /// There are no descriptors or there is no memory.
+    /// There are no more descriptors, or there is no memory.
     case exhausted(errno: Int32)
   }
 
-  /// Accepts one connection and prepares it for the loop.
+  /// Accepts one connection, and configures it for the loop.
   func accept() -> Outcome {
     let accepted = accept4(
       descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))

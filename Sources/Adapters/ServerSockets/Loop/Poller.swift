@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import LinkCore
 
-/// The operations for which a descriptor is watched; errors and hang-ups are always reported.
+/// A set of operations that a descriptor is watched for. Errors and hang-ups are always reported.
 struct Interest: OptionSet {
   let rawValue: UInt8
   static let read = Interest(rawValue: 1)
   static let write = Interest(rawValue: 2)
-  /// The client shut down its writing side (EPOLLRDHUP).
+  /// The end of the client's writing side (EPOLLRDHUP).
   static let end = Interest(rawValue: 4)
 
   fileprivate var flags: UInt32 {
@@ -16,12 +16,12 @@ struct Interest: OptionSet {
   }
 }
 
-/// One descriptor that is ready.
+/// A descriptor that is ready, and what it is ready for.
 struct Readiness {
   let token: UInt64
   let isReadable: Bool
   let isWritable: Bool
-  /// Whether the client shut down its writing side, if `end` is watched.
+  /// Whether the client shut down its writing side; always false unless `end` is watched.
   let isEnded: Bool
   /// Whether the connection is closed in both directions (EPOLLHUP, EPOLLERR).
   let isBroken: Bool
@@ -44,7 +44,7 @@ struct Readiness {
     unsafe ready.deallocate()
   }
 
-  /// Starts to watch a descriptor; returns the `errno` if the kernel refuses.
+  /// Starts watching a descriptor. Returns the `errno` if the kernel refuses.
   func add(_ target: Int32, _ interest: Interest, token: UInt64) -> Int32? {
     control(EPOLL_CTL_ADD, target, interest, token)
   }
@@ -66,7 +66,7 @@ struct Readiness {
     return unsafe epoll_ctl(descriptor, verb, target, &event) == 0 ? nil : errno
   }
 
-  /// Waits for activity, at most for `limit`; `nil` waits without a limit.
+  /// Waits for activity for at most `limit`; `nil` means no limit.
   func wait(atMost limit: Duration?) -> [Readiness] {
     let count = unsafe epoll_wait(
       descriptor, ready.baseAddress, Int32(ready.count), limit.map(Self.milliseconds) ?? -1)
@@ -83,7 +83,8 @@ struct Readiness {
     }
   }
 
-  /// Rounds up, so that the loop does not wake before a deadline and wait again; at most a day.
+  /// Returns whole milliseconds, at most a day. They are rounded up, so that the loop does not wake
+  /// just before a deadline and wait again.
   private static func milliseconds(_ duration: Duration) -> Int32 {
     let nanoseconds = max(0, min(duration.nanoseconds, 86_400_000_000_000))
     return Int32((nanoseconds + 999_999) / 1_000_000)

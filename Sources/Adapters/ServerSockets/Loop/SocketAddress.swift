@@ -9,7 +9,7 @@ struct SocketAddress {
 
   var family: Int32 { Int32(storage.ss_family) }
 
-  /// Passes the address to a system call.
+  /// Passes the address to a function that makes a system call.
   func withRaw<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     unsafe withUnsafePointer(to: storage) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
@@ -27,9 +27,10 @@ struct SocketAddress {
     }
   }
 
-  /// Resolves `host` to the addresses to listen on; may block on a resolver.
+  /// Resolves `host` to the addresses to listen on. The call may block while a name is resolved.
   ///
-  /// `localhost` is both loopback addresses, whatever the machine's hosts file contains (RFC 6761).
+  /// `localhost` stands for both loopback addresses, whatever the hosts file of this machine
+  /// contains (RFC 6761).
   static func resolve(_ host: String, port: UInt16) throws(SocketServerError) -> [SocketAddress] {
     guard host != "localhost" else {
       return try lookUp("127.0.0.1", port: port) + lookUp("::1", port: port)
@@ -75,19 +76,20 @@ struct SocketAddress {
     return result == 0 ? address : nil
   }
 
-  /// Returns the address of the peer.
+  /// Returns the address of a socket's peer.
   static func peer(of descriptor: Int32) -> SocketAddress? {
     var address = SocketAddress()
     let result = unsafe address.withMutableRaw { unsafe getpeername(descriptor, $0, $1) }
     return result == 0 ? address : nil
   }
 
-  /// The address in digits without the port; an IPv4 client of an IPv6 socket appears as IPv4.
+  /// The numeric address without the port. The address of an IPv4 client of an IPv6 socket has IPv4
+  /// form.
   var text: String? {
     digits.map { $0.hasPrefix("::ffff:") ? String($0.dropFirst(7)) : $0 }
   }
 
-  /// The address without port and zone; `nil` for a family that is neither IPv4 nor IPv6.
+  /// The address without port and zone; `nil` unless the family is IPv4 or IPv6.
   var address: NetworkAddress? {
     unsafe withUnsafeBytes(of: storage) { bytes in
       switch family {
@@ -108,7 +110,7 @@ struct SocketAddress {
     return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
-  /// The port; both families store it in the same two bytes, the most significant first.
+  /// The port. Both families store it in the same two bytes, with the most significant one first.
   var port: UInt16 {
     get { unsafe withUnsafeBytes(of: storage) { unsafe UInt16($0[2]) << 8 | UInt16($0[3]) } }
     set {
@@ -119,7 +121,7 @@ struct SocketAddress {
     }
   }
 
-  /// Whether this is the unspecified IPv6 address, `::`.
+  /// Whether an IPv6 address is the unspecified address, `::`.
   var isAny: Bool {
     unsafe withUnsafeBytes(of: storage) { unsafe $0[8..<24].allSatisfy { $0 == 0 } }
   }

@@ -1,11 +1,11 @@
 import COpenSSL
 import Glibc
 
-/// The state shared by all TLS connections of a server: certificate, versions, tickets.
+/// The state that all TLS connections of a server share: certificate, versions, tickets.
 @safe final class TLSContext {
   private let context: OpaquePointer
 
-  /// Reads both files.
+  /// Creates the state from the two files.
   init(_ files: TLSFiles) throws(SocketServerError) {
     ERR_clear_error()
     guard let context = unsafe SSL_CTX_new(TLS_server_method()) else {
@@ -21,7 +21,7 @@ import Glibc
     unsafe SSL_CTX_free(context)
   }
 
-  /// Creates the TLS state of an accepted socket; `nil` if memory is short.
+  /// Creates the TLS state of an accepted socket; `nil` if memory is exhausted.
   func makeStream(on descriptor: Int32) -> TLSStream? {
     ERR_clear_error()
     guard let stream = unsafe SSL_new(context) else { return nil }
@@ -38,14 +38,17 @@ import Glibc
     let code = ERR_get_error()
     guard code != 0 else { return "no reason given" }
     if let reason = unsafe ERR_reason_error_string(code) { return unsafe String(cString: reason) }
-    // ERR_SYSTEM_FLAG: the rest is an errno, which the table of reasons does not contain.
+    // With ERR_SYSTEM_FLAG, the other bits are an errno, which the table of reasons does not
+    // contain.
     guard code & 0x8000_0000 != 0 else { return "error \(code)" }
     return unsafe String(cString: strerror(Int32(truncatingIfNeeded: code & 0x7FFF_FFFF)))
   }
 
-  /// Sets versions, modes and tickets. TLS 1.2 is the minimum (RFC 8996). Sessions are stored in
-  /// tickets, so that the server keeps none. One ticket is enough, since a client dials one
-  /// connection at a time and gets a new ticket with each.
+  /// Sets the versions, modes and tickets.
+  ///
+  /// The minimum is TLS 1.2 (RFC 8996). Sessions are stored in tickets, so that the server stores
+  /// none. One ticket is enough, because a client opens one connection at a time and receives a new
+  /// ticket with each.
   private func configure() {
     unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
     let modes =
@@ -58,10 +61,10 @@ import Glibc
     unsafe SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
   }
 
-  /// Prefers AES-128 among the ciphers of TLS 1.3: its key schedule uses SHA-256, which is cheaper
+  /// Prefers AES-128 among the ciphers of TLS 1.3. Its key schedule uses SHA-256, which is faster
   /// than SHA-384.
   ///
-  /// A client that lists ChaCha20 first has no AES instructions and gets ChaCha20.
+  /// A client that lists ChaCha20 first has no AES instructions, so ChaCha20 is used.
   private func preferCiphers() {
     unsafe SSL_CTX_set_ciphersuites(
       context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256")
@@ -78,7 +81,7 @@ import Glibc
   }
 }
 
-/// Selects `http/1.1` from the client's offer, and ends the handshake if the offer lacks it.
+/// Selects `http/1.1` from the client's offer. Ends the handshake if the offer does not contain it.
 ///
 /// RFC 7301 section 3.2 requires the fatal alert no_application_protocol if there is no common
 /// protocol.

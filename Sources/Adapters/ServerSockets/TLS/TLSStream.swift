@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// The result of one read.
+/// The result of a read.
 enum ReadOutcome {
   case bytes(Int)
   case wouldBlock
@@ -9,24 +9,24 @@ enum ReadOutcome {
   case failed(String)
 }
 
-/// The result of one write.
+/// The result of a write.
 enum WriteOutcome {
   case bytes(Int)
   case wouldBlock
   case failed(String)
 }
 
-/// The state of a TLS handshake.
+/// The result of continuing a TLS handshake.
 enum HandshakeOutcome {
   case done
   case wants(Interest)
   case failed(String)
 }
 
-/// The TLS state of one connection.
+/// The TLS state of a connection.
 ///
-/// OpenSSL's error queue belongs to the thread and affects each call, so it is cleared before each
-/// call.
+/// OpenSSL's error queue belongs to the thread and affects the result of each call, so it is
+/// cleared before each call.
 @safe final class TLSStream {
   private let stream: OpaquePointer
 
@@ -38,7 +38,7 @@ enum HandshakeOutcome {
     unsafe SSL_free(stream)
   }
 
-  /// Whether bytes are buffered, for which the socket shows no readiness.
+  /// Whether OpenSSL has buffered bytes. The socket is not readable because of them.
   var hasPending: Bool { unsafe SSL_has_pending(stream) == 1 }
 
   func handshake() -> HandshakeOutcome {
@@ -74,8 +74,7 @@ enum HandshakeOutcome {
     }
   }
 
-  /// Sends close_notify, which ends the server's side of the stream, without waiting for a
-  /// response.
+  /// Sends close_notify without waiting for a response. This ends the server's side of the stream.
   func sayGoodbye() {
     ERR_clear_error()
     unsafe SSL_shutdown(stream)

@@ -3,10 +3,10 @@ import LinkRuntime
 package import LinkStorage
 import LinkWire
 
-/// The statements of a store of drinks.
+/// The SQL statements of a drink store.
 ///
-/// A bottle that lost its memory and has not received the time repeats IDs and times. So a drink is
-/// identified by all of its measured values.
+/// A bottle that has lost its memory and has not received the time repeats IDs and times. A drink
+/// is therefore identified by all of its measured values.
 package struct DrinkTables: Tables {
   package static let kind = StoreKind(
     name: "bottle",
@@ -68,7 +68,7 @@ package struct DrinkTables: Tables {
   private func add(
     _ record: BottleRecord, _ change: DrinkChange
   ) throws(StoreFailure) -> Drink? {
-    // SQLite assigns the number after the greatest one; drinks are never removed.
+    // SQLite assigns the number that follows the highest one, and drinks are never removed.
     let numbers = try database.query(
       """
       INSERT INTO drinks(id, time, amount, level, kind, flags, via, stored_at, is_deleted)
@@ -135,7 +135,7 @@ package struct DrinkTables: Tables {
   }
 }
 
-/// A store of a phone's bottle and drinks in one SQLite file, `bottle.sqlite`.
+/// A store of a phone's bottle and its drinks in one SQLite file, `bottle.sqlite`.
 ///
 /// A commit survives a power failure, because the bottle deletes drinks once they are acknowledged.
 package typealias SQLiteDrinkStore = SQLiteFile<DrinkTables>

@@ -2,13 +2,14 @@ import LinkCore
 import LinkHealth
 import LinkStorage
 
-/// The statements of the health store.
+/// The SQL statements of a health store.
 ///
-/// Samples are stored in the order of queries and of exports: by type and start. The key is last in
-/// the order, so that a known sample is found at the position where it would be inserted.
-/// `types.digest` is the digest of `HealthCount`, and NULL until it is computed from the samples.
-/// `added` and `deleted` are numbers of changes. `lineage` contains a random number for each
-/// change, which distinguishes the histories of a file that was restored to an earlier state.
+/// Samples are stored in the order of queries and of exports, which is by type and start. The key
+/// comes last, so that a known sample is found at the position where it would be inserted.
+/// `types.digest` is the digest of `HealthCount`, or NULL until it has been computed from the
+/// samples. `added` and `deleted` are numbers of changes. `lineage` contains a random number for
+/// each change. It distinguishes the later histories of a file that was restored to an earlier
+/// state.
 package final class HealthTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"
@@ -46,12 +47,12 @@ package final class HealthTables: Tables {
 
   package static let kind = StoreKind(
     name: "health", schema: schema,
-    // 8 MiB hold the last pages of many types at once. Marks are in a file and need no memory.
+    // A cache of 8 MiB holds the last pages of many types. Marks are in a file and need no memory.
     settings: "PRAGMA cache_size = -8192; PRAGMA temp_store = FILE")
 
   package let database: Database
   private var names: NameTable<HealthSampleKey>
-  /// The number of the newest change, and whether there are deletions; `nil` if not known.
+  /// The state of the newest change; `nil` if it has not been read.
   var changeState: ChangeState?
 
   package init(_ database: Database) {
@@ -66,7 +67,7 @@ package final class HealthTables: Tables {
 
   // MARK: Adding
 
-  /// Adds the new samples of a batch. A span whose digest is known contains no new sample.
+  /// Adds the new samples of a batch. A span with a known digest contains no new samples.
   func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
     let insertion = try database.statement(Self.insertion)
     var addition = HealthAddition()
@@ -185,7 +186,7 @@ package final class HealthTables: Tables {
     insertion.bind(try number(name, batch, &stored), at: index)
   }
 
-  /// Returns the store's number of a name in a batch.
+  /// Returns the store's number for a name of a batch.
   private func number(
     _ name: UInt16, _ batch: HealthBatch, _ stored: inout StoredNames
   ) throws(StoreFailure) -> Int64 {
@@ -196,7 +197,7 @@ package final class HealthTables: Tables {
     return found
   }
 
-  /// Returns the store's number of a name, which is assigned if the name is new.
+  /// Returns the store's number for a name. A new name is assigned a number.
   private func number(_ name: HealthName) throws(StoreFailure) -> Int64 {
     try names.number(of: name.text, key: name.key)
   }
@@ -230,14 +231,14 @@ package final class HealthTables: Tables {
       lastSamples: Dictionary(last) { max($0, $1) }, lastImport: imports.first)
   }
 
-  /// Returns one page over all types of a query, from its position on.
+  /// Returns a page of all types of a query, starting at its position.
   func page(_ query: HealthSampleQuery) throws(StoreFailure) -> HealthSamplePage {
     try query.page { type, after, limit throws(StoreFailure) in
       try samples(type, query, after: after, limit: limit)
     }
   }
 
-  /// Returns up to `limit` samples of one type, each with its key.
+  /// Returns up to `limit` samples of a type, each with its key.
   private func samples(
     _ type: String, _ query: HealthSampleQuery, after: HealthSamplePosition?, limit: Int
   ) throws(StoreFailure) -> [(key: HealthSampleKey, sample: HealthSample)] {
@@ -272,7 +273,7 @@ package final class HealthTables: Tables {
   ) throws(StoreFailure) -> HealthSample {
     let start = try row.time(0)
     let (end, overflow) = start.nanoseconds.addingReportingOverflow(try row.integer(2))
-    guard !overflow else { throw .corrupt(detail: "A sample ends after the end of time.") }
+    guard !overflow else { throw .corrupt(detail: "The end of a sample is out of range.") }
     func optionalText(_ column: Int32) throws(StoreFailure) -> String? {
       guard let number = try row.optionalInteger(column) else { return nil }
       return try names.text(of: number)
@@ -308,7 +309,7 @@ package final class HealthTables: Tables {
   }
 }
 
-/// The store's numbers of the names in a batch; 0 if the number is not read yet.
+/// The store's numbers for the names of a batch; 0 if the number has not been read.
 private struct StoredNames {
   var numbers: [Int64]
 
@@ -338,16 +339,16 @@ private struct TypeChanges {
   }
 }
 
-/// The number of a change, and whether there are deletions that an addition may undo.
+/// The number of a change, and whether the store contains deletions, which an addition may undo.
 struct ChangeState {
   var newest: Int64
   var hasDeletions: Bool
 }
 
-// The history of additions and removals. Each sample has the number of the change that added it.
-// Each removed sample has the number of the change that removed it, until it is added again.
+// The history of additions and removals. A sample has the number of the change that added it. A
+// removed sample has the number of the change that removed it, until the sample is added again.
 extension HealthTables {
-  /// Returns the state of a new change; its number is stored once the change is finished.
+  /// Returns the state of a new change. The change's number is stored once the change is finished.
   func beginChange() throws(StoreFailure) -> ChangeState {
     var state: ChangeState
     if let known = changeState {
@@ -364,14 +365,14 @@ extension HealthTables {
   /// Stores the number of a change that had an effect.
   func finish(_ change: ChangeState) throws(StoreFailure) {
     try database.run("UPDATE changes SET newest = ?", [.integer(change.newest)])
-    // A mark is never 0, which means no mark.
+    // A mark is never 0, because 0 means that there is no mark.
     try database.run(
       "INSERT OR REPLACE INTO lineage(change, mark) VALUES (?, random() | 1)",
       [.integer(change.newest)])
     changeState = change
   }
 
-  /// Deletes the record of a sample's removal, since the sample is stored again.
+  /// Deletes the record of a sample's removal, because the sample is stored again.
   func forgetDeletion(_ type: Int64, _ key: HealthSampleKey) throws(StoreFailure) {
     try database.run(
       "DELETE FROM deletions WHERE type = ? AND key = ?", [.integer(type), .key(key)])
@@ -396,7 +397,7 @@ extension HealthTables {
     }
     let owner = UInt64(bitPattern: store)
     let query = try query.checked(of: owner) { change throws(StoreFailure) in try mark(of: change) }
-    // A type without samples and deletions has no number; no type has the number 0.
+    // A type without samples and deletions has no number, and no type has the number 0.
     let type = try names.find(query.type) ?? 0
     return try HealthChangeCursor.page(
       query, of: owner, newest: newest, mark: try mark(of: newest)
@@ -436,7 +437,7 @@ extension HealthTables {
       ORDER BY key LIMIT ?
       """,
       [
-        // The empty blob precedes every key.
+        // An empty blob precedes every key.
         .integer(type), key.map { .key($0) } ?? .blob([]), .integer(span.done),
         .integer(span.until), .integer(limit),
       ]
@@ -463,7 +464,7 @@ extension HealthTables {
   }
 }
 
-// The coverage of reconciled readings, and the rows that an older reading must not restore.
+// The coverage of reconciled imports, and the rows that an older import must not restore.
 extension HealthTables {
   func coverages() throws(StoreFailure) -> [HealthCoverage] {
     try database.query(
@@ -478,7 +479,7 @@ extension HealthTables {
     }
   }
 
-  /// Stores the coverage of a reading.
+  /// Stores the coverage of an import.
   func cover(_ reconciliation: ImportReconciliation) throws(StoreFailure) {
     let old = try coverages()
     var new = old
@@ -496,7 +497,7 @@ extension HealthTables {
   }
 
   /// Returns the indices of the rows that begin in the intervals and are not stored. A known span
-  /// has no such row.
+  /// contains no such rows.
   func missing(
     _ batch: HealthBatch, in intervals: [CoverageInterval]
   ) throws(StoreFailure) -> [Int] {
@@ -534,7 +535,7 @@ extension HealthTables {
   }
 }
 
-// The update of stored samples after a complete reading was added.
+// The reconciliation of stored samples after all samples of a complete import were added.
 extension HealthTables {
   func totals() throws(StoreFailure) -> [String: HealthCount] {
     let rows = try database.query(
@@ -551,7 +552,7 @@ extension HealthTables {
     return try counts(type, from: interval.from, to: interval.to)
   }
 
-  /// Counts the samples of a type by interval, in order of time.
+  /// Counts the samples of a type by interval, in chronological order.
   private func counts(
     _ type: Int64, from: Timestamp, to: Timestamp
   ) throws(StoreFailure) -> [Int64: HealthCount] {
@@ -578,7 +579,7 @@ extension HealthTables {
     }.first ?? nil
   }
 
-  // Marks are in temporary tables, so they need no memory; SQLite deletes their file.
+  // Marks are in temporary tables and need no memory. SQLite deletes the file of these tables.
 
   private func prepareMarks() throws(StoreFailure) {
     try database.run(
@@ -607,7 +608,7 @@ extension HealthTables {
       if known?.text != place.type {
         known = try names.find(place.type).map { (place.type, $0) }
       }
-      // A sample of a type that the store does not have cannot be removed either.
+      // If the store does not have the type, there are no samples to remove.
       guard let known else { continue }
       try database.run(
         "INSERT OR IGNORE INTO temp.marks(type, start, key) VALUES (?, ?, ?)",
@@ -621,8 +622,8 @@ extension HealthTables {
 
   func reconcile(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int] {
     try prepareMarks()
-    // A removal makes the store forget all spans. The marked spans that were stored remain valid,
-    // since no sample of the reading is removed.
+    // A removal deletes all known spans. The marked spans that were stored remain valid, because no
+    // sample of the import is removed.
     try database.run(
       "DELETE FROM temp.marked_spans WHERE digest NOT IN (SELECT digest FROM main.spans)")
     var removed: [String: Int] = [:]
@@ -648,7 +649,7 @@ extension HealthTables {
     return removed
   }
 
-  /// Removes the samples of an interval without a mark; returns their number.
+  /// Removes the samples of an interval that have no mark. Returns the number of removed samples.
   private func remove(
     _ interval: CoverageInterval, at newest: Int64
   ) throws(StoreFailure) -> Int {
@@ -671,7 +672,7 @@ extension HealthTables {
       WHERE marks.type = samples.type AND marks.start = samples.start AND marks.key = samples.key)
     """
 
-  /// Updates the summary of a type. The longest duration is only a bound and stays.
+  /// Updates the summary of a type. The longest duration is only an upper bound and is not changed.
   private func summarise(_ type: String, without count: Int) throws(StoreFailure) {
     try database.run(
       """
@@ -687,7 +688,7 @@ extension HealthTables {
       """, [.text(type)])
   }
 
-  /// Computes the digests of the types from which samples were removed.
+  /// Computes the missing digests, which are those of types from which samples were removed.
   private func digest() throws(StoreFailure) {
     let types = try database.query(
       "SELECT type FROM types WHERE digest IS NULL"

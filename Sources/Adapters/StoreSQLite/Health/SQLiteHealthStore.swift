@@ -5,7 +5,7 @@ import LinkRuntime
 /// A store of a person's health samples in one SQLite file, `health.sqlite`.
 ///
 /// Each `add` is one transaction and survives the end of the process. A power failure may undo the
-/// newest transactions, each as a whole; their samples can be imported again.
+/// newest transactions, each completely. Their samples can be imported again.
 package typealias SQLiteHealthStore = SQLiteFile<HealthTables>
 
 extension SQLiteFile: HealthReading where T == HealthTables {
@@ -77,7 +77,7 @@ extension SQLiteFile: HealthStore where T == HealthTables {
 }
 
 extension SQLValue {
-  /// A value of sixteen bytes, most significant first.
+  /// Creates a value of sixteen bytes, with the most significant byte first.
   static func key(_ key: HealthSampleKey) -> SQLValue {
     .uuid(UUID128(high: key.high, low: key.low))
   }

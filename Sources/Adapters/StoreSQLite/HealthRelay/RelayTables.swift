@@ -3,7 +3,7 @@ import LinkRuntime
 package import LinkStorage
 import LinkWire
 
-/// The statements of the relay's store.
+/// The SQL statements of a relay store.
 package final class RelayTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_726C,  // "HFrl"
@@ -23,7 +23,7 @@ package final class RelayTables: Tables {
     name: "relay", schema: schema, settings: "PRAGMA secure_delete = ON")
 
   package let database: Database
-  /// The reason why the write-ahead log still contains removed data; `nil` if it does not.
+  /// The reason why the write-ahead log still contains removed data; `nil` if it contains none.
   private var uncleaned: StoreFailure?
 
   package init(_ database: Database) {
@@ -31,7 +31,7 @@ package final class RelayTables: Tables {
     clean()
   }
 
-  /// Empties the write-ahead log, or stores the reason why that failed.
+  /// Empties the write-ahead log, or stores the reason why this failed.
   func clean() {
     do throws(StoreFailure) {
       let emptied = try database.query("PRAGMA wal_checkpoint(TRUNCATE)") {
@@ -99,7 +99,7 @@ package final class RelayTables: Tables {
   }
 
   private func store(_ question: StoredQuestion) throws(StoreFailure) {
-    // The question is stored in its wire format, which is encoded and tested in one place.
+    // The question is stored in its wire format, so that only one encoding has to be tested.
     let text = BackendMessage.question(question.id, question.question).bytes
     try database.run(
       """
@@ -162,11 +162,12 @@ package final class RelayTables: Tables {
   }
 }
 
-/// The relay's store in one SQLite file, `relay.sqlite`, separate from the messages.
+/// A store of the relay's state in one SQLite file, `relay.sqlite`, separate from the messages.
 ///
-/// The file can be deleted if all phones pair again, and a backup of messages contains none of its
-/// data. A returned change survives a power failure. Removed data is overwritten in the file, and
-/// the write-ahead log is emptied after the commit, and when the store is opened and closed.
+/// The file can be deleted if all phones then pair again. A backup of the messages contains none of
+/// its data. A change survives a power failure once the call has returned. Removed data is
+/// overwritten in the file. The write-ahead log is emptied after each commit that removes data, and
+/// when the store is opened and closed.
 package typealias SQLiteRelayStore = SQLiteFile<RelayTables>
 
 extension SQLiteFile: RelayStore where T == RelayTables {
@@ -178,7 +179,7 @@ extension SQLiteFile: RelayStore where T == RelayTables {
     try write { tables throws(StoreFailure) in
       for change in changes { try tables.apply(change) }
     }
-    // The changes are durable. They must not fail if the log cannot be emptied now.
+    // The changes are durable. The call must not fail because the log cannot be emptied now.
     if changes.contains(where: \.forgets) { tables?.clean() }
   }
 }

@@ -4,7 +4,7 @@ import LinkRuntime
 package import LinkStorage
 package import LinkWire
 
-/// A store of all users' synced samples in one SQLite file, `sync.sqlite`.
+/// A store of the synced samples of all users in one SQLite file, `sync.sqlite`.
 ///
 /// Each batch is one transaction. It survives a power failure once the call has returned, because
 /// the phone then deletes its own copy. The epoch is a random value that is drawn when the file is
@@ -15,8 +15,8 @@ package typealias SQLiteSyncStore = SQLiteFile<SyncTables>
 extension SQLiteFile: SyncStore where T == SyncTables {
   /// Opens the store, optionally with a new epoch.
   ///
-  /// - Parameter newEpoch: Whether to begin a new epoch over the same samples, after a backup was
-  ///   restored.
+  /// - Parameter newEpoch: Whether to begin a new epoch for the same samples, as after the
+  ///   restoration of a backup.
   package static func open(
     in directory: String, newEpoch: Bool
   ) async throws(StoreFailure) -> SQLiteFile {

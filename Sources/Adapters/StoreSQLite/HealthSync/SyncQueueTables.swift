@@ -4,7 +4,7 @@ import LinkRuntime
 package import LinkStorage
 import LinkWire
 
-/// The statements of the sync queue of a phone.
+/// The SQL statements of a phone's sync queue.
 package struct SyncQueueTables: Tables {
   package static let kind = StoreKind(
     name: "sync-queue",
@@ -135,10 +135,10 @@ package struct SyncQueueTables: Tables {
   }
 }
 
-/// The sync queue of a phone in one SQLite file, `sync-queue.sqlite`.
+/// A phone's sync queue in one SQLite file, `sync-queue.sqlite`.
 ///
-/// Every returned change survives a power failure, since anchors advance together with the batches
-/// of the samples that were read.
+/// Each change survives a power failure once the call has returned, because anchors advance
+/// together with the batches of the samples that were read.
 package typealias SQLiteSyncQueueStore = SQLiteFile<SyncQueueTables>
 
 extension SQLiteFile: SyncQueueStore where T == SyncQueueTables {

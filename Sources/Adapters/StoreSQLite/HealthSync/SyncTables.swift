@@ -3,14 +3,15 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The statements of the store of synced samples.
+/// The SQL statements of a store of synced samples.
 ///
-/// Rows are stored in order of arrival, and are found by user, type, start and hash. A hash belongs
-/// to one start, so this index keeps hashes distinct and is filled in the order of time.
-/// `identities.deleted` is the time at which a UUID was deleted; for a UUID with a sample, it is
-/// the time of the newest batch that assigned it. Both are the effective times of stamps, see
-/// `SyncStamps`. `devices` contains the newest stamp of each phone and the latest effective time.
-/// `stamps` contains the stamps whose effective time differs from their own time.
+/// Rows are stored in the order of arrival, and an index finds them by user, type, start and hash.
+/// Samples with the same hash have the same start, so this index also keeps hashes distinct, and it
+/// grows in chronological order. `identities.deleted` is the time at which a UUID was deleted or,
+/// if the UUID has a sample, the time of the newest batch that assigned it. Both are effective
+/// times of stamps (see `SyncStamps`). `devices` contains the newest stamp of each phone, and the
+/// latest effective time. `stamps` contains the stamps whose effective time differs from their own
+/// time.
 package final class SyncTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7379,  // "HFsy"
@@ -43,7 +44,7 @@ package final class SyncTables: Tables {
     name: "sync", schema: schema, settings: "PRAGMA cache_size = -16384")
 
   package let database: Database
-  /// The number of the next row; `nil` until it is read.
+  /// The number of the next row; `nil` if it has not been read.
   private var nextRow: Int64?
   private var names: NameTable<String>
 
@@ -139,7 +140,7 @@ package final class SyncTables: Tables {
     return try database.finish(insertion) == 1
   }
 
-  /// Assigns an unknown UUID to a row; returns false if the UUID is known.
+  /// Assigns an unknown UUID to a row. Returns false if the UUID is already known.
   private func bindName(
     _ uuid: UUID128, to row: Int64, _ work: Work
   ) throws(StoreFailure) -> Bool {
@@ -150,7 +151,7 @@ package final class SyncTables: Tables {
     return try database.finish(work.naming) == 1
   }
 
-  /// Assigns a UUID to a row that was stored before.
+  /// Assigns a UUID to a row that was stored earlier.
   private func name(
     _ uuid: UUID128, known sample: SyncSample, type: Int64, _ work: inout Work
   ) throws(StoreFailure) {
@@ -169,7 +170,8 @@ package final class SyncTables: Tables {
 
   /// Assigns a known UUID to another row.
   ///
-  /// Returns false if the UUID already belongs to that row, or was deleted or assigned later.
+  /// Returns false if the UUID already belongs to that row, or was deleted or assigned at a later
+  /// time.
   private func rename(
     _ uuid: UUID128, to row: Int64, _ work: inout Work
   ) throws(StoreFailure) -> Bool {
@@ -218,7 +220,7 @@ package final class SyncTables: Tables {
     if let sample = known?.sample { try release(sample, &work) }
   }
 
-  /// Takes a UUID from a row; removes the row with its last UUID.
+  /// Removes a UUID from a row. Removes the row together with its last UUID.
   private func release(_ row: Int64, _ work: inout Work) throws(StoreFailure) {
     let found = try database.query(
       "SELECT type, uuids FROM samples WHERE id = ?", [.integer(row)]
@@ -279,9 +281,9 @@ package final class SyncTables: Tables {
   }
 }
 
-/// The state of one batch while it is applied.
+/// The state of a batch while it is being applied.
 private struct Work {
-  /// The change that a batch makes to the summary of a type.
+  /// The change of a type's summary by a batch.
   struct Change {
     var count = 0
     var first: Int64
@@ -293,7 +295,7 @@ private struct Work {
   }
 
   let user: Int64
-  /// The time at which the batch was made, in nanoseconds; `nil` if the batch has no time.
+  /// The effective time of the batch's stamp, in nanoseconds; `nil` if the batch has no stamp.
   let made: Int64?
   let insertion: Statement
   let naming: Statement
@@ -327,7 +329,7 @@ extension SyncTables {
     }
   }
 
-  /// Returns one page over all types of a query, from its position on.
+  /// Returns a page of all types of a query, starting at its position.
   func page(
     _ query: HealthSampleQuery, of user: String
   ) throws(StoreFailure) -> HealthSamplePage {
@@ -365,8 +367,8 @@ extension SyncTables {
     }
   }
 
-  /// Returns a bound for hashes: every hash that begins with a position's key is at most the bound.
-  /// Without a position, all hashes are above the bound.
+  /// Returns a lower bound for hashes. All hashes that begin with a position's key are at or below
+  /// the bound. Without a position, all hashes are above the bound.
   private static func bound(_ after: HealthSamplePosition?) -> [UInt8] {
     guard let after else { return [] }
     return SyncHash(words: [after.key.high, after.key.low, .max, .max]).bytes
@@ -382,7 +384,7 @@ extension SyncTables {
   private func sample(_ row: Row, _ type: String) throws(StoreFailure) -> HealthSample {
     let start = try row.time(0)
     let (end, overflow) = start.nanoseconds.addingReportingOverflow(try row.integer(2))
-    guard !overflow else { throw .corrupt(detail: "A sample ends after the end of time.") }
+    guard !overflow else { throw .corrupt(detail: "The end of a sample is out of range.") }
     func optionalText(_ column: Int32) throws(StoreFailure) -> String? {
       guard let number = try row.optionalInteger(column) else { return nil }
       return try names.text(of: number)
@@ -428,7 +430,7 @@ extension SyncTables {
   }
 }
 
-// The epoch of the store, and the effective times of stamps.
+// The store's epoch, and the effective times of stamps.
 extension SyncTables {
   func epoch() throws(StoreFailure) -> String {
     let found = try database.query("SELECT epoch FROM store") { row throws(StoreFailure) in
@@ -440,7 +442,7 @@ extension SyncTables {
     return epoch
   }
 
-  /// Begins a new epoch over the same samples, so that phones send their samples again.
+  /// Begins a new epoch for the same samples, so that phones send their samples again.
   func beginEpoch() throws(StoreFailure) {
     try database.run("UPDATE store SET epoch = lower(hex(randomblob(8)))")
   }
@@ -451,7 +453,7 @@ extension SyncTables {
       "SELECT made FROM devices WHERE user = ? AND device = ?", [.integer(user), .integer(device)])
   }
 
-  /// Stores the stamp of a batch, and returns its effective time; see `SyncStamps.note`.
+  /// Stores the stamp of a batch and returns its effective time (see `SyncStamps.note`).
   func note(
     _ made: Timestamp, of user: Int64, _ delivery: SyncDelivery
   ) throws(StoreFailure) -> Timestamp {
@@ -493,7 +495,7 @@ extension SyncTables {
     return counts
   }
 
-  /// Returns the time in the first row of a query.
+  /// Returns the time in the first row of a query's result; `nil` if there is none.
   private func time(_ sql: String, _ values: [SQLValue]) throws(StoreFailure) -> Timestamp? {
     try database.query(sql, values) { row throws(StoreFailure) in
       try row.optionalTime(0)

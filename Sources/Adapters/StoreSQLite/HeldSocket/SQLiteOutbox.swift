@@ -1,7 +1,7 @@
 package import LinkCore
 import LinkRuntime
 
-/// The statements of a durable outbox.
+/// The SQL statements of a durable outbox.
 package struct OutboxTables: Tables {
   package static let kind = StoreKind(
     name: "outbox",
@@ -22,13 +22,13 @@ package struct OutboxTables: Tables {
 
 /// The outbox of one socket in a SQLite file, `outbox.sqlite`.
 ///
-/// A stored message survives a power failure. A removed message is overwritten, in the write-ahead
-/// log at its next checkpoint.
+/// A stored message survives a power failure. A removed message is overwritten, and in the
+/// write-ahead log this happens at the next checkpoint.
 package typealias SQLiteOutbox = SQLiteFile<OutboxTables>
 
 extension SQLiteFile: OutboxStore where T == OutboxTables {
   package func load() throws(StoreFailure) -> [ProvenQueue.Entry] {
-    // An ID of 2^63 or more is a negative integer to SQLite.
+    // To SQLite, an ID of 2^63 or more is a negative integer.
     try read { tables throws(StoreFailure) in
       try tables.database.query("SELECT id, is_text, bytes FROM messages ORDER BY id < 0, id") {
         row throws(StoreFailure) in

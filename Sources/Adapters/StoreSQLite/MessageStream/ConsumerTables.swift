@@ -2,10 +2,10 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The statements for the consumers of a shop.
+/// The SQL statements for the consumers of a shop.
 ///
-/// Each consumer has its own queue, since each may start at another message. A delivery contains
-/// the key of its message; text and edits are read from the timeline.
+/// Each consumer has its own queue, because consumers may start at different messages. A delivery
+/// contains the key of its message. The text and edits are read from the timeline.
 struct ConsumerTables {
   static let schema = """
     CREATE TABLE consumers(
@@ -51,7 +51,7 @@ struct ConsumerTables {
 
   // MARK: Adding and removing
 
-  /// Adds a consumer with its first deliveries, unless the consumer exists.
+  /// Adds a consumer and its first deliveries, unless the consumer already exists.
   func add(_ name: ConsumerName, from start: ConsumerStart) throws(StoreFailure) {
     guard try row(name) == nil else { return }
     try requireEpoch(of: start)
@@ -76,7 +76,7 @@ struct ConsumerTables {
     case .all: ("", [])
     case .since(let time): ("AND created_at >= ?3", [.time(time)])
     case .after(let position):
-      // The bits of an offset above Int64.max are negative.
+      // An offset above Int64.max is stored as a negative number with the same bits.
       (
         "AND epoch = ?3 AND (offset < 0, offset) > (?4 < 0, ?4)",
         [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]
@@ -93,7 +93,7 @@ struct ConsumerTables {
     guard !found.isEmpty else { throw .noEpoch(of: position) }
   }
 
-  /// Removes a consumer and its deliveries; returns false if there is none.
+  /// Removes a consumer and its deliveries. Returns false if the consumer does not exist.
   func remove(_ name: ConsumerName) throws(StoreFailure) -> Bool {
     try database.run(
       "DELETE FROM consumers WHERE shop = ? AND name = ?", [.text(shop.text), .text(name.text)])

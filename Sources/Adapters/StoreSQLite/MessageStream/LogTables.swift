@@ -2,7 +2,7 @@ package import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The statements of the backend's log.
+/// The SQL statements of the backend's log.
 package final class LogTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6D6C,  // "HFml"
@@ -18,7 +18,7 @@ package final class LogTables: Tables {
 
   package static let kind = StoreKind(name: "messages", schema: schema)
 
-  /// Appends that wait for the next commit.
+  /// An append that waits for the next commit.
   private struct Waiting {
     let entries: [LogEntry]
     let caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
@@ -43,7 +43,7 @@ package final class LogTables: Tables {
     return epoch
   }
 
-  /// Begins a new epoch over the same messages, so that earlier positions become unknown.
+  /// Begins a new epoch for the same messages, so that earlier positions become unknown.
   func beginEpoch() throws(StoreFailure) {
     try database.run("UPDATE log SET epoch = lower(hex(randomblob(8)))")
     epoch = try Self.epoch(database)
@@ -51,7 +51,7 @@ package final class LogTables: Tables {
 
   // MARK: Group commit
 
-  /// Queues appends for the next commit; returns the number of waiting callers.
+  /// Queues an append for the next commit. Returns the number of waiting callers.
   func wait(
     _ entries: [LogEntry],
     _ caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
@@ -87,9 +87,9 @@ package final class LogTables: Tables {
     return Position(epoch: epoch, offset: found.first ?? 0)
   }
 
-  /// Stores messages one after the other.
+  /// Stores messages in the given order.
   ///
-  /// - Throws: A failure that ends the whole transaction.
+  /// - Throws: A failure that aborts the whole transaction.
   func append(
     _ entries: [LogEntry]
   ) throws(StoreFailure) -> [Result<Appended, StoreFailure>] {
@@ -98,11 +98,12 @@ package final class LogTables: Tables {
     return results
   }
 
-  /// Stores a message at the next offset, or finds the message that its key stored before.
+  /// Stores a message at the next offset, or returns the message that was stored earlier with the
+  /// key.
   ///
-  /// The result is `.other` if the shop has another message with this ID.
+  /// The result is `.other` if the shop has a different message with this ID.
   ///
-  /// - Throws: A failure that ends the whole transaction.
+  /// - Throws: A failure that aborts the whole transaction.
   func append(
     _ message: Message, key: UUID128?
   ) throws(StoreFailure) -> Result<Appended, StoreFailure> {
@@ -161,12 +162,12 @@ package final class LogTables: Tables {
     }
   }
 
-  /// Returns whether a position was assigned by this log.
+  /// Returns whether this log assigned a position.
   private func knows(_ position: Position, _ head: Position) -> Bool {
     position.epoch == head.epoch && position.offset <= head.offset
   }
 
-  /// Returns page `number` (from 1) of the messages that `condition` selects, in its order.
+  /// Returns page `number` (counted from 1) of the messages that `condition` selects and orders.
   private func numbered(
     _ shop: ShopID, _ condition: String, _ values: [SQLValue], _ number: Int, _ limit: Int,
     _ head: Position
@@ -194,7 +195,7 @@ package final class LogTables: Tables {
       head: head)
   }
 
-  /// Returns the page for an unknown position: the newest messages.
+  /// Returns the page for an unknown position, which contains the newest messages.
   private func newest(of shop: ShopID, _ limit: Int, _ head: Position) throws(StoreFailure) -> Page
   {
     let found = try select(

@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 
 extension Message {
-  /// The columns that both stores have for a message, in the order in which `init(_:shop:)` reads
+  /// The columns that both stores use for a message, in the order in which `init(_:shop:)` reads
   /// them.
   static let columns = "id, user, username, text, created_at, updated_at, is_edited, parent"
 
@@ -11,13 +11,13 @@ extension Message {
     columns.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
   }
 
-  /// The same columns for `CREATE TABLE`.
+  /// The definitions of the same columns for `CREATE TABLE`.
   static let columnTypes = """
     id BLOB NOT NULL, user TEXT NOT NULL, username TEXT, text TEXT NOT NULL,
     created_at INTEGER NOT NULL, updated_at INTEGER, is_edited INTEGER NOT NULL, parent BLOB
     """
 
-  /// The values of `columns`.
+  /// The values for `columns`, in the same order.
   var values: [SQLValue] {
     [
       .uuid(id), .text(user), .text(username), .text(text), .time(createdAt), .time(updatedAt),
@@ -25,7 +25,7 @@ extension Message {
     ]
   }
 
-  /// Reads the first eight columns of a row; the store itself reads the position.
+  /// Reads the first eight columns of a row. The store itself reads the position.
   init(_ row: Row, shop: ShopID) throws(StoreFailure) {
     self.init(
       id: try row.uuid(0), shop: shop, user: try row.text(1), username: try row.optionalText(2),
@@ -35,7 +35,7 @@ extension Message {
 }
 
 extension Row {
-  /// Reads an epoch and, in the next column, an offset.
+  /// Reads a position from a column with an epoch and the next column with an offset.
   func position(_ column: Int32) throws(StoreFailure) -> Position? {
     guard let epoch = try optionalText(column) else { return nil }
     return Position(epoch: epoch, offset: UInt64(bitPattern: try integer(column + 1)))
@@ -48,11 +48,11 @@ extension Row {
 }
 
 extension Int {
-  /// The number limited to the valid range of `LIMIT`: at least 0, and small enough to add 1.
+  /// The number, limited to the valid range of `LIMIT`: at least 0, and small enough to add 1.
   var asLimit: Int { Swift.min(Swift.max(self, 0), Int(Int32.max) - 1) }
 }
 
-/// An insertion of messages of one shop, one by one and without an array for each.
+/// An operation that inserts messages of one shop, without allocating an array for each message.
 struct MessageInsertion {
   static let newID = """
     INSERT INTO new_ids(shop, id, created_at) SELECT ?1, ?2, ?3
@@ -68,7 +68,7 @@ struct MessageInsertion {
   let newID: Statement
   let content: Statement
 
-  /// Adds a message; returns false if its ID exists.
+  /// Adds a message. Returns false if its ID already exists.
   func insert(_ message: Message) throws(StoreFailure) -> Bool {
     newID.bind(shop, at: 1)
     newID.bind(message.id, at: 2)

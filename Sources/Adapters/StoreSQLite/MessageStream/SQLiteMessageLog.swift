@@ -5,17 +5,18 @@ package import LinkWire
 
 /// The backend's message log in one SQLite file, `messages.sqlite`.
 ///
-/// A returned append survives a power failure: the write-ahead log is synced at each commit, and
-/// waiting appends share a commit. The epoch is a random value drawn when the file is created. A
-/// file restored from a backup keeps its epoch. Positions assigned after the backup are then
-/// unknown or, once the log has grown past them, wrong, unless the file is opened with `newEpoch`.
+/// An append survives a power failure once the call has returned: the write-ahead log is synced at
+/// each commit, and waiting appends share a commit. The epoch is a random value that is drawn when
+/// the file is created. A file that is restored from a backup keeps its epoch unless it is opened
+/// with `newEpoch`. Positions that were assigned after the backup are then unknown. They become
+/// wrong once the log has grown past them.
 package typealias SQLiteMessageLog = SQLiteFile<LogTables>
 
 extension SQLiteFile: MessageLog where T == LogTables {
   /// Opens the log, optionally with a new epoch.
   ///
-  /// - Parameter newEpoch: Whether to begin a new epoch over the same messages, after a backup was
-  ///   restored.
+  /// - Parameter newEpoch: Whether to begin a new epoch for the same messages, as after the
+  ///   restoration of a backup.
   package static func open(
     in directory: String, named name: String = T.kind.name, newEpoch: Bool
   ) async throws(StoreFailure) -> SQLiteFile {
@@ -33,7 +34,7 @@ extension SQLiteFile: MessageLog where T == LogTables {
       guard let tables else {
         return caller.resume(returning: entries.map { _ in .failure(.closed) })
       }
-      // Other appends arrive while the disk is busy; all of them share the next commit.
+      // Other appends arrive while the disk is busy. All of them share the next commit.
       if tables.wait(entries, caller) == 1 { Task { self.tables?.finish() } }
     }
   }

@@ -3,11 +3,12 @@ import LinkRuntime
 package import LinkStorage
 package import LinkWire
 
-/// The phone's timelines in one SQLite file, `timeline.sqlite`.
+/// A phone's timelines in one SQLite file, `timeline.sqlite`.
 ///
-/// Every commit is one transaction, so cursor and messages are always consistent. A commit survives
-/// the end of the process. A commit with outbox entries also survives a power failure, since the
-/// user's texts exist nowhere else. Lost messages are fetched again from the older cursor.
+/// Each commit is one transaction, so the cursor and the messages are always consistent. A commit
+/// survives the end of the process. A commit with outbox entries also survives a power failure,
+/// because the user's texts are stored nowhere else. Lost messages are fetched again from the older
+/// cursor.
 package typealias SQLiteTimelineStore = SQLiteFile<TimelineFile>
 
 /// The tables of all shops in a timeline file.
@@ -15,7 +16,7 @@ package final class TimelineFile: Tables {
   package static let kind = StoreKind(name: "timeline", schema: TimelineTables.schema)
 
   package let database: Database
-  /// The number of IDs in the small table, once it is known.
+  /// The number of IDs in the small table; `nil` if it is not known yet.
   private var newIDs: Int?
 
   package init(_ database: Database) {
@@ -56,7 +57,7 @@ package final class TimelineFile: Tables {
     return counts.commit
   }
 
-  /// Moves the IDs to the large table once the small table has too many.
+  /// Moves the IDs to the large table once the small table contains too many.
   private func moveNewIDs(adding count: Int) throws(StoreFailure) {
     guard count > 0 else { return }
     let total: Int

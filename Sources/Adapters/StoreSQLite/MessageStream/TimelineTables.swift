@@ -2,12 +2,12 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The statements of the phone's store; each is restricted to one shop.
+/// The SQL statements of a phone's timeline store. Each is restricted to one shop.
 ///
-/// Messages are stored in the order of the timeline, so that live messages are appended. Their IDs
-/// are random: in one large index, nearly each ID would change a page of its own, which is written
-/// twice. So the IDs are collected in a small table, `new_ids`, and moved to the large one in
-/// order, thousands at a time. An ID is in exactly one of the two tables.
+/// Messages are stored in timeline order, so live messages are appended. Their IDs are random. In a
+/// large index, nearly every ID would change a different page, and each page is written twice. IDs
+/// are therefore collected in a small table, `new_ids`, and moved to the large table in order,
+/// thousands at a time. An ID is in exactly one of the two tables.
 struct TimelineTables {
   static let schema = Schema(
     applicationID: 0x4846_746C,  // "HFtl"
@@ -41,7 +41,7 @@ struct TimelineTables {
 
   // MARK: Messages
 
-  /// Returns up to `limit` messages before `key` (or the newest), newest first.
+  /// Returns up to `limit` messages before `key`, or the newest if it is `nil`; newest first.
   func newest(before key: TimelineKey? = nil, limit: Int) throws(StoreFailure) -> [Message] {
     try database.query(
       """
@@ -59,14 +59,14 @@ struct TimelineTables {
     }
   }
 
-  /// Returns an insertion of messages of the shop; assigns a number to a new shop.
+  /// Returns an operation that inserts messages of the shop. Assigns a number to a new shop.
   func insertion() throws(StoreFailure) -> MessageInsertion {
     var number = try number()
     if number == nil {
       try database.run("INSERT INTO shops(shop) VALUES (?)", [.text(shop.text)])
       number = try self.number()
     }
-    guard let number else { throw .corrupt(detail: "A shop that was stored is not there.") }
+    guard let number else { throw .corrupt(detail: "A shop that was stored is missing.") }
     return MessageInsertion(
       database: database, shop: number,
       newID: try database.statement(MessageInsertion.newID),
@@ -79,9 +79,9 @@ struct TimelineTables {
     ) { row throws(StoreFailure) in try row.integer(0) }.first
   }
 
-  /// Replaces the text of a stored message by that of a later edit.
+  /// Replaces the text of a stored message with the text of a later edit.
   ///
-  /// Returns false if there is no such message or the edit is not later.
+  /// Returns false if the message does not exist or the edit is not later.
   func edit(_ message: Message) throws(StoreFailure) -> Bool {
     guard let number = try number() else { return false }
     let changed = try database.run(
@@ -100,9 +100,9 @@ struct TimelineTables {
 
   // MARK: Ids
 
-  /// The maximum number of IDs in the small table. With a smaller number they move too often, and
-  /// with a larger one the small table becomes large. Of the numbers from 1,024 to 32,768, this was
-  /// the fastest with 100,000 messages.
+  /// The maximum number of IDs in the small table. With a lower maximum, IDs are moved too often.
+  /// With a higher one, the small table becomes large. Among the values from 1,024 to 32,768, this
+  /// one was the fastest with 100,000 messages.
   static let mostNewIDs = 8_192
 
   /// Returns the number of IDs of all shops in the small table.
@@ -121,7 +121,7 @@ struct TimelineTables {
 
   // MARK: Shops
 
-  /// Returns the shops with any stored data, in order.
+  /// Returns the shops with any stored data, sorted.
   static func shops(_ database: Database) throws(StoreFailure) -> [ShopID] {
     try database.query(
       """
@@ -202,7 +202,7 @@ struct TimelineTables {
     }
   }
 
-  /// Adds an entry at the end, or updates it in place.
+  /// Adds an entry at the end, or updates an existing entry in place.
   func put(_ entry: OutboxEntry) throws(StoreFailure) {
     let (tries, failure): (SQLValue, SQLValue) =
       switch entry.state {
@@ -229,8 +229,8 @@ struct TimelineTables {
 
   // MARK: Positions
 
-  /// Returns the values of a position. A server may use any offset, so its 64 bits are stored
-  /// unchanged.
+  /// Returns the values that store a position. A server may use any offset, so its 64 bits are
+  /// stored unchanged.
   private func values(_ position: Position?) -> [SQLValue] {
     guard let position else { return [.null, .null] }
     return [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]

@@ -3,10 +3,10 @@ import LinkRuntime
 package import LinkStorage
 import LinkWire
 
-/// The statements of a client's store of sessions.
+/// The SQL statements of a client's session store.
 ///
-/// Messages and ends of prompts share one counter, `number`, which only grows; those above
-/// `client.shown` are not shown yet. An end is removed once it is shown.
+/// Messages and ends of prompts share one counter, `number`, which only increases. Those with
+/// numbers above `client.shown` have not been shown. An end is removed once it has been shown.
 package struct ClientSessionTables: Tables {
   package static let kind = StoreKind(
     name: "session-client",
@@ -125,7 +125,7 @@ package struct ClientSessionTables: Tables {
   private func put(_ prompt: StoredPrompt) throws(StoreFailure) {
     let number = Int64(clamping: prompt.number)
     let isKnown = try hasPrompt(prompt.id)
-    // A prompt that has ended still has its entry.
+    // The entry of a prompt remains after the prompt has ended.
     if !isKnown, try hasOwnEntry(of: prompt.id) { return }
     let (tries, failure): (SQLValue, SQLValue) =
       switch prompt.state {
@@ -182,7 +182,7 @@ package struct ClientSessionTables: Tables {
     }.reversed()
   }
 
-  /// Adds or replaces a conversation, which becomes the last one.
+  /// Adds or replaces a conversation. It becomes the last one.
   private func put(_ conversation: KnownConversation) throws(StoreFailure) {
     try database.run(
       """
@@ -207,7 +207,7 @@ package struct ClientSessionTables: Tables {
       throw row.garbage(3, expected: "a role")
     }
     guard let via = SessionVia(rawValue: try row.text(7)) else {
-      throw row.garbage(7, expected: "how the message came")
+      throw row.garbage(7, expected: "the way in which a message arrived")
     }
     let entry = SessionEntry(
       id: try row.text(1), role: role, text: try row.text(4), conversation: try row.text(2),
@@ -258,12 +258,13 @@ package struct ClientSessionTables: Tables {
     }
   }
 
-  /// Records that a message ended a prompt; returns false if that was already recorded.
+  /// Records that a message ended a prompt. Returns false if this was already recorded.
   private func noteEnd(by message: String) throws(StoreFailure) -> Bool {
     try database.run("INSERT OR IGNORE INTO ends VALUES (?)", [.text(message)]) > 0
   }
 
-  /// Deletes a prompt that has ended, unless it remains until it is sent again or discarded.
+  /// Deletes a prompt that has ended. A prompt that can be sent again remains until it is sent or
+  /// discarded.
   private func end(_ ending: SessionEnding) throws(StoreFailure) {
     guard ending.outcome.isRetained else { return try forget(ending.key) }
     try database.run(
@@ -271,7 +272,7 @@ package struct ClientSessionTables: Tables {
       [.text(ending.reason ?? ending.outcome.rawValue), .uuid(ending.key)])
   }
 
-  /// Adds an entry and returns its number; `nil` if its ID is known.
+  /// Adds an entry and returns its number; `nil` if an entry with its ID exists.
   private func insert(
     _ entry: SessionEntry, _ via: SessionVia, isOwn: Bool
   ) throws(StoreFailure) -> UInt64? {
@@ -347,10 +348,10 @@ package struct ClientSessionTables: Tables {
   }
 }
 
-/// A client's store of sessions in one SQLite file, `session-client.sqlite`.
+/// A client's session store in one SQLite file, `session-client.sqlite`.
 ///
-/// Every change is one transaction that survives a power failure once the call has returned, since
-/// a prompt exists nowhere else, and an acknowledged message is not sent again.
+/// Each change is one transaction. It survives a power failure once the call has returned, because
+/// a prompt is stored nowhere else, and an acknowledged message is not sent again.
 package typealias SQLiteClientSessionStore = SQLiteFile<ClientSessionTables>
 
 extension SQLiteFile: ClientSessionStore where T == ClientSessionTables {

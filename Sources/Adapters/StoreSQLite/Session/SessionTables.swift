@@ -3,7 +3,7 @@ import LinkRuntime
 package import LinkStorage
 import LinkWire
 
-/// The statements of the store of sessions.
+/// The SQL statements of a session store.
 package final class SessionTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7365,  // "HFse"
@@ -203,9 +203,9 @@ extension Row {
   }
 }
 
-/// The store of sessions in one SQLite file, `session.sqlite`.
+/// A session store in one SQLite file, `session.sqlite`.
 ///
-/// A returned change survives a power failure.
+/// A change survives a power failure once the call has returned.
 package typealias SQLiteSessionStore = SQLiteFile<SessionTables>
 
 extension SQLiteFile: SessionStore where T == SessionTables {

@@ -1,7 +1,8 @@
 #pragma once
 #include <curl/curl.h>
 
-// libcurl's setters and getters are variadic, which Swift cannot call: one function per type here.
+// libcurl's setters and getters are variadic, and Swift cannot call such functions. These functions
+// wrap them, one for each type.
 
 static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -15,13 +16,13 @@ static inline CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl
   return curl_easy_setopt(easy, option, value);
 }
 
-/// Copies `count` bytes.
+/// Sets an option to a copy of `count` bytes.
 static inline CURLcode ccurl_set_blob(CURL *easy, CURLoption option, void *bytes, size_t count) {
   struct curl_blob blob = {bytes, count, CURL_BLOB_COPY};
   return curl_easy_setopt(easy, option, &blob);
 }
 
-/// Copies `count` bytes.
+/// Sets the request body to a copy of `count` bytes.
 static inline CURLcode ccurl_set_body(CURL *easy, const void *bytes, curl_off_t count) {
   CURLcode result = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, count);
   if (result != CURLE_OK) return result;
@@ -52,7 +53,7 @@ static inline CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *v
   return curl_easy_getinfo(easy, info, value);
 }
 
-/// Valid until the handle is used again; NULL when there is none.
+/// Returns a string that is valid until the handle is used again; NULL if there is none.
 static inline const char *ccurl_get_text(CURL *easy, CURLINFO info) {
   char *text = NULL;
   return curl_easy_getinfo(easy, info, &text) == CURLE_OK ? text : NULL;
@@ -74,7 +75,7 @@ static inline CURLSHcode ccurl_share_add(CURLSH *share, curl_lock_data data) {
   return curl_share_setopt(share, CURLSHOPT_SHARE, data);
 }
 
-/// The handle and result of a finished transfer; false when none is left.
+/// Returns the handle and the result of a completed transfer. Returns false if there is none.
 static inline int ccurl_next_done(CURLM *multi, CURL **easy, CURLcode *result) {
   int left = 0;
   struct CURLMsg *message;
@@ -87,12 +88,12 @@ static inline int ccurl_next_done(CURLM *multi, CURL **easy, CURLcode *result) {
   return 0;
 }
 
-/// The directory of authorities libcurl was built with, or NULL.
+/// Returns the directory of authorities that libcurl was built with, or NULL.
 static inline const char *ccurl_authority_path(void) {
   return curl_version_info(CURLVERSION_NOW)->capath;
 }
 
-/// The file of authorities libcurl was built with, or NULL.
+/// Returns the file of authorities that libcurl was built with, or NULL.
 static inline const char *ccurl_authority_file(void) {
   return curl_version_info(CURLVERSION_NOW)->cainfo;
 }

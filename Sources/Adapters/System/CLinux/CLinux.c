@@ -1,2 +1,3 @@
-// Headers only: this file lets the package manager see a C target.
+// This target contains only headers. The package manager requires a source file to recognize a C
+// target.
 #include "CLinux.h"

@@ -9,7 +9,8 @@
 #include <openssl/x509v3.h>
 #include <stdint.h>
 
-// Swift imports no macro that is made of a macro; these give such values a name.
+// Swift does not import macros that consist of other macros. This function makes the value
+// available.
 static inline uint64_t holdfast_tls_options(void) {
   return SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF
     | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA;

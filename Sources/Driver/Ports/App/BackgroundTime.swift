@@ -5,11 +5,12 @@ import Synchronization
 /// Contract: `begin` returns `nil` if no time is granted. `expired` is called at most once, when
 /// the time is nearly over, and never after the grant has been given back.
 public protocol BackgroundTime: Sendable {
-  /// Requests time until the grant is given back or expires.
+  /// Requests execution time until the grant is given back or expires.
   ///
   /// - Parameters:
-  ///   - name: The purpose, shown in a debugger.
-  ///   - expired: Called when the time is nearly over; the grant must then be given back at once.
+  ///   - name: The purpose, which debuggers show.
+  ///   - expired: A function that is called when the time is nearly over. The grant must then be
+  ///     given back at once.
   func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant?
 }
 
@@ -22,16 +23,16 @@ public final class TimeGrant: Sendable {
 
   /// Creates a grant.
   ///
-  /// - Parameter done: Called exactly once, when the grant is given back.
+  /// - Parameter done: A function that is called exactly once, when the grant is given back.
   public init(done: @escaping @Sendable () -> Void) { self.done = Mutex(done) }
 
   deinit { giveBack() }
 
-  /// Gives the time back. Further calls do nothing.
+  /// Gives the time back. Further calls have no effect.
   public func giveBack() { done.withLock { $0.take() }?() }
 }
 
-/// Background time on a system that does not end background processes.
+/// A service for systems that do not end background processes.
 public struct UnlimitedTime: BackgroundTime {
   /// Creates background time without a limit.
   public init() {}

@@ -1,39 +1,41 @@
 public import LinkCore
 import Synchronization
 
-/// A store of small secrets by name, such as tokens: a keychain, or files readable by their owner
-/// only.
+/// A store of small secrets by name, such as tokens. Examples are a keychain, and files that only
+/// their owner can read.
 ///
-/// Contract: a write is durable when it returns, and replaces the previous value as a whole.
-/// Writing `nil` removes the secret. A secret never appears in a failure.
+/// Contract: a write is durable when it returns, and replaces the whole previous value. Writing
+/// `nil` removes the secret. An error never contains a secret.
 public protocol SecretStore: Sendable {
   /// Returns a secret; `nil` if none is stored.
   ///
-  /// - Throws: `.locked` while the device is locked and the secret requires it to be unlocked;
+  /// - Throws: `.locked` while the device is locked and the secret cannot be read in this state;
   ///   `.denied` if others can read the secret.
   func read(_ name: SecretName) throws(StoreFailure) -> Secret?
 
-  /// Stores a secret in place of the previous one; `nil` removes it.
+  /// Stores a secret in place of the previous one, or removes the secret if the value is `nil`.
   ///
-  /// - Parameter access: When the secret can be read; a system without locks makes no distinction.
+  /// - Parameter access: The condition under which the secret can be read. It has no effect on a
+  ///   system that cannot be locked.
   /// - Throws: `.denied`, `.full` or `.locked`.
   func write(_ secret: Secret?, _ name: SecretName, access: SecretAccess) throws(StoreFailure)
 }
 
 /// The condition under which a secret can be read.
 public enum SecretAccess: Sendable, Hashable {
-  /// After the device was unlocked once since it started, as background work requires.
+  /// The secret can be read once the device has been unlocked after its start, as background work
+  /// needs.
   case afterFirstUnlock
-  /// Only while the device is unlocked.
+  /// The secret can be read only while the device is unlocked.
   case whileUnlocked
 }
 
-/// The name of a secret: 1 to 64 of the characters a to z, 0 to 9 and `-`.
+/// The name of a secret, which has 1 to 64 of the characters a to z, 0 to 9 and `-`.
 public struct SecretName: Sendable, Hashable, CustomStringConvertible {
   /// The name itself.
   public let description: String
 
-  /// Creates a name; `nil` if it does not have the form.
+  /// Creates a name; `nil` if the text is not valid.
   public init?(_ name: String) {
     guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else {
       return nil
@@ -43,7 +45,7 @@ public struct SecretName: Sendable, Hashable, CustomStringConvertible {
 
   private init(known name: String) { description = name }
 
-  /// The token with which a pairing is resumed.
+  /// The name of the token that resumes a pairing.
   public static let resume = SecretName(known: "resume")
 
   private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -56,7 +58,7 @@ public struct SecretName: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Secrets in memory. Tests can lock them in the same way as a device.
+/// A secret store in memory. Tests can lock it as a device is locked.
 public final class MemorySecretStore: SecretStore {
   private struct State {
     var secrets: [SecretName: (secret: Secret, access: SecretAccess)] = [:]
@@ -68,7 +70,7 @@ public final class MemorySecretStore: SecretStore {
   /// Creates an empty store.
   public init() {}
 
-  /// Locks or unlocks the device.
+  /// Simulates locking or unlocking the device.
   public func setLocked(_ isLocked: Bool) { state.withLock { $0.isLocked = isLocked } }
 
   public func read(_ name: SecretName) throws(StoreFailure) -> Secret? {

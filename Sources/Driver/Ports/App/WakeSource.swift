@@ -4,42 +4,43 @@ import Synchronization
 /// A source of background wakes: scheduled tasks, pushes, changes of health data, and completed
 /// uploads.
 ///
-/// Contract: `register` returns before any wake is delivered, and replaces the previous handler. A
-/// wake without a handler waits for one. Each wake is delivered once and given back exactly once,
-/// at the latest when its last reference is released. Scheduling a task again replaces the one with
-/// the same identifier. No method blocks, since apps call them during launch.
+/// Contract: `register` returns before any wake is delivered, and replaces the previous handler.
+/// Wakes are held until a handler is registered. Each wake is delivered once and given back exactly
+/// once, at the latest when its last reference is released. Scheduling a task replaces any task
+/// with the same identifier. No method blocks, because apps call them during launch.
 public protocol WakeSource: Sendable {
-  /// Registers the handler of wakes and their causes.
+  /// Registers the handler, which receives each wake with its cause.
   func register(_ handler: @escaping @Sendable (WakeCause, Wake) -> Void)
 
   /// Schedules a wake.
   ///
-  /// - Throws: `.notPermitted` if the app may not schedule it; `.tooMany` if too many tasks wait.
+  /// - Throws: `.notPermitted` if the app may not schedule the task; `.tooMany` if too many tasks
+  ///   are waiting.
   func schedule(_ task: WakeTask) throws(WakeFailure)
 
-  /// Cancels a task; does nothing if there is none.
+  /// Cancels a task. The call has no effect if there is no such task.
   func cancel(_ identifier: String)
 }
 
 /// The cause of a wake.
 public enum WakeCause: Sendable, Hashable {
-  /// A scheduled task, with its identifier.
+  /// A scheduled task is due. The value is its identifier.
   case task(String)
-  /// A push without content.
+  /// A push without content was received.
   case push
   /// Health data of these types changed.
   case health(types: [String])
-  /// Uploads of a background session completed.
+  /// The uploads of a background session completed.
   case uploads(session: String)
 }
 
-/// A task for which the app is woken.
+/// A task that the app is woken for.
 public struct WakeTask: Sendable, Hashable {
-  /// The name of the task; Apple's platforms require it in the app's `Info.plist`.
+  /// The name of the task. Apple's platforms require that the app's `Info.plist` lists it.
   public var identifier: String
-  /// The earliest time, relative to the call.
+  /// The time from the call to the earliest start.
   public var after: Duration
-  /// Whether the task takes minutes instead of seconds, and may wait for a charger.
+  /// Whether the task takes minutes rather than seconds, and may wait until the device is charging.
   public var isLong: Bool
   /// Whether the task needs a network.
   public var needsNetwork: Bool
@@ -60,30 +61,30 @@ public enum WakeFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Too many tasks are waiting.
   case tooMany(identifier: String)
 
-  /// A description of the reason for people.
+  /// A human-readable description of the reason.
   public var description: String {
     switch self {
     case .notPermitted(let identifier):
-      "the task \(identifier) may not run in background; declare it in Info.plist, and check that "
-        + "the user allows background refresh"
+      "the task \(identifier) may not run in the background; declare it in Info.plist, and check "
+        + "that the user allows background refresh"
     case .tooMany(let identifier):
-      "the task \(identifier) was not scheduled, since too many wait; cancel one of them"
+      "the task \(identifier) was not scheduled, because too many tasks wait; cancel one of them"
     }
   }
 }
 
-/// A grant of background execution time by the system.
+/// A grant of background execution time from the system.
 ///
-/// It is given back exactly once: by the first call of `giveBack`, or when the last reference is
-/// released.
+/// The grant is given back exactly once: by the first call of `giveBack`, or when the last
+/// reference is released.
 public final class Wake: Sendable {
-  /// The granted time.
+  /// The amount of time that is granted.
   public let budget: Duration
   private let done: Mutex<(@Sendable (WakeResult) -> Void)?>
 
   /// Creates a grant.
   ///
-  /// - Parameter done: Called exactly once.
+  /// - Parameter done: A function that is called exactly once, when the grant is given back.
   public init(budget: Duration, done: @escaping @Sendable (WakeResult) -> Void) {
     self.budget = budget
     self.done = Mutex(done)
@@ -91,7 +92,7 @@ public final class Wake: Sendable {
 
   deinit { done.withLock { $0.take() }?(.later) }
 
-  /// Gives the time back. Further calls do nothing.
+  /// Gives the time back. Further calls have no effect.
   public func giveBack(_ result: WakeResult) {
     done.withLock { $0.take() }?(result)
   }

@@ -4,9 +4,9 @@ public import LinkCore
 public protocol OutboxStore: Store {
   /// Returns all messages, in the order of their ids.
   func load() async throws(StoreFailure) -> [ProvenQueue.Entry]
-  /// Stores a message, which is durable when the method returns.
+  /// Stores a message. The message is durable when the method returns.
   func add(_ entry: ProvenQueue.Entry) async throws(StoreFailure)
-  /// Removes messages; unknown ids are ignored.
+  /// Removes messages. Unknown ids are ignored.
   func remove(_ ids: [UInt64]) async throws(StoreFailure)
 }
 

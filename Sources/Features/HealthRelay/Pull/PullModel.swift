@@ -2,7 +2,8 @@ public import LinkCore
 import LinkHealth
 package import LinkWire
 
-/// A phone's short visit to the backend, which leases and answers questions within a time budget.
+/// A phone's short visit to the backend, during which it leases and answers questions within a time
+/// budget.
 ///
 ///     new ─▶ leasing ⇄ pausing         every exchange is retried while the budget allows it
 ///               │
@@ -11,22 +12,22 @@ package import LinkWire
 ///               ▲          │
 ///               └──────────┘ next question; after the last one leasing again
 ///
-/// Only one operation is in progress at a time. Questions that do not fit the budget stay leased;
-/// when the lease expires, they return to the backend's queue. Every exchange may be repeated,
+/// Only one operation is in progress at a time. Questions that do not fit the budget stay leased.
+/// When the lease expires, they return to the backend's queue. Every exchange may be repeated,
 /// since the backend recognizes a lease.
 package struct PullModel: Machine {
   let settings: PullSettings
   var phase = Phase.new
-  /// When the budget ends.
+  /// The instant at which the budget ends.
   var end = Instant.zero
-  /// When the lease of the questions in `line` expires.
+  /// The instant at which the lease of the questions in `line` expires.
   var leaseEnd = Instant.zero
   /// The leased questions without an answer, oldest first.
   var line: [Item] = []
   var report = PullReport(ending: .finished)
-  /// The value of `report.answered` when the questions in `line` were leased.
+  /// The value of `report.answered` at the time when the questions in `line` were leased.
   var answeredBefore = 0
-  /// The value of `report.unwanted` at that time.
+  /// The value of `report.unwanted` at the same time.
   var unwantedBefore = 0
   var lastStep: UInt64 = 0
 
@@ -47,7 +48,7 @@ package struct PullModel: Machine {
       }
     }
 
-    /// Returns the message that replaces an answer.
+    /// Returns the message to send if there is no answer.
     func failure(_ reason: String) -> PhoneMessage {
       switch self {
       case .question(let leased):
@@ -106,7 +107,7 @@ package struct PullModel: Machine {
     return effects
   }
 
-  /// Handles the passage of time.
+  /// Handles the deadlines that have passed by `now`.
   package mutating func tick(at now: Instant) -> [Effect] {
     var effects: [Effect] = []
     guard let deadline, now >= deadline else { return [] }
@@ -149,7 +150,8 @@ package struct PullModel: Machine {
   }
 }
 
-/// The ID of one operation of a pull, by which its result is matched and a late result recognized.
+/// The ID of one operation of a pull. It matches a result to its operation, so that late results
+/// are recognized.
 public struct StepID: NumberedID {
   /// The number, counted from the start of the pull.
   public let number: UInt64
@@ -159,13 +161,14 @@ public struct StepID: NumberedID {
 }
 
 extension PullModel {
-  /// Everything that can happen to a pull.
+  /// An input of a pull.
   package enum Input: Sendable, Equatable, Codable {
-    /// Begin the pull; once only.
+    /// Begin the pull. Later inputs of this kind are ignored.
     case begin
     /// The backend's answer to `.lease`.
     case leased(StepID, LeasedQuestions)
-    /// The answer that `.read` requested is ready, in this number of messages; at least 1.
+    /// The answer that `.read` requested is ready. It consists of this number of messages, at least
+    /// 1.
     case prepared(StepID, parts: Int)
     /// The backend accepted the message of `.post` or `.refuse`.
     case posted(StepID)
@@ -175,19 +178,19 @@ extension PullModel {
     case cancel
   }
 
-  /// Every effect of a pull. Effects are carried out in order.
+  /// An effect of a pull. Effects are carried out in order.
   package enum Effect: Sendable, Equatable, Codable {
     /// Lease at most `max` questions.
     case lease(StepID, max: Int, within: Duration)
-    /// Read the data that answers a question. Hold the messages until they are discarded.
+    /// Read the data that answers a question. Keep the messages until they are discarded.
     case read(StepID, LeasedQuestion)
     /// Stop reading, and release the messages.
     case discard(StepID)
-    /// Send one message that `read` prepared; the index starts at 0.
+    /// Send one message that `read` prepared. The index starts at 0.
     case post(StepID, of: StepID, part: Int, lease: String, within: Duration)
     /// Send an error instead of an answer.
     case refuse(StepID, LeasedResult, within: Duration)
-    /// The pull is over; cancel the exchanges in progress.
+    /// The pull is over. Cancel the exchanges in progress.
     case finish(PullReport)
   }
 }
@@ -212,18 +215,18 @@ extension PullModel {
   mutating func leased(
     _ step: StepID, _ questions: LeasedQuestions, at now: Instant, _ effects: inout [Effect]
   ) {
-    guard case .leasing(step, let since, _) = phase else { return }  // late
-    // The lease began between request and response. Counting from the request is safe.
+    guard case .leasing(step, let since, _) = phase else { return }  // a late event
+    // The lease began between the request and the response. Counting from the request is safe.
     leaseEnd = since.advanced(by: questions.expiresIn)
     (answeredBefore, unwantedBefore) = (report.answered, report.unwanted)
     line = questions.questions.map(Item.question) + questions.rejected.map(Item.rejected)
     advanceLine(at: now, &effects)
   }
 
-  /// Answers the first question, or leases more if there is none.
+  /// Answers the first question, or leases more questions if none is left.
   private mutating func advanceLine(at now: Instant, _ effects: inout [Effect]) {
     guard let first = line.first else {
-      // A round without progress would only be repeated.
+      // If no question was answered in this round, the next round would be the same.
       guard report.answered > answeredBefore else { return finish(.finished, at: now, &effects) }
       return lease(tries: 0, at: now, &effects)
     }
@@ -271,7 +274,7 @@ extension PullModel {
   }
 
   mutating func posted(_ step: StepID, at now: Instant, _ effects: inout [Effect]) {
-    guard case .posting(step, let reply, _) = phase else { return }  // late
+    guard case .posting(step, let reply, _) = phase else { return }  // a late event
     if case .part(let work, let index, let count) = reply, index + 1 < count {
       post(.part(of: work, index: index + 1, count: count), at: now, &effects)
     } else {
@@ -280,7 +283,7 @@ extension PullModel {
     }
   }
 
-  /// Removes the first question, which is complete.
+  /// Removes the first question, which has been handled.
   private mutating func done(at now: Instant, _ effects: inout [Effect]) {
     line.removeFirst()
     advanceLine(at: now, &effects)
@@ -302,7 +305,7 @@ extension PullModel {
     case .posting(step, let reply, let tries):
       guard !repeats(.post(reply), tries, failure, until: limit, at: now) else { return }
       replyFailed(reply, failure, at: now, &effects)
-    case .new, .leasing, .reading, .posting, .pausing, .ended: return  // late
+    case .new, .leasing, .reading, .posting, .pausing, .ended: return  // a late event
     }
   }
 
@@ -374,10 +377,10 @@ extension PullModel {
 
   /// Returns the wait before the next pull; `nil` if there is no reason for one.
   ///
-  /// Unanswered questions return when their leases expire, so an earlier visit would find nothing.
-  /// If answers were refused, other questions may wait behind those questions. A backend that keeps
-  /// offering the refused questions would cause one visit after another, so that pause is the
-  /// longest.
+  /// Unanswered questions return when their leases expire, so an earlier visit would find none. If
+  /// answers were refused, other questions may wait behind the refused ones. In that case the pause
+  /// is the longest, since a backend that keeps offering the refused questions would otherwise
+  /// cause one visit after another.
   private func again(after ending: PullReport.Ending, at now: Instant) -> Duration? {
     switch ending {
     case .signedOut, .unsupported: nil
@@ -395,7 +398,7 @@ extension PullModel {
 }
 
 extension LinkFailure {
-  /// Whether the same exchange may succeed a little later.
+  /// Whether the same exchange may succeed shortly afterward.
   fileprivate var mayPass: Bool {
     switch failureClass {
     case .unreachable, .dns, .refused, .timeout, .silent, .reset, .ended, .proxy,

@@ -21,7 +21,7 @@ public struct PullReport: Sendable, Hashable, Codable {
     case outOfTime
     /// The operating system or the caller canceled the pull.
     case cancelled
-    /// The backend no longer accepts the token; connect and pair again.
+    /// The backend no longer accepts the token. The phone must connect and pair again.
     case signedOut
     /// The backend does not support pulls.
     case unsupported
@@ -45,20 +45,21 @@ public struct PullReport: Sendable, Hashable, Codable {
 package struct PullSettings: Sendable, Hashable, Codable {
   /// The duration of the whole pull. From the requirements: a push gives an app about 30 s.
   package var budget: Duration
-  /// The most questions leased at once. Project choice: what fits the budget at a few seconds each.
+  /// The maximum number of questions leased at once. Project choice: the number that fits the
+  /// budget at a few seconds for each question.
   package var leaseLimit: Int
   /// The time-out of one exchange with the backend. Project choice.
   package var exchangeLimit: Duration
-  /// The least remaining time in which an operation begins. Project choice: a round trip over a
-  /// slow network.
+  /// The minimum time that must remain before an operation begins. Project choice: a round trip
+  /// over a slow network.
   package var leastTime: Duration
-  /// The time reserved after reading for sending the answer. Project choice.
+  /// The time that is reserved for sending the answer after it was read. Project choice.
   package var sendTime: Duration
   /// The waits before the retries of an exchange. Project choice: all of them fit the budget.
   package var retries: Schedule
 
-  /// Creates settings. The default budget is that of the requirements; the others are project
-  /// choices.
+  /// Creates settings. The default budget comes from the requirements. The other defaults are
+  /// project choices.
   package init(
     budget: Duration = .seconds(25), leaseLimit: Int = 4, exchangeLimit: Duration = .seconds(8),
     leastTime: Duration = .seconds(1), sendTime: Duration = .seconds(4),

@@ -2,21 +2,22 @@ public import LinkCore
 public import LinkDriver
 public import LinkStorage
 
-/// A store of a phone's bottle: its identity and its drinks, each once.
+/// A store of the identity and the drinks of a phone's bottle. Each drink is stored once.
 ///
-/// Changes are atomic and durable when `commit` returns, in the order of the calls.
+/// Changes are applied in the order of the calls. They are atomic, and durable when `commit`
+/// returns.
 public protocol DrinkStore: Store {
-  /// Returns the state that a phone needs at its start.
+  /// Returns the state that a phone needs when it starts.
   func open() async throws(StoreFailure) -> DrinkSnapshot
   /// Stores a change. Returns the new drinks, in the order of their records.
   func commit(_ change: DrinkChange) async throws(StoreFailure) -> [Drink]
-  /// Notes that all drinks up to a number were shown.
+  /// Records that all drinks up to a number have been shown.
   func confirm(_ number: UInt64) async throws(StoreFailure)
-  /// Returns up to `limit` drinks before a number, or the newest ones; oldest first.
+  /// Returns up to `limit` drinks before a number, or the newest if it is `nil`; oldest first.
   func drinks(before number: UInt64?, limit: Int) async throws(StoreFailure) -> [Drink]
-  /// Removes the bottle's identity, so that the next bottle found is used. Drinks stay.
+  /// Removes the bottle's identity, so that the next bottle found is used. The drinks stay stored.
   func forgetBottle() async throws(StoreFailure)
-  /// Stores the status of a running program; `nil` when it ends.
+  /// Stores the status of a running program. A program passes `nil` when it ends.
   func note(_ status: String?) async throws(StoreFailure)
   /// Returns the stored status.
   func noted() async throws(StoreFailure) -> String?

@@ -2,17 +2,18 @@ public import LinkCore
 public import LinkDriver
 public import LinkStorage
 
-/// A store of the state that a backend's relay needs after a restart: phones, accesses, questions.
+/// A store of the state that a backend's relay needs after a restart: phones, grants of access, and
+/// questions.
 ///
-/// Changes are atomic and durable when `apply` returns, in the order of the calls. Removed data is
-/// also erased from the file, at once or as soon as the disk permits; until then `check` fails. No
-/// phone's answer and no token is stored.
+/// Changes are applied in the order of the calls. They are atomic, and durable when `apply`
+/// returns. Removed data is also erased from the file, as soon as the disk permits it; until then
+/// `check` fails. No phone's answer and no token is stored.
 public protocol RelayStore: Store {
-  /// Returns everything that is stored: phones by id, accesses by token, questions in order of
+  /// Returns all stored data: phones by id, grants of access by token, and questions in order of
   /// arrival.
   func stored() async throws(StoreFailure) -> StoredRelay
 
-  /// Applies changes in this order. Removing a missing item changes nothing.
+  /// Applies changes in the given order. Removing a missing item has no effect.
   func apply(_ changes: [RelayChange]) async throws(StoreFailure)
 }
 

@@ -4,20 +4,20 @@ public import LinkHealth
 public import LinkStorage
 public import LinkWire
 
-/// A store of the samples that phones sync, for all users of a backend.
+/// A store of the samples that phones upload, for all users of a backend.
 ///
-/// `apply` is atomic, and durable when it returns; after a failure no part of it is visible.
-/// `StoredSync` documents the effect of a batch. Any task may call the store, which puts the calls
-/// in order.
+/// `apply` is atomic, and durable when it returns. After a failure no part of the batch is visible.
+/// `StoredSync` documents the effect of a batch. Any task may call the store, which serializes the
+/// calls.
 public protocol SyncStore: Store {
-  /// Returns the epoch, which identifies one generation of the stored data, in 1 to 64 printable
-  /// characters.
+  /// Returns the epoch: 1 to 64 printable characters that identify one generation of the stored
+  /// data.
   func epoch() async throws(StoreFailure) -> String
 
-  /// Returns the time stamp of a phone's newest batch; `nil` if there is none.
+  /// Returns the time stamp of a phone's newest batch; `nil` if the phone has sent none.
   func newestStamp(of user: String, device: String) async throws(StoreFailure) -> Timestamp?
 
-  /// Applies a batch in one transaction. Returns how much was new.
+  /// Applies a batch in one transaction. Returns the numbers of new samples and deletions.
   func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> IngestCounts
 
   /// Returns a page of a user's samples that lie at least partly in a time range.
@@ -28,10 +28,10 @@ public protocol SyncStore: Store {
   /// Returns a summary of each stored type of a user, ordered by type identifier.
   func summary(of user: String) async throws(StoreFailure) -> [HealthTypeSummary]
 
-  /// Returns records of a type as they were sent, ordered by start, after a position or from the
-  /// first one.
+  /// Returns records of a type as they were sent, ordered by start. They follow a position, or
+  /// begin with the first record if it is `nil`.
   ///
-  /// - Parameter limit: The most records; less than 1 counts as 1.
+  /// - Parameter limit: The maximum number of records. A value below 1 has the effect of 1.
   func raw(
     _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) async throws(StoreFailure) -> [SyncRaw]
@@ -73,22 +73,23 @@ extension MemoryStore: SyncStore where Value == StoredSync {
   }
 }
 
-/// A source of health samples with HealthKit's semantics: observers and pages of changes since an
+/// A source of health samples with HealthKit's semantics: observers, and pages of changes after an
 /// anchor.
 ///
-/// Contract: `observe` fires once for its types soon after the call, and again after changes;
-/// several changes may fire once. A page without changes has the anchor of its query. A page never
-/// omits a change, but may repeat one. A sample has the same UUID whenever it is delivered.
+/// Contract: `observe` fires once for its types soon after the call, and again after changes.
+/// Several changes may cause a single call. The anchor of a page without changes equals that of its
+/// query. Pages never omit a change, but may repeat one. A sample has the same UUID in every
+/// delivery.
 public protocol HealthSource: Sendable {
-  /// Observes changes of these types, instead of those observed before.
+  /// Observes changes of these types, which replace the types of an earlier call.
   ///
-  /// Each call of `fired` passes a wake, which must be given back within its budget.
+  /// Each call of `fired` passes a wake. The wake must be given back within its budget.
   func observe(
     _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void) async
 
   /// Returns the changes after an anchor.
   ///
-  /// - Throws: `.locked` while the device is locked; the samples exist but cannot be read yet.
+  /// - Throws: `.locked` while the device is locked and its samples cannot be read.
   func page(
     _ type: String, from start: HealthPageStart, limit: Int
   ) async throws(HealthSourceFailure) -> SourcePage
@@ -99,13 +100,13 @@ public protocol HealthSource: Sendable {
 
 /// A store of a phone's sync state: anchors, waiting batches and quarantined batches.
 ///
-/// Changes are atomic and durable when `apply` returns, in the order of the calls.
-/// `StoredSyncQueue` documents the effect of a step.
+/// Changes are applied in the order of the calls. They are atomic, and durable when `apply`
+/// returns. `StoredSyncQueue` documents the effect of a step.
 public protocol SyncQueueStore: Store {
-  /// Returns everything that is stored.
+  /// Returns the whole stored state.
   func stored() async throws(StoreFailure) -> StoredSyncQueue
 
-  /// Applies changes in this order, in one transaction.
+  /// Applies changes in the given order, in one transaction.
   func apply(_ steps: [SyncQueueStep]) async throws(StoreFailure)
 }
 

@@ -1,38 +1,38 @@
 public import LinkCore
 public import LinkWire
 
-/// A queue of file uploads, which may continue while the process does not run.
+/// A queue of file uploads. Uploads may continue while the process is not running.
 ///
-/// It is a background session of the system, or tasks of this process.
+/// It is implemented as a background session of the system, or by tasks of this process.
 ///
-/// Contract: each enqueued upload ends with exactly one event, unless it is cancelled. If the
-/// upload outlives the process, a later process receives the event. Files are neither changed nor
-/// deleted.
+/// Contract: each enqueued upload ends with exactly one event unless it is cancelled. If the upload
+/// outlives the process, a later process receives the event. The queue neither changes nor deletes
+/// files.
 public protocol UploadQueue: Sendable {
-  /// Begins to deliver the ends of uploads. Called once, before any other method.
+  /// Begins to deliver the outcomes of uploads. It is called once, before any other method.
   func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async
 
-  /// Returns the uploads of earlier processes that are still running, by file name.
+  /// Returns the file names of earlier processes' uploads that are still running.
   func running() async -> Set<String>
 
-  /// Starts uploads, all at once.
+  /// Starts all of these uploads.
   func enqueue(_ uploads: [FileUpload]) async
 
-  /// Returns the identity of the server to which the progress belongs, also if the server sends
+  /// Returns the identity of the server that the progress belongs to, even if the server sends
   /// none.
   ///
   /// - Throws: An error if there was no response or the secret was rejected.
   func identify() async throws(LinkFailure) -> SyncIdentity
 
-  /// Reads the secret again for later uploads. Returns whether it differs from the one that the
+  /// Reads the secret again for later uploads. Returns whether it differs from the secret that the
   /// server rejected.
   func renewSecret() async -> Bool
 
-  /// Notifies the server that everything was sent. Returns the failure if the server did not
-  /// complete its part.
+  /// Notifies the server that all data was sent. Returns a failure if the server did not complete
+  /// its part.
   func refresh() async -> LinkFailure?
 
-  /// Cancels all uploads of this process. No event follows.
+  /// Cancels all uploads of this process. No events follow.
   func stop() async
 }
 
@@ -42,7 +42,7 @@ public struct UploadEvent: Sendable, Hashable {
   public var file: String
   /// The outcome.
   public var outcome: UploadOutcome
-  /// The epoch in the response, see `SyncIdentity.epoch(field:)`; `nil` if there is none.
+  /// The epoch in the response (see `SyncIdentity.epoch(field:)`); `nil` if there is none.
   public var epoch: String?
 
   /// Creates an event.

@@ -3,31 +3,32 @@ public import LinkDriver
 public import LinkStorage
 public import LinkWire
 
-/// A store of the backend's messages: one log for each shop, each message at the next offset.
+/// A store of the backend's messages. Each shop has a log, in which each message has the next
+/// offset.
 ///
-/// A message is durable when `append` returns. The offsets of a shop count 1, 2, 3… without gaps,
-/// in the order of `append`. The epoch stays the same as long as the log exists.
+/// A message is durable when `append` returns. The offsets of a shop are 1, 2, 3… without gaps, in
+/// the order in which messages are appended. The epoch never changes while the log exists.
 public protocol MessageLog: Store {
-  /// Appends messages in this order, in one commit, and returns the result of each.
+  /// Appends messages in the given order and in one commit, and returns the result of each.
   ///
-  /// A message whose idempotency key the same user has already used in the same shop is not added;
-  /// its result is the stored message. A refused message takes no offset, and the others are
+  /// A message is not added if the same user has already used its idempotency key in the same shop.
+  /// Its result is then the stored message. A refused message takes no offset, and the others are
   /// appended.
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>]
 
-  /// Returns a page of a shop, ordered by position; only `since` queries are ordered by creation
-  /// and id.
+  /// Returns a page of a shop's messages, ordered by position. Only the pages of `since` queries
+  /// are ordered by creation and id.
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page
 
-  /// Returns the number of messages in a page query's range, over all pages.
+  /// Returns the total number of messages in the range of a page query.
   func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64
 
-  /// Returns the newest position of a shop; offset 0 if it is empty.
+  /// Returns the newest position of a shop. Its offset is 0 if the shop is empty.
   func head(of shop: ShopID) async throws(StoreFailure) -> Position
 }
 
 extension MessageLog {
-  /// Appends one message, with or without an idempotency key, and returns it with its position.
+  /// Appends one message and returns it with its position. The idempotency key is optional.
   public func append(
     _ message: Message, idempotencyKey key: UUID128?
   ) async throws(StoreFailure) -> Appended {
@@ -40,14 +41,14 @@ extension MessageLog {
 
 extension StoreFailure {
   /// The failure of an entry for which a log returned no result.
-  public static let unanswered = StoreFailure.other(detail: "The log gave no answer.")
+  public static let unanswered = StoreFailure.other(detail: "The log returned no result.")
 }
 
 /// A message log in memory.
 public typealias MemoryMessageLog = MemoryStore<StoredLogs>
 
 extension MemoryStore: MessageLog where Value == StoredLogs {
-  /// Creates an empty log whose positions have `epoch`.
+  /// Creates an empty log. Its positions have the given epoch.
   public init(epoch: String = "memory") { self.init(StoredLogs(epoch: epoch)) }
 
   public func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {

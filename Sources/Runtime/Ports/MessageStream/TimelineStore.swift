@@ -5,16 +5,17 @@ public import LinkWire
 
 /// A store of a phone's timelines.
 ///
-/// `commit` is atomic, and durable when it returns; after a failure no part of it is visible. Any
-/// task may call the store, which puts the calls in order.
+/// `commit` is atomic, and durable when it returns. After a failure no part of the change is
+/// visible. Any task may call the store, which serializes the calls.
 public protocol TimelineStore: Store {
-  /// Returns a shop's newest `limit` messages, cursor, gaps and outbox.
+  /// Returns a shop's cursor, gaps and outbox, and its newest `limit` messages.
   func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot
 
-  /// Stores all of `change` in one transaction. Returns what was new.
+  /// Stores a whole change in one transaction. Returns what was new.
   ///
-  /// A message with a known id is an edit if its `updatedAt` is later than the stored one. Then its
-  /// text, time of update and mark replace the stored ones, and the rest of the message stays.
+  /// A message with a known id is an edit if its `updatedAt` is later than the stored one. Its
+  /// text, update time and mark then replace the stored values. The other values of the stored
+  /// message do not change.
   func commit(_ change: TimelineChange, to shop: ShopID) async throws(StoreFailure)
     -> TimelineCommit
 
@@ -28,28 +29,28 @@ public protocol TimelineStore: Store {
   /// Returns the consumers of a shop, by name.
   func consumers(of shop: ShopID) async throws(StoreFailure) -> [ConsumerState]
 
-  /// Adds a consumer of a shop. An existing one is left unchanged.
+  /// Adds a consumer of a shop. An existing consumer is not changed.
   ///
-  /// From then on each commit adds a delivery for each new message, in timeline order, and one for
-  /// each edit, until the consumer is removed.
+  /// Until the consumer is removed, each later commit adds one delivery for each new message, in
+  /// timeline order, and one for each edit.
   func addConsumer(
     _ name: ConsumerName, of shop: ShopID, from start: ConsumerStart
   ) async throws(StoreFailure)
 
-  /// Returns the first `limit` deliveries to a consumer after a number; empty without that
-  /// consumer.
+  /// Returns the first `limit` deliveries to a consumer after a number; an empty array if there is
+  /// no such consumer.
   func deliveries(
     to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
   ) async throws(StoreFailure) -> [Delivery]
 
-  /// Removes the deliveries up to a number. A lower number than before does nothing.
+  /// Removes the deliveries up to a number. A number below an earlier one has no effect.
   ///
-  /// - Throws: `.other` for a number above that of the last delivery.
+  /// - Throws: `.other` if the number is above that of the last delivery.
   func acknowledge(
     _ name: ConsumerName, of shop: ShopID, through number: UInt64
   ) async throws(StoreFailure)
 
-  /// Removes a consumer and its deliveries. Returns false if there is none.
+  /// Removes a consumer and its deliveries. Returns false if it does not exist.
   func removeConsumer(_ name: ConsumerName, of shop: ShopID) async throws(StoreFailure) -> Bool
 }
 

@@ -4,15 +4,17 @@ public import LinkStorage
 
 /// A store of a session client's state: its id, prompts, messages and cursors.
 ///
-/// Changes are atomic and durable when `commit` returns, in the order of the calls.
+/// Changes are applied in the order of the calls. They are atomic, and durable when `commit`
+/// returns.
 public protocol ClientSessionStore: Store {
-  /// Returns the stored state. A new store is assigned to this client.
+  /// Returns the stored state. A new store is assigned to the given client.
   func open(as client: UUID128) async throws(StoreFailure) -> ClientSessionSnapshot
 
-  /// Stores a change. Returns its new entries with their numbers.
+  /// Stores a change. Returns the new entries with their numbers.
   func commit(_ change: ClientSessionChange) async throws(StoreFailure) -> [NumberedSessionNews]
 
-  /// Returns up to `limit` messages of a conversation before a number, or the newest; oldest first.
+  /// Returns up to `limit` messages of a conversation before a number, or the newest if it is
+  /// `nil`; oldest first.
   ///
   /// The messages include the user's own prompts.
   func history(
@@ -47,15 +49,16 @@ extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
   public func days() throws(StoreFailure) -> [SessionDay] { try use { $0.days } }
 }
 
-/// A store of the state that a session server needs after a restart: clients, prompts,
+/// A store of the state that a session server needs after a restart: clients, prompts, and
 /// conversations.
 ///
-/// Changes are atomic and durable when `apply` returns, in the order of the calls.
+/// Changes are applied in the order of the calls. They are atomic, and durable when `apply`
+/// returns.
 public protocol SessionStore: Store {
-  /// Returns everything that is stored.
+  /// Returns the whole stored state.
   func stored() async throws(StoreFailure) -> StoredSessions
 
-  /// Applies changes in this order. Changing a missing item changes nothing.
+  /// Applies changes in the given order. Changing a missing item has no effect.
   func apply(_ changes: [SessionChange]) async throws(StoreFailure)
 }
 

@@ -1,29 +1,31 @@
 import LinkCore
 
-/// The limits for wrong pairs, which lock out addresses and IPv6 networks.
+/// The limits of wrong pairing codes. An address or IPv6 network that exceeds one is locked out.
 ///
-/// There is a limit for each address, one for each IPv6 network, and a stricter one for all
-/// addresses during a flood of wrong pairs.
+/// Each address has a limit, and each IPv6 network has one. During a flood of wrong codes, the
+/// limit of every address is stricter.
 ///
-/// No limit counts the wrong pairs of one address against another. An address that has given no
-/// wrong pair may always try one, so a flood locks out no other address. The entropy of pairs
-/// withstands the remaining rate (decision 0030).
+/// Wrong codes of one address never count against another address. An address that has sent no
+/// wrong code may always try one, so a flood locks out no other address. The entropy of the codes
+/// is sufficient for the remaining rate of guesses (decision 0030).
 struct LockOut: Sendable {
-  /// The wrong pairs of an address or a network.
+  /// The failed attempts of an address or a network.
   enum Mark {
-    /// The instants of wrong pairs, oldest first.
+    /// The instants at which wrong codes were sent, oldest first.
     case wrong([Instant])
     case locked(until: Instant)
   }
 
-  /// The hexadecimal digits of a /48 IPv6 network, and of a /64 prefix, which is one address.
+  /// The numbers of hexadecimal digits of a /48 IPv6 network and of a /64 prefix. A /64 prefix is
+  /// treated as one address.
   private static let (networkDigits, addressDigits) = (12, 16)
 
   private let policy: RelayServerPolicy
   private(set) var marks: [String: Mark] = [:]
-  /// The time at which the allowance of all addresses is full again.
+  /// The time at which the combined allowance of all addresses is full again.
   private var fullAt: Instant
-  /// The time at which an address without a mark may try again; past if there is room for a mark.
+  /// The time at which an address without a mark may try again. It is in the past if there is room
+  /// for a mark.
   private var crowdedUntil: Instant
 
   init(_ policy: RelayServerPolicy, at now: Instant) {
@@ -32,7 +34,7 @@ struct LockOut: Sendable {
     crowdedUntil = now
   }
 
-  /// Returns how long an address has to wait, or `nil` if it may try a pair now.
+  /// Returns how long an address has to wait, or `nil` if it may try a pairing code now.
   func wait(_ address: String, at now: Instant) -> Duration? {
     if let network = Self.network(of: address), let wait = lock(on: network, at: now) {
       return wait
@@ -49,7 +51,7 @@ struct LockOut: Sendable {
     }
   }
 
-  /// Counts a wrong pair.
+  /// Counts a wrong pairing code.
   mutating func wrong(_ address: String, at now: Instant) {
     fullAt = max(fullAt, now).advanced(by: policy.wrongInterval)
     let isFlood = now.duration(to: fullAt) > policy.wrongInterval * policy.wrongBurst
@@ -81,7 +83,7 @@ struct LockOut: Sendable {
     guard address.utf8.count == addressDigits, address.utf8.allSatisfy(\.isHexDigit) else {
       return nil
     }
-    // The suffix keeps the name distinct from every address.
+    // The suffix makes the name differ from every address.
     return "\(address.prefix(networkDigits))/48"
   }
 

@@ -1,20 +1,20 @@
-/// Two words and a code that pair an assistant with the phone that shows them.
+/// A pairing code: two words and six digits that pair an assistant with the phone that shows them.
 ///
-/// There are more than 2,900 words, used twice, and a million codes. A guess matches one phone's
-/// pair with a probability of less than one in eight trillion.
+/// Each of the two words is one of more than 2,900, and the digits are one of a million numbers. A
+/// guess matches one phone's code with a probability of less than one in eight trillion.
 public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// The code, six digits.
+  /// The six digits.
   public var code: String
-  /// Two words from `RelayWords.all`, joined by a hyphen; the original has one word.
+  /// Two words from `RelayWords.all`, joined by a hyphen. The original app uses one word.
   public var word: String
 
-  /// Creates a pair without any check.
+  /// Creates a pairing code without validation.
   public init(code: String, word: String) {
     self.code = code
     self.word = word
   }
 
-  /// Creates a random pair. The generator must be secure wherever people use the pair.
+  /// Creates a random pairing code. The generator must be secure unless the code is for a test.
   public init(using generator: inout some RandomNumberGenerator) {
     let number = Int.random(in: 0..<1_000_000, using: &generator)
     code = String(String(1_000_000 + number).dropFirst())
@@ -28,12 +28,13 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
   /// A description without the secret.
   public var description: String { "a pair" }
 
-  /// The form in which pairs are compared, ignoring letter case, spaces and hyphens.
+  /// The form in which pairing codes are compared. It ignores letter case, spaces and hyphens.
   var digest: Digest { Digest(word: word, code: code) }
 
-  /// The words and the code in a form of fixed length.
+  /// The words and the digits in a form of fixed length.
   struct Digest: Sendable {
-    /// The lengths of the fields; each has one more byte, which is 1 if the text did not fit.
+    /// The lengths of the fields. Each field is followed by one more byte, which is 1 if the text
+    /// did not fit.
     private static let (wordLength, codeLength) = (16, 6)
 
     private let bytes: SIMD32<UInt8>
@@ -44,17 +45,17 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
       bytes = SIMD32(fields + [UInt8](repeating: 0, count: 32 - fields.count))
     }
 
-    /// Returns whether both are of the same pair.
+    /// Returns whether both digests belong to the same pairing code.
     ///
-    /// The comparison takes the same time wherever they differ, so that nobody can guess one letter
-    /// after another.
+    /// The comparison always takes the same time, so that its duration does not help to guess a
+    /// code letter by letter.
     func isSame(as other: Digest) -> Bool {
       let difference = bytes ^ other.bytes
       return (0..<32).reduce(0) { $0 | difference[$1] } == 0
     }
 
     private static func field(_ text: String, length: Int) -> [UInt8] {
-      // Real input is short; a text of more than 64 bytes cannot match.
+      // Only 64 bytes are read, because a longer text cannot match.
       var stored: [UInt8] = []
       for byte in text.utf8.prefix(64) {
         switch byte {

@@ -2,22 +2,23 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The pairs that phones show now, and the limit of wrong pairs.
+/// The pairing codes that phones currently show, and the limits of wrong codes.
 struct RelayPairing: Sendable {
   private struct Shown {
     var phone: PhoneID
     var pair: RelayPair
-    /// The digest of the pair, stored because every login and every new pair is compared with it.
+    /// The digest of the code. It is stored because every login and every new code is compared with
+    /// it.
     var digest: RelayPair.Digest
     var until: Instant
   }
 
-  /// The result of comparing a given pair.
+  /// The result of an attempt to pair.
   enum Guess: Sendable {
-    /// The pair is shown by this phone.
+    /// This phone shows the code.
     case right(PhoneID)
     case wrong
-    /// No comparison was made, since too many pairs from the address were wrong.
+    /// No comparison was made, because the address had sent too many wrong codes.
     case lockedOut(Duration)
   }
 
@@ -28,12 +29,12 @@ struct RelayPairing: Sendable {
     lockOut = LockOut(policy, at: now)
   }
 
-  /// Returns the pair that a phone shows, and its expiry.
+  /// Returns the code that a phone shows, and its expiry.
   func pair(of phone: PhoneID) -> (pair: RelayPair, until: Instant)? {
     shown.first { $0.phone == phone }.map { ($0.pair, $0.until) }
   }
 
-  /// Replaces the pair of a phone. Returns false if another phone shows the same pair.
+  /// Replaces the code of a phone. Returns false if another phone shows the same code.
   mutating func show(_ pair: RelayPair, of phone: PhoneID, until: Instant) -> Bool {
     let digest = pair.digest
     guard owner(of: digest) == nil else { return false }
@@ -46,10 +47,10 @@ struct RelayPairing: Sendable {
     shown.removeAll { $0.phone == phone }
   }
 
-  /// Returns whether any phone shows this pair.
+  /// Returns whether any phone shows this code.
   func isShown(_ pair: RelayPair) -> Bool { owner(of: pair.digest) != nil }
 
-  /// Compares a pair from an address with all shown pairs, and counts it if it is wrong.
+  /// Compares a code from an address with all shown codes. A wrong code counts against the address.
   mutating func guess(word: String, code: String, from address: String, at now: Instant) -> Guess {
     if let wait = lockOut.wait(address, at: now) { return .lockedOut(wait) }
     if let phone = owner(of: RelayPair.Digest(word: word, code: code)) { return .right(phone) }
@@ -57,9 +58,9 @@ struct RelayPairing: Sendable {
     return .wrong
   }
 
-  /// Returns the phone that shows a pair.
+  /// Returns the phone that shows a code.
   ///
-  /// The given pair is compared with every shown pair, and completely, so that the time reveals
+  /// The given code is compared completely with every shown code, so that the duration reveals
   /// nothing.
   private func owner(of given: RelayPair.Digest) -> PhoneID? {
     var found: PhoneID?
@@ -76,7 +77,8 @@ extension RelayPairing: SelfChecking {
       Set(shown.map(\.phone)).count == shown.count, "relay pairing: a phone shows one pair")
   }
 
-  /// Returns whether every phone that shows a pair, with the expiry of the pair, matches.
+  /// Returns whether a condition holds for every phone that shows a code, and the expiry of the
+  /// code.
   func allSatisfy(_ matches: (PhoneID, Instant) -> Bool) -> Bool {
     shown.allSatisfy { matches($0.phone, $0.until) }
   }

@@ -2,30 +2,33 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// A phone, from its first connection until no assistant may ask it any more.
+/// A phone, from its first connection until no assistant may ask it questions any more.
 struct RelayPhone: Sendable {
   let id: PhoneID
-  /// The phone's own name for its device; a plain phone has none and cannot return.
+  /// The identifier that the phone sends for its device. A plain phone sends none and cannot
+  /// return.
   let device: UUID128?
-  /// The hash of the phone's resume token; `nil` for a phone that cannot return.
+  /// The hash of the phone's resume token, or `nil` if the phone cannot return.
   let resume: TokenHash?
   fileprivate(set) var presence: Presence
   fileprivate(set) var wakePush = WakePush()
-  /// A text that the user sees with the next pair.
+  /// A text to show to the user together with the next pairing code.
   var notice: String?
   /// The time of the most recent contact while the phone was away.
   fileprivate(set) var seenAt: Instant
-  /// The same time on the wall clock; `nil` while the phone is connected.
+  /// The wall-clock time that corresponds to `seenAt`; `nil` while the phone is connected.
   fileprivate(set) var leftAt: Timestamp?
 
   enum Presence: Sendable, Equatable {
-    /// The pair is not sent yet; `token` is for a phone without one. Exits: here, away, over.
+    /// The pairing code has not been sent. `token` is for a phone without one. Exits: here, away,
+    /// over.
     case greeting(ConnectionID, token: String?)
-    /// The pair was sent, so the phone can be asked. Exits: greeting (on a new socket), away, over.
+    /// The pairing code was sent, so the phone accepts questions. Exits: greeting (on a new
+    /// socket), away, over.
     case here(ConnectionID)
-    /// The socket ended; the phone may return or pull. Exits: greeting, over.
+    /// The socket ended. The phone may return or pull. Exits: greeting, over.
     case away(since: Instant)
-    /// The pairing is over. The phone is stored for assistants that still hold a token for it.
+    /// The pairing is over. The phone is kept while assistants still have tokens for it.
     case over(since: Instant, Ending)
   }
 
@@ -38,7 +41,7 @@ struct RelayPhone: Sendable {
 
   /// Creates a phone that connects for the first time.
   ///
-  /// The phone can resume with `secret` if it names its device.
+  /// The phone can resume with `secret` if it has sent a device identifier.
   init(
     id: PhoneID, device: UUID128?, secret: RelaySecret, on connection: ConnectionID, at now: Instant
   ) {
@@ -48,9 +51,9 @@ struct RelayPhone: Sendable {
     seenAt = now
   }
 
-  /// Creates a phone from its stored form, away since `since`.
+  /// Creates a phone from its stored form. It counts as away since `since`.
   ///
-  /// If the phone was connected when it was stored, it left at `wall`.
+  /// If the phone was connected when it was stored, `wall` becomes the time at which it left.
   init(_ stored: StoredPhone, since: Instant, wall: Timestamp) {
     (id, device, resume) = (stored.id, stored.device, stored.resume)
     presence = .away(since: since)
@@ -58,7 +61,7 @@ struct RelayPhone: Sendable {
     (seenAt, leftAt) = (since, stored.leftAt ?? wall)
   }
 
-  /// Creates a phone that has only stored tokens.
+  /// Creates a phone of which only tokens are stored.
   init(knownByTokens id: PhoneID, at now: Instant) {
     (self.id, device, resume) = (id, nil, nil)
     presence = .over(since: now, .lost)
@@ -86,14 +89,14 @@ struct RelayPhone: Sendable {
     }
   }
 
-  /// The stored form of the phone, or nil for a plain phone.
+  /// The stored form of the phone, or `nil` for a plain phone.
   var stored: StoredPhone? {
     guard let device, let resume else { return nil }
     return StoredPhone(
       id: id, device: device, resume: resume, push: wakePush.address, leftAt: leftAt)
   }
 
-  /// The change that stores the phone's current state, or none for a plain phone.
+  /// The change that stores the phone's current state. It is empty for a plain phone.
   var changes: [RelayChange] { stored.map { [.phone($0)] } ?? [] }
 
   // MARK: Presence
@@ -104,21 +107,21 @@ struct RelayPhone: Sendable {
     leftAt = nil
   }
 
-  /// Records that the pair was sent on `connection`.
+  /// Records that the pairing code was sent on `connection`.
   mutating func greeted(on connection: ConnectionID) {
     presence = .here(connection)
   }
 
   /// Records the loss of the socket.
   ///
-  /// The phone had connected since its last push, so waiting questions wake it again.
+  /// The phone has connected since its last push, so waiting questions wake it again.
   mutating func leave(at now: Instant, wall: Timestamp) {
     presence = .away(since: now)
     (seenAt, leftAt) = (now, wall)
     wakePush.sentAt = nil
   }
 
-  /// Records a contact of a phone that is away, and returns false if it is not away.
+  /// Records contact with a phone that is away. Returns false if it is not away.
   @discardableResult
   mutating func seen(at now: Instant, wall: Timestamp) -> Bool {
     guard isAway else { return false }
@@ -132,39 +135,41 @@ struct RelayPhone: Sendable {
     wakePush.quietUntil = nil
   }
 
-  /// Handles the result of a push, and returns false if nothing follows.
+  /// Handles the result of a push. Returns false if no further step is needed.
   mutating func pushed(_ outcome: PushOutcome, at now: Instant, gap: Duration) -> Bool {
     wakePush.pushed(outcome, at: now, gap: gap)
   }
 
-  /// Records that the phone found its queue empty and will not see later questions.
+  /// Records that the phone found its queue empty and does not look for later questions.
   mutating func endVisit() {
     wakePush.visitUntil = nil
   }
 
-  /// Returns when to stop waiting for a phone that no push can wake, or `nil` for any other phone.
+  /// Returns when to stop waiting for an away phone that no push can wake; `nil` for all other
+  /// phones.
   func mayReturn(within wait: Duration) -> Instant? {
     isAway && wakePush.address == nil ? seenAt.advanced(by: wait) : nil
   }
 }
 
-/// The pushes that wake one phone.
+/// The state of the pushes that wake one phone.
 struct WakePush: Sendable {
   fileprivate(set) var address: PushAddress?
   /// The time of the last push, or `nil` if the phone has connected since.
   fileprivate(set) var sentAt: Instant?
-  /// The time until which a woken phone may still be active and finds new questions by itself.
+  /// The time until which a woken phone may be active. While active, it finds new questions by
+  /// itself.
   fileprivate var visitUntil: Instant?
   /// The time until which the push service accepts no further push.
   fileprivate var quietUntil: Instant?
 
-  /// The next step for questions that wait.
+  /// The next step for waiting questions.
   enum Step: Sendable {
     case send(PushAddress)
     case wait(until: Instant)
   }
 
-  /// Returns when the next push may be sent, or `nil` if that is now.
+  /// Returns when the next push may be sent, or `nil` if it may be sent now.
   fileprivate func earliest(at now: Instant) -> Instant? {
     [quietUntil, visitUntil].compactMap(\.self).max().flatMap { $0 > now ? $0 : nil }
   }
@@ -188,7 +193,7 @@ struct RelayPhones: Sendable {
   private let pushGap: Duration
   private var all: [PhoneID: RelayPhone] = [:]
   private var devices: [UUID128: PhoneID] = [:]
-  /// Earlier phones of a device, if they were still stored when the process started.
+  /// Earlier phones of each device that were still stored when the process started.
   private var formers: [UUID128: [PhoneID]] = [:]
   private var resumes: [TokenHash: PhoneID] = [:]
   private var pushRates: TokenBuckets
@@ -203,7 +208,7 @@ struct RelayPhones: Sendable {
 
   subscript(id: PhoneID) -> RelayPhone? { all[id] }
 
-  /// Changes a phone, if it is known, and returns the result.
+  /// Changes a phone and returns the result, or `nil` if the phone is unknown.
   @discardableResult
   mutating func change<Result>(
     _ id: PhoneID, _ change: (inout RelayPhone) -> Result
@@ -216,7 +221,7 @@ struct RelayPhones: Sendable {
   /// Returns the phone that a token resumes.
   func resumed(by token: TokenHash?) -> PhoneID? { token.flatMap { resumes[$0] } }
 
-  /// Returns the phone that an arrival resumes, if the device matches the token.
+  /// Returns the phone that an arrival resumes, or `nil` if its device does not match its token.
   func resumed(by arrival: RelayServer.Arrival) -> PhoneID? {
     guard let device = arrival.device, let id = resumed(by: arrival.resume),
       all[id]?.device == device
@@ -245,14 +250,15 @@ struct RelayPhones: Sendable {
     devices[device] = phone.id
   }
 
-  /// Makes a phone the current one of its device, and returns the other phones, which must end.
+  /// Makes a phone the current phone of its device. Returns the device's other phones, whose
+  /// pairings the caller must end.
   mutating func claim(_ device: UUID128, for id: PhoneID) -> [PhoneID] {
     let others = (formers.removeValue(forKey: device) ?? []) + [devices[device]].compactMap(\.self)
     devices[device] = id
     return others.sorted().filter { $0 != id }
   }
 
-  /// Ends the pairing of a phone, which can no longer return. Returns the phone in its new state.
+  /// Ends the pairing of a phone, so that it cannot return. Returns the phone in its new state.
   mutating func end(
     _ id: PhoneID, _ ending: RelayPhone.Ending, at now: Instant
   ) -> RelayPhone? {
@@ -267,14 +273,14 @@ struct RelayPhones: Sendable {
     return phone
   }
 
-  /// Removes a phone that is over.
+  /// Removes a phone whose pairing is over.
   mutating func forget(_ id: PhoneID) {
     if all[id]?.isOver == true { all[id] = nil }
   }
 
   // MARK: Pushes
 
-  /// Decides how to wake a phone that is away, and counts the push.
+  /// Returns the next step to wake a phone that is away, and counts a push that is to be sent.
   ///
   /// Returns `nil` if no push can wake the phone.
   mutating func wake(_ id: PhoneID, at now: Instant) -> WakePush.Step? {
@@ -302,6 +308,6 @@ extension RelayPhones: SelfChecking {
         }, "relay phones: a device and a resume token lead to a phone that may come back")
   }
 
-  /// Returns whether every phone matches.
+  /// Returns whether a condition holds for every phone.
   func allSatisfy(_ matches: (RelayPhone) -> Bool) -> Bool { all.values.allSatisfy(matches) }
 }

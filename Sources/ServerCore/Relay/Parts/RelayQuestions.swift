@@ -12,7 +12,7 @@ struct QuestionID: NumberedID {
   }
 }
 
-/// A question from its arrival to its only outcome.
+/// A question, from its arrival until its outcome.
 struct RelayQuestion: Sendable {
   /// The id of the question on the wire.
   let id: RelayRequestID
@@ -20,19 +20,20 @@ struct RelayQuestion: Sendable {
   /// The token of the assistant that asks the question.
   let caller: TokenHash
   let question: HealthQuestion
-  /// The call that waits; `nil` after a restart, until the same client repeats the question.
+  /// The call that waits for the answer. After a restart it is `nil` until the same client repeats
+  /// the question.
   fileprivate(set) var call: RequestID?
   let since: Instant
   fileprivate(set) var deadline: Instant
   fileprivate(set) var deadlineWall: Timestamp
   fileprivate(set) var stage: Stage
-  /// The number of times the question was sent to the phone, and how many of these were leases.
+  /// The number of times that the question was sent to the phone, including by leases.
   fileprivate(set) var tries = 0
   fileprivate(set) var leases = 0
   /// Whether the question is stored.
   fileprivate(set) var isStored = false
   fileprivate var assembly = HealthAssembly()
-  /// The number of parts and bytes that the assembly has received.
+  /// The number of parts of the answer that the assembly has received.
   fileprivate var parts = 0
   fileprivate var bytes = 0
 
@@ -41,7 +42,7 @@ struct RelayQuestion: Sendable {
     case waiting(since: Instant)
     /// The question was sent on a socket. Exits: waiting (the socket ended), leased, ended.
     case asked(ConnectionID)
-    /// The question was leased by a pull. Exits: waiting (the lease expired), ended.
+    /// The question is leased to a pull. Exits: waiting (the lease expired), ended.
     case leased(String, until: Instant)
   }
 
@@ -59,7 +60,8 @@ struct RelayQuestion: Sendable {
     }
   }
 
-  /// Returns whether a call waits for the question and it was queued after the last push.
+  /// Returns whether a call waits for the question, and the question was queued after the last
+  /// push.
   func isNew(since push: Instant?) -> Bool {
     switch stage {
     case .waiting(let since): call != nil && push.map { since > $0 } ?? true
@@ -67,7 +69,7 @@ struct RelayQuestion: Sendable {
     }
   }
 
-  /// The next instant at which something is due.
+  /// The next instant at which the deadline or the lease expires.
   var wake: Instant {
     switch stage {
     case .waiting, .asked: deadline
@@ -96,13 +98,13 @@ struct RelayQuestion: Sendable {
 enum AnswerFault: Error, Sendable, Equatable {
   case malformed(String)
   case tooLarge
-  /// The unfinished answers have reached their total bound.
+  /// The unfinished answers have reached the bound of their total size.
   case noRoom
 }
 
 /// The open questions, each in the queue of its phone.
 struct RelayQuestions: Sendable {
-  /// A leased question that ended.
+  /// A leased question that has ended.
   struct EndedQuestion: Sendable {
     var id: RelayRequestID
     var lease: String
@@ -111,16 +113,17 @@ struct RelayQuestions: Sendable {
   }
 
   private let policy: RelayServerPolicy
-  /// The prefix of the ids of questions and leases.
+  /// The prefix of all ids of questions and leases.
   private let life: String
   private var all: [QuestionID: RelayQuestion] = [:]
   private var byName: [RelayRequestID: QuestionID] = [:]
   private var byCall: [RequestID: QuestionID] = [:]
-  /// The questions of each phone in order of arrival; at most one is under way on its socket.
+  /// The questions to each phone in order of arrival. At most one of them is under way on its
+  /// socket.
   private var lines: [PhoneID: [QuestionID]] = [:]
-  /// The leased questions of each phone that ended, oldest first.
+  /// The leased questions to each phone that have ended, oldest first.
   private var ended: [PhoneID: [EndedQuestion]] = [:]
-  /// The size of all unfinished answers, in bytes.
+  /// The total size of all unfinished answers, in bytes.
   private var gathered = 0
   private var lastQuestion: UInt64 = 0
   private var lastLease: UInt64 = 0
@@ -138,7 +141,7 @@ struct RelayQuestions: Sendable {
 
   subscript(id: QuestionID) -> RelayQuestion? { all[id] }
 
-  /// Returns the questions to a phone, in order of their arrival.
+  /// Returns the ids of the questions to a phone, in order of arrival.
   func line(of phone: PhoneID) -> [QuestionID] { lines[phone] ?? [] }
 
   /// Returns the open questions to a phone, in order of arrival.
@@ -147,7 +150,7 @@ struct RelayQuestions: Sendable {
   /// Returns whether the queue of a phone is full.
   func isFull(_ phone: PhoneID) -> Bool { line(of: phone).count >= policy.callsPerPhone }
 
-  /// Returns an open question that was sent to this phone.
+  /// Returns the open question with an id, or `nil` if it was not sent to this phone.
   func given(_ name: RelayRequestID, to phone: PhoneID) -> QuestionID? {
     guard let id = byName[name], let question = all[id], question.phone == phone,
       question.tries > 0
@@ -155,12 +158,12 @@ struct RelayQuestions: Sendable {
     return id
   }
 
-  /// Returns the questions of a phone that are under way on a socket.
+  /// Returns the questions to a phone that are under way on a socket.
   func asked(on connection: ConnectionID, of phone: PhoneID) -> [QuestionID] {
     line(of: phone).filter { all[$0]?.stage == .asked(connection) }
   }
 
-  /// Returns the most recent end of a leased question of a phone.
+  /// Returns the most recent record of a leased question to a phone that has ended.
   func ended(_ name: RelayRequestID, of phone: PhoneID) -> EndedQuestion? {
     ended[phone]?.last { $0.id == name }
   }
@@ -168,7 +171,7 @@ struct RelayQuestions: Sendable {
 
 // The arrival and the end of questions.
 extension RelayQuestions {
-  /// Adds a question of an assistant.
+  /// Adds a question from an assistant.
   mutating func add(
     _ question: HealthQuestion, to phone: PhoneID, of caller: TokenHash, _ call: RequestID,
     at now: Instant, wall: Timestamp
@@ -184,7 +187,7 @@ extension RelayQuestions {
         deadlineWall: wall.advanced(by: policy.callLimit), stage: .waiting(since: now)))
   }
 
-  /// Adds a stored question, which waits until its assistant repeats it.
+  /// Adds a stored question. It waits until its assistant repeats it.
   ///
   /// Returns `nil` if there is no room or the question is already open.
   mutating func restore(
@@ -212,7 +215,7 @@ extension RelayQuestions {
     return id
   }
 
-  /// Assigns a question from before a restart to the assistant that repeats it.
+  /// Assigns a question from before a restart to the call that repeats it.
   mutating func adopt(
     _ question: HealthQuestion, to phone: PhoneID, of caller: TokenHash, _ call: RequestID,
     at now: Instant, wall: Timestamp
@@ -230,10 +233,11 @@ extension RelayQuestions {
     return orphan
   }
 
-  /// Marks the first waiting question as sent on a socket and returns it, unless one is under way.
+  /// Marks the first waiting question as sent on a socket and returns it. Returns `nil` while
+  /// another one is under way.
   ///
-  /// A question that lost its assistant in a restart is not sent, since its answer would have no
-  /// receiver.
+  /// A question that lost its call in a restart is not sent, since no call would receive the
+  /// answer.
   mutating func askNext(of phone: PhoneID, on connection: ConnectionID) -> RelayQuestion? {
     let line = line(of: phone)
     guard line.allSatisfy({ all[$0]?.isWaiting ?? true }),
@@ -253,8 +257,9 @@ extension RelayQuestions {
 
   /// Leases questions to a phone.
   ///
-  /// Questions that are already leased are included under the same lease. The question that was
-  /// sent on the phone's socket is included too, since a phone that pulls cannot use its socket.
+  /// Questions that are already leased are included with their existing lease. The question that
+  /// was sent on the phone's socket is also included, because a phone that pulls cannot use its
+  /// socket.
   mutating func lease(
     to phone: PhoneID, max order: Int, at now: Instant
   ) -> [(id: QuestionID, leased: LeasedQuestion)] {
@@ -282,7 +287,7 @@ extension RelayQuestions {
     return leased
   }
 
-  /// Returns the changes that store the questions to a phone, and marks them as stored.
+  /// Returns the changes that store the questions to a phone, and marks the questions as stored.
   mutating func keep(lineOf phone: PhoneID) -> [RelayChange] {
     line(of: phone).compactMap { id in
       guard let question = all[id], !question.isStored else { return nil }
@@ -291,14 +296,14 @@ extension RelayQuestions {
     }
   }
 
-  /// Removes the caller of a question, and returns the question.
+  /// Removes the call of a question, and returns the question.
   mutating func abandon(_ call: RequestID) -> QuestionID? {
     guard let id = byCall.removeValue(forKey: call) else { return nil }
     all[id]?.call = nil
     return id
   }
 
-  /// Removes a question that has its outcome.
+  /// Removes a question whose outcome is known.
   mutating func end(_ id: QuestionID) -> RelayQuestion? {
     guard let question = all.removeValue(forKey: id) else { return nil }
     byName[question.id] = nil
@@ -309,7 +314,7 @@ extension RelayQuestions {
     return question
   }
 
-  /// Records the end of a leased question, so that a repeated answer is detected.
+  /// Records the end of a leased question, so that a repeated answer can be detected.
   mutating func remember(_ question: RelayQuestion, lease: String, wasTaken: Bool) {
     let end = EndedQuestion(id: question.id, lease: lease, wasTaken: wasTaken)
     ended[question.phone, default: []].append(end)
@@ -334,9 +339,9 @@ extension RelayQuestions {
     return object.shapeFault(as: kind).map { .malformed($0) }
   }
 
-  /// Adds a part of an answer, and returns the answer if this was the last part.
+  /// Adds a part of an answer. Returns the complete answer if this was the last part.
   ///
-  /// A complete but unreadable answer may be sent again.
+  /// If a complete answer is unreadable, its parts are discarded, and the phone may send it again.
   mutating func gather(
     _ part: HealthPart, of id: QuestionID
   ) throws(AnswerFault) -> HealthObject? {
@@ -350,7 +355,7 @@ extension RelayQuestions {
     guard gathered + length <= policy.maxGatheredBytes else { throw .noRoom }
     let whole: HealthObject?
     do {
-      // The question is removed from the dictionary so that its bytes are not copied with every
+      // The question is removed from the dictionary so that its bytes are not copied for every
       // part.
       all[id] = nil
       defer { all[id] = question }
@@ -410,7 +415,7 @@ extension RelayQuestions: SelfChecking {
       "relay questions: a phone is asked one at a time")
   }
 
-  /// Returns whether every question matches.
+  /// Returns whether a condition holds for every question.
   func allSatisfy(_ matches: (QuestionID, RelayQuestion) -> Bool) -> Bool {
     all.allSatisfy { matches($0.key, $0.value) }
   }

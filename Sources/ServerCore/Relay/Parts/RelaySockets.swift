@@ -5,13 +5,13 @@ import LinkWire
 /// The socket of a phone.
 private struct RelaySocket: Sendable {
   let address: String
-  /// The phone on this socket, once it is known and until it moves to another socket.
+  /// The phone on this socket, from its identification until it moves to another socket.
   var phone: PhoneID?
   /// The arrival of a phone that has no id yet.
   var arrival: RelayServer.Arrival?
-  /// The number of questions to a plain phone that ended without its answer.
+  /// The number of questions to a plain phone that ended before the phone answered.
   ///
-  /// These answers may still arrive, and the phone's errors name no question.
+  /// The answers may still arrive, and a plain phone's errors do not name their question.
   var pendingAnswers = 0
   var life: SocketLife
 }
@@ -29,7 +29,7 @@ struct RelaySockets: Sendable {
   var count: Int { all.count }
   var isEmpty: Bool { all.isEmpty }
 
-  /// The connections, sorted.
+  /// The ids of the connections, sorted.
   var connections: [ConnectionID] { all.keys.sorted() }
 
   /// Returns the number of sockets of an address.
@@ -66,20 +66,20 @@ struct RelaySockets: Sendable {
     all[id]?.life.received(at: now)
   }
 
-  /// Returns what is due on a socket, or `nil` if it is unknown.
+  /// Returns the action that is due on a socket, or `nil` if the socket is unknown.
   mutating func alarm(_ id: ConnectionID, at now: Instant) -> SocketLife.Alarm? {
     all[id]?.life.alarm(at: now, timing)
   }
 
-  /// Starts to close a socket, and returns false if it is not open.
+  /// Starts to close a socket. Returns false if it is not open.
   mutating func close(_ id: ConnectionID, at now: Instant) -> Bool {
     all[id]?.life.close(at: now, timing) == true
   }
 
-  /// The next instant at which something may be due on a socket.
+  /// Returns the next instant at which the alarm of a socket must fire.
   func wake(_ id: ConnectionID) -> Instant? { all[id]?.life.wake(timing) }
 
-  /// Removes a socket, and returns false if it is unknown.
+  /// Removes a socket. Returns false if it is unknown.
   mutating func remove(_ id: ConnectionID) -> Bool {
     guard let socket = all.removeValue(forKey: id) else { return false }
     let left = addresses[socket.address, default: 1] - 1
@@ -94,12 +94,12 @@ struct RelaySockets: Sendable {
     all[id].map { $0.pendingAnswers != 0 } ?? true
   }
 
-  /// Adds the expected answer to a question that has ended.
+  /// Records that an answer to a question that has ended may still arrive.
   mutating func addPendingAnswer(_ id: ConnectionID) {
     all[id]?.pendingAnswers += 1
   }
 
-  /// Counts a message without a question as one of these expected answers.
+  /// Counts a message that belongs to no open question as one of these answers.
   mutating func takePendingAnswer(_ id: ConnectionID) {
     if let pending = all[id]?.pendingAnswers, pending > 0 { all[id]?.pendingAnswers = pending - 1 }
   }

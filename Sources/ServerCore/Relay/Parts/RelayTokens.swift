@@ -6,15 +6,16 @@ import LinkWire
 struct RelayAccess: Sendable {
   /// The stored form, possibly with a newer `lastAsked`.
   fileprivate(set) var stored: StoredAccess
-  /// The expiry, computed once at login or restore so that a jump of the wall clock ends no access.
+  /// The expiry. It is computed once, at login or restore, so that a jump of the wall clock does
+  /// not end an access.
   let expiresAt: Instant
 
   var phone: PhoneID { stored.phone }
 }
 
-/// A call that waits for secrets or the store.
+/// A login or logout that waits for secrets or for the store.
 enum RelayLogin: Sendable {
-  /// A login with a right pair, whose token is being created and stored.
+  /// A login with a correct pairing code. Its token is being created and stored.
   case login(PhoneID, AssistantName?, wall: Timestamp)
   case logout
 }
@@ -25,9 +26,9 @@ struct RelayTokens: Sendable {
   private var all: [TokenHash: RelayAccess] = [:]
   /// The tokens for each phone, oldest first.
   private var byPhone: [PhoneID: [TokenHash]] = [:]
-  /// The tokens whose `lastAsked` is not stored yet.
+  /// The tokens whose `lastAsked` has not been stored yet.
   private var unnoted: Set<TokenHash> = []
-  /// The accesses that ended early, with the reasons for their assistants.
+  /// The accesses that ended early, with the reasons that their assistants receive.
   private var signedOut = SignedOut()
   private var logins: [RequestID: RelayLogin] = [:]
 
@@ -76,7 +77,7 @@ struct RelayTokens: Sendable {
 
   /// Records the time of an assistant's question.
   ///
-  /// Returns whether no other time was waiting to be stored.
+  /// Returns whether this is the only time that waits to be stored.
   mutating func noteQuestion(of token: TokenHash, wall: Timestamp) -> Bool {
     all[token]?.stored.lastAsked = wall
     defer { unnoted.insert(token) }
@@ -102,7 +103,7 @@ struct RelayTokens: Sendable {
     logins[call] = login
   }
 
-  /// Removes a pending call, and returns false if it is not pending.
+  /// Removes a pending call. Returns false if it is not pending.
   mutating func endWaiting(_ call: RequestID) -> Bool { logins.removeValue(forKey: call) != nil }
 }
 
@@ -116,14 +117,14 @@ extension RelayTokens: SelfChecking {
       "relay tokens: a token is an access to one phone")
   }
 
-  /// Returns whether every token and its access match.
+  /// Returns whether a condition holds for every token and its access.
   func allSatisfy(_ matches: (TokenHash, RelayAccess) -> Bool) -> Bool { all.allSatisfy(matches) }
 }
 
 /// The accesses that ended early, by the hashes of their tokens.
 ///
-/// The table holds at most 4,096 entries. Beyond that, the entries that expire first are removed,
-/// and their assistants receive `notSignedIn`.
+/// The table holds at most 4,096 entries. Beyond that limit, the entries that expire first are
+/// removed, and their assistants receive `notSignedIn`.
 struct SignedOut: Sendable {
   static let bound = 4_096
 

@@ -1,8 +1,8 @@
-/// The words of pairs, chosen to be read aloud, heard and typed without ambiguity.
+/// The words of pairing codes. They are chosen to be unambiguous when read aloud, heard and typed.
 enum RelayWords {
-  /// The words, sorted, each with 4 to 8 lower-case letters.
+  /// The sorted words. Each has 4 to 8 lower-case letters.
   ///
-  /// No two words differ by one letter only (changed, left out or added), no word sounds like
+  /// No two words differ by only one letter (changed, omitted or added). No word sounds like
   /// another common word, and none is rude.
   static let all: [String] = text.split(whereSeparator: \.isWhitespace).map(String.init)
 

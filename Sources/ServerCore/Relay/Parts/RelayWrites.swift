@@ -2,15 +2,15 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The changes that are being stored, and those that the store failed to make.
+/// The changes that are being stored, and those that the store failed to store.
 struct RelayWrites: Sendable {
-  /// Changes that are being stored.
+  /// A group of changes that are being stored.
   struct Write: Sendable {
     var changes: [RelayChange]
     var next: Next
   }
 
-  /// The action that follows once a change is durable.
+  /// The action to take once the changes are durable.
   enum Next: Sendable {
     /// No action.
     case nothing
@@ -24,14 +24,14 @@ struct RelayWrites: Sendable {
 
   private let bound: Int
   private var writes: [StoreToken: Write] = [:]
-  /// Removals that failed and are retried until they are durable.
+  /// The removals that failed. They are retried until they are durable.
   ///
-  /// Each is of something that was stored, so the bounds of stored data also bound this list.
+  /// Each of them removes a stored item, so the bounds of stored data also bound this list.
   private var pendingEnds: [RelayChange] = []
-  /// Phones whose write failed.
+  /// The phones whose write failed.
   ///
-  /// After a restart their stored state would show an earlier departure, and they would lose their
-  /// pairings.
+  /// Without a retry, their stored state would show an earlier departure after a restart, and they
+  /// would lose their pairings.
   private var pendingPhones: Set<PhoneID> = []
   private var lastToken: UInt64 = 0
   /// The reason why the last write failed, or `nil` if it succeeded.
@@ -47,9 +47,9 @@ struct RelayWrites: Sendable {
   /// Whether a failed write is waiting for its retry.
   var hasPending: Bool { !pendingEnds.isEmpty || !pendingPhones.isEmpty }
 
-  /// Whether so many writes are outstanding that nothing new may start.
+  /// Whether so many writes are outstanding that no new work may start.
   ///
-  /// Work that has started still completes; each call, socket and phone adds only a few writes.
+  /// Work that has started still completes. Each call, socket and phone adds only a few writes.
   var isBehind: Bool { writes.count >= bound }
 
   /// Returns whether a new phone is being stored.
@@ -78,10 +78,10 @@ struct RelayWrites: Sendable {
     return token
   }
 
-  /// Handles the result of a write, and returns the next action, or `nil` for an unknown token.
+  /// Handles the result of a write. Returns the next action, or `nil` for an unknown token.
   ///
-  /// Failed removals are retried later, as are failed writes of phones, with the phone's state at
-  /// that time.
+  /// Failed removals and failed writes of phones are retried later. A retry writes the phone's
+  /// state at that time.
   mutating func end(_ token: StoreToken, failure: StoreFailure?) -> Next? {
     guard let write = writes.removeValue(forKey: token) else { return nil }
     self.failure = failure
@@ -97,14 +97,14 @@ struct RelayWrites: Sendable {
     return write.next
   }
 
-  /// Removes and returns the changes to retry, with the current state of the phones.
+  /// Removes and returns the changes to retry. They contain the current state of the phones.
   mutating func takePending(_ phone: (PhoneID) -> RelayPhone?) -> [RelayChange] {
     let phones = pendingPhones.sorted().compactMap(phone).filter { !$0.isOver }
     defer { (pendingEnds, pendingPhones) = ([], []) }
     return pendingEnds + phones.flatMap(\.changes)
   }
 
-  /// Drops all writes, and returns the pulls that waited for them, in order.
+  /// Drops all writes. Returns the pulls that waited for them, in order.
   mutating func giveUp() -> [RequestID] {
     let pulls = writes.sorted { $0.key < $1.key }.compactMap { _, write in
       if case .push(let request, _) = write.next { request } else { nil }

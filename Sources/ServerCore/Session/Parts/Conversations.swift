@@ -2,16 +2,16 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The messages of one conversation, and its prompts that have not ended.
+/// The messages and the open prompts of one conversation.
 struct ConversationState: Sendable {
   private(set) var signature = ""
-  /// The messages, without gaps; `position` is the sequence number.
+  /// The messages, without gaps. Their `position` is their sequence number.
   private(set) var entries: [SessionEntry] = []
   /// Whether the signature is stored.
   private(set) var isStored = false
-  /// Messages that are durable before an earlier one; empty unless the store failed.
+  /// The messages that became durable before an earlier one. It is empty unless the store failed.
   private var late: [UInt64: SessionEntry] = [:]
-  /// The next sequence number, which may be ahead of the store.
+  /// The next sequence number. It may be ahead of the store.
   private(set) var next: UInt64 = 1
   /// The prompts that have not ended, in order.
   fileprivate(set) var line: [SessionPromptID] = []
@@ -19,15 +19,15 @@ struct ConversationState: Sendable {
   fileprivate(set) var usedAt = Timestamp(nanoseconds: 0)
   /// The sockets that subscribe to the conversation.
   fileprivate(set) var readers: Set<ConnectionID> = []
-  /// Whether the conversation is queued for a free handler.
+  /// Whether the conversation is queued until a handler is free.
   fileprivate(set) var isQueued = false
 
   init() {}
 
-  /// Creates a conversation from its stored form, with the newest messages without gaps.
+  /// Creates a conversation from its stored form. Messages before the newest gap are dropped.
   init(_ stored: StoredConversation, usedAt now: Timestamp) {
     (signature, isStored) = (stored.signature, true)
-    // A message whose first write failed is stored after later ones.
+    // A message whose first write failed may be stored after later messages.
     for entry in stored.entries.sorted(by: { ($0.position ?? 0) < ($1.position ?? 0) }) {
       if entry.position != end { entries = [] }
       entries.append(entry)
@@ -36,7 +36,7 @@ struct ConversationState: Sendable {
     usedAt = entries.last?.timestamp ?? now
   }
 
-  /// The sequence number of the oldest message, or the next one if there is no message.
+  /// The sequence number of the oldest message, or the next number if there is no message.
   var first: UInt64 { entries.first?.position ?? end }
 
   /// The sequence number after the newest message that can be sent.
@@ -60,7 +60,7 @@ struct ConversationState: Sendable {
     if let first = new.first, first.position == 1 { signature = first.signature }
   }
 
-  /// Adds durable messages and returns the size of those that can be sent.
+  /// Adds durable messages. Returns the size of the messages that can now be sent.
   fileprivate mutating func append(_ new: [SessionEntry]) -> Int {
     isStored = true
     for entry in new { late[entry.position ?? 0] = entry }
@@ -72,7 +72,7 @@ struct ConversationState: Sendable {
     return bytes
   }
 
-  /// Removes the oldest messages, and returns their size and the first remaining sequence number.
+  /// Removes the oldest messages. Returns their size and the first remaining sequence number.
   fileprivate mutating func prune(_ count: Int) -> (bytes: Int, below: UInt64)? {
     let removed = entries.prefix(count)
     guard let last = removed.last?.position else { return nil }
@@ -81,9 +81,9 @@ struct ConversationState: Sendable {
     return (bytes, last + 1)
   }
 
-  /// Returns the messages from a sequence number on that fit.
+  /// Returns as many messages as fit, starting at a sequence number.
   ///
-  /// The result has at least one message, which is cut if necessary.
+  /// The result contains at least one message. That message is shortened if necessary.
   func slice(
     from start: UInt64, budget: Int, atMost count: Int
   ) -> (entries: [SessionEntry], size: Int) {
@@ -110,7 +110,7 @@ struct ConversationState: Sendable {
     isComplete: Bool, gap: SessionHistory.Gap? = nil
   ) -> SessionHistory {
     guard byOffset else {
-      // The end of an empty window is the position from which the client continues.
+      // An empty window ends at the position from which the client continues.
       let last = slice.last?.position ?? (gap?.reason == .pruned ? next - 1 : nil)
       return SessionHistory(
         conversation: id, entries: slice,
@@ -129,7 +129,7 @@ struct ConversationState: Sendable {
   }
 }
 
-/// The conversations of a session server, and the queue of those that wait for a free handler.
+/// The conversations of a session server, and the queue of conversations that wait for a handler.
 struct Conversations: Sendable {
   private var table: [String: ConversationState] = [:]
   /// The size of all messages, in bytes.
@@ -200,12 +200,12 @@ struct Conversations: Sendable {
 
   // MARK: Messages
 
-  /// Assigns sequence numbers of a conversation to messages.
+  /// Assigns the conversation's next sequence numbers to messages.
   mutating func reserve(_ entries: inout [SessionEntry], in id: String) {
     table[id]?.reserve(&entries)
   }
 
-  /// Adds durable messages and returns the sockets that subscribe to the conversation.
+  /// Adds durable messages. Returns the sockets that subscribe to the conversation.
   mutating func append(
     _ entries: [SessionEntry], to id: String, at wall: Timestamp
   ) -> [ConnectionID] {
@@ -252,7 +252,7 @@ extension Conversations {
       table.values.allSatisfy { state in
         state.entries.count <= policy.entriesPerConversation
           && state.line.count <= policy.promptsPerConversation
-      }, "conversations: what is kept of one is bounded")
+      }, "conversations: the content of each conversation is bounded")
     check.require(
       table.values.allSatisfy { state in
         zip(state.entries, state.entries.dropFirst()).allSatisfy {
@@ -273,9 +273,10 @@ extension Conversations {
 }
 
 extension SessionEntry {
-  /// The signature of a conversation that starts with this message: its text's length, and its id.
+  /// The signature of a conversation that starts with this message: the length of its text, and its
+  /// id.
   fileprivate var signature: String { "\(text.utf8.count):\(id)" }
 
-  /// The size of the message as counted against the bounds, in bytes.
+  /// The size of the message that counts against the bounds, in bytes.
   fileprivate var size: Int { text.utf8.count + id.utf8.count }
 }

@@ -9,11 +9,11 @@ struct SessionClient: Sendable {
   var sockets: [ConnectionID] = []
   /// The prompts whose answers the client has not acknowledged, in the order of the answers.
   private(set) var outbox: [SessionPromptID] = []
-  /// The size of these answers, in bytes.
+  /// The total size of these answers, in bytes.
   private(set) var outboxBytes = 0
   /// The number of the client's prompts that have not ended.
   var open = 0
-  /// The newest loss that was reported to the client.
+  /// The number of the newest loss that was reported to the client.
   private var reportedLoss: UInt64 = 0
 
   init(stored: StoredSessionClient) { self.stored = stored }
@@ -27,21 +27,21 @@ struct SessionClient: Sendable {
     outboxBytes += size
   }
 
-  /// Removes an answer that the client acknowledged or that is lost.
+  /// Removes an answer that was acknowledged or lost.
   mutating func remove(_ id: SessionPromptID, size: Int) {
     outbox.removeAll { $0 == id }
     outboxBytes -= size
   }
 
-  /// Returns the oldest answer if the stored answers exceed the bounds.
+  /// Returns the oldest answer if the stored answers exceed a bound, or `nil` otherwise.
   func excess(beyond count: Int, bytes: Int) -> SessionPromptID? {
     outbox.count > count || outboxBytes > bytes ? outbox.first : nil
   }
 
   /// Handles the number of the last message that the client stored.
   ///
-  /// Returns whether this number exceeds the last one in this store. New messages then get higher
-  /// numbers than the client has.
+  /// Returns whether this number exceeds the last number in this store. New messages then receive
+  /// numbers above it.
   mutating func resume(after received: UInt64?) -> Bool {
     guard let received, received > stored.lastNumber else { return false }
     stored.lastNumber = received
@@ -50,7 +50,7 @@ struct SessionClient: Sendable {
 
   /// Returns whether a loss must be reported to a client that stored the messages up to a number.
   ///
-  /// A loss up to that number does not concern the client and is forgotten.
+  /// A loss up to that number does not affect the client and is forgotten.
   mutating func reportsLoss(after received: UInt64?) -> Bool {
     if let received, let lost = stored.lost, lost <= received { stored.lost = nil }
     guard let lost = stored.lost else { return false }
@@ -58,7 +58,7 @@ struct SessionClient: Sendable {
     return true
   }
 
-  /// Forgets a loss that was reported to the client, and returns false if there is none.
+  /// Forgets a loss that was reported to the client. Returns false if there is none.
   mutating func forgetReportedLoss() -> Bool {
     guard let lost = stored.lost, lost <= reportedLoss else { return false }
     stored.lost = nil
@@ -67,7 +67,7 @@ struct SessionClient: Sendable {
 }
 
 extension SessionClient {
-  /// Records each invariant between a client and its prompts that does not hold.
+  /// Records each violated invariant between a client and its prompts.
   func check(
     _ check: inout InvariantCheck, _ id: String, _ prompts: SessionPrompts,
     _ policy: SessionServerPolicy
@@ -75,12 +75,12 @@ extension SessionClient {
     let answers = outbox.map { prompts[$0]?.answer }
     check.require(
       outbox.count <= policy.answersPerClient && outboxBytes <= policy.answersBytesPerClient,
-      "session client: what waits for it is bounded")
+      "session client: its stored answers are bounded")
     check.require(
       outbox.allSatisfy { prompts[$0]?.client == id }
         && answers.allSatisfy { $0?.isTaken == false }
         && outboxBytes == answers.reduce(0) { $0 + ($1?.size ?? 0) },
-      "session client: what waits for it was not acknowledged")
+      "session client: its stored answers are not acknowledged")
     check.require(open >= 0, "session client: its open prompts are counted")
     check.require(
       answers.allSatisfy { ($0?.number ?? 0) <= stored.lastNumber },

@@ -2,20 +2,20 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// The prompts of a session server: the open ones, and the ended ones that are still stored.
+/// The prompts of a session server: all open prompts, and the ended prompts that are still stored.
 struct SessionPrompts: Sendable {
   private var turns: [SessionPromptID: SessionTurn] = [:]
-  /// The prompts of each idempotency key, at most one for each client.
+  /// The prompts with each idempotency key. Each client has at most one prompt with a key.
   private var byKey: [String: [SessionPromptID]] = [:]
   /// The prompts that have ended, by the ids of their answers.
   private var byMessage: [String: SessionPromptID] = [:]
-  /// The prompts that have ended, in the order in which they ended.
+  /// The ended prompts, in the order in which they ended.
   private(set) var ended: [SessionPromptID] = []
   /// The number of prompts that have not ended.
   private(set) var openCount = 0
-  /// The size of the open prompts, in bytes.
+  /// The total size of the open prompts, in bytes.
   private(set) var openBytes = 0
-  /// The size of the ended prompts, in bytes.
+  /// The total size of the ended prompts, in bytes.
   private(set) var endedBytes = 0
   /// The number of handlers that run or are about to start.
   private(set) var running = 0
@@ -23,10 +23,10 @@ struct SessionPrompts: Sendable {
 
   subscript(_ id: SessionPromptID) -> SessionTurn? { turns[id] }
 
-  /// The prompts in the order of their numbers.
+  /// The ids of all prompts, sorted.
   var ids: [SessionPromptID] { turns.keys.sorted() }
 
-  /// Returns the prompts with a key.
+  /// Returns all prompts with a key.
   func all(withKey key: String?) -> [SessionTurn] {
     (key.flatMap { byKey[$0] } ?? []).compactMap { turns[$0] }
   }
@@ -36,7 +36,7 @@ struct SessionPrompts: Sendable {
     byMessage[message].flatMap { turns[$0] }
   }
 
-  /// Returns the prompts of a client whose handlers run, in order.
+  /// Returns the prompts of a client whose handlers are running, in order.
   func underWay(of client: String) -> [SessionPromptID] {
     turns.values.filter { $0.client == client && $0.stage == .running }.map(\.id).sorted()
   }
@@ -47,7 +47,7 @@ struct SessionPrompts: Sendable {
     return SessionPromptID(lastNumber)
   }
 
-  /// Continues after the numbers of an earlier run.
+  /// Sets the last number that an earlier run used.
   mutating func restore(lastNumber: UInt64) { self.lastNumber = lastNumber }
 
   /// Adds a prompt, open or ended.
@@ -75,7 +75,7 @@ struct SessionPrompts: Sendable {
     running -= turn.isUnderWay ? 1 : 0
   }
 
-  /// Changes a prompt in place, except its stage.
+  /// Changes a prompt in place. The stage must not be changed.
   mutating func change(_ id: SessionPromptID, _ body: (inout SessionTurn) -> Void) {
     guard let index = turns.index(forKey: id) else { return }
     body(&turns.values[index])
@@ -98,7 +98,7 @@ struct SessionPrompts: Sendable {
     noteEnd(turn, answer)
   }
 
-  /// Records that the client has the answer to a prompt, or that the answer was removed before.
+  /// Records that the client has the answer to a prompt, or that the answer is lost.
   mutating func take(_ id: SessionPromptID, isLost: Bool) {
     change(id) { turn in
       guard var answer = turn.answer else { return }
@@ -123,10 +123,10 @@ struct SessionPrompts: Sendable {
     if byKey[key]?.isEmpty == true { byKey[key] = nil }
   }
 
-  /// Returns the prompt to remove if the ended prompts exceed the bounds.
+  /// Returns the prompt to remove if the ended prompts exceed a bound, or `nil` otherwise.
   ///
-  /// Acknowledged prompts, which clients do not send again, come before the others; of each kind,
-  /// the prompts that ended first come first.
+  /// Acknowledged prompts are removed first, because clients do not send them again. Within each
+  /// group, the prompt that ended first is removed first.
   func excess(beyond count: Int, bytes: Int) -> SessionPromptID? {
     guard ended.count > count || endedBytes > bytes else { return nil }
     return ended.first { turns[$0]?.isAcknowledged == true } ?? ended.first
@@ -159,7 +159,7 @@ extension SessionPrompts: SelfChecking {
   }
 }
 
-/// A prompt from its arrival until its removal.
+/// A prompt, from its arrival until its removal.
 ///
 ///     accepting ──► waiting ──► starting ──► running ──► finishing ──► ended
 ///         └────────────────────────────────────▲ │ ▲         (durable answer)
@@ -169,12 +169,12 @@ struct SessionTurn: Sendable {
   enum Stage: Sendable, Equatable {
     /// The prompt is being stored. `starts` is true if the same change marks it as started.
     case accepting(starts: Bool)
-    /// The prompt is stored, and waits for its turn or for a free handler.
+    /// The prompt is stored. It waits for earlier prompts or for a free handler.
     case waiting
     /// The start mark is being stored.
     case starting
     case running
-    /// The handler is being cancelled; the prompt then fails with `error`.
+    /// The handler is being cancelled. The prompt then fails with `error`.
     case cancelling(error: String)
     /// The answer is being stored.
     case finishing(StoredSessionAnswer)
@@ -182,7 +182,7 @@ struct SessionTurn: Sendable {
   }
 
   let id: SessionPromptID
-  /// The client that receives the answer: the most recent sender of the prompt.
+  /// The client that receives the answer. It is the most recent sender of the prompt.
   var client: String
   let prompt: SessionPrompt
   /// The connection that sent the prompt most recently in this run of the process.
@@ -191,13 +191,13 @@ struct SessionTurn: Sendable {
   fileprivate(set) var stage: Stage
   /// The output of the handler so far.
   var output = ""
-  /// The prompt's messages for its conversation; set with its answer.
+  /// The messages that the prompt adds to its conversation. They are set together with its answer.
   var entries: [SessionEntry] = []
   /// The first sender, if another client also sent the prompt while it was being stored.
   var sender: String?
   /// Whether the answer was removed in this process without an acknowledgement.
   var isLost = false
-  /// The connections that requested the end of the prompt by `kill_session`.
+  /// The connections that requested the end of the prompt with `kill_session`.
   var killers: [ConnectionID] = []
 
   var answer: StoredSessionAnswer? {
@@ -210,7 +210,7 @@ struct SessionTurn: Sendable {
   /// A Boolean value that indicates whether the client has acknowledged the answer.
   var isAcknowledged: Bool { answer?.isTaken == true && !isLost }
 
-  /// A Boolean value that indicates whether the prompt occupies a handler, or is about to.
+  /// A Boolean value that indicates whether the prompt occupies a handler or is about to.
   var isUnderWay: Bool {
     switch stage {
     case .accepting(let starts): starts
@@ -219,7 +219,7 @@ struct SessionTurn: Sendable {
     }
   }
 
-  /// A Boolean value that indicates whether the prompt has neither ended nor an answer.
+  /// A Boolean value that indicates whether the prompt has no answer yet.
   var mayBeCancelled: Bool {
     switch stage {
     case .accepting, .waiting, .starting, .running, .cancelling: true
@@ -239,12 +239,13 @@ struct SessionTurn: Sendable {
     return StoredSessionPrompt(id: id, client: client, prompt: prompt, at: at, stage: stage)
   }
 
-  /// The size of the prompt as counted against the bounds, in bytes.
+  /// The size of the prompt that counts against the bounds, in bytes.
   var size: Int {
     prompt.text.utf8.count + (prompt.systemPrompt?.utf8.count ?? 0) + (answer?.size ?? 0)
   }
 
-  /// Returns an answer as a response. The number is only valid for the client that owns the prompt.
+  /// Returns an answer as a response. Only the prompt's own client receives the number of the
+  /// answer.
   func response(
     _ answer: StoredSessionAnswer, _ result: SessionResponse.Result, to peer: SessionSocket.Peer,
     parts: Int? = nil
@@ -256,7 +257,7 @@ struct SessionTurn: Sendable {
         parts: parts))
   }
 
-  /// Returns whether another prompt has the same content.
+  /// Returns whether the prompt has the same content as another one.
   func isSame(as other: SessionPrompt) -> Bool {
     prompt.text == other.text && prompt.conversation == other.conversation
       && prompt.workingDirectory == other.workingDirectory && prompt.provider == other.provider
@@ -272,14 +273,14 @@ extension StoredSessionAnswer {
     }
   }
 
-  /// The size of the answer as counted against the bounds, in bytes.
+  /// The size of the answer that counts against the bounds, in bytes.
   var size: Int { text.utf8.count }
 }
 
 extension StoredSessionPrompt {
   var isOver: Bool { endedAt != Timestamp(nanoseconds: .max) }
 
-  /// The time at which the prompt ended, or the latest timestamp if it has not.
+  /// The time at which the prompt ended, or the latest timestamp if it has not ended.
   var endedAt: Timestamp {
     switch stage {
     case .ended(let answer): answer.at

@@ -5,13 +5,13 @@ import LinkWire
 /// An accepted connection of a client.
 struct SessionSocket: Sendable {
   enum Stage: Sendable, Equatable {
-    /// `hello` was sent; only `ping` and `connect` are accepted. Exits: connected.
+    /// `hello` was sent. Only `ping` and `connect` are accepted. Exits: connected.
     case greeted(challenge: String)
     /// The client proved that it has the key.
     case connected(Peer)
   }
 
-  /// The client of a connected socket, as `connect` and later messages describe it.
+  /// The client of a connected socket, as `connect` and later messages described it.
   struct Peer: Sendable, Equatable {
     var client: String
     var version: SessionVersion
@@ -23,7 +23,7 @@ struct SessionSocket: Sendable {
   let address: String
   var life: SocketLife
   var stage: Stage
-  /// Responses and windows that wait for the client.
+  /// The responses and windows that wait to be sent.
   var queue = SessionQueue()
   /// The progress of each conversation that the socket subscribes to.
   var subscriptions: [String: Subscription] = [:]
@@ -34,14 +34,15 @@ struct SessionSocket: Sendable {
   struct Subscription: Sendable, Equatable {
     /// The next sequence number to send.
     var next: UInt64
-    /// Whether new messages are sent as they arrive; false while the client still fetches windows.
+    /// Whether new messages are sent as they arrive. It is false while the client still fetches
+    /// windows.
     var isLive: Bool
   }
 
   struct Parts: Sendable, Equatable {
     /// The number of parts sent.
     var count = 0
-    /// The number of bytes of the text in these parts.
+    /// The number of bytes of the text that were sent in these parts.
     var bytes = 0
     /// Whether an item for the next part is queued.
     var isQueued = false
@@ -54,7 +55,7 @@ struct SessionSocket: Sendable {
     }
   }
 
-  /// Returns why a connected client may not make a subscription, or nil if it may.
+  /// Returns why a connected client may not subscribe, or `nil` if it may.
   func refusal(
     of subscription: SessionSubscription, limit: Int
   ) -> (code: String, text: String)? {
@@ -75,27 +76,27 @@ struct SessionSocket: Sendable {
 
 /// The bulk queue of one socket: its responses and windows, in order.
 ///
-/// An item only identifies what to send and becomes a message when it is its turn, so a queue
-/// takes little memory. Urgent messages bypass it.
+/// An item only identifies its data. The message is created when the item reaches the front, so a
+/// queue takes little memory. Urgent messages bypass the queue.
 struct SessionQueue: Sendable, Equatable {
   enum Item: Sendable, Hashable {
     /// An answer that was not acknowledged on an earlier connection.
     case replay(SessionPromptID)
     case response(SessionPromptID)
     case turnComplete(conversation: String, isAborted: Bool)
-    /// The output of a running prompt that this socket was not sent yet.
+    /// The output of a running prompt that has not been sent on this socket.
     case part(SessionPromptID)
     case window(SessionSubscription)
     case batch([SessionSubscription])
-    /// The messages of a conversation after the socket's position.
+    /// The messages of a conversation after the position that the socket has reached.
     case news(String)
   }
 
   private(set) var items: [Item] = []
   private var first = 0
-  /// Bytes given to the socket since it last reported that everything was sent.
+  /// The number of bytes passed to the socket since it last reported that it had sent everything.
   private var inFlight = 0
-  /// Whether `noticeDrain` is unanswered.
+  /// Whether the socket has been asked to report its drain and has not done so.
   private(set) var awaitsDrain = false
   /// The conversations with a queued `news` item.
   private(set) var news: Set<String> = []
@@ -103,7 +104,7 @@ struct SessionQueue: Sendable, Equatable {
   /// The number of waiting subscriptions beyond the first one of each batch.
   private var batched = 0
 
-  /// The number of waiting items; a batch counts once for each subscription.
+  /// The number of waiting items. A batch counts once for each of its subscriptions.
   var count: Int { items.count - first + batched }
 
   mutating func append(_ item: Item) {
@@ -117,9 +118,9 @@ struct SessionQueue: Sendable, Equatable {
   /// Records that the socket has sent everything.
   mutating func drained() { (inFlight, awaitsDrain) = (0, false) }
 
-  /// Records that bytes were given to the socket.
+  /// Records that bytes were passed to the socket.
   ///
-  /// Returns true once the bytes in flight reach the limit, so that the socket has to report its
+  /// Returns true once the bytes in flight reach the limit. The socket then has to report its
   /// drain.
   mutating func sent(_ bytes: Int, limit: Int) -> Bool {
     inFlight += bytes
@@ -168,7 +169,7 @@ extension SessionQueue.Item {
 /// The sockets of a session server.
 struct SessionSockets: Sendable {
   private var table: [ConnectionID: SessionSocket] = [:]
-  /// The number of sockets of each address that has any.
+  /// The number of sockets from each address.
   private var addresses: [String: Int] = [:]
 
   subscript(_ id: ConnectionID) -> SessionSocket? { table[id] }
@@ -182,7 +183,7 @@ struct SessionSockets: Sendable {
   /// The ids of the sockets, sorted.
   var ids: [ConnectionID] { table.keys.sorted() }
 
-  /// Returns the number of sockets of an address.
+  /// Returns the number of sockets from an address.
   func count(from address: String) -> Int { addresses[address] ?? 0 }
 
   /// Returns whether a socket exists and is not closing.
@@ -205,7 +206,7 @@ struct SessionSockets: Sendable {
     return socket
   }
 
-  /// Changes a socket in place, and returns nil if it is gone.
+  /// Changes a socket in place. Returns `nil` if the socket does not exist.
   @discardableResult
   mutating func change<Value>(
     _ id: ConnectionID, _ body: (inout SessionSocket) -> Value
@@ -214,7 +215,8 @@ struct SessionSockets: Sendable {
     return body(&table.values[index])
   }
 
-  /// Removes and returns the next item of a connected socket that can accept more.
+  /// Removes and returns the next item of a socket. Returns `nil` if the socket cannot accept data
+  /// now.
   mutating func nextItem(
     of id: ConnectionID
   ) -> (item: SessionQueue.Item, peer: SessionSocket.Peer)? {
@@ -237,32 +239,32 @@ extension SessionSockets: SelfChecking {
       counts == addresses, "session sockets: an address's count is that of its sockets")
     check.require(
       table.values.allSatisfy { $0.queue.count == 0 || $0.queue.awaitsDrain },
-      "session sockets: what waits for a socket waits for its drain")
+      "session sockets: queued items wait for the drain of their socket")
   }
 }
 
 /// The alarms of the session server.
 enum SessionAlarm: Hashable, Comparable, Sendable {
-  /// A ping, a silent socket, or an unanswered close.
+  /// A ping is due, or a socket has been silent or has left a close frame unanswered for too long.
   case socket(ConnectionID)
-  /// The next heartbeat, or the end of the wait for `connect`.
+  /// The next heartbeat is due, or the wait for `connect` ends.
   case beat(ConnectionID)
-  /// The time limit of a handler, or of its cancellation.
+  /// The time limit of a handler or of its cancellation has passed.
   case turn(SessionPromptID)
-  /// The retry of failed writes.
+  /// The retry of failed writes is due.
   case store
-  /// The write of delayed acknowledgements.
+  /// The write of delayed acknowledgements is due.
   case acks
-  /// The removal of the oldest answer or client.
+  /// The oldest answer or client has to be removed.
   case memory
 }
 
 extension Closure {
-  /// The key is wrong or missing.
+  /// The client's key is wrong or missing.
   static let unauthorized = Closure(4401, "authentication failed")
-  /// The client sent no `connect` in time.
+  /// The client did not send `connect` in time.
   static let notConnected = Closure(4408, "no connect in time")
-  /// The client opened too many sockets; the newest ones stay open.
+  /// The client opened too many sockets. Only its newest sockets stay open.
   static let superseded = Closure(4409, "replaced by newer connections of this client")
   /// The server does not support the client's version.
   static let upgradeRequired = Closure(4426, "unsupported protocol version")

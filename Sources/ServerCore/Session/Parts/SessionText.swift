@@ -1,14 +1,14 @@
-/// Functions that fit texts into messages of bounded size.
+/// A namespace for functions that fit texts into messages of bounded size.
 package enum SessionText {
   /// The maximum size of a message without its text, in bytes.
   static let envelope = 700
 
-  /// Returns the size of one byte of a text in JSON (RFC 8259 section 7).
+  /// Returns the size that one byte of a text takes in JSON (RFC 8259 section 7), in bytes.
   private static func cost(of byte: UInt8) -> Int {
     byte < 0x20 ? 6 : byte == 0x22 || byte == 0x5C ? 2 : 1
   }
 
-  /// Returns the size of a text in JSON, in bytes.
+  /// Returns the size that a text takes in JSON, in bytes.
   static func length(_ text: String) -> Int {
     text.utf8.reduce(0) { $0 + cost(of: $1) }
   }
@@ -22,12 +22,12 @@ package enum SessionText {
 
   /// Returns a text that fits into a message of at most `limit` bytes.
   ///
-  /// The result is the text itself, or its beginning and its end around a note of how much was left
-  /// out.
+  /// If the text is too long, the result is its beginning and its end, with a note in between that
+  /// states how much was left out.
   static func cut(_ text: String, toFit limit: Int) -> String {
     guard !fits(text, in: limit) else { return text }
     let half = max(0, limit - envelope - 80) / 2
-    // One byte more than can fit shows whether a character is divided.
+    // One additional byte on each side shows whether a character is divided.
     let (head, tail) = (Array(text.utf8.prefix(half + 1)), Array(text.utf8.suffix(half + 1)))
     var end = count(of: head, thatFit: half)
     while end > 0, end < head.count, UTF8.isContinuation(head[end]) { end -= 1 }
@@ -55,11 +55,11 @@ package enum SessionText {
     let bytes = text.utf8
     let begin = bytes.index(bytes.startIndex, offsetBy: min(start, bytes.count))
     let end = bytes.index(begin, offsetBy: limit, limitedBy: bytes.endIndex) ?? bytes.endIndex
-    // `Substring` leaves out a scalar whose bytes do not all fit (SE-0180).
+    // `Substring` omits a scalar whose bytes are not all within the range (SE-0180).
     return text[begin..<end]
   }
 
-  /// Returns a text without its trailing line end, if there is one.
+  /// Returns a text without its trailing line break, if it has one.
   package static func withoutLineEnd(_ text: String) -> String {
     guard text.utf8.last == UInt8(ascii: "\n") else { return text }
     let line = text.utf8.dropLast()

@@ -4,36 +4,36 @@ import LinkWire
 
 /// The changes of a session server that are being stored or wait to be stored.
 struct SessionWrites: Sendable {
-  /// An action that follows once a change is durable.
+  /// The action that follows once a change is durable.
   enum Wait: Sendable, Equatable {
     case accepted(SessionPromptID)
     case started(SessionPromptID)
     case answered(SessionPromptID)
     /// The start mark of a prompt was removed.
     case putOff(SessionPromptID)
-    /// A change that was allowed to wait.
+    /// A change that was delayed was stored.
     case delayed(SessionChange)
   }
 
   private var waits: [StoreToken: [Wait]] = [:]
-  /// Prompts for which a write failed; they are stored again until the write succeeds.
+  /// The prompts for which a write failed. They are stored again until a write succeeds.
   private(set) var pending: Set<SessionPromptID> = []
-  /// Changes that may wait, and are stored with the next write.
+  /// The changes that may wait. They are stored with the next write.
   private(set) var delayed: [SessionChange] = []
   private var lastToken: UInt64 = 0
-  /// The reason why the last write failed, or nil if it succeeded.
+  /// The reason why the last write failed, or `nil` if it succeeded.
   private(set) var failure: StoreFailure?
 
-  /// The number of writes without a result.
+  /// The number of outstanding writes.
   var count: Int { waits.count }
 
-  /// A Boolean value that indicates whether no write is outstanding and none has to be retried.
+  /// A Boolean value that indicates whether no write is outstanding or has to be retried.
   var isIdle: Bool { waits.isEmpty && pending.isEmpty }
 
-  /// A Boolean value that indicates whether nothing is left to store.
+  /// A Boolean value that indicates whether all changes are stored.
   var isDone: Bool { isIdle && delayed.isEmpty }
 
-  /// Returns the next write, with the delayed changes first, or nil if there is nothing to store.
+  /// Returns the next write, or `nil` if there is nothing to store. Delayed changes come first.
   mutating func begin(
     _ changes: [SessionChange], then next: [Wait]
   ) -> (token: StoreToken, changes: [SessionChange])? {
@@ -50,7 +50,7 @@ struct SessionWrites: Sendable {
   /// Adds a change that is stored with the next write.
   mutating func delay(_ change: SessionChange) { delayed.append(change) }
 
-  /// Handles the result of a write, and returns the next actions, or nil for an unknown token.
+  /// Handles the result of a write. Returns the next actions, or `nil` for an unknown token.
   mutating func finish(_ token: StoreToken, _ failure: StoreFailure?) -> [Wait]? {
     guard let written = waits.removeValue(forKey: token) else { return nil }
     self.failure = failure
@@ -66,6 +66,6 @@ struct SessionWrites: Sendable {
     return pending.sorted()
   }
 
-  /// Drops everything that is not stored.
+  /// Drops all changes that are not stored.
   mutating func giveUp() { (waits, pending, delayed) = ([:], [], []) }
 }

@@ -1,28 +1,29 @@
 import LinkCore
 import LinkWire
 
-/// The server's state of one shop: its sockets, its pending work, and the known end of its log.
+/// The server's state of one shop: its sockets, its pending work, and the last known head of its
+/// log.
 ///
-/// Apart from pages, at most one request for a shop is outstanding at the store: to read its head,
-/// or to append the posts that arrived meanwhile. Appends therefore keep their order and share a
-/// commit. A subscription that starts at `head` misses nothing, since every message with a higher
-/// position is sent later.
+/// Apart from reads of pages, at most one store request for a shop is outstanding. It either reads
+/// the head, or appends all posts that have arrived in the meantime. Appends therefore keep their
+/// order and share a commit. A subscription that starts at `head` misses no message, because every
+/// message with a higher position is broadcast later.
 struct ShopRoom: Sendable {
-  /// The newest position that was broadcast; `nil` until the store has reported it.
+  /// The newest position that was broadcast, or `nil` until the store has reported the head.
   var head: Position?
   /// The open sockets, sorted by id.
   var subscribers: [ConnectionID] = []
-  /// Upgrades that wait for the head, in order of arrival.
+  /// The upgrades that wait for the head, in order of arrival.
   var arrivals: [Arrival] = []
-  /// Upgrades that wait for their backlog.
+  /// The upgrades that wait for their backlog.
   var backlogWaiters: Set<ConnectionID> = []
-  /// The newest messages broadcast since the first of these upgrades started to wait.
+  /// The newest messages that were broadcast since the first of these upgrades started to wait.
   var recent: [Message] = []
-  /// Posts that wait to be stored, in order of arrival.
+  /// The posts that wait to be stored, in order of arrival.
   var posts: [Post] = []
   /// The number of outstanding store responses: one for the head, or one for each appended post.
   var pendingAnswers = 0
-  /// The `created_at` of the newest message; no later message gets an earlier one.
+  /// The `created_at` time of the newest message. Every later message gets a later time.
   var lastStamp: Timestamp?
 
   struct Arrival: Sendable {
@@ -33,14 +34,14 @@ struct ShopRoom: Sendable {
 
   struct Post: Sendable {
     var request: RequestID
-    /// The message as its author sent it, with the time of its arrival.
+    /// The message that the author sent, with the time of its arrival.
     var message: Message
     var key: UUID128?
   }
 
   var isAsking: Bool { pendingAnswers > 0 }
 
-  /// Whether only the cached head would be lost with the room.
+  /// Whether removing the room would lose nothing except the cached head.
   var isIdle: Bool {
     subscribers.isEmpty && arrivals.isEmpty && backlogWaiters.isEmpty && posts.isEmpty && !isAsking
   }
@@ -65,23 +66,25 @@ struct ShopRoom: Sendable {
     if recent.count > limit { recent.removeFirst() }
   }
 
-  /// Records that an upgrade no longer waits. After the last one, the recent messages are removed.
+  /// Records that an upgrade no longer waits. If it was the last one, the recent messages are
+  /// removed.
   mutating func finishedBacklog(_ connection: ConnectionID) {
     backlogWaiters.remove(connection)
     if backlogWaiters.isEmpty { recent = [] }
   }
 
-  /// Sets the head and the newest time stamp that the store reported.
+  /// Sets the head and the newest timestamp that the store reported.
   mutating func learn(_ head: Position, newest: Timestamp?) {
     pendingAnswers = 0
     self.head = head
     lastStamp = newest
   }
 
-  /// Returns the time stamp for a message, in whole microseconds and later than the newest one.
+  /// Returns the timestamp for a message. It is in whole microseconds and later than all earlier
+  /// ones.
   ///
-  /// A clock that steps back has no effect, however far it steps: a client that requests messages
-  /// since a stamped time misses nothing.
+  /// The timestamps increase even if the clock is set back, so a client that requests all messages
+  /// after a timestamp misses none.
   func stamp(_ wall: Timestamp) -> Timestamp {
     let now = Timestamp(nanoseconds: wall.nanoseconds - wall.nanoseconds % 1_000)
     return lastStamp.map { max(now, $0.advanced(by: .microseconds(1))) } ?? now

@@ -6,7 +6,8 @@ struct ShopSocket: Sendable {
   let membership: Membership
   /// The expiry of the token.
   ///
-  /// It is computed once, at the upgrade, so that a jump of the wall clock closes no socket.
+  /// It is computed once, at the upgrade, so that a jump of the wall clock does not close the
+  /// socket.
   let expiresAt: Instant
   fileprivate(set) var phase = Phase.waiting
 
@@ -31,10 +32,10 @@ struct ShopSocket: Sendable {
     }
   }
 
-  /// Whether the socket counts towards the limit of its user.
+  /// Whether the socket counts toward the limit of its user.
   var isLive: Bool { isWaiting || isOpen }
 
-  /// The next instant at which something may be due.
+  /// Returns the next instant at which the alarm must fire, or `nil` if the socket waits.
   fileprivate func wake(_ timing: SocketLife.Timing) -> Instant? {
     switch phase {
     case .waiting: nil
@@ -44,7 +45,7 @@ struct ShopSocket: Sendable {
   }
 }
 
-/// The sockets of all streams: waiting, open and closing ones.
+/// The sockets of all streams, whether waiting, open or closing.
 struct ShopSockets: Sendable {
   private let timing: SocketLife.Timing
   private var all: [ConnectionID: ShopSocket] = [:]
@@ -58,14 +59,14 @@ struct ShopSockets: Sendable {
   var count: Int { all.count }
   var isEmpty: Bool { all.isEmpty }
 
-  /// The connections, sorted.
+  /// The ids of the connections, sorted.
   var connections: [ConnectionID] { all.keys.sorted() }
 
   subscript(id: ConnectionID) -> ShopSocket? { all[id] }
 
   func isOpen(_ id: ConnectionID) -> Bool { all[id]?.isOpen == true }
 
-  /// Returns the connections of matching sockets, sorted.
+  /// Returns the ids of all connections whose sockets satisfy a condition, sorted.
   func connections(where matches: (ShopSocket) -> Bool) -> [ConnectionID] {
     all.filter { matches($0.value) }.keys.sorted()
   }
@@ -73,7 +74,8 @@ struct ShopSockets: Sendable {
   /// Returns the number of waiting and open sockets of a user.
   func count(of user: String) -> Int { users[user, default: 0] }
 
-  /// The next instant at which something may be due on a socket, or `nil` if it waits.
+  /// Returns the next instant at which the alarm of a socket must fire, or `nil` if the socket
+  /// waits.
   func wake(_ id: ConnectionID) -> Instant? { all[id]?.wake(timing) }
 
   /// Adds a socket that waits for the head of its shop.
@@ -92,13 +94,14 @@ struct ShopSockets: Sendable {
     change(id) { $0.received(at: now) }
   }
 
-  /// Returns what is due on a socket, or `nil` if it waits or is unknown.
+  /// Returns the action that is due on a socket, or `nil` if the socket waits or is unknown.
   mutating func alarm(_ id: ConnectionID, at now: Instant) -> SocketLife.Alarm? {
     let timing = timing
     return change(id) { $0.alarm(at: now, timing) }
   }
 
-  /// Starts to close a socket, which frees its user's place. Returns false if it is not open.
+  /// Starts to close a socket, so that it no longer counts for its user. Returns false if it is not
+  /// open.
   mutating func close(_ id: ConnectionID, at now: Instant) -> Bool {
     let timing = timing
     guard change(id, { $0.close(at: now, timing) }) == true else { return false }
@@ -119,7 +122,7 @@ struct ShopSockets: Sendable {
     users[user] = left > 0 ? left : nil
   }
 
-  /// Changes an accepted socket, or returns `nil` if it waits or is unknown.
+  /// Changes an accepted socket. Returns `nil` if the socket waits or is unknown.
   @discardableResult
   private mutating func change<Result>(
     _ id: ConnectionID, _ change: (inout SocketLife) -> Result
@@ -142,7 +145,7 @@ extension ShopSockets: SelfChecking {
       counts == users, "shop sockets: a user's count is that of waiting and open sockets")
   }
 
-  /// Returns whether every socket matches.
+  /// Returns whether a condition holds for every socket.
   func allSatisfy(_ matches: (ConnectionID, ShopSocket) -> Bool) -> Bool {
     all.allSatisfy { matches($0.key, $0.value) }
   }

@@ -23,7 +23,7 @@ public func syncStoreContract(make: () async throws -> any SyncStore) async thro
   }
 }
 
-/// Sample deliveries.
+/// Sample deliveries for tests of stores.
 package enum SyncSamples {
   package static let steps = "HKQuantityTypeIdentifierStepCount"
   package static let second: Int64 = 1_000_000_000
@@ -51,7 +51,7 @@ package enum SyncSamples {
       uuid: uuid.map(Self.uuid))
   }
 
-  /// Returns a delivery of a batch that was encoded and decoded. Its hashes come from `fold`.
+  /// Returns a delivery of a batch that was encoded and decoded again. `fold` computes the hashes.
   package static func delivery(
     _ records: [SyncRecord] = [], workouts: [SyncWorkout] = [], deleted: [UInt64] = [],
     user: String = "ann", made: Int64? = 1_000, device: String = "phone", arrived: Int64? = nil
@@ -64,7 +64,7 @@ package enum SyncSamples {
       arrived: arrived.map { time($0).instant }, hash: fold)
   }
 
-  /// Replaces SHA-256: different texts in tests have different hashes.
+  /// Returns a hash in place of SHA-256. The texts in these tests have different hashes.
   private static func fold(_ text: [UInt8]) -> SyncHash {
     var words = SIMD4<UInt64>(1, 2, 3, 4)
     for (index, byte) in text.enumerated() {
@@ -127,7 +127,7 @@ private func deletesByUUID(_ store: any SyncStore) async throws {
     try SyncSamples.delivery(
       [SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2), SyncSamples.record(3)],
       workouts: [SyncSamples.workout(5, uuid: 5)]))
-  // A UUID may arrive later than its sample.
+  // A sample's UUID may arrive later than the sample.
   _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(3, uuid: 3)]))
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1, 3, 5, 99]))
   try ContractViolation.unless(try await starts(store), is: [2], "the deleted ones are gone")
@@ -187,7 +187,7 @@ private func remembersDeletions(_ store: any SyncStore) async throws {
       [SyncSamples.record(2, uuid: 2), SyncSamples.record(3, uuid: 3)], deleted: [3], made: nil))
   try ContractViolation.unless(
     counts, is: IngestCounts(records: 2), "without times the later batch counts, deletions first")
-  // A sample that was stored without its UUID remains, and the UUID remains deleted.
+  // A sample that was stored without its UUID remains stored, and the UUID remains deleted.
   _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(4)]))
   _ = try await store.apply(try SyncSamples.delivery(deleted: [4], made: 100))
   _ = try await store.apply(
@@ -198,14 +198,16 @@ private func remembersDeletions(_ store: any SyncStore) async throws {
 private func movesUUIDs(_ store: any SyncStore) async throws {
   _ = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2)]))
-  // The same sample with other content, first new and then known.
+  // The same sample arrives under two UUIDs: at first it is new, then it is known.
   let counts = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(3, uuid: 1), SyncSamples.record(3, uuid: 2)]))
   try ContractViolation.unless(
-    counts, is: IngestCounts(records: 1, skippedDuplicates: 1), "a new content is new")
+    counts, is: IngestCounts(records: 1, skippedDuplicates: 1),
+    "known content under another UUID is a duplicate")
   try ContractViolation.unless(try await starts(store), is: [3], "a UUID names one sample")
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1, 2]))
-  try ContractViolation.unless(try await starts(store), is: [], "which is deleted by it")
+  try ContractViolation.unless(
+    try await starts(store), is: [], "deleting a UUID deletes its sample")
 }
 
 private func returnsSamples(_ store: any SyncStore) async throws {
@@ -254,8 +256,8 @@ private func pagesSamples(_ store: any SyncStore) async throws {
   let whole = try await store.samples(SyncSamples.query(from: 2, to: 12), of: "ann")
   try ContractViolation.unless(
     whole.samples.map { $0.start.nanoseconds / SyncSamples.second }, is: [1, 5, 5, 9],
-    "what reaches into the span, by start")
-  try ContractViolation.unless(whole.next, is: nil, "the last page has no next one")
+    "samples that overlap the span, by start")
+  try ContractViolation.unless(whole.next, is: nil, "no page follows the last one")
   for limit in [1, 2, 3, 4] {
     var found: [HealthSample] = []
     var after: HealthSamplePosition?
@@ -265,7 +267,7 @@ private func pagesSamples(_ store: any SyncStore) async throws {
       found += page.samples
       after = page.next
     } while after != nil
-    try ContractViolation.unless(found, is: whole.samples, "pages of \(limit) are the whole")
+    try ContractViolation.unless(found, is: whole.samples, "pages of \(limit) contain all samples")
   }
 }
 
@@ -339,19 +341,19 @@ private func returnsNewestStamps(_ store: any SyncStore) async throws {
 private let ahead: Int64 = 315_360_000
 
 private func boundsStampsByTheClock(_ store: any SyncStore) async throws {
-  // The clock of one phone is years ahead, and another phone sends something newer.
+  // The clock of one phone is years ahead. Another phone then sends newer changes.
   _ = try await store.apply(
     try SyncSamples.delivery(
       [SyncSamples.record(1, uuid: 1)], made: ahead, device: "ahead", arrived: 100))
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 105, arrived: 106))
   try ContractViolation.unless(
     try await starts(store), is: [], "a deletion is newer than what came before it")
-  // A copy counts from the time at which the batch first arrived.
+  // A copy has the time at which the batch first arrived.
   let copy = try await store.apply(
     try SyncSamples.delivery(
       [SyncSamples.record(1, uuid: 1)], made: ahead, device: "ahead", arrived: 200))
   try ContractViolation.unless(
-    copy, is: IngestCounts(refused: 1), "a copy that comes later brings nothing back")
+    copy, is: IngestCounts(refused: 1), "a later copy restores nothing")
   _ = try await store.apply(
     try SyncSamples.delivery(deleted: [2], made: ahead + 1, device: "ahead", arrived: 300))
   let added = try await store.apply(
@@ -361,8 +363,7 @@ private func boundsStampsByTheClock(_ store: any SyncStore) async throws {
 }
 
 private func ordersBoundedStamps(_ store: any SyncStore) async throws {
-  // One phone has sent the time stamps 500 to 503 at time 100, and its batches arrive in another
-  // order.
+  // One phone has sent the time stamps 500 to 503 at time 100. Its batches arrive out of order.
   func add(_ made: Int64, arrived: Int64) async throws -> IngestCounts {
     try await store.apply(
       try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made, arrived: arrived))
@@ -385,7 +386,7 @@ private func ordersBoundedStamps(_ store: any SyncStore) async throws {
   try await delete(503, arrived: 700)
   try ContractViolation.unless(
     try await starts(store), is: [1], "a copy of an older one changes nothing")
-  // The clock of the server goes back.
+  // The clock of the server is set back.
   try await delete(505, arrived: 99)
   try ContractViolation.unless(try await starts(store), is: [], "what comes later is newer")
 }

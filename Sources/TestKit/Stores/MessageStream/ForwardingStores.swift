@@ -3,7 +3,8 @@ package import LinkRuntime
 package import LinkStorage
 package import LinkWire
 
-/// A timeline store that forwards calls to another store; conforming types replace some of them.
+/// A timeline store that forwards calls to another store. Conforming types replace some of the
+/// methods.
 package protocol ForwardingTimelineStore: TimelineStore {
   var store: any TimelineStore { get }
 }
@@ -62,7 +63,7 @@ extension ForwardingTimelineStore {
   package func close() async { await store.close() }
 }
 
-/// A message log that forwards calls to another log; conforming types replace some of them.
+/// A message log that forwards calls to another log. Conforming types replace some of the methods.
 package protocol ForwardingLog: MessageLog {
   var log: any MessageLog { get }
 }
@@ -100,7 +101,7 @@ enum StoreSamples {
     UUID128(high: 0xF000_0000_0000_4000, low: 0x8000_0000_0000_0000 | number)
   }
 
-  /// Returns a message with every field set, to detect a store that omits a field.
+  /// Returns a message in which every field is set, to detect a store that omits a field.
   static func message(_ number: UInt64, in shop: ShopID, at nanoseconds: Int64) -> Message {
     Message(
       id: id(number), shop: shop, user: "user-\(number % 3)", username: "Ödön \(number)",

@@ -120,7 +120,8 @@ private func refusesAKnownID(_ log: any MessageLog) async throws {
   throw ContractViolation("a second message of the same id is refused: it was taken")
 }
 
-/// Checks a list with a new message, a known id, a key, its repetition, and another new message.
+/// Checks a list that contains a new message, a known id, a key, its repetition, and another new
+/// message.
 private func takesAList(_ log: any MessageLog) async throws {
   let shop = try StoreSamples.shop("s")
   let epoch = try await log.head(of: shop).epoch
@@ -145,9 +146,9 @@ private func takesAList(_ log: any MessageLog) async throws {
 
 private func pagesByNumber(_ log: any MessageLog) async throws {
   let shop = try StoreSamples.shop("s")
-  // The clock went back before the third and before the last message. A client treats the messages
-  // up to the head of the first page as covered, so that page must contain the last messages of the
-  // log, whatever their time stamps are.
+  // The clock was set back before the third and before the last message. A client treats all
+  // messages up to the head of the first page as covered. That page must therefore contain the last
+  // messages of the log, whatever their time stamps are.
   let all = try await fill(log, shop, times: [10, 20, 5, 20, 7])
   let head = all[4].position
   let newestFirst = Array(all.reversed())

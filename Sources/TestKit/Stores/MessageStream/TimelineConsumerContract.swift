@@ -192,5 +192,5 @@ private func countsAConsumerAsStored(_ store: any TimelineStore) async throws {
     try await store.shops(), is: [shop], "a shop with a consumer is listed")
   _ = try await store.removeConsumer(name, of: shop)
   try ContractViolation.unless(
-    try await store.shops(), is: [], "a shop of which nothing is kept is not")
+    try await store.shops(), is: [], "a shop without stored data is not listed")
 }

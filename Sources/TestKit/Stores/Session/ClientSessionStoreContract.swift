@@ -255,7 +255,7 @@ private func showsWhatWasNotConfirmed(_ store: any ClientSessionStore) async thr
       $0.prompts = [SessionSamples.prompt(1), SessionSamples.prompt(2)]
       $0.news = news
     })
-  try ContractViolation.unless(added.map(\.news), is: news, "all news are new")
+  try ContractViolation.unless(added.map(\.news), is: news, "all of the messages are new")
   try ContractViolation.unless(
     try await store.open(as: SessionSamples.client).unshown, is: added,
     "what was not confirmed is there, in order, without own prompts")

@@ -23,7 +23,7 @@ public func sessionStoreContract(make: () async throws -> any SessionStore) asyn
   try await closes(store) { _ = try await store.stored() }
 }
 
-/// The sequences of changes, each with the promise that it checks.
+/// Sequences of changes. Each has the name of the promise that it checks.
 private enum SessionSamples {
   static let scripts: [(name: String, steps: [[SessionChange]])] = [
     ("clients are kept, replaced and ended", clients),

@@ -6,7 +6,7 @@ import LinkWire
 import ServerSockets
 
 extension BackendConfiguration {
-  /// The assistants' policy, adapted to the host that is listened on.
+  /// The assistants' policy, adapted to the configured host.
   var assistantsHere: MCPPolicy {
     var policy = assistants
     let host = host.lowercased()
@@ -20,7 +20,7 @@ extension BackendConfiguration {
 extension MCPCall {
   /// Creates a call from the parts of a request that the rules use.
   init(_ head: HTTPRequestHead, _ route: MCPRoute, body: [UInt8], address: String) {
-    // A form is parsed as a query, since both have the same syntax (WHATWG URL section 5).
+    // A form is parsed like a query, because both have the same syntax (WHATWG URL section 5).
     let pairs = route == .directLogin ? HTTPRequestHead.form(body) : head.query
     self.init(
       Method(rawValue: head.method) ?? .other, route, fields: Fields(head), address: address,
@@ -46,7 +46,8 @@ extension MCPCall.Fields {
 }
 
 extension HTTPRequestHead {
-  /// Returns the pairs of an `application/x-www-form-urlencoded` body; empty if it is not one.
+  /// Returns the pairs of an `application/x-www-form-urlencoded` body. The result is empty if the
+  /// body is not valid.
   fileprivate static func form(_ body: [UInt8]) -> [HTTPQueryItem] {
     let target = "/?" + String(decoding: body, as: UTF8.self)
     return (try? HTTPRequestHead(method: "POST", target: target, headers: []))?.query ?? []
@@ -65,8 +66,8 @@ extension MCPReply {
     return fields
   }
 
-  /// Returns the fields that let a web page read the response (Fetch section 3.2.3); empty without
-  /// an origin.
+  /// Returns the header fields that let a web page read the response (Fetch section 3.2.3); empty
+  /// if `origin` is `nil`.
   static func headers(forPageOf origin: String?) -> [(String, String)] {
     guard let origin else { return [] }
     return [
@@ -75,7 +76,7 @@ extension MCPReply {
     ]
   }
 
-  /// The fields that let a web page send the header fields of MCP and the plain endpoints.
+  /// The header fields that let a web page send the request headers of MCP and the plain endpoints.
   private static let preflightHeaders = [
     ("Access-Control-Allow-Methods", "GET, POST, DELETE"),
     (
@@ -90,7 +91,7 @@ extension MCPReply {
     session.map { [("Mcp-Session-Id", $0.text)] } ?? []
   }
 
-  /// The fields of an event stream, with which no intermediary buffers it.
+  /// The header fields of an event stream. They keep intermediaries from buffering the stream.
   static let eventHeaders = [
     ("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache, no-transform"),
     ("X-Accel-Buffering", "no"),
@@ -98,9 +99,9 @@ extension MCPReply {
 }
 
 extension MCPRoute {
-  /// Creates the route of a path.
+  /// Creates the route for a path.
   ///
-  /// A trailing slash is ignored, since people and clients add one to an address.
+  /// A trailing slash is ignored, because people and clients may add one to an address.
   init?(path: String) { self.init(rawValue: path.hasSuffix("/") ? String(path.dropLast()) : path) }
 }
 

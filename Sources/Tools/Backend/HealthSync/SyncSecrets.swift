@@ -5,8 +5,9 @@ import LinkJSON
 import LinkServerCore
 import LinkWire
 
-/// The users of health sync and the hashes of their secrets, read from a file with lines `USER
-/// SECRET [ZONE]`.
+/// The users of health sync and the hashes of their secrets.
+///
+/// They are read from a file whose lines have the form `USER SECRET [ZONE]`.
 struct SyncSecrets: Sendable {
   private struct Entry: Sendable {
     var user: SyncUser
@@ -14,19 +15,19 @@ struct SyncSecrets: Sendable {
     var line: Int
   }
 
-  /// The longest user name, in bytes; chosen here.
+  /// The maximum length of a user name, in bytes. The limit is Holdfast's own.
   static let maxNameBytes = 200
-  /// The longest secret, in bytes; chosen here.
+  /// The maximum length of a secret, in bytes. The limit is Holdfast's own.
   static let maxSecretBytes = 1_024
 
   private var entries: [Entry] = []
 
-  /// The users, in the order of the file.
+  /// The users, in the order of the file's lines.
   var users: [SyncUser] { entries.map(\.user) }
 
-  /// Parses the lines of a file; empty lines and lines that begin with `#` are ignored.
+  /// Parses the lines of a file. Empty lines and lines that begin with `#` are ignored.
   ///
-  /// - Throws: The fault of the first invalid line, without its secret.
+  /// - Throws: The fault in the first invalid line. The fault does not contain the secret.
   init(_ text: [UInt8]) throws(SyncSecretsFault) {
     guard let text = String(validating: text, as: UTF8.self) else { throw .notText }
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -62,10 +63,9 @@ struct SyncSecrets: Sendable {
     entries.append(Entry(user: user, hash: hash, line: line))
   }
 
-  /// Returns the user of a secret.
+  /// Returns the user whose secret this is; `nil` if there is none.
   ///
-  /// All hashes are compared, each to its end, so that the time taken reveals nothing about a
-  /// secret.
+  /// Every hash is compared completely, so the duration reveals nothing about the secrets.
   func user(of secret: String?) -> SyncUser? {
     guard let secret else { return nil }
     let hash = SyncHasher().digest(Array(secret.utf8))
@@ -76,7 +76,7 @@ struct SyncSecrets: Sendable {
     return found
   }
 
-  /// Returns the content of a new file: one user with a secret of 256 random bits.
+  /// Returns the content of a new file: one user whose secret has 256 random bits.
   static func fresh() -> [UInt8] {
     Array(
       """
@@ -88,9 +88,10 @@ struct SyncSecrets: Sendable {
 }
 
 extension SyncSecrets {
-  /// Opens a file; creates it (0600) with a random secret if it is missing.
+  /// Opens a file. If it is missing, the file is created (0600) with a random secret.
   ///
-  /// - Returns: The secrets, and whether users other than the file's owner can read or change it.
+  /// - Returns: The secrets, and whether users other than the file's owner can read or change the
+  ///   file.
   static func open(_ path: String) throws(BackendError) -> (secrets: SyncSecrets, isOpen: Bool) {
     let end = path.lastIndex(of: "/")
     let file = PrivateFile(
@@ -113,7 +114,7 @@ extension SyncSecrets {
   }
 }
 
-/// A fault in a file of secrets; contains no secret.
+/// A fault in a file of secrets. It does not contain a secret.
 enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
   case notText
   case empty
@@ -140,12 +141,12 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// SHA-256 (FIPS 180-4) for many short texts, with a shared context.
+/// A SHA-256 hasher (FIPS 180-4) that uses one context for many short texts.
 @safe struct SyncHasher: ~Copyable {
   private let context: OpaquePointer
   private let method: OpaquePointer
 
-  /// Creates a hasher; OpenSSL fails only without memory.
+  /// Creates a hasher. OpenSSL fails only if memory is exhausted.
   init() {
     guard let context = unsafe EVP_MD_CTX_new(),
       let method = unsafe EVP_MD_fetch(nil, "SHA256", nil)
@@ -159,7 +160,7 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
     unsafe EVP_MD_free(method)
   }
 
-  /// Returns the 32 bytes of a text's hash.
+  /// Returns the hash of a text, which has 32 bytes.
   func digest(_ text: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     let isMade =

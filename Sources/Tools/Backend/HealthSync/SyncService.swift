@@ -11,7 +11,7 @@ import ServerSockets
 import StoreSQLite
 import Synchronization
 
-/// The service of health sync, which stores the batches of phones and reports on them.
+/// The service of health sync, which stores batches from phones and reports on them.
 struct SyncService: Service {
   typealias Context = ServiceContext<SyncService>
   typealias Done = Stored<SyncServer.Input>
@@ -23,7 +23,7 @@ struct SyncService: Service {
   let uploads: SyncUploadFiles
   let first: SyncServer.Input?
 
-  /// Returns zero, since phones open no sockets.
+  /// Returns zero, because phones open no sockets.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> SyncService {
@@ -126,7 +126,7 @@ struct SyncService: Service {
     }
   }
 
-  /// Carries out an effect on the file of an upload.
+  /// Carries out an effect that concerns the file of an upload.
   private func write(_ effect: SyncServer.Effect, _ context: inout Context) {
     let (uploads, store) = (uploads, store)
     switch effect {
@@ -153,7 +153,7 @@ struct SyncService: Service {
     }
   }
 
-  /// Runs work on the store and returns its outcome as an input.
+  /// Runs work on the store. Returns the outcome as an input.
   private static func done(
     _ token: StoreToken, _ work: () async throws(StoreFailure) -> SyncOutcome
   ) async -> Done {
@@ -174,12 +174,12 @@ struct SyncService: Service {
     }
   }
 
-  /// A body that is refused.
+  /// The refusal of a body, with the outcome to report.
   private struct Refusal: Error {
     var outcome: SyncOutcome
   }
 
-  /// Decodes a body, away from the loop of the sockets.
+  /// Decodes a body outside the loop of the sockets.
   private static func delivery(
     _ body: [UInt8], isGzip: Bool, user: String
   ) throws(StoreFailure) -> Result<SyncDelivery, Refusal> {
@@ -205,7 +205,7 @@ struct SyncService: Service {
     }
   }
 
-  /// Computes a report, away from the loop of the sockets.
+  /// Computes a report outside the loop of the sockets.
   private static func report(
     _ path: SyncPath, _ span: SyncSpan, of user: SyncUser, at wall: Timestamp,
     from store: any SyncStore, _ zones: SyncZones
@@ -228,7 +228,7 @@ extension SyncPath: ServiceRoute {
   static let announced: Set = [Self.sync.rawValue, Self.upload.rawValue]
 
   init?(path: String) {
-    // People who type the page's address may add a slash.
+    // People who type the address of the dashboard may add a slash.
     let isPage = path == Self.dashboard.rawValue + "/"
     self.init(rawValue: isPage ? Self.dashboard.rawValue : path)
   }
@@ -237,15 +237,15 @@ extension SyncPath: ServiceRoute {
 }
 
 extension BackendConfiguration {
-  /// The path of the file of the users' secrets.
+  /// The path of the file with the users' secrets.
   var syncSecretPath: String { syncSecretFile ?? "\(dataDirectory)/sync-secrets" }
 }
 
-/// A cache of the rules of time zones, since determining them takes many system calls.
+/// A cache of time-zone rules. Determining the rules of a zone takes many system calls.
 final class SyncZones: Sendable {
   private let known = Mutex<[String?: ZoneRules]>([:])
 
-  /// Returns the rules of a zone; `nil` means the system's zone.
+  /// Returns the rules of a time zone. `nil` means the system's time zone.
   func rules(of name: String?) -> ZoneRules {
     if let rules = known.withLock({ $0[name] }) { return rules }
     let zone = name.flatMap { TimeZone(identifier: $0) }

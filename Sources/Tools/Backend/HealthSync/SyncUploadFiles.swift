@@ -6,15 +6,15 @@ import OwnerFiles
 
 /// The files of incomplete uploads, in a directory that only its owner can read.
 ///
-/// A file begins with the line of its record, followed by the bytes of the upload. A file only
-/// grows, so after a kill or a power failure it still contains a prefix of the upload. Bytes are
-/// synced before they are reported.
+/// A file begins with the line of its record, and the bytes of the upload follow. A file only
+/// grows, so it contains a prefix of the upload even after the process is killed or power fails.
+/// Bytes are synced before they are reported.
 struct SyncUploadFiles: Sendable {
   private let directory: String
-  /// Makes the directory's entries durable.
+  /// A function that makes the directory's entries durable.
   private let syncDirectory: @Sendable (Int32) -> Int32
 
-  /// Creates a value for the upload files below a data directory; nothing is opened.
+  /// Creates a value for the upload files in a data directory. Nothing is opened yet.
   init(in data: String, syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync) {
     directory = "\(data)/sync-uploads"
     self.syncDirectory = syncDirectory
@@ -22,7 +22,7 @@ struct SyncUploadFiles: Sendable {
 
   private func path(_ id: UUID128) -> String { "\(directory)/\(id)" }
 
-  /// Returns the uploads of earlier processes; removes files that are not valid uploads.
+  /// Returns the uploads of earlier processes, and removes files that are not valid uploads.
   func stored(at wall: Timestamp) -> [StoredUpload] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     return names.sorted().compactMap { name in
@@ -52,7 +52,7 @@ struct SyncUploadFiles: Sendable {
       id: id, record: record, offset: offset, age: max(.zero, changed.duration(to: wall)))
   }
 
-  /// Writes bytes at an offset, syncs them, and returns the offset after them.
+  /// Writes bytes at an offset and syncs them. Returns the offset after the bytes.
   func write(
     _ bytes: [UInt8], to id: UUID128, _ record: SyncUploadRecord, at offset: Int
   ) throws(StoreFailure) -> Int {
@@ -70,7 +70,8 @@ struct SyncUploadFiles: Sendable {
     defer { close(descriptor) }
     let line = record.line
     let start = off_t(line.count + offset)
-    // Bytes after the offset come from a failed write and were never reported, so they are removed.
+    // Bytes after the offset were left by a failed write and were never reported, so they are
+    // removed.
     guard isNew || ftruncate(descriptor, start) == 0 else { throw refused("write") }
     let content = isNew ? line + bytes : bytes
     let position = isNew ? 0 : start
@@ -109,7 +110,6 @@ struct SyncUploadFiles: Sendable {
     }
   }
 
-  /// Removes the file of an upload, if there is one.
   func remove(_ id: UUID128) { _ = unsafe unlink(path(id)) }
 
   private func refused(_ action: String) -> StoreFailure {

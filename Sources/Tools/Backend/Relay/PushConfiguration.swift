@@ -5,11 +5,11 @@ import LinkWire
 import PushAPNs
 import PushHook
 
-/// The ways in which a backend wakes phones in the background; none by default.
+/// The methods by which a backend wakes phones in the background. By default there are none.
 public struct PushConfiguration: Sendable, Hashable {
   /// The credentials for waking iPhones.
   public var apns: APNs?
-  /// The executable that runs for each push to a `hook` address.
+  /// The executable that is run for each push to a `hook` address.
   public var hook: String?
 
   /// Creates a configuration that sends no pushes.
@@ -17,20 +17,21 @@ public struct PushConfiguration: Sendable, Hashable {
 
   /// A team's credentials for Apple's push service.
   public struct APNs: Sendable, Hashable {
-    /// The path of the `.p8` file, which only its owner may be able to read.
+    /// The path of the `.p8` file. Only its owner may have access to the file.
     public var keyPath: String
-    /// The key's id, 10 characters.
+    /// The ID of the key, which has 10 characters.
     public var keyID: String
-    /// The team's id, 10 characters.
+    /// The ID of the team, which has 10 characters.
     public var team: String
-    /// The app's bundle id.
+    /// The bundle ID of the app.
     public var topic: String
-    /// The URL used instead of Apple's service; `https` only.
+    /// The URL of a service to use instead of Apple's. It must use `https`.
     public var service: String?
-    /// A PEM file of authorities trusted in addition to the system's.
+    /// The path of a PEM file with certificate authorities that are trusted in addition to the
+    /// system's.
     public var authorities: String?
 
-    /// Creates the credentials; the key is read when the backend starts.
+    /// Creates the credentials. The key is read when the backend starts.
     public init(
       keyPath: String, keyID: String, team: String, topic: String, service: String? = nil,
       authorities: String? = nil
@@ -44,10 +45,10 @@ public struct PushConfiguration: Sendable, Hashable {
     }
   }
 
-  /// Reads the files and returns the sender of pushes; `nil` if none is configured.
+  /// Reads the files and returns the sender of pushes; `nil` if no method is configured.
   ///
-  /// - Throws: `.file` or `.openToOthers` for the key, `.file` also if the network cannot start,
-  ///   and `.hook` for a program that cannot be run.
+  /// - Throws: `.file` or `.openToOthers` if the key cannot be used, `.file` if the network cannot
+  ///   start, and `.hook` if the program cannot be executed.
   public func open() throws(BackendError) -> (any PushSender)? {
     guard apns != nil || hook != nil else { return nil }
     let sender = hook.map { HookSender(program: $0) }
@@ -82,7 +83,7 @@ extension PushConfiguration.APNs {
   }
 }
 
-/// A sender that delivers each push by the method that its address names.
+/// A sender that delivers each push by the method that its address specifies.
 struct PushWays: PushSender {
   var apns: (any PushSender)?
   var hook: (any PushSender)?

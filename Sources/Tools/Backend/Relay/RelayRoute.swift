@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// A route of a phone or of an assistant.
+/// A route for phones or for assistants.
 enum RelayServiceRoute: ServiceRoute {
   case phone(RelayRoute)
   case assistant(MCPRoute)
@@ -33,7 +33,8 @@ enum RelayServiceRoute: ServiceRoute {
     }
   }
 
-  /// The bounds of a phone's socket, on which a plain phone sends its whole answer in one message.
+  /// The limits of a phone's socket. A phone that uses only the original protocol sends a whole
+  /// answer in one message.
   var bounds: SocketBounds {
     switch self {
     case .phone: SocketBounds(maxMessageBytes: PhoneMessage.maxBytes)
@@ -44,16 +45,17 @@ enum RelayServiceRoute: ServiceRoute {
   static var maxBodyBytes: [String: Int] { RelayRoute.maxBodyBytes }
 }
 
-/// The routes for phones, with the names that metrics and logs use.
+/// The routes for phones. Metrics and logs use the names of the cases.
 enum RelayRoute: String, CaseIterable {
   case phone, lease, results, push, assistants, health
 
-  /// The bounds of bodies: a result contains one part of at most 200,000 bytes and its envelope.
+  /// The size limits of request bodies. A result contains its envelope and one part of at most
+  /// 200,000 bytes.
   ///
-  /// A longer answer is sent in parts.
+  /// Longer answers are sent in several parts.
   static let maxBodyBytes = [Self.results.path: 262_144]
 
-  /// Creates the route of a decoded path.
+  /// Creates the route for a decoded path.
   init?(path: String) {
     guard let route = Self.allCases.first(where: { $0.path == path }) else { return nil }
     self = route
@@ -79,7 +81,7 @@ enum RelayRoute: String, CaseIterable {
     }
   }
 
-  /// Parses a phone's pull from a request body; returns `nil` on routes without pulls.
+  /// Parses a phone's pull from a request body. Returns `nil` on routes that have no pulls.
   func pull(_ body: [UInt8]) throws(RelayWireError) -> RelayPull? {
     switch self {
     case .phone, .health: return nil
@@ -110,7 +112,8 @@ extension RelayReply {
     }
   }
 
-  /// Returns an object with `success` false, an error name for programs and a sentence for people.
+  /// Returns an object in which `success` is false, with an error name for programs and a sentence
+  /// for people.
   static func error(_ name: String, _ text: String) -> [UInt8] {
     object {
       $0.entry("success", false)

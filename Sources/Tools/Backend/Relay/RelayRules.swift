@@ -1,11 +1,12 @@
 import LinkCore
 import LinkServerCore
 
-/// The rules of the relay and of the assistants' endpoints, which serve the same questions.
+/// The rules of the relay and of the assistants' endpoints.
 ///
-/// Each is a separate machine. The service passes the requests of each to the other.
+/// Both answer the same questions, but each is a separate machine. The service passes the requests
+/// of each machine to the other.
 struct RelayRules: ServerRules {
-  /// An input of either machine; a drain applies to both.
+  /// An input of either machine. A drain applies to both machines.
   enum Input: Sendable, Hashable, Codable {
     case relay(RelayServer.Input)
     case assistants(MCPServer.Input)

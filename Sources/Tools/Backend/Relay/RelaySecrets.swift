@@ -4,9 +4,9 @@ import LinkJSON
 import LinkServerCore
 import LinkStorage
 
-/// A generator of the relay's secrets from the system's random source, which also hashes tokens.
+/// Functions that hash tokens and generate the relay's secrets from the system's random source.
 enum RelaySecrets {
-  /// Draws the secrets of a token request.
+  /// Generates the secrets for a token request.
   static func draw(_ drawToken: RelayServer.TokenRequest) -> RelayServer.DrawnToken {
     var source = KernelRandom()
     return switch drawToken {
@@ -30,7 +30,7 @@ enum RelaySecrets {
     var digest = [UInt8](repeating: 0, count: 32)
     let made = unsafe EVP_Digest(input, input.count, &digest, nil, EVP_sha256(), nil)
     guard made == 1, let hash = TokenHash(digest) else {
-      // This fails only without memory or with an unknown hash function.
+      // This fails only if memory is exhausted or the hash function is unknown.
       preconditionFailure("SHA-256 makes 32 bytes")
     }
     return hash
@@ -43,10 +43,10 @@ enum RelaySecrets {
   }
 }
 
-/// The kernel's generator (getrandom), suitable for secrets.
+/// The kernel's random generator (getrandom), which is suitable for secrets.
 ///
-/// The type has a stored byte because the thread sanitizer of Swift 6.3 ends the process when a
-/// generator without storage, such as the system's, is passed on.
+/// The type has a stored byte because of a problem in Swift 6.3: the thread sanitizer ends the
+/// process when a generator without storage, such as the system's, is passed to a function.
 private struct KernelRandom: RandomNumberGenerator {
   private let storage: UInt8 = 0
 

@@ -9,29 +9,29 @@ import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// The relay between phones and assistants.
+/// The service that relays calls between phones and assistants.
 ///
-/// Phones connect by socket or by pulls, assistants by the Model Context Protocol and the plain
-/// endpoints.
+/// Phones connect through a socket or through pulls. Assistants connect through the Model Context
+/// Protocol or the plain endpoints.
 struct RelayService: Service {
-  /// Changes that become durable together or not at all.
+  /// A set of changes that become durable together or not at all.
   struct Write: Sendable {
     var token: StoreToken
     var changes: [RelayChange]
   }
 
-  /// A call without an outcome yet.
+  /// A call that has no outcome yet.
   private struct Call: Sendable {
-    /// The kind of call in the log.
+    /// The name of the call's kind in the log.
     var kind: String
     var since: Instant
     var caller: Caller
   }
 
   private enum Caller: Sendable {
-    /// An assistant, whose request has the same id as its call.
+    /// An assistant. The call has the same ID as the assistant's request.
     case assistant
-    /// The process itself.
+    /// This process itself.
     case process(@Sendable (RelayOutcome) -> Void)
   }
 
@@ -45,10 +45,10 @@ struct RelayService: Service {
   private let pushes: (any PushSender)?
   private let log: BackendLog
   private var calls: [RequestID: Call] = [:]
-  /// The id of the last call of this process.
+  /// The ID of the latest call made by this process.
   ///
-  /// These ids begin in the middle of the range, which no request of a connection and no message of
-  /// a batch reaches.
+  /// These IDs begin in the middle of the range. No request of a connection and no message of a
+  /// batch reaches that value.
   private var lastProcessCall: UInt64 = 1 << 63
 
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
@@ -96,7 +96,7 @@ struct RelayService: Service {
     case .request(let id, .phone(let route), let head, let body):
       return request(id, route, head, body, &context).map { .relay($0) }
     case .upgrade(let id, _, let head): return upgrade(id, head, &context).map { .relay($0) }
-    // A pull is carried out anyway, since every pull may be repeated.
+    // A pull of a client that has left is still carried out, because every pull may be repeated.
     case .abandoned(let id): return .assistants(.abandoned(id))
     case .received(let id): return .relay(.received(id))
     case .text(let id, let bytes):
@@ -147,7 +147,8 @@ struct RelayService: Service {
   private func upgrade(
     _ id: ConnectionID, _ head: HTTPRequestHead, _ context: inout Context
   ) -> RelayServer.Input? {
-    // A phone is not a web page. A page could pair its visitor's browser with its own assistant.
+    // A phone is not a web page. A web page could pair the browser of its visitor with an assistant
+    // of its own.
     guard originPolicy.admit(origin: head.first("origin")) else {
       let error = RelayReply.error("forbidden", OriginPolicy.foreignOrigin)
       context.refuse(id, 403, HTTPFields.json, error)
@@ -209,7 +210,7 @@ struct RelayService: Service {
 
   // MARK: Calls
 
-  /// Begins a call of this process; `answer` is called once.
+  /// Begins a call made by this process. `answer` is called once.
   mutating func call(
     _ call: RelayCall, bearer: TokenHash?, from address: String, at now: Instant,
     _ answer: @escaping @Sendable (RelayOutcome) -> Void
@@ -269,7 +270,7 @@ struct RelayService: Service {
     }
   }
 
-  /// Makes the changes of each write durable in turn, all or none of them.
+  /// Makes the writes durable in turn. All changes of a write become durable, or none.
   static func commit(
     _ writes: [Write], to store: any RelayStore
   ) async -> [Stored<RelayRules.Input>] {
@@ -289,7 +290,7 @@ struct RelayService: Service {
 }
 
 extension RelayCall {
-  /// The kind of the call in the log.
+  /// The name of the call's kind in the log.
   fileprivate var kind: String {
     switch self {
     case .login: "login"
@@ -311,7 +312,7 @@ extension PushOutcome {
 }
 
 extension Backend {
-  /// Makes a call to the relay as an assistant at `address`, without a socket.
+  /// Makes a call to the relay as an assistant at `address`, without using a socket.
   public func ask(
     _ call: RelayCall, bearer: String? = nil, from address: String = "process"
   ) async throws(BackendError) -> RelayOutcome {

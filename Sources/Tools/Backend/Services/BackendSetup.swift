@@ -1,16 +1,17 @@
 import LinkCore
 import LinkRuntime
 
-/// The parameters with which services are opened.
+/// The parameters for opening the services.
 struct BackendSetup: Sendable {
   var configuration: BackendConfiguration
   var log: BackendLog
-  /// The stores that replace the SQLite files of the services whose ports they implement.
+  /// The stores to use instead of the SQLite files. Each replaces the file of the service whose
+  /// port it implements.
   var stores: [any Store]
-  /// The sender that wakes phones in the background.
+  /// The sender that wakes phones in the background; `nil` for none.
   var pushes: (any PushSender)?
 
-  /// Returns the given store for a port, or else the one that `open` opens.
+  /// Returns the supplied store for a port; if there is none, opens a store.
   func store<Port>(
     _ port: Port.Type, orOpen open: () async throws(StoreFailure) -> Port
   ) async throws(BackendError) -> Port {
@@ -22,7 +23,7 @@ struct BackendSetup: Sendable {
     }
   }
 
-  /// Opens all services; if one fails, the others are closed.
+  /// Opens all services. If one of them fails, the services that are already open are closed.
   func open() async throws(BackendError) -> [any Service] {
     var opened: [any Service] = []
     do throws(BackendError) {
@@ -36,15 +37,15 @@ struct BackendSetup: Sendable {
 }
 
 extension BackendConfiguration {
-  /// The bound on the sockets of all services together.
+  /// The maximum number of sockets of all services together.
   var maxSockets: Int { backendServices.reduce(0) { $0 + $1.maxSockets(self) } }
 
-  /// The bounds of bodies, by path, where they differ from the backend's.
+  /// The size limits of request bodies, by path, where they differ from the backend's limit.
   var maxBodyBytes: [String: Int] {
     backendServices.reduce(into: [:]) { $0.merge(Self.bodies(of: $1)) { _, last in last } }
   }
 
-  /// The paths whose requests are announced before their bodies are complete.
+  /// The paths whose requests are announced to the service before their bodies are complete.
   var announcedPaths: Set<String> {
     backendServices.reduce(into: []) { $0.formUnion(Self.announced(of: $1)) }
   }

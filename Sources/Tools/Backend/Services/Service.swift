@@ -6,25 +6,27 @@ import ServerSockets
 
 /// A service of the backend: its routes, rules and store, and the translation between them.
 ///
-/// A service only translates: `read` turns an event into an input of the rules, and `perform` turns
-/// an effect into calls of the desk. Everything else is done by its runner, which is the same for
-/// every service. The runner tracks requests and sockets, writes to the store, logs, sets alarms
-/// and drains.
+/// A service only translates. `read` converts an event into an input of the rules, and `perform`
+/// converts an effect into calls of the context. The runner does everything else, in the same way
+/// for every service: it tracks requests and sockets, writes to the store, logs, sets alarms and
+/// drains.
 protocol Service: Sendable {
   associatedtype Rules: ServerRules
   associatedtype Route: ServiceRoute
-  /// The type of the store, or a placeholder if there is none.
+  /// The type of the store. It is `Void` if the service has no store.
   associatedtype Store: Sendable
   /// A change for the store.
   associatedtype Write: Sendable = Never
 
-  /// Returns the bound on the open sockets, from the configuration.
+  /// Returns the maximum number of open sockets for a configuration.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int
 
-  /// Opens the store and creates the rules; throws `.store` if the store cannot be opened.
+  /// Opens the store and creates the rules.
+  ///
+  /// - Throws: `.store` if the store cannot be opened.
   static func open(_ setup: BackendSetup) async throws(BackendError) -> Self
 
-  /// The port of the store, used to check and to close it; `nil` if there is none.
+  /// The port through which the store is checked and closed; `nil` if there is no store.
   var port: (any LinkRuntime.Store)? { get }
 
   var rules: Rules { get set }
@@ -34,7 +36,8 @@ protocol Service: Sendable {
   /// The first input of the rules, if any.
   var first: Rules.Input? { get }
 
-  /// Turns an event into an input; returns `nil` if there is none or `context` has answered.
+  /// Converts an event into an input. Returns `nil` if there is none, or if the event was already
+  /// answered through `context`.
   mutating func read(
     _ event: ServiceEvent<Route>, _ context: inout ServiceContext<Self>
   ) -> Rules.Input?
@@ -42,22 +45,23 @@ protocol Service: Sendable {
   /// Carries out an effect.
   mutating func perform(_ effect: Rules.Effect, _ context: inout ServiceContext<Self>)
 
-  /// Makes changes durable in this order and returns the result of each.
+  /// Makes the changes durable in order. Returns the result of each change.
   static func commit(_ writes: [Write], to store: Store) async -> [Stored<Rules.Input>]
 
-  /// Passes an input to the rules and carries out the effects.
+  /// Passes an input to the rules and carries out the resulting effects.
   ///
-  /// This method is a requirement so that each service gets a copy specialized for its types.
+  /// This method is a requirement so that the compiler generates a specialized version for each
+  /// service.
   mutating func feed(_ input: Rules.Input, _ context: inout ServiceContext<Self>)
 
-  /// Calls the rules at their deadline.
+  /// Calls the rules when their deadline is reached.
   mutating func tick(_ context: inout ServiceContext<Self>)
 
-  /// Tells waiting callers that the backend has stopped.
+  /// Notifies waiting callers that the backend has stopped.
   mutating func end()
 }
 
-/// The result of a change or a query of a store, as an input for the rules.
+/// The result of a change to a store or a query of a store, as an input for the rules.
 struct Stored<Input: Sendable>: Sendable {
   var input: Input
   /// The failure to log, if any.
@@ -66,19 +70,21 @@ struct Stored<Input: Sendable>: Sendable {
 
 /// A route of a service.
 protocol ServiceRoute: Sendable {
-  /// Creates the route of a percent-decoded path; returns `nil` if the service has none there.
+  /// Creates the route for a percent-decoded path. Returns `nil` if the service has no such route.
   init?(path: String)
-  /// The name in logs and metrics.
+  /// The route's name in logs and metrics.
   var name: String { get }
-  /// Whether an upgrade opens a socket; otherwise it is handled as a plain request.
+  /// Whether an upgrade opens a socket. Otherwise, it is handled like a plain request.
   var opensSocket: Bool { get }
-  /// The bounds of the route's sockets, where they differ from the backend's.
+  /// The limits of the route's sockets, where they differ from the backend's limits.
   var bounds: SocketBounds { get }
-  /// Whether the rules handle content codings of bodies; otherwise only plain bodies are accepted.
+  /// Whether the rules handle compressed bodies. Otherwise, only bodies without a content coding
+  /// are accepted.
   var takesCompressed: Bool { get }
-  /// The bounds of bodies in bytes, by path, where they differ from the backend's.
+  /// The size limits of request bodies in bytes, by path, where they differ from the backend's
+  /// limit.
   static var maxBodyBytes: [String: Int] { get }
-  /// The paths whose requests are announced before their bodies are complete.
+  /// The paths whose requests are announced to the service before their bodies are complete.
   static var announced: Set<String> { get }
 }
 
@@ -90,26 +96,26 @@ extension ServiceRoute {
   static var announced: Set<String> { [] }
 }
 
-/// An event of the sockets for a service.
+/// An event of the sockets that concerns a service.
 enum ServiceEvent<Route: ServiceRoute> {
   case request(RequestID, Route, HTTPRequestHead, body: [UInt8])
-  /// The head of a request on an announced route; `request` or `cut` with the same id follows.
+  /// The head of a request on an announced route. `request` or `cut` follows with the same ID.
   case announced(RequestID, Route, HTTPRequestHead)
-  /// An announced request that ended before its body was complete, with the bytes received.
+  /// A request that was announced but ended before its body was complete, with the bytes received.
   case cut(RequestID, Route, HTTPRequestHead, body: [UInt8])
-  /// An upgrade on a route that opens sockets.
+  /// An upgrade request on a route that opens sockets.
   case upgrade(ConnectionID, Route, HTTPRequestHead)
-  /// The client left before its request was fully answered.
+  /// A client that left before its request was fully answered.
   case abandoned(RequestID)
-  /// Bytes arrived on a socket; the event that they contain follows.
+  /// The arrival of bytes on a socket. The event that the bytes contain follows.
   case received(ConnectionID)
   case text(ConnectionID, [UInt8])
   case binary(ConnectionID)
-  /// The send queue of a socket exceeded its bound.
+  /// A socket whose send queue has exceeded its limit.
   case overflow(ConnectionID)
-  /// A socket has sent all queued bytes, after it had to wait or `noticeDrain` was called.
+  /// A socket that has sent all queued bytes, after it was blocked or `noticeDrain` was called.
   case drained(ConnectionID)
-  /// A socket or an unanswered upgrade has ended, with its close code.
+  /// The end of a socket or of an unanswered upgrade, with its close code.
   case closed(ConnectionID, code: UInt16)
 }
 
@@ -149,7 +155,7 @@ extension Service {
   /// Closes the store.
   func close() async { await port?.close() }
 
-  /// Returns the reason why the store is unavailable; `nil` if it is available.
+  /// Checks the store. Returns the reason why the store is unavailable; `nil` if it is available.
   func storeFailure() async -> StoreFailure? {
     do throws(StoreFailure) {
       try await port?.check()
@@ -170,7 +176,8 @@ extension Service where Write == Never {
 }
 
 extension HTTPRequestHead {
-  /// The percent-decoded path; empty, which is not a route, if a segment contains an encoded slash.
+  /// The percent-decoded path. It is empty, and thus matches no route, if a segment contains an
+  /// encoded slash.
   var wholePath: String {
     guard !segments.contains(where: { $0.contains("/") }) else { return "" }
     return "/" + segments.joined(separator: "/")
@@ -181,7 +188,7 @@ extension HTTPRequestHead {
     all("content-encoding").allSatisfy { ["", "identity"].contains($0.lowercased()) }
   }
 
-  /// The token of `Authorization: Bearer`, if the request has one (RFC 6750 section 2.1).
+  /// The token in `Authorization: Bearer` (RFC 6750 section 2.1); `nil` if there is none.
   var bearer: String? {
     guard let field = first("authorization") else { return nil }
     let parts = field.split(separator: " ", omittingEmptySubsequences: true)

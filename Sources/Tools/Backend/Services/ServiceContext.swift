@@ -4,27 +4,28 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// The requests, sockets and store that a service works with.
+/// The requests, sockets and store of a service, and the operations on them.
 ///
-/// A desk is used on the loop of the sockets. Nothing here calls the rules: results reach them
-/// later, as inputs.
+/// A context is used on the loop of the sockets. It never calls the rules directly. Results reach
+/// the rules later, as inputs.
 struct ServiceContext<S: Service> {
-  /// A request, an upgrade or a socket, with its log line.
+  /// A request, an upgrade or a socket, with the line to log for it.
   struct Exchange {
     var request: RequestID
-    /// The connection, the route and the facts about the client.
+    /// The log line with the connection, the route and the facts about the client.
     var line: LogLine
     var since: Instant
     var bounds: SocketBounds
   }
 
-  /// The state of the queue of writes.
+  /// The state of the queue of changes to the store.
   private enum WriteQueue {
     case idle
-    /// The store is making changes durable; changes that arrive meanwhile wait and are written
-    /// together.
+    /// The store is making changes durable. Changes that arrive in the meantime wait and are then
+    /// written together.
     ///
-    /// The rules bound the waiting changes: they accept nothing new while the store is far behind.
+    /// The rules limit the number of waiting changes: they accept nothing new while the store is
+    /// far behind.
     case busy(waiting: [S.Write])
   }
 
@@ -34,8 +35,8 @@ struct ServiceContext<S: Service> {
   let hub: SocketHub
   let log: BackendLog
   private let store: S.Store
-  /// Runs work on the loop; `nil` once the service has ended. Late results of the store are then
-  /// dropped.
+  /// A function that runs work on the loop; `nil` once the service has ended. Results that the
+  /// store returns later are then dropped.
   private var inject: Inject?
   private var writeQueue = WriteQueue.idle
   private var inputs: [S.Rules.Input] = []
@@ -50,7 +51,8 @@ struct ServiceContext<S: Service> {
 
   var now: Instant { hub.now }
 
-  /// Returns the client of a connection, for limits by address; empty if the connection has ended.
+  /// Returns the address of a connection's client, for limits by address; empty if the connection
+  /// has ended.
   func client(
     of connection: ConnectionID?, _ head: HTTPRequestHead, through proxies: TrustedProxies
   ) -> String {
@@ -60,7 +62,7 @@ struct ServiceContext<S: Service> {
     return client.origin
   }
 
-  /// Queues an input for the rules until the current effects are carried out.
+  /// Queues an input, which is passed to the rules after the current effects have been carried out.
   mutating func feed(_ input: S.Rules.Input) {
     inputs.append(input)
   }
@@ -97,17 +99,17 @@ extension ServiceContext {
     return Exchange(request: request, line: line, since: now, bounds: route.bounds)
   }
 
-  /// Sets the facts about a request's client for the log.
+  /// Sets the facts to log about the client of a request.
   mutating func describe(_ id: RequestID, _ names: LogLine.Names) {
     requests[id]?.line.names = names
   }
 
-  /// Sets the facts about the client of an upgrade and its socket for the log.
+  /// Sets the facts to log about the client of an upgrade, which also apply to its socket.
   mutating func describe(_ id: ConnectionID, _ names: LogLine.Names) {
     upgrades[id]?.line.names = names
   }
 
-  /// Answers a request; does nothing if its client has left.
+  /// Answers a request. If its client has left, nothing is sent.
   mutating func respond(
     _ id: RequestID, _ status: Int, _ headers: [(String, String)], _ body: [UInt8]
   ) {
@@ -120,15 +122,15 @@ extension ServiceContext {
     hub.inform(id, status: status, headers: headers)
   }
 
-  /// Ends an announced request that is not complete; `cut` follows.
+  /// Ends an announced request that is not complete yet. The event `cut` follows.
   func interrupt(_ id: RequestID) { hub.interrupt(id) }
 
-  /// Requests an event if the client leaves while this request has no answer.
+  /// Requests an event for the case that the client leaves before this request is answered.
   func watch(_ id: RequestID) {
     if requests[id] != nil { hub.noticeEnd(of: id) }
   }
 
-  /// Begins an answer that is written in pieces.
+  /// Begins a response that is written in pieces.
   func begin(_ id: RequestID, _ headers: [(String, String)]) {
     if requests[id] != nil { hub.begin(id, status: 200, headers: headers) }
   }
@@ -147,7 +149,7 @@ extension ServiceContext {
     return true
   }
 
-  /// Removes a request whose client has left; returns the event that reports it.
+  /// Removes a request whose client has left. Returns the event that reports this to the service.
   mutating func abandon(_ id: RequestID) -> ServiceEvent<S.Route>? {
     if let exchange = requests.removeValue(forKey: id) {
       note(.abandoned, exchange)
@@ -175,7 +177,7 @@ extension ServiceContext {
 extension ServiceContext {
   func owns(_ id: ConnectionID) -> Bool { sockets[id] != nil }
 
-  /// Completes an upgrade with these header fields in the response.
+  /// Completes an upgrade. The header fields are added to the response.
   mutating func accept(_ id: ConnectionID, _ headers: [(String, String)] = []) {
     guard var exchange = upgrades.removeValue(forKey: id) else { return }
     note(.opened, exchange, status: 101)
@@ -193,7 +195,7 @@ extension ServiceContext {
     hub.respond(to: exchange.request, status: status, headers: headers, body: body)
   }
 
-  /// Sends a close frame after the queued messages.
+  /// Sends a close frame after the queued messages, and logs the closure.
   func close(_ id: ConnectionID, _ closure: Closure) {
     var line = sockets[id]?.line ?? LogLine(.closing)
     line.event = .closing
@@ -203,7 +205,7 @@ extension ServiceContext {
     hub.close(id, code: closure.code, reason: closure.reason)
   }
 
-  /// Removes a socket that has ended; returns its close code.
+  /// Removes a socket that has ended. Returns its close code.
   mutating func closed(_ id: ConnectionID, _ ending: SocketEnding) -> UInt16 {
     let exchange = sockets.removeValue(forKey: id)
     var line = exchange?.line ?? LogLine(.closed)
@@ -217,7 +219,7 @@ extension ServiceContext {
 }
 
 extension SocketEnding {
-  /// The close code of RFC 6455 section 7.1.5; 1006 if no close frame was received.
+  /// The close code (RFC 6455 section 7.1.5). It is 1006 if no close frame was received.
   fileprivate var code: UInt16 {
     switch self {
     case .peerClosed(let code, _), .closed(let code, _), .violation(let code, _): code
@@ -242,7 +244,7 @@ extension SocketEnding {
 // MARK: - The store, and other slow work
 
 extension ServiceContext {
-  /// Writes changes to the store now, or together with others once the store is idle.
+  /// Writes changes to the store at once or, if the store is busy, together with others afterwards.
   mutating func write(_ writes: [S.Write]) {
     switch writeQueue {
     case .idle: commit(writes)
@@ -263,15 +265,15 @@ extension ServiceContext {
     }
   }
 
-  /// Writes the waiting changes before the last results reach the rules, so that the disk stays
-  /// busy.
+  /// Writes the waiting changes. This happens before the rules receive the last results, so that
+  /// the disk stays busy.
   mutating func commitNext() {
     guard case .busy(let waiting) = writeQueue else { return }
     writeQueue = .idle
     if !waiting.isEmpty { commit(waiting) }
   }
 
-  /// Runs work away from the loop; its result returns as an input.
+  /// Runs work outside the loop. Its result is passed to the rules as an input.
   func start(_ work: @escaping @Sendable () async -> Stored<S.Rules.Input>) {
     start {
       [await work()]
@@ -280,7 +282,8 @@ extension ServiceContext {
     }
   }
 
-  /// Returns a function that passes an input to the rules from any thread; `nil` after the end.
+  /// Returns a function that passes an input to the rules from any thread; `nil` if the service has
+  /// ended.
   func entrance() -> (@Sendable (S.Rules.Input) -> Void)? {
     guard let inject else { return nil }
     return { input in inject { $0.feed(input) } }

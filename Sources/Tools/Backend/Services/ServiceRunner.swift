@@ -4,32 +4,35 @@ import LinkServerCore
 import LinkWire
 import ServerSockets
 
-/// A running service, independent of its types; used on the loop of the sockets.
+/// A running service whose types are erased. It is used on the loop of the sockets.
 protocol RunningService: AnyObject {
-  /// The next time at which the rules must be called.
+  /// The time at which the rules must be called next; `nil` for none.
   var deadline: Instant? { get }
-  /// Returns the health according to the rules and a check of the store.
+  /// Returns the health of the service, based on its rules and a check of the store.
   func health(_ check: StoreChecks.Outcome) -> ServiceHealth
-  /// Whether the drain has ended.
+  /// Whether the drain is complete.
   var isFinished: Bool { get }
 
-  /// Passes the rules their first input; called once, before the first event.
+  /// Passes the first input to the rules. This method is called once, before the first event.
   func begin()
-  /// Releases the server.
+  /// Ends the service. Results that its store returns later are dropped.
   func end()
   func drain(within window: Duration)
   func tick()
   func report(to page: inout MetricsPage)
 
-  /// Takes a request or an upgrade; returns false if the path is not a route of the service.
+  /// Accepts a request or an upgrade. Returns `false` if the path is not a route of the service.
   func take(_ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?) -> Bool
-  /// Takes the head of a request with an incomplete body; returns false if the path is not a route.
+  /// Accepts the head of a request whose body is incomplete. Returns `false` if the path is not a
+  /// route of the service.
   func announce(_ request: RequestID, _ head: HTTPRequestHead, _ path: String) -> Bool
-  /// Takes an announced request that was cut; returns false if the path is not a route.
+  /// Accepts an announced request that was cut off. Returns `false` if the path is not a route of
+  /// the service.
   func cut(
     _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]
   ) -> Bool
-  /// Removes a request whose client has left; returns false if it belongs to another service.
+  /// Removes a request whose client has left. Returns `false` if the request belongs to another
+  /// service.
   func abandon(_ request: RequestID) -> Bool
   /// Returns whether a socket belongs to the service.
   func owns(_ socket: ConnectionID) -> Bool
@@ -37,7 +40,7 @@ protocol RunningService: AnyObject {
   func handle(_ event: SocketEvent, on socket: ConnectionID)
 }
 
-/// A runner of one service, which passes events to it and inputs to its rules.
+/// The runner of one service. It passes events to the service and inputs to the service's rules.
 final class ServiceRunner<S: Service>: RunningService {
   private var service: S
   private var context: ServiceContext<S>
@@ -102,7 +105,8 @@ final class ServiceRunner<S: Service>: RunningService {
     return true
   }
 
-  /// Refuses a body with a content coding and names the accepted one (RFC 9110 section 15.5.16).
+  /// Refuses a body that has a content coding, and names the accepted coding (RFC 9110 section
+  /// 15.5.16).
   private func refuseCoding(_ request: RequestID) {
     let refusal = HTTPRefusal(415, "bodies of this route must not be compressed")
     context.respond(
@@ -141,7 +145,8 @@ final class ServiceRunner<S: Service>: RunningService {
     case .closed(_, let ending): read(.closed(socket, code: context.closed(socket, ending)))
     case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke,
       .announced, .cut:
-      // The rules count a socket as open after `accept`; `heard` already reported a pong's bytes.
+      // The rules count a socket as open after `accept`. The bytes of a pong were already reported
+      // by `received`.
       break
     }
   }
@@ -150,7 +155,7 @@ final class ServiceRunner<S: Service>: RunningService {
     if let input = service.read(event, &context) { feed(input) }
   }
 
-  /// Handles the results of the last commit.
+  /// Begins the next commit, then passes the results of the last commit to the rules.
   func committed(_ stored: [Stored<S.Rules.Input>]) {
     context.commitNext()
     take(stored)
@@ -160,7 +165,7 @@ final class ServiceRunner<S: Service>: RunningService {
     for stored in stored { feed(stored.input) }
   }
 
-  /// Passes the rules the input that `make` returns.
+  /// Passes the input that `make` returns to the rules.
   func feed(_ make: (inout S, Instant) -> S.Rules.Input) {
     feed(make(&service, context.now))
   }

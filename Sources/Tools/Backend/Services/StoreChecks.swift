@@ -2,25 +2,24 @@ import LinkCore
 
 /// The checks of all stores for `/healthz`.
 ///
-/// At most one check of each store runs at a time, and an answer does not wait for a store that
-/// hangs.
+/// At most one check of each store runs at a time. An answer does not wait for a store that hangs.
 struct StoreChecks {
-  /// The result for one store when the round ends.
+  /// The outcome for one store at the end of a round.
   enum Outcome: Equatable {
     case checked(StoreFailure?)
-    /// The check is still running after `limit`.
+    /// The check was still running when the round ended.
     case unanswered
   }
 
-  /// The time that an answer waits for stores: 5 s, which is how long callers of health checks
-  /// usually wait.
+  /// The maximum time that an answer waits for the stores: 5 s, which is how long callers of health
+  /// checks usually wait.
   static let limit = Duration.seconds(5)
 
   private let count: Int
   private let limit: Duration
-  /// The stores with a running check, which may have begun in an earlier round.
+  /// The stores whose check is still running. The check may have begun in an earlier round.
   private var underWay: Set<Int> = []
-  /// The results of the current round, and its end.
+  /// The end of the current round and the results so far; `nil` between rounds.
   private var round: (until: Instant, answers: [Int: StoreFailure?])?
 
   /// Creates the checks of `count` stores.
@@ -28,10 +27,10 @@ struct StoreChecks {
     (self.count, self.limit) = (count, limit)
   }
 
-  /// The time at which the round ends even without all results; `nil` without a round.
+  /// The time at which the current round ends even if results are missing; `nil` between rounds.
   var deadline: Instant? { round?.until }
 
-  /// Begins a round unless one is running; returns the stores to check.
+  /// Begins a round, unless one is running. Returns the stores to check.
   mutating func begin(at now: Instant) -> [Int] {
     guard round == nil else { return [] }
     round = (now.advanced(by: limit), [:])
@@ -40,7 +39,7 @@ struct StoreChecks {
     return idle
   }
 
-  /// Records the result of a check; returns the outcomes of the round once all stores have
+  /// Records the result of a check. Returns the outcomes of the round once all stores have
   /// answered.
   mutating func answered(_ store: Int, _ failure: StoreFailure?) -> [Outcome]? {
     underWay.remove(store)
@@ -49,7 +48,7 @@ struct StoreChecks {
     return end()
   }
 
-  /// Returns the outcomes of the round if its time has expired.
+  /// Returns the outcomes of the round if its time limit has expired.
   mutating func tick(at now: Instant) -> [Outcome]? {
     guard let round, round.until <= now else { return nil }
     return end()

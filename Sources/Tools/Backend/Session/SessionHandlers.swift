@@ -6,21 +6,21 @@ import LinkStorage
 import LinkWire
 import Synchronization
 
-/// A program that answers prompts: each prompt is one run of a shell command.
+/// A program that answers prompts. For each prompt, a shell command is run.
 ///
-/// The prompt's text is its standard input. Its standard output, without a final line end, is the
-/// response. It inherits the environment of this process and receives these variables, which are
-/// empty if they have no value:
+/// The text of the prompt is the standard input of the command. The standard output, without a
+/// final line ending, is the response. The command inherits the environment of this process and
+/// receives the following additional variables, which are empty if they have no value:
 ///
-/// - `HOLDFAST_CONVERSATION`: The id of the conversation.
+/// - `HOLDFAST_CONVERSATION`: The ID of the conversation.
 /// - `HOLDFAST_CONVERSATION_IS_NEW`: `1` if the conversation begins with this prompt, otherwise
 ///   `0`.
-/// - `HOLDFAST_KEY`: The idempotency key of the prompt; not the key of the server.
+/// - `HOLDFAST_KEY`: The idempotency key of the prompt, which is not the key of the server.
 /// - `HOLDFAST_PROVIDER`, `HOLDFAST_WORKING_DIRECTORY`, `HOLDFAST_SYSTEM_PROMPT`: The values that
 ///   the client sent. They are not checked, and the working directory is not changed.
 ///
-/// An exit status other than 0, or an end by a signal, is a failure, reported with the last 2,000
-/// bytes of standard error.
+/// A nonzero exit status or an end by a signal is a failure. The failure is reported with the last
+/// 2,000 bytes of standard error.
 final class SessionHandlers: Sendable {
 
   private let command: String
@@ -32,7 +32,8 @@ final class SessionHandlers: Sendable {
     for run in runs.withLock({ $0.values }) { run.kill() }
   }
 
-  /// Starts the program; `report` receives its output in pieces and, once, its end.
+  /// Starts the program. `report` receives the output in pieces and then, once, the end of the
+  /// program.
   func start(
     _ id: SessionPromptID, _ prompt: SessionPrompt,
     report: @escaping @Sendable (SessionServer.Input) -> Void
@@ -58,7 +59,7 @@ final class SessionHandlers: Sendable {
     }
   }
 
-  /// Kills the program of a prompt with its whole process group.
+  /// Kills the program of a prompt and its whole process group.
   func cancel(_ id: SessionPromptID) {
     runs.withLock { $0[id] }?.kill()
   }
@@ -89,15 +90,15 @@ final class SessionHandlers: Sendable {
   }
 }
 
-/// A text decoded from bytes that arrive in pieces; invalid UTF-8 is replaced by U+FFFD.
+/// A text that is decoded from bytes that arrive in pieces. Invalid UTF-8 is replaced with U+FFFD.
 struct GatheredText {
-  /// The bound above which bytes are ignored: a response of that size has failed.
+  /// The size beyond which bytes are ignored. A response of this size has already failed.
   private static let maxBytes = 4 << 20
 
   private var text = ""
   private var rest: [UInt8] = []
 
-  /// Decodes a piece; returns the text that is now complete.
+  /// Decodes a piece. Returns the text that can now be decoded completely.
   mutating func take(_ bytes: [UInt8]) -> String {
     guard text.utf8.count <= Self.maxBytes else { return "" }
     rest += bytes
@@ -108,15 +109,15 @@ struct GatheredText {
     return piece
   }
 
-  /// Returns the whole text, including a trailing incomplete character as U+FFFD.
+  /// Returns the whole text. An incomplete character at the end is replaced with U+FFFD.
   mutating func end() -> String {
     text += String(decoding: rest, as: UTF8.self)
     rest = []
     return text
   }
 
-  /// Returns the number of bytes at the end that begin an incomplete character (RFC 3629 section
-  /// 3).
+  /// Returns the number of bytes at the end that are the beginning of an incomplete character (RFC
+  /// 3629 section 3).
   private static func unfinished(_ bytes: [UInt8]) -> Int {
     for count in 1...3 where count <= bytes.count {
       let byte = bytes[bytes.count - count]

@@ -12,10 +12,10 @@ public struct SessionKey: Sendable, CustomStringConvertible {
 
   private let text: [UInt8]
 
-  /// Creates a key from its text; returns `nil` if the text is not a key.
+  /// Creates a key from its text. Returns `nil` if the text is not a valid key.
   ///
-  /// A key is a prefix of lowercase letters, digits and hyphens that ends with a hyphen, followed
-  /// by 32 lowercase hexadecimal digits.
+  /// A key consists of a prefix and 32 lowercase hexadecimal digits. The prefix consists of
+  /// lowercase letters, digits and hyphens, and ends with a hyphen.
   public init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     let prefix = bytes.dropLast(Self.digits)
@@ -30,10 +30,10 @@ public struct SessionKey: Sendable, CustomStringConvertible {
     self.text = bytes
   }
 
-  /// Reads a key from a file, which is created (0600) with a random key if it is missing.
+  /// Reads a key from a file. If the file is missing, it is created (0600) with a random key.
   ///
   /// - Throws: `.openToOthers` if users other than the owner can read or change the file, and
-  ///   `.key` if it contains anything but a key.
+  ///   `.key` if the file contains anything other than a key.
   public static func open(at path: String) throws(BackendError) -> SessionKey {
     let fresh = prefix + Hex.text(of: [UInt8].random(digits / 2))
     let content: [UInt8]
@@ -59,12 +59,12 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   /// The duration of the comparison does not reveal where the keys differ.
   func isEqual(to other: Secret) -> Bool { KeyedHash.areEqual(Array(other.text.utf8), text) }
 
-  /// Returns whether a client signed a text with this key.
+  /// Returns whether `proof` is the signature of a text with this key.
   func signs(_ signed: String, as proof: Secret) -> Bool {
     KeyedHash.areEqual(Array(proof.text.utf8), Array(sign(signed).utf8))
   }
 
-  /// Returns the HMAC-SHA256 (RFC 2104) of a text with this key, in lowercase hexadecimal digits.
+  /// Returns the HMAC-SHA256 of a text with this key (RFC 2104), in lowercase hexadecimal digits.
   func sign(_ signed: String) -> String {
     Hex.text(of: KeyedHash.sha256(key: text, over: Array(signed.utf8)))
   }
@@ -74,6 +74,6 @@ public struct SessionKey: Sendable, CustomStringConvertible {
 }
 
 extension [UInt8] {
-  /// Returns a challenge of 32 random lowercase hexadecimal digits.
+  /// Returns a challenge: 32 random lowercase hexadecimal digits.
   static func challenge() -> String { Hex.text(of: random(16)) }
 }

@@ -8,10 +8,10 @@ import LinkWire
 import ServerSockets
 import StoreSQLite
 
-/// The service of sessions: sockets on which clients send prompts and receive answers and
+/// The service of sessions, which are sockets on which clients send prompts and receive answers and
 /// histories.
 struct SessionService: Service {
-  /// Changes that become durable together or not at all.
+  /// A set of changes that become durable together or not at all.
   struct Write: Sendable {
     var token: StoreToken
     var changes: [SessionChange]
@@ -23,13 +23,14 @@ struct SessionService: Service {
   let store: any SessionStore
   let stored: StoredSessions
   let key: SessionKey
-  /// The program that answers prompts; `nil` answers each prompt with its own text.
+  /// The program that answers prompts. If it is `nil`, each prompt is answered with its own text.
   let handlers: SessionHandlers?
   let originPolicy: OriginPolicy
   let proxies: TrustedProxies
 
-  /// Returns one more than the rules allow, so that they can refuse the next socket with a
-  /// response.
+  /// Returns one more socket than the rules allow.
+  ///
+  /// The additional socket lets the rules refuse a client with a response.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
     configuration.session.maxSockets + 1
   }
@@ -134,7 +135,7 @@ struct SessionService: Service {
     handlers.start(id, prompt, report: report)
   }
 
-  /// Makes all changes durable in one commit, or none.
+  /// Makes all changes durable in one commit. Either all of them become durable or none.
   static func commit(
     _ writes: [Write], to store: any SessionStore
   ) async -> [Stored<SessionServer.Input>] {
@@ -152,7 +153,7 @@ struct SessionService: Service {
 }
 
 extension BackendConfiguration {
-  /// The path of the file with the key that clients of sessions present.
+  /// The path of the file with the key that session clients present.
   public var sessionKeyPath: String { sessionKeyFile ?? "\(dataDirectory)/session-key" }
 }
 
@@ -160,7 +161,7 @@ extension BackendConfiguration {
 enum SessionRoute: ServiceRoute {
   case session
 
-  /// Creates the route of a decoded path.
+  /// Creates the route for a decoded path.
   init?(path: String) {
     guard path == "/session" else { return nil }
     self = .session
@@ -170,7 +171,8 @@ enum SessionRoute: ServiceRoute {
 
   var opensSocket: Bool { true }
 
-  /// The bounds of a socket; the queue has room for the longest message behind those in transit.
+  /// The limits of a socket. The queue has room for the longest message in addition to the messages
+  /// in transit.
   var bounds: SocketBounds {
     SocketBounds(
       maxMessageBytes: SessionClientMessage.maxBytes, maxQueuedBytes: 4 << 20, allowsDeflate: true)

@@ -2,11 +2,12 @@ import LinkJSON
 import LinkServerCore
 import LinkWire
 
-/// The file `removed.json`: members who were removed while their tokens still name the shop.
+/// The file `removed.json`, which lists members who were removed from a shop that their tokens
+/// still name.
 ///
-/// Its content is `{"removed":[{"shop":"…","user":"…"}]}`. People edit the file and send SIGHUP to
-/// reload it. A key that is missing, misspelled or repeated is an error, since it would readmit a
-/// removed member.
+/// The content has the form `{"removed":[{"shop":"…","user":"…"}]}`. People edit the file and send
+/// SIGHUP to reload it. A missing, misspelled or repeated key is an error, because ignoring it
+/// would readmit a removed member.
 struct RemovalsFile {
   private let file: PrivateFile
 
@@ -14,7 +15,9 @@ struct RemovalsFile {
     file = PrivateFile(directory: directory, name: "removed.json")
   }
 
-  /// Returns the removed members; empty if there is no file. Throws `.file` if the file is invalid.
+  /// Returns the removed members; empty if the file does not exist.
+  ///
+  /// - Throws: `.file` if the file is invalid.
   func read() throws(BackendError) -> [Membership] {
     guard let content = try file.read() else { return [] }
     do {

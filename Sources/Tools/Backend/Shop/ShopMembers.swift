@@ -3,7 +3,9 @@ public import LinkWire
 import ServerSockets
 
 extension Backend {
-  /// Signs a token for this backend; throws `.notRunning` before `start`.
+  /// Returns a signed token for this backend.
+  ///
+  /// - Throws: `.notRunning` if the backend is not running.
   public func issueToken(
     user: String, name: String, shops: [ShopID], ttl: Duration
   ) throws(BackendError) -> String {
@@ -11,20 +13,21 @@ extension Backend {
     return try Tokens.open(for: configuration).issue(user: user, name: name, shops: shops, ttl: ttl)
   }
 
-  /// Removes a user from a shop, regardless of the user's tokens, and stores the removal on disk.
+  /// Removes a user from a shop, even if the user's token names the shop. The removal is stored on
+  /// disk.
   public func removeMember(_ user: String, of shop: ShopID) throws(BackendError) {
     try change { $0.insert(Membership(shop: shop, user: user)) }
   }
 
-  /// Admits a removed user again.
+  /// Readmits a removed user to a shop.
   public func readmitMember(_ user: String, to shop: ShopID) throws(BackendError) {
     try change { $0.remove(Membership(shop: shop, user: user)) }
   }
 
   /// Reloads the list of removed members.
   ///
-  /// - Throws: `.file` if the list is invalid. The old list then stays in force, and the error is
-  ///   logged.
+  /// - Throws: `.file` if the list is invalid. The previous list then remains in force, and the
+  ///   error is logged.
   public func reload() throws(BackendError) {
     _ = try sockets()
     do {

@@ -11,12 +11,12 @@ import StoreSQLite
 struct ShopService: Service {
   var rules: ShopServer
   let store: any MessageLog
-  /// The members that were removed before the start.
+  /// The members that had been removed before the start.
   let removed: [Membership]
   let tokens: Tokens
   let limits: MessageLimits
 
-  /// Returns the rules' bounds on open sockets and on waiting requests, added together.
+  /// Returns the sum of the rules' limits on open sockets and on waiting requests.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
     configuration.policy.maxConnections + configuration.policy.maxRequests
   }
@@ -54,7 +54,7 @@ struct ShopService: Service {
     case .overflow(let id): return .overflowed(id)
     case .closed(let id, let code): return .gone(id, code: code)
     case .text, .binary, .drained, .announced, .cut:
-      // The stream is read-only, and `received` already reported the bytes.
+      // The stream is read-only, and `received` has already reported these bytes.
       return nil
     }
   }
@@ -117,8 +117,9 @@ struct ShopService: Service {
     }
   }
 
-  /// Returns the position and the time of the newest message, from a single query so that both
-  /// belong to the same moment.
+  /// Returns the position and the time of the newest message.
+  ///
+  /// Both come from a single query, so they refer to the same moment.
   private static func head(
     of shop: ShopID, in store: any MessageLog
   ) async throws(StoreFailure) -> ShopServer.StoreAnswer {
@@ -180,7 +181,7 @@ extension ShopRoute: ServiceRoute {
 }
 
 extension BackendConfiguration {
-  /// The policy of the rules, with bounds that leave room in a socket's queue after each batch.
+  /// The policy of the rules. Its limits leave room in a socket's queue after each batch.
   fileprivate var rules: ShopServerPolicy {
     var rules = policy
     rules.maxBacklogBytes = min(rules.maxBacklogBytes, maxQueuedBytes / 2)
@@ -190,8 +191,8 @@ extension BackendConfiguration {
 }
 
 extension Tokens {
-  /// Returns the credential of a request: the `Authorization` field or, without one, the query's
-  /// `token`.
+  /// Returns the credential of a request, taken from the `Authorization` field or, if that is
+  /// missing, from the query item `token`.
   func credential(of head: HTTPRequestHead) -> Credential {
     if head.first("authorization") != nil {
       return head.bearer.map(verify) ?? .invalid(reason: "not a bearer token")

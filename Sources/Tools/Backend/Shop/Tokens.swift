@@ -4,30 +4,33 @@ import LinkRuntime
 public import LinkServerCore
 public import LinkWire
 
-/// A signer and verifier of one backend's tokens: JWTs with HMAC-SHA256 (RFC 7518 section 3.2).
+/// A signer and verifier of a backend's tokens, which are JWTs with HMAC-SHA256 (RFC 7518 section
+/// 3.2).
 public struct Tokens: Sendable {
-  /// The length of the shortest key, which is that of the hash (RFC 7518 section 3.2).
+  /// The minimum length of a key in bytes, which is the length of the hash (RFC 7518 section 3.2).
   public static let leastSecretBytes = 32
 
   private let secret: [UInt8]
 
-  /// Creates a signer with a key of at least 32 bytes; returns `nil` for a shorter one.
+  /// Creates a signer with a key of at least 32 bytes. Returns `nil` if the key is shorter.
   public init?(secret: [UInt8]) {
     guard secret.count >= Self.leastSecretBytes else { return nil }
     self.secret = secret
   }
 
-  /// Returns a signer with the key in `DIRECTORY/secret`, created (0600, 32 random bytes) if
-  /// missing.
+  /// Returns a signer with the key in the file `DIRECTORY/secret`.
+  ///
+  /// If the file is missing, it is created (0600) with 32 random bytes.
   ///
   /// - Throws: `.file` if the file cannot be read or written or is too short, and `.openToOthers`
-  ///   if its mode gives other users access.
+  ///   if the file's mode gives other users access.
   public static func open(in directory: String) throws(BackendError) -> Tokens {
     let file = secretFile(in: directory)
     return try Tokens(file.readOrCreate(.random(leastSecretBytes)), of: file)
   }
 
-  /// Returns a signer with the key in the configuration or, without one, in the data directory.
+  /// Returns a signer with the key in the configuration or, if that is `nil`, in the data
+  /// directory.
   static func open(for configuration: BackendConfiguration) throws(BackendError) -> Tokens {
     guard let secret = configuration.secret else {
       return try open(in: configuration.dataDirectory)
@@ -38,7 +41,7 @@ public struct Tokens: Sendable {
     return tokens
   }
 
-  /// Returns a signer with the key that a backend created in the directory; `nil` if there is none.
+  /// Returns a signer with the key that a backend created in a directory; `nil` if there is no key.
   ///
   /// - Throws: The same errors as `open`.
   public static func find(in directory: String) throws(BackendError) -> Tokens? {
@@ -72,7 +75,8 @@ public struct Tokens: Sendable {
     issue(user: user, name: name, shops: shops, until: BootClock().wall.advanced(by: ttl))
   }
 
-  /// Verifies the form and the signature of a token; the rules check its expiry and its shops.
+  /// Verifies the format and the signature of a token. The rules check the token's expiry and its
+  /// shops.
   public func verify(_ token: String) -> Credential {
     do throws(MessageError) {
       let parts = try CompactToken.parse(token)

@@ -3,7 +3,7 @@ import HoldfastBackend
 import LinkCore
 
 extension CommandFailure {
-  /// Creates the failure of a command whose backend failed.
+  /// Creates the failure for an error of the backend.
   init(_ error: BackendError) {
     switch error {
     case .listen:
@@ -39,7 +39,7 @@ extension CommandFailure {
     }
   }
 
-  /// Creates the failure of a command whose store failed; the store's text contains the remedy.
+  /// Creates the failure for an error of a store. The store's own text contains the remedy.
   init(_ failure: StoreFailure) {
     switch failure {
     case .full(let detail), .locked(let detail), .corrupt(let detail), .denied(let detail),

@@ -2,7 +2,7 @@ import CommandKit
 import HoldfastBackend
 import LinkServerCore
 
-/// The options of `serve` for the accepted hosts and web origins.
+/// The options of `serve` that add accepted hosts and web origins.
 enum OriginOptions {
   static let all: [Assignment<BackendConfiguration>] = [
     .init(
@@ -22,14 +22,14 @@ enum OriginOptions {
 }
 
 extension Format<String> {
-  /// A value of the Host field (RFC 9110 section 7.2).
+  /// The format for a value of the Host field (RFC 9110 section 7.2).
   fileprivate static let host = Format(
     placeholder: "HOST", expectation: "a host, with the port if it is not the default"
   ) {
     ServerAddress.isAuthority($0[...]) ? OriginPolicy.withoutUsualPort($0.lowercased()) : nil
   }
 
-  /// A value of the Origin field that is not `null` (RFC 6454 section 7).
+  /// The format for a value of the Origin field other than `null` (RFC 6454 section 7).
   fileprivate static let origin = Format(
     placeholder: "ORIGIN", expectation: "a scheme and a host, such as https://app.example"
   ) { text in

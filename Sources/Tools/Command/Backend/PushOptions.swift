@@ -22,7 +22,9 @@ enum PushOptions {
     "run this program for each push to a hook address, with one JSON line on its standard input; "
       + "its exit status: 0 delivered, 67 address no longer valid, 75 retry later")
 
-  /// Returns the configuration of the options; throws if they contradict each other.
+  /// Returns the configuration that the options select.
+  ///
+  /// - Throws: A failure if the options contradict each other.
   static func read(_ call: Invocation) throws(CommandFailure) -> PushConfiguration {
     var configuration = PushConfiguration()
     if let path = call[authority] { try CertificateFile.check(path, option: "--apns-ca") }

@@ -29,7 +29,7 @@ enum ServeCommand {
     "log-level", Format<LogLevel>.choice, usual: "info as text, debug as json",
     "the least important events to log; debug has every request")
 
-  /// The options that each set one value.
+  /// The options that each set a single value.
   private static let settings: [Assignment<BackendConfiguration>] =
     [
       .init(
@@ -88,8 +88,8 @@ enum ServeCommand {
     raiseDescriptorLimit()
     let configuration = try configuration(call)
     let backend = Backend(configuration, pushes: try pushes(call))
-    // Created before clients can see that the backend is running, so that every signal ends it in
-    // an orderly way.
+    // The signals are handled before clients can see that the backend is running, so that every
+    // signal ends the backend in an orderly way.
     let signals = CommandSignals(onSecondStop: { abandon(call) })
     let address: BoundAddress
     do {
@@ -131,7 +131,8 @@ enum ServeCommand {
     }
   }
 
-  /// Raises the limit of open files to the hard limit; the soft limit of 1,024 suits only `select`.
+  /// Raises the limit on open files to the hard limit. The default soft limit of 1,024 is needed
+  /// only for `select`.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -164,7 +165,8 @@ enum ServeCommand {
     configuration.logFormat = call[logFormat] ?? (isTerminal ? .text : .json)
     configuration.logLevel =
       call[logLevel] ?? (configuration.logFormat == .text ? .info : .debug)
-    // Clears a line that another program may show at the cursor; `stream` redraws it.
+    // This clears a line that another program, such as `stream`, may show at the cursor. `stream`
+    // draws it again.
     let start = isTerminal ? Terminal.eraseLine : ""
     let console = call.console
     configuration.log = { console.diagnostic(start + $0) }
@@ -221,7 +223,7 @@ enum ServeCommand {
   }
 
   private static func event(_ name: String, on console: Console) {
-    // A reader that reads only the first line must not prevent the drain.
+    // The drain must be possible even if the reader reads only the first line.
     console.object(isOptional: true) { $0.entry("event", name) }
   }
 }
@@ -251,7 +253,7 @@ extension BackendConfiguration.Database {
   }
 }
 
-/// The options of `serve` for proxies in front of it.
+/// The options of `serve` for reverse proxies.
 enum ProxyOptions {
   static let all: [Assignment<BackendConfiguration>] = [
     .init(
@@ -264,7 +266,7 @@ enum ProxyOptions {
 }
 
 extension Format<AddressBlock> {
-  /// An address, or a block of addresses (RFC 4632).
+  /// The format for an address or a block of addresses (RFC 4632).
   fileprivate static let block = Format(
     placeholder: "CIDR", expectation: "an address or a block such as 10.0.0.0/8 or 2001:db8::/32"
   ) {

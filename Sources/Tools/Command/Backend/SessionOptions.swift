@@ -29,14 +29,14 @@ enum SessionOptions {
 
   static let keyFile = Parameter.optional(
     "session-key-file", .text("FILE"), usual: "session-key in the data directory",
-    "the key that clients of sessions show, such as holdfast- and 32 lower-case hexadecimal "
-      + "digits; created with mode 600 if it is missing")
+    "the file with the key that session clients present, such as holdfast- and 32 lowercase "
+      + "hexadecimal digits; created with mode 600 if it is missing")
   static let handler = Parameter.optional(
     "session-handler", .text("CMD"), usual: "each response is the text of its prompt",
-    "answer each prompt of a session with the standard output of this shell command, which gets "
-      + "the text on its standard input")
+    "answer each prompt of a session with the standard output of this shell command, which "
+      + "receives the prompt on its standard input")
 
-  /// Stores the values of the options without a default.
+  /// Stores the values of the options that have no default.
   static func read(_ call: Invocation, into configuration: inout BackendConfiguration) {
     configuration.sessionKeyFile = call[keyFile]
     configuration.sessionHandler = call[handler]

@@ -13,8 +13,8 @@ enum TokenCommand {
     "shops", Format.shop.list(), "the shops that it admits to, separated by commas")
   private static let name = Parameter.optional(
     "name", Format.user, usual: "the user's id", "the user's name as others see it")
-  /// The validity of the token: at least 1 s, since `exp` counts whole seconds; a year is ample for
-  /// development.
+  /// The validity of the token. The minimum is 1 s, because `exp` counts whole seconds. A year is
+  /// ample for development.
   private static let ttl = Parameter.option(
     "ttl", .duration(.seconds(1) ... .seconds(366 * 86_400), inWholeSeconds: true),
     default: .seconds(3600),
@@ -54,7 +54,7 @@ enum TokenCommand {
     }
     guard call[Shared.json] else {
       call.console.line(token)
-      // Only for people: a script that reads standard error does not get this line.
+      // This line is only for people. Scripts that read standard error do not receive it.
       if isatty(STDERR_FILENO) == 1 {
         call.diagnostic("the token is valid for \(call[ttl].text); --ttl changes that")
       }
@@ -85,7 +85,7 @@ enum TokenCommand {
       $0.entry("user", claims.user)
       $0.entry("name", claims.name)
       $0.entry("shops", claims.shops.map(\.text))
-      // Whole seconds, rounded down, as in the token.
+      // The time is rounded down to whole seconds, as in the token.
       let seconds = claims.expiresAt.nanoseconds / 1_000_000_000
       let end = Timestamp(nanoseconds: seconds * 1_000_000_000)
       $0.entry("expiresAt", RFC3339.format(end))
@@ -94,7 +94,8 @@ enum TokenCommand {
 }
 
 extension Format<String> {
-  /// A user's id or name: one line of at most 256 bytes, which is what servers accept.
+  /// The format for a user's ID or name: one line of at most 256 bytes, which is what servers
+  /// accept.
   fileprivate static let user = Format(
     placeholder: "USER", expectation: "a text of 1 to 256 bytes without control characters"
   ) {

@@ -15,8 +15,8 @@ enum BottleCommands {
         """
         The bottle of the data directory is the first one that `watch` finds, until `forget`. Its \
         drinks are stored in bottle.sqlite there, each once, readable only by its owner. The radio is \
-        Bluetooth of this machine, through BlueZ; --radio names one on a Unix socket instead. That \
-        through BlueZ was tested with the real daemon and virtual controllers, and never with a \
+        this machine's Bluetooth adapter, used through BlueZ, or the Unix socket that --radio \
+        names. BlueZ was tested with the real daemon and virtual controllers, but never with a \
         real radio.
         """
       ],
@@ -28,7 +28,7 @@ enum BottleCommands {
   }
 }
 
-/// The command `holdfast bottle watch`: follows a bottle until a signal.
+/// The command `holdfast bottle watch`: follows a bottle until a signal arrives.
 enum BottleWatchCommand {
   static var command: Command {
     Command(
@@ -36,18 +36,18 @@ enum BottleWatchCommand {
       details: [
         """
         Looks for the bottle for 5 s at the start, half a second after SIGUSR2 moves the program \
-        to the foreground, and 3 s after an unexpected loss; beside that a connect stays queued. \
+        to the foreground, and 3 s after an unexpected loss; a connect also stays queued. \
         \(LinkRun.details(onHangup: "looks at once", once: false))
         """,
         """
         A drink is stored before the bottle may forget it. It is printed once: by the run that \
-        stored it, or by the next one if that was killed before it had printed it. A run that is \
-        killed between printing a drink and noting that lets the next one print it again, with the \
-        same id, time and amount.
+        stored it, or by the next run if the first one was killed before printing it. If a run is \
+        killed after it has printed a drink but before it has noted that, the next run prints the \
+        drink again, with the same id, time and amount.
         """,
         """
-        What waits for the bottle between the scans depends on this machine, and `bottle status` \
-        tells it: auto-connect (BlueZ connects by itself, once the bottle was connected), \
+        The mechanism that waits for the bottle between the scans depends on this machine. `bottle \
+        status` shows it: auto-connect (BlueZ connects by itself, once the bottle was connected), \
         advertisement-monitor (the controller watches for the bottle) or paced-scan (a scan of 5 s \
         every 30 s).
         """,
@@ -67,8 +67,8 @@ enum BottleWatchCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    // Created first, so that a signal ends the command in an orderly way even while the radio and
-    // the store are opened.
+    // The run is created first, so that a signal ends the command in an orderly way even while the
+    // radio and the store are being opened.
     let run = LinkRun(call)
     let policy = try Connection.policy(call, preset: .bottleLink)
     let radio = try BottleRadio(call)
@@ -161,7 +161,7 @@ enum BottleDrinksCommand {
   }
 }
 
-/// The command `holdfast bottle status`: shows what is outstanding, and why.
+/// The command `holdfast bottle status`: shows what a running watch is waiting for, and why.
 enum BottleStatusCommand {
   static var command: Command {
     Command(
@@ -191,7 +191,7 @@ enum BottleStatusCommand {
         return (snapshot, newest, try await store.noted())
       }
     }
-    // A watch that was killed has left its last status behind.
+    // A watch that was killed has left its last status in the store.
     let mark = WatchMark.state(in: directory)
     if case .unknown(let problem) = mark {
       call.diagnostic("cannot tell whether a watch runs: \(problem)")
@@ -226,7 +226,7 @@ enum BottleStatusCommand {
 }
 
 /// The command `holdfast bottle forget`: removes the bottle from a data directory, so that another
-/// can take its place.
+/// bottle can be added.
 enum BottleForgetCommand {
   static var command: Command {
     Command(
@@ -244,7 +244,7 @@ enum BottleForgetCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let bottle = try await call.withData { (directory) throws(StoreFailure) in
-      // Opened for reading first, so that no store is created where there is none.
+      // The store is opened for reading first, so that a missing store is not created.
       await (try Platform.drinkStore(in: directory, forReading: true)).close()
       let store = try await Platform.drinkStore(in: directory)
       return try await store.closing { () throws(StoreFailure) in
@@ -260,9 +260,9 @@ enum BottleForgetCommand {
 }
 
 extension KnownBottle {
-  /// The bottle's name and id, for people.
+  /// A human-readable label with the bottle's name and ID.
   fileprivate var label: String { (name ?? "unnamed").printable + " \(id.id)" }
 
-  /// The bottle's name and id, as a member of an object.
+  /// The bottle's name and ID, as the value of a JSON member.
   fileprivate var member: String { "\(name ?? "") \(id.id)" }
 }

@@ -68,7 +68,7 @@ extension LinkState {
     outstanding = status.outstanding.map(\.rawValue)
   }
 
-  /// Returns the reason for the status: a problem of the adapter comes first.
+  /// Returns the reason for the status. A problem of the adapter takes precedence.
   private static func reason(of status: BottleStatus) -> LinkStatus.Reason? {
     switch status.adapter {
     case .on: status.phase == .connected ? nil : status.reason
@@ -90,7 +90,7 @@ enum BottleText {
     return "\(time)  \(what) \(amount) ml, \(drink.record.level) ml left (\(drink.via.rawValue))"
   }
 
-  /// Returns the stable name of a result.
+  /// Returns the stable name of a result, for scripts.
   static func name(_ result: BottleRequestResult) -> String {
     switch result {
     case .done: "done"
@@ -108,7 +108,7 @@ enum BottleText {
     }
   }
 
-  /// Returns the failure with which a command ends; `nil` for success.
+  /// Returns the failure with which a command ends; `nil` if it succeeds.
   static func failure(_ result: BottleRequestResult) -> CommandFailure? {
     switch result {
     case .done, .notSent(.synced), .notSent(.alreadySynced): nil
@@ -138,7 +138,7 @@ enum BottleText {
 }
 
 extension BottleNotice {
-  /// The stable name of the notice.
+  /// The stable name of the notice, for scripts.
   fileprivate var kind: String {
     switch self {
     case .syncFailed: "sync-failed"
@@ -150,7 +150,6 @@ extension BottleNotice {
     }
   }
 
-  /// The detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .syncFailed(let failure): failure.text

@@ -4,12 +4,12 @@ import OwnerFiles
 
 /// The flash memory of a virtual bottle, stored in a text file.
 ///
-/// The file has one line for each record, and may have one for the next id.
+/// The file has one line for each record, and can have a last line with the next ID.
 struct BottleFlash: Sendable {
   /// The content of the flash memory.
   struct Content: Sendable, Equatable {
     var records: [BottleRecord] = []
-    /// The id of the next record; `nil` means the id after the last record's.
+    /// The ID of the next record. If it is `nil`, the next ID follows the ID of the last record.
     var nextID: UInt32?
   }
 
@@ -19,7 +19,8 @@ struct BottleFlash: Sendable {
 
   /// Reads the file. The content is empty if the file does not exist.
   ///
-  /// - Throws: A failure that names the first line that cannot be read.
+  /// - Throws: A failure if the file cannot be read, or if a line is invalid. The failure then
+  ///   names the line.
   func read() throws(CommandFailure) -> Content {
     let bytes: [UInt8]
     do throws(OwnerFileError) {
@@ -37,7 +38,6 @@ struct BottleFlash: Sendable {
     }
   }
 
-  /// Replaces the file.
   func write(_ content: Content) throws(CommandFailure) {
     do throws(OwnerFileError) {
       try file.replace(with: Array(content.text.utf8))
@@ -53,9 +53,10 @@ struct BottleFlashError: Error, Equatable {
 }
 
 extension BottleFlash.Content {
-  /// Parses one record of six numbers per line, with increasing ids.
+  /// Parses the lines of a file. Each line has the six numbers of a record, and the IDs must
+  /// increase.
   ///
-  /// The last line may consist of "next" and an id.
+  /// The last line may consist of `next` and an ID instead.
   init(_ text: String) throws(BottleFlashError) {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {

@@ -8,7 +8,7 @@ import LinkWire
 import RadioSocket
 import VirtualBottle
 
-/// A running virtual bottle: its firmware, its radio, its clock and its flash.
+/// A running virtual bottle, which consists of its firmware, radio, clock and flash memory.
 actor BottleHost {
   /// The location of the radio: a Unix socket, or a Bluetooth adapter of this machine.
   enum Location: Sendable {
@@ -28,7 +28,7 @@ actor BottleHost {
   }
 
   private enum Event: Sendable {
-    /// An event of the radio with this number.
+    /// An event of the radio with the given number.
     case radio(Int, PeripheralEvent)
     case action(BottleAction)
     case tick
@@ -43,7 +43,7 @@ actor BottleHost {
   private let ending: AsyncStream<Void>.Continuation
   private var bottle: VirtualBottle
   private var radio: (any Peripheral)?
-  /// The number of radios opened so far; events of earlier radios are ignored.
+  /// The number of radios opened so far. Events of earlier radios are ignored.
   private var radios = 0
   private var timer: Task<Void, Never>?
   private var isDeaf = false
@@ -60,13 +60,13 @@ actor BottleHost {
     lastRecord = setup.content.records.last?.id ?? 0
   }
 
-  /// Queues an action; never waits.
+  /// Queues an action without waiting.
   nonisolated func give(_ action: BottleAction) { input.yield(.action(action)) }
 
   /// Waits until the bottle has quit.
   nonisolated func ended() async { for await _ in done {} }
 
-  /// Opens the radio and begins to advertise if the bottle does.
+  /// Opens the radio, and begins to advertise if the firmware advertises.
   func open() throws(CommandFailure) {
     guard radio == nil else { return }
     radio = try peripheral()
@@ -99,7 +99,7 @@ actor BottleHost {
   /// Runs until the bottle quits.
   func run() async {
     for await event in events {
-      // Queued events are not handled after a cancellation.
+      // Events that are still queued are not handled after a cancellation.
       guard !Task.isCancelled else { break }
       let now = clock.now
       switch event {
@@ -119,7 +119,7 @@ actor BottleHost {
     await close()
   }
 
-  /// Ends the connection and closes the radio, as if out of range.
+  /// Ends the connection and closes the radio, as if the bottle were out of range.
   private func leave() async {
     reportDisconnected()
     await radio?.close()
@@ -185,15 +185,15 @@ actor BottleHost {
       if isDeaf, attribute == .syncControl, bytes == BottleSync.acknowledgement.bytes { return }
       let outputs = bottle.handle(.written(attribute, bytes), at: now)
       let isTaken = !outputs.contains(.answers(attribute, isTaken: false))
-      // The records are in the flash before the reply, since acknowledged records are not sent
-      // again.
+      // The change must be in the flash memory before the reply is sent, because acknowledged
+      // records are never sent again.
       if outputs.contains(.stores) { store() }
       radio?.reply(number, isTaken ? [] : nil)
       take(outputs.filter { $0 != .stores })
     }
   }
 
-  /// Reports the end of a connection once, although both ends may end it.
+  /// Reports the end of a connection once, even if both ends close the connection.
   private func reportDisconnected() {
     if isLinked { reporter.state("disconnected") }
     isLinked = false
@@ -230,14 +230,14 @@ actor BottleHost {
     }
   }
 
-  /// Returns the id of a bottle, which depends only on its name.
+  /// Returns the ID of a bottle, which depends only on the bottle's name.
   private static func id(of name: String) -> PeripheralID {
     let hash = FNV1a.hash(name.utf8)
     return PeripheralID(UUID128(high: hash & ~0xF000 | 0x8000, low: hash | 1 << 63 & ~(1 << 62)))
   }
 }
 
-/// The output of a virtual bottle.
+/// A reporter of a virtual bottle's states, records and problems.
 struct BottleReporter: Sendable {
   let command: String
   let console: Console
@@ -260,7 +260,7 @@ struct BottleReporter: Sendable {
 }
 
 extension BottleAttribute {
-  /// The operations that a phone may use, as BlueZ names them.
+  /// The operations that a phone may perform, with the names that BlueZ uses.
   fileprivate var flags: [String] {
     switch self {
     case .state, .drinks, .activity, .calibration, .battery: ["read", "notify"]

@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 import RadioSocket
 
-/// The radio of a command: this machine's Bluetooth, or a Unix socket.
+/// The radio that a command uses: this machine's Bluetooth adapter, or a Unix socket.
 struct BottleRadio: Sendable {
   static let path = Parameter.optional(
     "radio", .text("PATH"), usual: "Bluetooth of this machine",
@@ -15,12 +15,13 @@ struct BottleRadio: Sendable {
     "adapter", .text("NAME"), usual: "the first one", "the Bluetooth adapter, such as hci0")
 
   let central: any Central
-  /// The changes of the mechanism that waits for the bottle.
+  /// The sequence of changes to the mechanism that waits for the bottle.
   let standbys: AsyncStream<BlueZStandby?>
 
   /// Opens the radio that the options select.
   ///
-  /// - Throws: A failure if they select two radios, or if this machine has no usable Bluetooth.
+  /// - Throws: A failure if the options select two radios, or if this machine has no usable
+  ///   Bluetooth.
   init(_ call: Invocation) throws(CommandFailure) {
     let (stream, input) = AsyncStream.makeStream(of: BlueZStandby?.self)
     standbys = stream
@@ -44,9 +45,9 @@ struct BottleRadio: Sendable {
     }
   }
 
-  /// Throws if the selected adapter cannot be used.
+  /// Throws an error if the selected adapter cannot be used.
   ///
-  /// - Parameter other: The option that needs no adapter.
+  /// - Parameter other: The alternative option, which does not need an adapter.
   static func check(_ call: Invocation, instead other: String) throws(CommandFailure) {
     do throws(BlueZProblem) {
       try BlueZCheck.run(adapter: call[Self.adapter])
@@ -56,7 +57,8 @@ struct BottleRadio: Sendable {
   }
 }
 
-/// The notes of a running watch for `bottle status`: its last status and its standby mechanism.
+/// The notes that a running watch stores for `bottle status`: its last status and its standby
+/// mechanism.
 actor BottleNotes {
   private let store: any DrinkStore
   private var status: String?
@@ -70,7 +72,7 @@ actor BottleNotes {
     await write()
   }
 
-  /// Stores each change until the task is cancelled.
+  /// Notes each change of the standby mechanism until the task is cancelled.
   func note(_ standbys: AsyncStream<BlueZStandby?>) async {
     for await standby in standbys {
       self.standby = standby
@@ -78,12 +80,12 @@ actor BottleNotes {
     }
   }
 
-  /// Stores the note again if that failed.
+  /// Stores the note again if the last attempt failed.
   func retry() async {
     if !isWritten { await write() }
   }
 
-  /// Stores the note; a failure is retried with the next update.
+  /// Stores the note. If that fails, the next update retries it.
   private func write() async {
     guard let status else { return }
     do throws(StoreFailure) {

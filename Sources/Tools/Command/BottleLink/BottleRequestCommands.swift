@@ -7,7 +7,7 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The commands that send a bottle one request, after looking for it for up to 10 s.
+/// The commands that send one request to a bottle, after searching for it for up to 10 s.
 enum BottleRequestCommands {
   static let all = [
     refresh,
@@ -41,12 +41,13 @@ enum BottleRequestCommands {
   private static let tareWeight = Parameter.option(
     "empty-weight", .integer("GRAMS", 0...10_000), default: 0, "the weight of the empty bottle")
 
-  /// Returns a command that sends one request, or refreshes if `request` returns `nil`.
+  /// Returns a command that sends one request. If `request` returns `nil`, the command refreshes
+  /// instead.
   ///
   /// - Parameters:
-  ///   - more: The paragraphs of its help text after `details`.
-  ///   - example: The words of a command line after `bottle`, and their effect.
-  ///   - parameters: The parameters in addition to those that all these commands share.
+  ///   - more: The paragraphs of the help text that follow `details`.
+  ///   - example: The command line after `bottle`, and its effect.
+  ///   - parameters: The parameters in addition to those that all of these commands share.
   private static func asking<each Value: Sendable>(
     _ name: String, _ summary: String, _ more: String...,
     example: (arguments: String, effect: String),
@@ -121,7 +122,7 @@ enum BottleRequestCommands {
         dailyGoal: UInt16($0[goal])))
   }
 
-  /// Sends the request, or refreshes if it is `nil`, and prints the result.
+  /// Sends the request, or refreshes if it is `nil`. Prints the result.
   private static func run(
     _ call: Invocation, _ request: BottleRequest?
   ) async throws(CommandFailure) {
@@ -149,7 +150,7 @@ enum BottleRequestCommands {
     if let failure = BottleText.failure(result) { throw failure }
   }
 
-  /// Warns about an unknown id, since a bottle confirms the deletion of any id.
+  /// Warns if the ID is unknown, because a bottle confirms the deletion of any ID.
   private static func noteUnknown(
     _ id: UInt32, _ store: any DrinkStore, _ call: Invocation
   ) async {

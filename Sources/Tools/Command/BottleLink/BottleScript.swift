@@ -5,17 +5,18 @@ import LinkCore
 /// An action on a virtual bottle.
 enum BottleAction: Sendable, Equatable {
   case world(BottleInput)
-  /// Removes the battery and puts it back.
+  /// Removes the battery and reinserts it.
   case restart
-  /// Restarts the bottle with an erased flash.
+  /// Restarts the bottle with an erased flash memory.
   case erase
-  /// Moves the bottle out of range (false) or back into range (true).
+  /// Moves the bottle out of range if the value is false, or back into range if it is true.
   case range(Bool)
-  /// Drops every acknowledgement while true, as if it were lost in transit.
+  /// While the value is true, drops every acknowledgement as if it were lost in transit.
   case deaf(Bool)
   case quit
 
-  /// The actions of scripts and of standard input, for help texts.
+  /// The description of the actions for help texts. Scripts and standard input use the same
+  /// actions.
   static let help = """
     Actions are move, tap, still, lift, pour ML, refill ML, shake, battery PERCENT, restart (its \
     battery is taken out and put back), erase (its records are lost, too), gone and back (out of \
@@ -23,7 +24,7 @@ enum BottleAction: Sendable, Equatable {
     100.
     """
 
-  /// Parses an action; returns `nil` if it is not valid.
+  /// Parses an action. Returns `nil` if it is not valid.
   init?(_ fields: [Substring]) {
     switch (
       fields.first.map(String.init), fields.dropFirst().first.flatMap { Int($0) }, fields.count
@@ -52,14 +53,14 @@ enum BottleAction: Sendable, Equatable {
   }
 }
 
-/// The actions of a script file, each after a delay.
+/// A script file: a list of actions, each performed after a delay.
 struct BottleScript: Sendable, Equatable {
   struct Line: Sendable, Equatable {
     var wait: Duration
     var action: BottleAction
   }
 
-  /// The bound on the lines of a file.
+  /// The maximum number of lines in a file.
   static let longest = 100_000
 
   var lines: [Line] = []

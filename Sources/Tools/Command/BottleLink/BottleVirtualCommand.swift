@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkWire
 import VirtualBottle
 
-/// The command `holdfast bottle virtual`: runs a bottle to connect to.
+/// The command `holdfast bottle virtual`: runs a virtual bottle to which phones can connect.
 enum BottleVirtualCommand {
   private static let socket = Parameter.optional(
     "socket", .text("PATH"), usual: "Bluetooth of this machine",
@@ -100,7 +100,8 @@ enum BottleVirtualCommand {
 
   /// Returns the location of the radio that the options select.
   ///
-  /// - Throws: A failure if they select two radios, or if this machine has no usable Bluetooth.
+  /// - Throws: A failure if the options select two radios, or if this machine has no usable
+  ///   Bluetooth.
   private static func location(_ call: Invocation) throws(CommandFailure) -> BottleHost.Location {
     guard let path = call[socket] else {
       try BottleRadio.check(call, instead: "--socket PATH")
@@ -144,7 +145,8 @@ enum BottleVirtualCommand {
 }
 
 extension Format<String> {
-  /// A bottle's name, which must fit into its field in the protocol of the radio socket.
+  /// The format for a bottle's name, which must fit into its field in the protocol of the radio
+  /// socket.
   fileprivate static let bottleName = Format(
     placeholder: "NAME", expectation: "a name of 1 to 64 bytes"
   ) {

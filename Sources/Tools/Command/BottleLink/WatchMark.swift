@@ -1,24 +1,27 @@
 import CommandKit
 import Glibc
 
-/// A locked file that shows `bottle status` that a watch is running, until its process ends.
+/// A locked file that indicates to `bottle status` that a watch is running. The lock ends with the
+/// watch's process.
 ///
-/// The file is separate from the lock of the store. Checking it therefore cannot keep a watch from
-/// opening its store, and no other command looks like a watch.
+/// The file is separate from the lock of the store. A check therefore cannot prevent a watch from
+/// opening its store, and no other command is mistaken for a watch.
 final class WatchMark: Sendable {
-  /// The state of the mark.
+  /// The result of checking for a mark.
   enum Finding: Equatable {
     case runs, none
-    /// The file cannot be read.
+    /// An error that prevents the check.
     case unknown(String)
   }
 
   private let descriptor: Int32
 
-  /// Marks a data directory; if the file cannot be created, `status` reports no running watch.
+  /// Marks a data directory. If the file cannot be created, `bottle status` reports no running
+  /// watch.
   init(in directory: String) {
     descriptor = unsafe open(Self.path(directory), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    // This waits at most for a check, since a store has only one watch.
+    // This waits only while `bottle status` checks the file, because a store can have only one
+    // watch.
     if descriptor >= 0 { flock(descriptor, LOCK_EX) }
   }
 

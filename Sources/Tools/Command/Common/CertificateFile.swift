@@ -1,13 +1,13 @@
 import COpenSSL
 import CommandKit
 
-/// A PEM file of certificate authorities, checked before it is used for a connection.
+/// A check of a PEM file of certificate authorities before the file is used for a connection.
 enum CertificateFile {
-  /// The largest file that is read, larger than the file of all authorities of a system.
+  /// The maximum size of the file. A system's file of all authorities is smaller.
   private static let maxBytes = 16 << 20
 
-  /// Throws if the file cannot be read, contains no certificate, or contains one that cannot be
-  /// parsed.
+  /// Throws an error if the file cannot be read, contains no certificate, or contains a certificate
+  /// that cannot be parsed.
   static func check(_ path: String, option: String) throws(CommandFailure) {
     try TextFile.mustBeFile(path, option: option, .security)
     let bytes: [UInt8]
@@ -42,7 +42,8 @@ enum CertificateFile {
       unsafe X509_free(certificate)
       count += 1
     }
-    // The low bits of the code contain the reason (ERR_GET_REASON, a macro in OpenSSL 1.1).
+    // The low bits of the error code contain the reason (ERR_GET_REASON, which is a macro in
+    // OpenSSL 1.1).
     return Int32(ERR_peek_last_error() & 0xFFF) == PEM_R_NO_START_LINE ? count : nil
   }
 }

@@ -9,7 +9,7 @@ extension Shared {
     "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
     "keep data in this directory; a missing one is created with mode 700")
 
-  /// The data directory of a command that only reads.
+  /// The data directory of a command that only reads data.
   static let writtenData = Parameter.optional(
     "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
     "read the data in this directory")
@@ -21,17 +21,18 @@ extension Shared {
 }
 
 extension Invocation {
-  /// Returns the directory of `--data` or, by default, of the XDG base directory specification.
+  /// Returns the directory given by `--data`, or the default of the XDG base directory
+  /// specification.
   ///
-  /// - Throws: A failure without a home directory, or if users other than its owner can change the
-  ///   directory.
+  /// - Throws: A failure if there is no home directory, or if users other than the owner can change
+  ///   the directory.
   func dataDirectory() throws(CommandFailure) -> String {
     let directory = try namedDirectory()
     try demandOwned(directory)
     return directory
   }
 
-  /// Runs `work` on a store in the data directory and converts its failure to that of the command.
+  /// Runs `work` on a store in the data directory, and converts its failure to a command failure.
   func withData<Value>(
     _ work: (_ directory: String) async throws(StoreFailure) -> Value
   ) async throws(CommandFailure) -> Value {
@@ -41,15 +42,17 @@ extension Invocation {
     }
   }
 
-  /// Throws if users other than its owner can change a data directory, as ssh does.
+  /// Throws an error if users other than the owner can change a data directory. The ssh program has
+  /// a similar check.
   func demandOwned(_ directory: String) throws(CommandFailure) {
     guard OwnerFile.isOpenToOthers(directory) else { return }
     throw CommandFailure(
-      .failed, "others than its owner can put files into the data directory \(directory)",
+      .failed, "users other than its owner can put files into the data directory \(directory)",
       remedy: "run chmod 700 \(directory), or use another --data")
   }
 
-  /// Returns the directory of `--data` or, by default, of the XDG base directory specification.
+  /// Returns the directory given by `--data`, or the default of the XDG base directory
+  /// specification.
   func namedDirectory() throws(CommandFailure) -> String {
     if let directory = self[Shared.data] { return directory }
     // The specification requires relative paths to be ignored (version 0.8, "Basics").
@@ -63,7 +66,7 @@ extension Invocation {
 }
 
 extension CommandFailure {
-  /// Runs `work` on a store and converts its failure to that of the command.
+  /// Runs `work` on a store, and converts its failure to a command failure.
   static func catching<Value>(
     _ work: () async throws(StoreFailure) -> Value
   ) async throws(CommandFailure) -> Value {
@@ -74,7 +77,7 @@ extension CommandFailure {
     }
   }
 
-  /// Opens a link with `work` and converts its failure to that of the command.
+  /// Opens a link with `work`, and converts its failure to a command failure.
   static func opening<Value>(
     _ work: () async throws(LinkFailure) -> Value
   ) async throws(CommandFailure) -> Value {
@@ -87,7 +90,7 @@ extension CommandFailure {
 }
 
 extension Store {
-  /// Runs `work` and then closes the store, even if `work` failed.
+  /// Runs `work` and then closes the store, even if `work` throws an error.
   func closing<Value, Failure: Error>(
     after work: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {

@@ -10,7 +10,7 @@ enum Connection {
     "server", .text("URL"), variable: "HOLDFAST_SERVER",
     "the backend: https://HOST[:PORT], or http:// to this machine")
 
-  /// Returns the address in `--server` or its environment variable.
+  /// Returns the address given by `--server` or its environment variable.
   static func address(_ call: Invocation) throws(CommandFailure) -> ServerAddress {
     try ServerAddress(
       call[server], option: call.source(of: server), allowsPlaintext: call[plaintext])
@@ -28,7 +28,7 @@ enum Connection {
     "run this command with /bin/sh to print the token, and again when a new one is needed; its "
       + "exit status 3 means that the user must sign in")
   static let authorities = Parameter.optional(
-    "ca", .text("FILE"), "trust the authorities in this PEM file besides the system's")
+    "ca", .text("FILE"), "trust the authorities in this PEM file in addition to the system's")
   static let plaintext = Parameter.flag(
     "allow-plaintext",
     "allow unencrypted http:// and ws:// to other hosts (everyone on the network path can read it)")
@@ -45,7 +45,7 @@ enum Connection {
     with status 3 unless --token-file or --token-command can provide a new one.
     """
 
-  /// Returns the network that the options select, and reports a `--proxy` that does not apply.
+  /// Returns the network that the options select. Prints a diagnostic if `--proxy` does not apply.
   static func network(
     _ call: Invocation, to address: ServerAddress
   ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
@@ -65,7 +65,7 @@ enum Connection {
     }
   }
 
-  /// Returns the preset with the changes of `--policy` and `--set`.
+  /// Returns the preset with the changes given by `--policy` and `--set`.
   static func policy(
     _ call: Invocation, preset: LinkPolicy
   ) throws(CommandFailure) -> LinkPolicy {
@@ -82,11 +82,11 @@ enum Connection {
     return try policy.with(call[Shared.settings])
   }
 
-  /// Returns the source of tokens that the options select; `nil` if none is given.
+  /// Returns the source of tokens that the options select; `nil` if there is none.
   ///
   /// - Parameters:
-  ///   - first: The time within which a pipe must provide the first token.
-  ///   - later: The same for each later token, and for the token command.
+  ///   - first: The time limit for reading the first token from a pipe.
+  ///   - later: The time limit for each later token, and for the token command.
   static func tokens(
     _ call: Invocation, first: Duration, later: Duration
   ) throws(CommandFailure) -> (any TokenSource)? {
@@ -115,7 +115,8 @@ enum Connection {
 }
 
 extension Format<String> {
-  /// The URL of a proxy in the syntax of libcurl: `[SCHEME://][USER:PASSWORD@]HOST[:PORT]`.
+  /// The format for the URL of a proxy in the syntax of libcurl:
+  /// `[SCHEME://][USER:PASSWORD@]HOST[:PORT]`.
   fileprivate static let proxy = Format(
     placeholder: "URL",
     expectation:
@@ -135,24 +136,26 @@ extension Format<String> {
 
 /// A file that contains a single secret.
 struct SecretFile: Sendable {
-  /// The largest file; far more than a secret needs.
+  /// The maximum size of the file. A secret needs far less.
   private static let maxBytes = 4_096
 
   private let path: String
   private let option: String
   private let name: String
 
-  /// Creates the file of a secret; throws if it contains none.
+  /// Creates a value for a file, and checks that the file contains a secret.
   ///
   /// - Parameters:
-  ///   - option: The option that names the file, for errors.
-  ///   - name: The name of the secret, for errors.
+  ///   - option: The option that gives the path, for error messages.
+  ///   - name: The name of the secret, for error messages.
   init(_ path: String, option: String, _ name: String) throws(CommandFailure) {
     (self.path, self.option, self.name) = (path, option, name)
     _ = try read()
   }
 
-  /// Returns the file's current content, for a link.
+  /// Returns the current secret.
+  ///
+  /// - Throws: `.local` if the file cannot be read or does not contain a secret.
   func current() throws(LinkFailure) -> String {
     do throws(CommandFailure) {
       return try read()
@@ -161,7 +164,7 @@ struct SecretFile: Sendable {
     }
   }
 
-  /// Returns the secret: the file's content without trailing line breaks.
+  /// Returns the secret, which is the file's content without trailing line breaks.
   private func read() throws(CommandFailure) -> String {
     try TextFile.mustBeFile(path, option: option)
     var bytes = try TextFile.read(path, atMost: Self.maxBytes)[...]

@@ -1,20 +1,20 @@
 import CommandKit
 
-/// A sender of lines that are typed on a terminal or read from a pipe.
+/// A sender of lines that are typed at a terminal or read from a pipe.
 struct InputSender: Sendable {
-  /// The longest line, in bytes.
+  /// The maximum length of a line, in bytes.
   let longest: Int
-  /// Returns the reason why a text cannot be sent; `nil` if it can.
+  /// Returns the reason why a text cannot be sent; `nil` if it can be sent.
   let fault: @Sendable (String) -> String?
-  /// Waits until a line of a pipe can be sent; returns false if cancelled.
+  /// Waits until a line from a pipe can be sent. Returns `false` if the task is cancelled.
   let hasRoom: @Sendable () async -> Bool
-  /// Returns the reason why a typed line will be sent later; `nil` if it is sent now.
+  /// Returns the reason why a typed line is sent later; `nil` if it is sent now.
   ///
-  /// Typed lines do not wait for room: the link refuses those that it cannot store.
+  /// Typed lines do not wait for room. The link refuses lines that it cannot store.
   let delay: @Sendable () async -> String?
   let send: @Sendable (String) -> Void
 
-  /// Sends lines until the input ends; returns the number of refused lines.
+  /// Sends lines until the input ends. Returns the number of lines that were refused.
   func run<Update: ShownUpdate>(_ view: any LinkView<Update>, _ screen: Screen<Update>?) async
     -> Int
   {
@@ -35,8 +35,8 @@ struct InputSender: Sendable {
             await view.note("waiting", "line \(line.number) waits: \(reason)")
           }
         } else if await !hasRoom() {
-          // Until there is room, the rest stays in the pipe. After a cancellation nothing more is
-          // sent.
+          // The remaining lines stay in the pipe until there is room. After a cancellation, nothing
+          // more is sent.
           return refused
         }
         send(text)

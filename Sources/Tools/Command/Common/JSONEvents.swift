@@ -3,13 +3,13 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The JSON events of a command, one object per line.
+/// A writer of a command's JSON events, with one object per line.
 struct JSONEvents: Sendable {
   let console: Console
   private let clock = BootClock()
   private let shop: String?
 
-  /// - Parameter shop: The shop that each event names; `nil` where there is only one.
+  /// - Parameter shop: The shop that is added to each event; `nil` if there is only one shop.
   init(_ console: Console, shop: String? = nil) {
     self.console = console
     self.shop = shop
@@ -18,9 +18,10 @@ struct JSONEvents: Sendable {
   /// The beginning of the paragraph that describes the events in help texts.
   static let details = #"With --json every line has "at" (ISO 8601) and "event": "#
 
-  /// Writes one event: the time, its name and its members.
+  /// Writes one event, with the time, the event's name and its members.
   ///
-  /// - Parameter done: The completed action, to be printed if standard output cannot be written.
+  /// - Parameter done: A description of the completed action. It is printed if standard output
+  ///   cannot be written.
   func write(_ event: String, done: String? = nil, _ members: (inout JSONWriter) -> Void) {
     console.object(done: done) {
       $0.entry("at", clock.wall.milliseconds)

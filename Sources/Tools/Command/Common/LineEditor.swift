@@ -1,23 +1,24 @@
-/// The line being typed, with the editing keys of a terminal in its normal mode.
+/// An editor for the line that is being typed. It supports the editing keys of a terminal in its
+/// normal mode.
 struct LineEditor {
-  /// The longest line, in bytes; further keys are ignored.
+  /// The maximum length of the line, in bytes. Further characters are ignored.
   let longest: Int
-  /// The text so far.
+  /// The text typed so far.
   private(set) var draft = ""
   private var bytes: [UInt8] = []
   private var escape = Escape.none
 
-  /// The progress in an escape sequence (ECMA-48 section 5.4); sequences are ignored.
+  /// The progress within an escape sequence (ECMA-48 section 5.4). Escape sequences are ignored.
   private enum Escape { case none, begun, sequence }
 
   init(longest: Int) {
     self.longest = longest
   }
 
-  /// The effect of a key beyond a change of the draft.
+  /// A request that a key press causes.
   enum Request: Equatable {
     case send(String)
-    /// The line is not valid UTF-8.
+    /// A line that is not valid UTF-8.
     case refuse
     case end
   }

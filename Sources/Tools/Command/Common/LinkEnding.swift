@@ -1,25 +1,25 @@
 import CommandKit
 import LinkCore
 
-/// The conditions under which a command that follows a link ends by itself.
+/// The conditions under which a command that follows a link ends on its own.
 struct LinkEnding {
-  /// Whether the command ends with the first connection.
+  /// Whether the command ends when its first connection ends.
   let isOnce: Bool
   private let policy: LinkPolicy
   private var wasConnected = false
 
-  /// - Parameter policy: The policy, which names the failures that lead to a new token instead of
-  ///   an end.
+  /// - Parameter policy: The policy, which determines the failures after which the token is renewed
+  ///   instead of ending the command.
   init(isOnce: Bool, policy: LinkPolicy) {
     (self.isOnce, self.policy) = (isOnce, policy)
   }
 
-  /// The end of a command, with its failure if there is one.
+  /// The end of a command, with a failure if it was not successful.
   struct End {
     let failure: CommandFailure?
   }
 
-  /// Returns the end that a status causes; `nil` to continue.
+  /// Returns the end that a status causes; `nil` if the command continues.
   mutating func end(after status: LinkStatus) -> End? {
     if status.phase == .failed { return End(failure: CommandFailure(status.reason)) }
     guard isOnce else { return nil }
@@ -28,14 +28,14 @@ struct LinkEnding {
     if case .failure(let failure) = status.reason, policy.action(on: failure) == .refresh {
       return nil
     }
-    // A link that only waits for its next attempt may still connect.
+    // A link that is only waiting for its next attempt may still connect.
     guard status.reason != .limited else { return nil }
     return status.reason.map { End(failure: CommandFailure($0)) }
   }
 }
 
 extension CommandFailure {
-  /// Creates the failure of a command whose link has ended for a reason.
+  /// Creates the failure for a command whose link has ended.
   init(_ reason: LinkStatus.Reason?) {
     switch reason {
     case .failure(let failure), .exhausted(let failure): self.init(failure)

@@ -2,7 +2,7 @@ import CommandKit
 import LinkCore
 
 extension CommandFailure {
-  /// Creates the failure of a command whose link failed.
+  /// Creates the failure for a command whose link failed.
   init(_ failure: LinkFailure) {
     let code = ExitCode(failure)
     let reason = LinkReason.text(failure).printable
@@ -18,7 +18,7 @@ extension CommandFailure {
       self.init(
         code, "the server cannot be reached (\(reason))", remedy: Self.remedy(failure))
     case .done, .failed, .usage, .signInNeeded, .forbidden:
-      // A failure of this device is not a refusal by a server.
+      // A failure of this device must not be reported as a refusal by the server.
       if case .local(let detail) = failure {
         self.init(code, "the connection cannot be made: \(detail.printable)")
       } else if failure.isElsewhere {
@@ -44,7 +44,7 @@ extension CommandFailure {
     }
   }
 
-  /// Returns the failure of a command whose connection could not be encrypted.
+  /// Returns the failure for a command whose connection could not be encrypted.
   private static func security(_ failure: LinkFailure, _ reason: String) -> CommandFailure {
     switch failure {
     case .tls(.notSpoken, _):
@@ -63,12 +63,13 @@ extension CommandFailure {
     }
   }
 
-  /// Returns the failure of a command whose message was not confirmed in time, with the last cause.
+  /// Returns the failure for a command whose message was not confirmed in time. It includes the
+  /// last cause.
   static func unstored(
     _ failure: LinkFailure, within limit: Duration, remedy: String
   ) -> CommandFailure {
     let reason = LinkReason.text(failure).printable
-    // A server that responds with these statuses is reachable and reports that it cannot store.
+    // With these statuses, the server is reachable but reports that it cannot store the message.
     guard case .http(let status, _, _) = failure, [500, 503, 507].contains(status) else {
       return CommandFailure(
         ExitCode(failure),
@@ -79,12 +80,13 @@ extension CommandFailure {
       remedy: remedy)
   }
 
-  /// Returns the failure of a command that a signal ended before it reached `goal`.
+  /// Returns the failure for a command that a signal ended before it reached `goal`.
   static func stopped(_ goal: String) -> CommandFailure {
     CommandFailure(.failed, "ended by a signal before \(goal)", remedy: "run it again")
   }
 
-  /// Returns the failure of a run that left some items undone; `nil` if it left none.
+  /// Returns the failure for a run after which some items are in an unwanted state; `nil` if there
+  /// are none.
   static func left(
     _ count: Int, _ thing: String, _ state: String,
     remedy: String = "the output shows which, and why"
@@ -94,7 +96,7 @@ extension CommandFailure {
     return CommandFailure(.failed, cause, remedy: remedy)
   }
 
-  /// The failure of a command whose token the server rejected.
+  /// The failure for a command whose token the server rejected.
   static let signIn = CommandFailure(
     .signInNeeded, "the server rejected the token, which may have expired",
     remedy: "sign in again, or provide a token that this server accepts; --token-command gets a "

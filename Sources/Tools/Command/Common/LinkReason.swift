@@ -1,7 +1,7 @@
 import CommandKit
 import LinkCore
 
-/// The causes in a status or a failure, as a stable name for scripts and as text for people.
+/// The cause in a status or a failure, as a stable name for scripts and as a text for people.
 enum LinkReason {
   static func name(_ reason: LinkStatus.Reason) -> String {
     switch reason {
@@ -55,19 +55,21 @@ enum LinkReason {
     }
   }
 
-  /// Returns the name and the detail of a failure.
+  /// Returns the name of a failure, followed by its detail if there is one.
   static func text(_ failure: LinkFailure) -> String {
     guard let detail = detail(failure) else { return name(failure) }
     return "\(name(failure)): \(detail)"
   }
 
-  /// Returns the name of a reason, and the detail that distinguishes causes with the same name.
+  /// Returns the name of a reason, followed by the detail that distinguishes causes with the same
+  /// name.
   static func text(_ reason: LinkStatus.Reason) -> String {
     guard let detail = detail(reason) else { return name(reason) }
     return "\(name(reason)) (\(detail))"
   }
 
-  /// Returns the detail of a reason for people, in at most 200 characters; `nil` if there is none.
+  /// Returns the human-readable detail of a reason, with at most 200 characters; `nil` if there is
+  /// none.
   static func detail(_ reason: LinkStatus.Reason) -> String? {
     switch reason {
     case .failure(let failure), .exhausted(let failure):

@@ -4,24 +4,25 @@ import Holdfast
 import LinkRuntime
 import Synchronization
 
-/// The run of a command that follows a link until a signal, a time limit or a final answer ends it.
+/// A run of a command that follows a link. It ends after a signal, at a time limit or with a final
+/// update.
 struct LinkRun: Sendable {
-  /// The app's lifecycle, controlled by signals.
+  /// The monitor of the app's lifecycle, which is controlled by signals.
   ///
-  /// SIGUSR1 moves the app to the background, SIGUSR2 to the foreground, and SIGHUP refreshes. The
-  /// monitor has already started, so that no signal is missed.
+  /// SIGUSR1 moves the app to the background, SIGUSR2 moves it to the foreground, and SIGHUP
+  /// refreshes. The monitor has already been started, so that no signal is missed.
   let lifecycle: any LifecycleMonitor
   private let stops: AsyncStream<Void>
   private let command: String
 
-  /// The signals to declare for a command that follows a link.
+  /// The signals that a command that follows a link must declare.
   static let signals = [SIGHUP, SIGUSR1, SIGUSR2]
 
   /// Returns the paragraph that describes the signals in help texts.
   ///
   /// - Parameters:
-  ///   - refresh: The effect of SIGHUP.
-  ///   - once: Whether the command has --once.
+  ///   - refresh: A description of the effect of SIGHUP.
+  ///   - once: Whether the command has the option `--once`.
   static func details(onHangup refresh: String, once: Bool = true) -> String {
     """
     SIGINT (Ctrl-C) and SIGTERM end it with status 0\(once ? ", or 1 before --once is done" : ""); \
@@ -31,9 +32,10 @@ struct LinkRun: Sendable {
     """
   }
 
-  /// Begins to handle the signals; from now on none of them ends the process by itself.
+  /// Creates a run and begins to handle the signals. From now on, the signals no longer end the
+  /// process.
   init(_ call: Invocation) {
-    // Without a login manager that reports sleep, the sleep of the machine is detected by its
+    // If no login manager reports sleep, the monitor detects the sleep of the machine by its
     // effects.
     lifecycle = SharedLifecycle(Platform.lifecycle(hangup: true).changes())
     let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
@@ -45,24 +47,26 @@ struct LinkRun: Sendable {
       CommandSignals.watchOutput(of: call.command)
       stopping.finish()
     }
-    // Handles the signals until the process ends, so that a second one always counts.
+    // The signals are handled until the process ends, so that a second stop request is always
+    // recognized.
     Task { for await _ in signals.stream {} }
   }
 
-  /// Runs `body`, and ends it after a signal or at the time limit.
+  /// Runs `body` until it returns, a signal arrives, or the time limit expires.
   ///
-  /// The end of a terminal's input ends it too, but the end of a pipe does not. The sender always
-  /// ends before the link, so that endless input cannot delay the end.
+  /// The end of input also ends the run if standard input is a terminal, but not if it is a pipe.
+  /// The sender always ends before the link, so that endless input cannot delay the end.
   ///
   /// - Parameters:
-  ///   - limit: The time for which to follow the link; `nil` for no limit.
-  ///   - late: Called if the limit ends the run.
-  ///   - stopped: Called if a signal ends the run.
-  ///   - sender: Sends standard input to the link; cancelled at the end.
-  ///   - drawing: Updates the screen; cancelled at the end.
-  ///   - close: Closes the link, which makes `body` return. May be called several times.
-  ///   - body: Follows the link. Receives a group for its own tasks, which are cancelled when it
-  ///     returns, and a function that ends the run.
+  ///   - limit: The maximum duration of the run; `nil` for no limit.
+  ///   - late: A function that is called if the time limit ends the run.
+  ///   - stopped: A function that is called if a signal ends the run.
+  ///   - sender: A task that sends standard input to the link. It is cancelled at the end.
+  ///   - drawing: A function that updates the screen. It is cancelled at the end.
+  ///   - close: A function that closes the link, which makes `body` return. It may be called
+  ///     several times.
+  ///   - body: A function that follows the link. It receives a group for its own tasks, which are
+  ///     cancelled when it returns, and a function that ends the run.
   func follow<Ending: Sendable>(
     for limit: Duration? = nil, late: @escaping @Sendable () -> Void = {},
     stopped: @escaping @Sendable () -> Void = {}, sender: Task<Int, Never>? = nil,
@@ -101,13 +105,14 @@ struct LinkRun: Sendable {
     }
   }
 
-  /// Shows the updates of a link until one of them ends the command, and then those that arrive
-  /// while the link closes.
+  /// Shows the updates of a link until one of them ends the command. The updates that arrive while
+  /// the link closes are then also shown.
   ///
   /// - Parameters:
   ///   - stopped: The failure to return if a signal ends the run.
-  ///   - input: Sends standard input to the link; `nil` if it is not read.
-  ///   - end: Returns the end that an update causes; `nil` to continue.
+  ///   - input: The sender of standard input; `nil` if standard input is not read.
+  ///   - end: A function that returns the end that an update causes, or `nil` if the command
+  ///     continues.
   /// - Returns: The failure of the command; `nil` if there is none.
   func show<Updates: AsyncSequence & Sendable>(
     _ updates: Updates, in view: any LinkView<Updates.Element>,
@@ -141,8 +146,8 @@ struct LinkRun: Sendable {
   }
 }
 
-/// The first of three events: the work of `--once` is done, the time limit expires, or a signal
-/// asks for the end.
+/// A record of which event comes first: the work of `--once` is done, the time limit expires, or a
+/// signal requests the end.
 final class OnceWork: Sendable {
   enum End { case done, late, stopped }
 
@@ -162,10 +167,10 @@ final class OnceWork: Sendable {
 }
 
 extension Invocation {
-  /// Returns a copy of the call that exits with 1 if the reader closes the output early and
-  /// `promises` is true.
+  /// Returns a copy of the call. If `promises` is true, the copy exits with 1 when the reader
+  /// closes the output early.
   ///
-  /// Commands whose status 0 means that everything is done use this copy.
+  /// This copy is for commands whose exit status 0 means that all work is done.
   func promising(_ promises: Bool) -> Invocation {
     var call = self
     if promises { call.console.endsWhenClosed = .failed }

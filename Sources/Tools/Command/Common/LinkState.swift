@@ -3,21 +3,21 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The state of a link as commands show it, with the feature's own name for it.
+/// The state of a link as commands show it, with the name that the feature gives it.
 struct LinkState: Sendable {
   var name: String
-  /// The number of the running or waiting attempt, counted from 1; 0 if there is none.
+  /// The number of the current or next attempt, counted from 1; 0 if there is none.
   var attempt: Int
-  /// The number of attempts in total; `nil` for no limit.
+  /// The maximum number of attempts; `nil` for no limit.
   var of: Int?
   var retryAt: Instant?
-  /// The way that data arrives; `nil` for a feature with only one way.
+  /// The way in which data arrives; `nil` for a feature that has only one way.
   var mode: LinkStatus.Mode?
   var reason: LinkStatus.Reason?
   /// The events that lead to the next step; `nil` for a feature that does not report them.
   var outstanding: [String]?
 
-  /// Returns text such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
+  /// Returns a text such as `RECONNECTING 2 of 5 in 4s: closed-1012`. Seconds are rounded up.
   func text(at now: Instant) -> String {
     var text = name
     if let mode, mode != .none { text += " (\(mode.rawValue))" }

@@ -3,15 +3,15 @@ import Glibc
 import LinkCore
 import LinkRuntime
 
-/// An update of a link that commands can show as lines for people and as JSON events.
+/// An update of a link that commands can show as lines of text or as JSON events.
 protocol ShownUpdate: Sendable {
-  /// The state of the link, for an update that reports it.
+  /// The state of the link, if the update reports it; otherwise `nil`.
   var state: LinkState? { get }
-  /// Whether repetitions of the update's line are counted instead of printed.
+  /// Whether repeated lines of the update are counted instead of printed.
   var isNotice: Bool { get }
-  /// Returns the lines of an update that does not report the state.
+  /// Returns the lines for an update that does not report the state.
   func lines(_ style: Style) -> [String]
-  /// Writes the events of an update that does not report the state.
+  /// Writes the events for an update that does not report the state.
   func write(to events: JSONEvents)
 }
 
@@ -20,13 +20,13 @@ protocol LinkView<Update>: Sendable {
   associatedtype Update: ShownUpdate
 
   func show(_ update: Update) async
-  /// Shows a notice of the command itself.
+  /// Shows a notice from the command itself.
   func note(_ kind: String, _ detail: String?) async
-  /// Shows everything still held back; nothing may follow.
+  /// Shows everything that is still held back. No calls may follow.
   func end() async
 }
 
-/// A view that prints plain lines, for a pipe or a file.
+/// A view that prints plain lines to a pipe or a file.
 actor LineView<Update: ShownUpdate>: LinkView {
   private let console: Console
   private let clock = BootClock()
@@ -37,9 +37,9 @@ actor LineView<Update: ShownUpdate>: LinkView {
   /// Creates a view that prints lines.
   ///
   /// - Parameters:
-  ///   - isMixed: Whether states and notices go to standard output too, among the results;
-  ///     otherwise they go to standard error.
-  ///   - name: The name in brackets at the beginning of each line; `nil` for none.
+  ///   - isMixed: Whether states and notices are also printed on standard output, among the
+  ///     results. Otherwise, they are printed on standard error.
+  ///   - name: The name to print in brackets at the beginning of each line; `nil` for none.
   init(_ console: Console, isMixed: Bool = true, name: String? = nil) {
     self.console = console
     self.isMixed = isMixed
@@ -77,7 +77,7 @@ actor LineView<Update: ShownUpdate>: LinkView {
 actor EventView<Update: ShownUpdate>: LinkView {
   private let events: JSONEvents
 
-  /// - Parameter shop: The shop that each event names; `nil` for none.
+  /// - Parameter shop: The shop that is added to each event; `nil` for none.
   init(_ console: Console, shop: String? = nil) {
     events = JSONEvents(console, shop: shop)
   }
@@ -91,7 +91,7 @@ actor EventView<Update: ShownUpdate>: LinkView {
   func end() {}
 }
 
-/// The line of a notice.
+/// The format of a notice's line.
 enum Notice {
   static func line(_ kind: String, _ detail: String?) -> String {
     "-- \(kind)" + (detail.map { ": \($0.printable)" } ?? "")
@@ -99,17 +99,17 @@ enum Notice {
 }
 
 extension Invocation {
-  /// Whether the process reads from a terminal.
+  /// Whether standard input is a terminal.
   static var isTyped: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Whether the command prints for people on a terminal that can move the cursor.
+  /// Whether the command prints text on a terminal that can move the cursor.
   var hasScreen: Bool {
     !self[Shared.json] && isatty(STDOUT_FILENO) == 1 && environment("TERM") != "dumb"
   }
 
-  /// Returns the screen for a command on a terminal; `nil` with `--json` or without a capable one.
+  /// Returns the screen for a command; `nil` with `--json` or without a capable terminal.
   ///
-  /// - Parameter longest: The longest line that can be typed, in bytes.
+  /// - Parameter longest: The maximum length of a typed line, in bytes.
   func screen<Update: ShownUpdate>(of type: Update.Type, longest: Int) -> Screen<Update>? {
     guard hasScreen else { return nil }
     return Screen(style: console.style, reads: Self.isTyped, longest: longest)
@@ -118,8 +118,8 @@ extension Invocation {
   /// Returns the view that `--json` selects: JSON events or plain lines.
   ///
   /// - Parameters:
-  ///   - isMixed: Whether plain lines of states and notices go to standard output too.
-  ///   - shop: The shop that lines and events name; `nil` where there is only one.
+  ///   - isMixed: Whether plain lines with states and notices are also printed on standard output.
+  ///   - shop: The shop that is added to lines and events; `nil` if there is only one shop.
   func view<Update: ShownUpdate>(
     of type: Update.Type, isMixed: Bool = true, shop: String? = nil
   ) -> any LinkView<Update> {

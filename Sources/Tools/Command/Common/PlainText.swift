@@ -3,7 +3,7 @@ import LinkCore
 import LinkWire
 
 extension Timestamp {
-  /// The local time, such as `2026-11-20 07:08:09`.
+  /// The time in the local time zone, such as `2026-11-20 07:08:09`.
   var local: String {
     var seconds = time_t(nanoseconds / 1_000_000_000)
     var parts = unsafe tm()
@@ -17,11 +17,12 @@ extension Timestamp {
     return "\(date) \(pieces[2]):\(pieces[3]):\(pieces[4])"
   }
 
-  /// The time in ISO 8601 and UTC with exactly three decimals, so that texts sort by time.
+  /// The time in ISO 8601 and UTC with exactly three decimal places, so that sorting the texts
+  /// sorts the times.
   var milliseconds: String {
     let second: Int64 = 1_000_000_000
     let fraction = (nanoseconds % second + second) % second
-    // The times in the first second of the range are rounded up.
+    // Times in the first second of the representable range are rounded up.
     let whole = RFC3339.format(Timestamp(nanoseconds: max(nanoseconds, .min + second) - fraction))
     let digits = String(fraction / 1_000_000 + 1_000).dropFirst()
     return "\(whole.dropLast()).\(digits)Z"
@@ -29,7 +30,8 @@ extension Timestamp {
 }
 
 extension Instant {
-  /// Returns the seconds from `now` until this instant, to the millisecond; 0 if it has passed.
+  /// Returns the number of seconds from `now` until this instant, to the millisecond; 0 if it has
+  /// passed.
   func seconds(from now: Instant) -> Double {
     let nanoseconds = max(0, now.duration(to: self).nanoseconds)
     return Double((nanoseconds + 500_000) / 1_000_000) / 1_000

@@ -3,9 +3,9 @@ import Glibc
 import LinkCore
 import LinkRuntime
 
-/// A terminal that shows a link: scrolling lines above a bottom line.
+/// A terminal screen for a link: a bottom line, with lines that scroll above it.
 ///
-/// The bottom line contains the link's state and the text that is being typed.
+/// The bottom line contains the state of the link and the text that is being typed.
 actor Screen<Update: ShownUpdate>: LinkView {
   private let style: Style
   private let clock = BootClock()
@@ -19,8 +19,8 @@ actor Screen<Update: ShownUpdate>: LinkView {
   /// Creates a screen on this process's terminal.
   ///
   /// - Parameters:
-  ///   - reads: Whether keys are read; the terminal then does not echo them.
-  ///   - longest: The longest line that can be typed, in bytes.
+  ///   - reads: Whether keys are read. The terminal then does not echo them.
+  ///   - longest: The maximum length of a typed line, in bytes.
   init(style: Style, reads: Bool, longest: Int) {
     self.style = style
     self.reads = reads
@@ -44,16 +44,17 @@ actor Screen<Update: ShownUpdate>: LinkView {
     Terminal.restore()
   }
 
-  /// Processes keys and returns their requests, in order.
+  /// Processes keys. Returns the requests that result from them, in order.
   func type(_ keys: [UInt8]) -> [LineEditor.Request] {
     let requests = keys.compactMap { editor.type($0) }
     put([])
     return requests
   }
 
-  /// Redraws after changes of the terminal and every second, until cancelled.
+  /// Redraws the bottom line every second and whenever the terminal changes, until the task is
+  /// cancelled.
   ///
-  /// Other programs may write to the same terminal.
+  /// This is needed because other programs may write to the same terminal.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.count() }
@@ -88,7 +89,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
     if !Console.raw(text) { _exit(ExitCode.done.rawValue) }
   }
 
-  /// Returns the state and the end of the typed text, as far as they fit.
+  /// Returns the state and the end of the typed text, shortened to the width of the terminal.
   private func bottomLine() -> String {
     let width = Terminal.width - 1
     let text = state?.text(at: clock.now) ?? "opening"
@@ -102,7 +103,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
     return style.heading(head) + " > " + tail
   }
 
-  /// Returns the longest prefix that fits into `columns`; characters from U+1100 on take two
+  /// Returns the longest prefix that fits into `columns`. Characters from U+1100 onward take two
   /// columns.
   private static func fit(_ text: String, _ columns: Int) -> String {
     var left = columns

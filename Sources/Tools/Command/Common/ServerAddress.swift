@@ -1,7 +1,7 @@
 import CommandKit
 import LinkCore
 
-/// The checked URL of a server.
+/// A validated URL of a server.
 struct ServerAddress: Equatable {
   var url: String
   var host: String
@@ -11,11 +11,11 @@ struct ServerAddress: Equatable {
   /// Creates an address from its text.
   ///
   /// - Parameters:
-  ///   - schemes: The scheme with TLS and the one without.
-  ///   - alike: The other accepted schemes, for errors.
-  ///   - option: The option that names the URL, for errors.
+  ///   - schemes: The scheme that uses TLS and the scheme that does not.
+  ///   - alike: The other accepted schemes, for error messages.
+  ///   - option: The option that gives the URL, for error messages.
   ///   - allowsQuery: Whether the URL may contain a query.
-  /// - Throws: A usage error, whose text does not repeat the URL's credentials.
+  /// - Throws: A usage error. Its text does not repeat credentials from the URL.
   init(
     _ text: String, schemes: (secure: String, plain: String) = ("https", "http"),
     alike: String = "", option: String, allowsQuery: Bool = false, allowsPlaintext: Bool
@@ -53,7 +53,7 @@ struct ServerAddress: Equatable {
     }
   }
 
-  /// Checks the URL of a socket, which may also have the scheme `https` or `http`.
+  /// Returns the address of a socket. The URL may also have the scheme `https` or `http`.
   static func socket(
     _ text: String, option: String, allowsPlaintext: Bool
   ) throws(CommandFailure) -> ServerAddress {
@@ -67,7 +67,8 @@ struct ServerAddress: Equatable {
       allowsQuery: true, allowsPlaintext: allowsPlaintext)
   }
 
-  /// Returns whether a text is `HOST` or `HOST:PORT`, with an IPv6 address in brackets.
+  /// Returns whether a text has the form `HOST` or `HOST:PORT`. An IPv6 address must be in
+  /// brackets.
   static func isAuthority(_ text: Substring) -> Bool {
     let (host, rest, isLiteral) = parts(of: text)
     let isHost =
@@ -76,7 +77,7 @@ struct ServerAddress: Equatable {
     return isHost && (rest.isEmpty || isPort(rest))
   }
 
-  /// Returns the host, the text after it, and whether the host is in brackets.
+  /// Returns the host, the text after the host, and whether the host is in brackets.
   private static func parts(
     of authority: Substring
   ) -> (host: Substring, rest: Substring, isLiteral: Bool) {

@@ -6,13 +6,13 @@ final class SharedLifecycle: LifecycleMonitor {
   private struct Readers {
     var all: [Int: AsyncStream<LifecycleEvent>.Continuation] = [:]
     var number = 0
-    /// The newest 16 events, for readers that start later.
+    /// The latest 16 events, for readers that start later.
     var past: [LifecycleEvent] = []
   }
 
   private let readers = Mutex(Readers())
 
-  /// Reads `source` until it ends.
+  /// Creates a monitor and reads `source` until it ends.
   init(_ source: AsyncStream<LifecycleEvent>) {
     Task {
       for await event in source { pass(event) }

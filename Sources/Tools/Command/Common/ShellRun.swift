@@ -3,21 +3,21 @@ import CommandKit
 import Glibc
 import Synchronization
 
-/// A run of a shell command in a process group that is killed as a whole.
+/// A run of a shell command in its own process group, which is killed as a whole.
 final class ShellRun: Sendable {
   static let maxBytes = 65_536
 
-  /// The end of a run.
+  /// The way in which a run ended.
   enum Ending {
     case exited(Int32, output: [UInt8])
     case killed(signal: Int32)
-    /// The run exceeded the time limit and was killed.
+    /// The run exceeded its time limit and was killed.
     case late(after: Duration)
-    /// The run was cancelled, and killed if it had started.
+    /// The run was cancelled. If it had already started, it was killed.
     case cancelled
-    /// The run printed more than `maxBytes` and was killed.
+    /// The command printed more than `maxBytes` bytes and was killed.
     case tooMuchOutput
-    /// The command could not be started; the value is the system's error number.
+    /// The command could not be started. The value is the system's error number.
     case failed(Int32)
   }
 
@@ -30,7 +30,7 @@ final class ShellRun: Sendable {
 
   private let state = Mutex(State.new)
 
-  /// Runs `command` and waits for its end; blocks the calling thread.
+  /// Runs `command` and waits for its end, blocking the calling thread.
   func ending(of command: String, within limit: Duration) -> Ending {
     do {
       let pipe = try Pipe()
@@ -50,7 +50,7 @@ final class ShellRun: Sendable {
     state.withLock { if case .cancelled = $0 { true } else { false } }
   }
 
-  /// Kills the run, or prevents it from starting.
+  /// Kills the run or, if it has not started yet, prevents it from starting.
   func cancel() {
     state.withLock { state in
       switch state {
@@ -62,7 +62,8 @@ final class ShellRun: Sendable {
     }
   }
 
-  /// Starts the shell with an empty standard input and the standard error of this process.
+  /// Starts the shell with an empty standard input. The shell shares the standard error of this
+  /// process.
   private func start(
     _ command: String, writingTo output: Int32
   ) throws(ChildFailure) -> ChildProcess {
@@ -93,7 +94,8 @@ final class ShellRun: Sendable {
     case .tooLong: isTooLong = true
     }
     guard let ending else {
-      // This also kills the command's children; only a process blocked in the kernel survives it.
+      // This also kills the command's children. Only a process that is blocked in the kernel
+      // survives.
       child.signal(SIGKILL)
       child.wait(atMost: .seconds(1))
       if isCancelled { return .cancelled }

@@ -2,19 +2,21 @@ import Dispatch
 import Glibc
 import OwnerFiles
 
-/// A sequence of standard input that reads only as elements are requested; the rest stays in the
-/// pipe.
+/// A sequence that reads standard input only when an element is requested. The remaining input
+/// stays in the pipe.
 ///
-/// Each element is bounded, so memory is bounded too.
+/// The size of an element is limited, so memory use is limited too.
 struct StandardInput<Element: Sendable>: AsyncSequence {
   private let asked = DispatchSemaphore(value: 0)
   private let given: AsyncStream<Element>
 
-  /// - Parameter source: Blocks until there is input; called once for each requested element.
+  /// - Parameter source: An iterator that blocks until there is input. It is called once for each
+  ///   requested element.
   init(_ source: some IteratorProtocol<Element> & Sendable) {
     let (given, continuation) = AsyncStream.makeStream(of: Element.self)
     self.given = given
-    // The queue is separate because a read may block forever, and nothing waits for its end.
+    // A separate queue is used because a read may block forever. Nothing waits for the end of the
+    // read.
     DispatchQueue(label: "holdfast.command.input").async { [asked] in
       var source = source
       while true {
@@ -48,13 +50,13 @@ struct InputLine: Sendable {
   var number: Int
   /// The line's length in bytes, without the line break.
   var bytes: Int
-  /// The line's text; empty if the line is too long, `nil` if it is not UTF-8.
+  /// The text of the line. It is empty if the line is too long, and `nil` if it is not UTF-8.
   var text: String?
 }
 
-/// An iterator over the lines of standard input; the last line may lack a line break.
+/// An iterator over the lines of standard input. The last line may lack a line break.
 struct InputLines: IteratorProtocol, Sendable {
-  /// The longest line in bytes; the text of a longer one is dropped.
+  /// The maximum length of a line, in bytes. The text of a longer line is dropped.
   let longest: Int
   private var keys = InputKeys()
   private var piece: ArraySlice<UInt8> = []
@@ -84,14 +86,15 @@ struct InputLines: IteratorProtocol, Sendable {
     }
     guard isWhole || bytes > 0 else { return nil }
     number += 1
-    // Some systems and protocols end lines with CR LF.
+    // Some systems and protocols end lines with CR and LF.
     if isWhole, bytes > 0, wasReturn { bytes -= 1 }
     if buffer.count > bytes { buffer.removeLast() }
     return InputLine(number: number, bytes: bytes, text: String(validating: buffer, as: UTF8.self))
   }
 }
 
-/// An iterator over the available bytes of standard input, which ends at the end or at an error.
+/// An iterator over the available bytes of standard input. It ends when the input ends or an error
+/// occurs.
 struct InputKeys: IteratorProtocol, Sendable {
   mutating func next() -> ArraySlice<UInt8>? {
     var piece = [UInt8](repeating: 0, count: 4_096)
@@ -99,7 +102,7 @@ struct InputKeys: IteratorProtocol, Sendable {
       let count = unsafe SystemCall.read(STDIN_FILENO, &piece, piece.count)
       if count > 0 { return piece[..<count] }
       guard count < 0, errno == EAGAIN else { return nil }
-      // Another process that shares the terminal or pipe has made it nonblocking.
+      // Another process that shares the terminal or the pipe has made it nonblocking.
       SystemCall.wait(for: Int32(POLLIN), on: STDIN_FILENO)
     }
   }

@@ -4,13 +4,13 @@ import Holdfast
 import LinkCore
 import OwnerFiles
 
-/// The syntax of tokens.
+/// The rules for the text of tokens.
 enum TokenText {
-  /// The longest token: longer than known tokens, and shorter than the header fields that servers
-  /// accept.
+  /// The maximum length of a token, in bytes. Known tokens are shorter, and servers accept longer
+  /// header fields.
   private static let maxBytes = 8_192
 
-  /// Returns the token without surrounding white space; `nil` if it does not fit into a header
+  /// Returns the token without surrounding white space; `nil` if it cannot be used in a header
   /// field.
   static func clean(_ text: String) -> String? {
     let parts = text.split(whereSeparator: \.isWhitespace)
@@ -34,12 +34,12 @@ enum TokenText {
   }
 }
 
-/// A token file that another program keeps up to date.
+/// A source that reads tokens from a file that another program keeps up to date.
 actor FileTokens: TokenSource {
   private let path: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
-  /// The token that was read at the start, since a pipe provides it only once.
+  /// The token that was read at the start. It is stored because a pipe provides it only once.
   private var first: String?
 
   init(path: String, first: String, limit: Duration, note: @escaping @Sendable (String) -> Void) {
@@ -63,22 +63,22 @@ actor FileTokens: TokenSource {
   }
 }
 
-/// A shell command that prints a new token on each run.
+/// A source that runs a shell command to get each new token.
 actor ShellTokens: TokenSource {
   private let command: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
-  /// Whether the last run ended with the status that requests a sign-in.
+  /// Whether the last run ended with the exit status that requests a sign-in.
   private(set) var asksForSignIn = false
-  /// The reason why the last run provided no token; `nil` if it provided one.
+  /// The reason why the last run provided no token; `nil` if it provided a token.
   private(set) var fault: String?
-  /// The start of the current run; `nil` if none is running.
+  /// The start of the current run; `nil` if no run is in progress.
   private var start: ContinuousClock.Instant?
 
   /// The exit status that requests a sign-in.
   private static let signIn: Int32 = 3
 
-  /// - Parameter limit: The time limit of a run; the command is killed after it.
+  /// - Parameter limit: The time limit of a run, after which the command is killed.
   init(command: String, limit: Duration, note: @escaping @Sendable (String) -> Void) {
     self.command = command
     self.limit = limit
@@ -107,8 +107,8 @@ actor ShellTokens: TokenSource {
     case .killed(let signal): fault = "was ended by signal \(signal)"
     case .late(let after): fault = Self.late(after: after)
     case .cancelled:
-      // The link gives up at the same limit. An earlier cancellation means that the program is
-      // ending.
+      // The link cancels the run at the same limit. An earlier cancellation means that the program
+      // is ending.
       guard begin.duration(to: .now) > limit - .milliseconds(100) else {
         start = begin
         throw .unavailable
@@ -144,7 +144,7 @@ actor ShellTokens: TokenSource {
   }
 }
 
-/// Runs `work`, which may block, on its own queue.
+/// Runs `work`, which may block, on a separate queue.
 private func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in
     DispatchQueue(label: "holdfast.command.token").async { continuation.resume(returning: work()) }
@@ -152,10 +152,10 @@ private func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) 
 }
 
 extension CommandFailure {
-  /// Returns the failure to report in place of this failure of a link.
+  /// Returns the failure to report instead of this failure of a link.
   ///
-  /// A token command that requests a sign-in differs from a server that rejects a token, and a
-  /// failed token command is not a refusal by the server.
+  /// A token command that requests a sign-in is not reported as a rejected token, and a token
+  /// command that fails is not reported as a refusal by the server.
   func explained(by tokens: (any TokenSource)?) async -> CommandFailure {
     await (tokens as? ShellTokens)?.reported(self) ?? self
   }

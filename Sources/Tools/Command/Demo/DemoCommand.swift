@@ -3,7 +3,7 @@ import Glibc
 import HoldfastDemo
 import LinkCore
 
-/// The command `holdfast demo`: shows a link that survives faults.
+/// The command `holdfast demo`: demonstrates a link that survives faults.
 enum DemoCommand {
   private static let seed = Parameter.option(
     "seed", .integer("N", 0...Int.max), default: 1, "the seed of what the customers write")
@@ -53,8 +53,8 @@ enum DemoCommand {
 
   /// Prints a line.
   ///
-  /// If the reader has closed standard output, the demo ends as after a signal, so that it can
-  /// clean up.
+  /// If the reader has closed standard output, the demo receives SIGTERM, so that it can clean up
+  /// before it ends.
   private static func show(_ line: String, on console: Console) {
     var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     if unsafe poll(&output, 1, 0) > 0, output.revents & Int16(POLLERR | POLLHUP) != 0 {
@@ -64,7 +64,7 @@ enum DemoCommand {
     }
   }
 
-  /// Returns the path of this program, which is also launched as the phone.
+  /// Returns the path of this program. The demo also launches this program as the phone.
   private static func program() throws(CommandFailure) -> String {
     guard let path = Demo.ownProgram else {
       throw CommandFailure(.failed, "the path of this program cannot be determined")

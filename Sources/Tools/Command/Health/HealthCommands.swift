@@ -19,7 +19,7 @@ enum HealthCommands {
       ] + [SyncCommand.command] + SyncQueueCommands.all)
   }
 
-  /// Returns a HealthKit identifier without its common prefix.
+  /// Returns a HealthKit identifier without its prefix.
   static func short(_ type: String) -> String {
     for prefix in ["HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKDataType"]
     where type.hasPrefix(prefix) && type.utf8.count > prefix.utf8.count {
@@ -29,6 +29,8 @@ enum HealthCommands {
   }
 
   /// Returns the stored HealthKit identifiers that match a name.
+  ///
+  /// - Throws: A failure if there are none.
   static func types(
     named name: String, among stored: [HealthTypeSummary]
   ) throws(CommandFailure) -> [String] {
@@ -40,10 +42,10 @@ enum HealthCommands {
       .failed, "no samples of type \(name) are stored", remedy: "`health show` lists the types")
   }
 
-  /// Returns the day of a time in UTC, such as `2026-03-29`.
+  /// Returns the day of a time in UTC, in the format `2026-03-29`.
   static func day(_ time: Timestamp) -> String { String(RFC3339.format(time).prefix(10)) }
 
-  /// Returns a number of bytes with a unit and up to three significant digits.
+  /// Returns a number of bytes as a text with a unit and up to three significant digits.
   static func size(_ bytes: Double) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"]
     var (value, unit) = (bytes, 0)
@@ -55,7 +57,7 @@ enum HealthCommands {
 }
 
 extension Format<Int> {
-  /// A number of bytes with a decimal unit, such as `1GB`.
+  /// The format for a number of bytes with a decimal unit, such as `1GB`.
   static let bytes = Format(
     placeholder: "SIZE", expectation: "a size from 1MB to 1TB, such as 250MB",
     note: "SIZE is a number with the unit kB, MB, GB or TB, in powers of 1,000."
@@ -74,7 +76,7 @@ extension Format<Int> {
 }
 
 extension Format<Timestamp> {
-  /// The start of a day in UTC.
+  /// The format for the start of a day in UTC.
   static let day = Format(
     placeholder: "DAY", expectation: "a day from 1971-01-01 to 2200-01-01, such as 2026-03-29"
   ) { text in

@@ -2,7 +2,7 @@ import CommandKit
 import HoldfastTestKit
 import LinkCore
 
-/// The command `holdfast health generate`: writes a synthetic export.
+/// The command `holdfast health generate`: writes a synthetic export of health data.
 enum HealthGenerateCommand {
   private static let years = Parameter.option(
     "years", .integer("N", 1...50), default: 1, "the years of data")

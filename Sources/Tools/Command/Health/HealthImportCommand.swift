@@ -3,7 +3,7 @@ import Holdfast
 import LinkRuntime
 import Synchronization
 
-/// The command `holdfast health import`: imports an export of Apple Health into the store.
+/// The command `holdfast health import`: imports an Apple Health export into the store.
 enum HealthImportCommand {
   private static let file = Parameter.operand(
     Format.text("FILE"), "the zip file from the phone, or the XML file in it")
@@ -77,7 +77,7 @@ enum HealthImportCommand {
     if let failure = failure(report.ending, call[file]) { throw failure }
   }
 
-  /// Returns the failure of an import that did not reach the end of the export; `nil` if it did.
+  /// Returns the failure for an import that did not reach the end of the export; `nil` if it did.
   private static func failure(
     _ ending: HealthImport.Ending, _ path: String
   ) -> CommandFailure? {
@@ -106,7 +106,7 @@ enum HealthImportCommand {
 }
 
 extension CommandFailure {
-  /// Creates the failure of a command that could not import a file.
+  /// Creates the failure for a command that could not import a file.
   init(_ failure: HealthImport.Failure, of path: String) {
     switch failure {
     case .file(let reason, let remedy):

@@ -6,12 +6,12 @@ import LinkJSON
 import LinkRuntime
 import Synchronization
 
-/// The output of an import: a progress bar or JSON events, and the counts at the end.
+/// The output of an import: a progress bar or JSON events, followed by the counts.
 struct HealthImportView: Sendable {
   private let console: Console
   private let isJSON: Bool
   private let isTerminal = isatty(STDOUT_FILENO) == 1
-  /// The time of the last progress output.
+  /// The time at which progress was last shown.
   private let shown = Shown()
 
   private final class Shown: Sendable {
@@ -23,7 +23,7 @@ struct HealthImportView: Sendable {
     isJSON = call[Shared.json]
   }
 
-  /// Shows the progress, at most once a second as JSON and ten times a second as a bar.
+  /// Shows the progress: at most once a second as JSON, and at most ten times a second as a bar.
   func show(_ progress: HealthImport.Progress, after time: Duration) {
     guard isJSON || isTerminal else { return }
     let pause: Duration = isJSON ? .seconds(1) : .milliseconds(100)
@@ -110,7 +110,7 @@ struct HealthImportView: Sendable {
     console.table(table)
   }
 
-  /// Shows the counts of each type's samples.
+  /// Shows the counts of the samples of each type.
   private func types(_ report: HealthImport.Report, hasOutdated: Bool) {
     guard !report.types.isEmpty else { return }
     let isShown = { (count: (name: String, number: Int)) in hasOutdated || count.name != "outdated"
@@ -124,8 +124,8 @@ struct HealthImportView: Sendable {
     console.table(table)
   }
 
-  /// Returns why a complete import removed no samples of some types, and the remedy; `nil`
-  /// otherwise.
+  /// Returns the reason why a complete import removed no samples of some types, and the remedy;
+  /// `nil` if there is none.
   static func unread(_ report: HealthImport.Report) -> String? {
     guard report.removal == .incomplete, report.ending == .complete else { return nil }
     let again = "Export again on the phone and import that file."
@@ -190,7 +190,7 @@ extension HealthImport.Ending {
 }
 
 extension HealthImport.TypeReport {
-  /// The counts in the order in which they are shown.
+  /// The counts, in the order in which they are shown.
   fileprivate var counts: [(name: String, number: Int)] {
     [
       ("added", added), ("kept", kept), ("repeated", repeated), ("skipped", skipped),
@@ -210,7 +210,7 @@ extension HealthImport.Removal {
     }
   }
 
-  /// The reason why nothing was removed, and the remedy; `nil` if there is none.
+  /// The reason why nothing was removed, and the remedy; `nil` if there is no such reason.
   fileprivate var reason: String? {
     switch self {
     case .done, .incomplete: nil

@@ -7,8 +7,8 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The command `holdfast relay assistants`: lists the assistants paired with a data directory's
-/// phone.
+/// The command `holdfast relay assistants`: lists the assistants that are paired with the phone of
+/// a data directory.
 enum RelayAssistants {
   private static let end = Parameter.optional(
     "end", .text("ID"), "end the pairing of this id, or all of them, then list the rest")

@@ -6,7 +6,7 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// The command `holdfast relay`: lets a paired assistant ask for health data.
+/// The command `holdfast relay`: lets a paired assistant request health data.
 enum RelayCommand {
   private static let profile = Parameter.option(
     "profile", Format<RelayProfile>.choice, default: .service,
@@ -91,7 +91,7 @@ enum RelayCommand {
     }
   }
 
-  /// Follows the relay to its end; returns `nil` if a signal ended it or it was idle.
+  /// Follows the relay until it ends. Returns `nil` if a signal ended the relay or it was idle.
   private static func follow(
     _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
     in directory: String
@@ -125,19 +125,19 @@ enum RelayCommand {
       }
       return nil
     }
-    // Without an ending of its own, the relay was ended by a signal.
+    // If the relay did not end on its own, a signal ended it.
     pairing.ended(byUser: ending == nil)
     return ending?.failure
   }
 }
 
-/// The end of a relay that ends by itself.
+/// The end of a relay that ended on its own.
 struct RelayEnding {
-  /// The failure to report; `nil` for an idle relay.
+  /// The failure to report; `nil` if the relay was idle.
   let failure: CommandFailure?
 
-  /// Creates the end that a status causes; returns `nil` while the relay works or waits for its
-  /// user.
+  /// Creates the end that a status causes. Returns `nil` while the relay is working or waiting for
+  /// its user.
   init?(_ status: RelayStatus) {
     switch (status.state, status.reason) {
     case (.idle, .ended(.idle)): failure = nil
@@ -155,7 +155,7 @@ struct RelayEnding {
 }
 
 extension Format<TimeZone> {
-  /// A time zone of the system's database.
+  /// The format for a time zone in the system's database.
   fileprivate static let timeZone = Format(
     placeholder: "ZONE", expectation: "a time zone such as Europe/Berlin or UTC"
   ) {

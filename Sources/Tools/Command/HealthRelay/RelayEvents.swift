@@ -7,12 +7,12 @@ import LinkRuntime
 import LinkWire
 import Synchronization
 
-/// The answers that are waiting to be shown.
+/// The answers that are to be shown with their questions.
 ///
-/// They take at most 16 MiB, except that the newest is always stored. Older answers are dropped,
-/// and their questions are shown without values.
+/// The answers take up at most 16 MiB, except that the newest answer is always stored. Older
+/// answers are dropped, and their questions are shown without values.
 final class ShownAnswers: Sendable {
-  /// The bound on stored bytes: twice the longest answer.
+  /// The maximum number of stored bytes, which is twice the maximum length of an answer.
   private static let maxBytes = 2 * HealthPart.maxObjectBytes
 
   private let isWanted: Bool
@@ -35,7 +35,7 @@ final class ShownAnswers: Sendable {
     }
   }
 
-  /// Removes and returns the answer to a question; `nil` unless it was sent and is to be shown.
+  /// Removes and returns the answer to a question; `nil` if it was not sent or is not to be shown.
   func take(_ receipt: RelayReceipt) -> HealthObject? {
     let answer = answers.withLock { answers -> HealthObject? in
       guard let index = answers.firstIndex(where: { $0.id == receipt.id }) else { return nil }
@@ -48,11 +48,11 @@ final class ShownAnswers: Sendable {
   }
 }
 
-/// An update of a relay with the answer to be shown, if any.
+/// An update of a relay, with the answer to show, if any.
 struct RelayNews: ShownUpdate {
   var update: RelayUpdate
   var answer: HealthObject?
-  /// The URL of the backend for assistants, shown with a pair.
+  /// The URL of the backend for assistants, if it is to be shown with a pair.
   var mcp: String?
 
   /// The paragraph that describes the JSON events in help texts.
@@ -66,12 +66,12 @@ struct RelayNews: ShownUpdate {
       no desktop to show it.
       """
 
-  /// - Parameter shown: The answers that are waiting to be shown.
+  /// - Parameter shown: The answers that are to be shown with their questions.
   init(_ update: RelayUpdate, _ shown: ShownAnswers) {
     self.update = update
     switch update {
     case .ended(let receipt): answer = shown.take(receipt)
-    // Assistants reach the original backend, whose pairs have no expiry, at another address.
+    // In the original backend, pairs do not expire, and assistants connect to another address.
     case .pair(let pair): mcp = pair.expiresIn == nil ? nil : shown.mcp
     case .status, .problem: break
     }
@@ -117,10 +117,10 @@ struct RelayNews: ShownUpdate {
 }
 
 extension Invocation {
-  /// Reports a notification when no desktop can show it; `nil` removes the notification.
+  /// Reports a notification if no desktop can show it. `nil` removes the notification.
   func report(_ notification: HostNotification?) {
     guard self[Shared.json] else {
-      // Not on standard output, which already reports the same facts.
+      // The text goes to standard error, because standard output already reports the same facts.
       let text = notification.map { "\($0.title): \($0.body)" } ?? "none"
       return console.diagnostic("notification: \(text)")
     }
@@ -145,7 +145,7 @@ extension RelayReceipt {
 }
 
 extension HealthQuestion {
-  /// The types in question; empty for a summary whose types the phone chooses.
+  /// The requested types; empty for a summary whose types the phone chooses.
   var types: [String] {
     switch self {
     case .healthData(let query): [query.valueType.rawValue]
@@ -153,7 +153,7 @@ extension HealthQuestion {
     }
   }
 
-  /// The start of the time range.
+  /// The start of the question's time range.
   var start: HealthTime {
     switch self {
     case .healthData(let query): query.start
@@ -161,7 +161,7 @@ extension HealthQuestion {
     }
   }
 
-  /// The end of the time range.
+  /// The end of the question's time range.
   var end: HealthTime {
     switch self {
     case .healthData(let query): query.end
@@ -171,7 +171,7 @@ extension HealthQuestion {
 }
 
 extension RelayReceipt.Outcome {
-  /// The stable name of the outcome.
+  /// The stable name of the outcome, for scripts.
   var name: String {
     switch self {
     case .answered: "answered"
@@ -181,7 +181,7 @@ extension RelayReceipt.Outcome {
     }
   }
 
-  /// The number of points sent.
+  /// The number of points that were sent; `nil` if no answer was sent.
   var points: Int? {
     switch self {
     case .answered(let points, _): points
@@ -189,7 +189,7 @@ extension RelayReceipt.Outcome {
     }
   }
 
-  /// The reason for a refusal.
+  /// The reason for a refusal; `nil` for other outcomes.
   var reason: String? {
     switch self {
     case .refused(let reason): reason
@@ -199,7 +199,7 @@ extension RelayReceipt.Outcome {
 }
 
 extension RelayProblem {
-  /// The stable name of the problem.
+  /// The stable name of the problem, for scripts.
   var kind: String {
     switch self {
     case .connection: "connection"
@@ -212,7 +212,6 @@ extension RelayProblem {
     }
   }
 
-  /// The detail of the problem, if any.
   var detail: String? {
     switch self {
     case .connection(let failure): LinkReason.text(failure)

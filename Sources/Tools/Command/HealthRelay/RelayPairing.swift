@@ -5,17 +5,18 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// The stored part of a pairing: the resume token in the data directory, with which the next run
-/// resumes, and the push address at the backend.
+/// The persistent part of a pairing.
+///
+/// It consists of the resume token in the data directory, with which the next run resumes, and of
+/// the push address at the backend.
 final class RelayPairing: Sendable {
   /// The name in the push address; `nil` if the phone is not to be woken.
   private let hookAddress: String?
   private let file: ResumeFile
   private let configuration: RelayConfiguration
   private let environment: RelayEnvironment
-  /// Reports a failure.
   private let warn: @Sendable (String) -> Void
-  /// The token in the file, tracked so that it is written only once.
+  /// The token in the file. It is tracked so that the same token is written only once.
   private let stored = Mutex<Secret?>(nil)
 
   init(
@@ -28,7 +29,7 @@ final class RelayPairing: Sendable {
     warn = { call.diagnostic($0) }
   }
 
-  /// Resumes a relay with the token of an earlier run.
+  /// Resumes a relay with the token that an earlier run stored.
   func restore(_ relay: Relay, fresh: Bool) {
     do throws(StoreFailure) {
       if fresh { try file.write(nil) }
@@ -40,7 +41,7 @@ final class RelayPairing: Sendable {
     }
   }
 
-  /// Stores the token of a new pairing and registers the push address with it.
+  /// Stores the token of a new pairing, and registers the push address with the token.
   func paired(_ relay: Relay) async {
     guard let token = await relay.resumeToken else {
       if hookAddress != nil { warn("this backend cannot wake the phone") }
@@ -57,13 +58,13 @@ final class RelayPairing: Sendable {
     do throws(LinkFailure) {
       try await pull.register(.hook(hookAddress))
     } catch {
-      // A relay that is ending needs no registration.
+      // A relay that is ending does not need the registration.
       if Task.isCancelled { return }
       warn("the push address could not be registered: \(LinkReason.text(error).printable)")
     }
   }
 
-  /// Removes the token of a relay that its user ended, unless the phone is to be woken.
+  /// Removes the token of a relay that was ended by its user, unless the phone is to be woken.
   func ended(byUser isEndedByUser: Bool) {
     guard isEndedByUser, hookAddress == nil else { return }
     do throws(StoreFailure) {

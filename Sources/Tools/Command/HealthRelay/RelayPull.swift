@@ -5,7 +5,7 @@ import LinkCore
 import LinkJSON
 import LinkRuntime
 
-/// The command `holdfast relay --pull`: answers the waiting questions in one short run.
+/// The command `holdfast relay --pull`: answers the waiting questions in a short run.
 enum RelayPull {
   static let wake = Parameter.optional(
     "wake", .text("WORD"),
@@ -19,7 +19,7 @@ enum RelayPull {
       + "hook; uses the pairing of the relay that ran with --wake and this data directory, and "
       + "needs the same --time-zone; prints counts only, also with --show-values")
 
-  /// Runs once; returns the failure if questions remain.
+  /// Runs once. Returns a failure if questions remain.
   static func run(
     _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
     in directory: String

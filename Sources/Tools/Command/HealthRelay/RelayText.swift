@@ -5,9 +5,9 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// The lines that show a relay to people, with the texts of the server escaped.
+/// The lines that show a relay's updates to people. Texts from the server are escaped.
 enum RelayText {
-  /// Returns the lines for an update other than a status.
+  /// Returns the lines for an update. They are empty for a status.
   static func lines(for news: RelayNews, _ style: Style) -> [String] {
     switch news.update {
     case .status: []
@@ -21,7 +21,7 @@ enum RelayText {
     }
   }
 
-  /// Returns the word and the code in large letters, and both again on one line.
+  /// Returns the word and the code in large letters, followed by a line that contains both.
   static func pair(_ pair: RelayPair, _ style: Style) -> [String] {
     let word = pair.word.text.printable
     let code = pair.code.text.printable
@@ -34,13 +34,13 @@ enum RelayText {
         ? [] : ["-- the server says: \(pair.message.text.printable)"])
   }
 
-  /// Returns the time in minutes, rounded up.
+  /// Returns a duration in minutes, rounded up.
   private static func minutes(_ time: Duration) -> String {
     let count = max(1, (time.components.seconds + 59) / 60)
     return count == 1 ? "1 minute" : "\(count) minutes"
   }
 
-  /// Returns text such as `STEPS  2026-11-01 to 2026-11-02  24 points  35 ms`.
+  /// Returns a text such as `STEPS  2026-11-01 to 2026-11-02  24 points  35 ms`.
   static func receipt(_ receipt: RelayReceipt) -> String {
     let types = receipt.question.types
     let what = types.isEmpty ? "summary" : types.joined(separator: ", ")
@@ -66,7 +66,7 @@ enum RelayText {
   }
 }
 
-/// Large digits of five rows, drawn with number signs.
+/// Large digits with a height of five rows, drawn with number signs.
 enum RelayDigits {
   private static let rows: [Character: [String]] = [
     "0": ["####", "#  #", "#  #", "#  #", "####"],
@@ -81,8 +81,8 @@ enum RelayDigits {
     "9": ["####", "#  #", "####", "   #", "####"],
   ]
 
-  /// Returns five lines with a gap in the middle; a code with other characters is returned
-  /// unchanged.
+  /// Returns the five rows of a code, with a gap in the middle. A code with other characters is
+  /// returned unchanged.
   static func rows(_ code: String) -> [String] {
     let digits = code.compactMap { rows[$0] }
     guard digits.count == code.count, !digits.isEmpty else { return [code] }

@@ -5,16 +5,18 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// An export that is imported at the start and again whenever its file changes.
+/// An export that is imported at the start, and again whenever its file changes.
 struct ExportWatch: Sendable {
   private let path: String
   private let store: any HealthStore
   private let view: SyncView
   private let clock = BootClock()
 
-  /// The interval of checks. The file is read after two equal checks, so that it is complete.
+  /// The interval between checks. The file is imported after two checks with equal results, so that
+  /// it is complete.
   private static let pause = Duration.seconds(2)
-  /// The time after which an import that the store refused is retried; chosen here.
+  /// The time after which an import is retried if the store refused it. The value is Holdfast's
+  /// own.
   private static let patience = Duration.seconds(60)
 
   init(_ path: String, into store: any HealthStore, _ view: SyncView) {
@@ -23,8 +25,9 @@ struct ExportWatch: Sendable {
 
   /// Imports the file before the sync begins.
   ///
-  /// - Parameter isRequired: Whether a failure ends the command instead of being a notice.
-  /// - Returns: The state from which `run(after:)` continues.
+  /// - Parameter isRequired: Whether a failure ends the command. Otherwise, a notice reports the
+  ///   failure.
+  /// - Returns: The progress from which `run(after:)` continues.
   func first(isRequired: Bool) async throws(CommandFailure) -> Progress {
     let state = FileState(of: path)
     let (failure, isStores) = await importOnce()
@@ -37,7 +40,8 @@ struct ExportWatch: Sendable {
     throw failure
   }
 
-  /// Imports the file after each change, and retries if the store refused it, until cancelled.
+  /// Imports the file after each change, and retries after a refusal by the store, until the task
+  /// is cancelled.
   func run(after first: Progress) async {
     var last = first
     var seen = first.imported
@@ -46,7 +50,8 @@ struct ExportWatch: Sendable {
       defer { seen = state }
       let isDue = last.again.map { clock.now >= $0 } ?? false
       guard let state, state == seen, state != last.imported || isDue else { continue }
-      // The state from before reading, so that a change during the import leads to another import.
+      // The state was determined before the import reads the file, so that a change during the
+      // import causes another import.
       last = Progress(imported: state)
       let (failure, isStores) = await importOnce()
       guard let failure else { continue }
@@ -55,14 +60,15 @@ struct ExportWatch: Sendable {
     }
   }
 
-  /// The state of the file before its last import.
+  /// The progress of a watch: the state of the file before its last import, and the time of a
+  /// retry.
   struct Progress: Sendable {
     fileprivate var imported: FileState?
-    /// The time at which to retry an import that the store refused; `nil` without a refusal.
+    /// The time at which to retry an import that the store refused; `nil` if there was no refusal.
     fileprivate var again: Instant?
   }
 
-  /// Imports the file; returns the failure, if any, and whether the store caused it.
+  /// Imports the file. Returns the failure, if any, and whether the store caused it.
   private func importOnce() async -> (failure: CommandFailure?, isStores: Bool) {
     do throws(HealthImport.Failure) {
       let report = try await HealthImport.run(path, into: store) { Task.isCancelled }
@@ -81,13 +87,13 @@ struct ExportWatch: Sendable {
   }
 }
 
-/// The attributes that distinguish versions of a file without reading it.
+/// The attributes by which versions of a file can be distinguished without reading the file.
 private struct FileState: Equatable {
   private let number: Int?
   private let size: Int?
   private let changed: Date?
 
-  /// Creates the state of a file; returns `nil` if there is no file.
+  /// Creates the state of a file. Returns `nil` if the file does not exist.
   init?(of path: String) {
     guard let found = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
     number = found[.systemFileNumber] as? Int

@@ -25,7 +25,7 @@ enum SyncCommand {
 
   private static let resumeFrom = Parameter.option(
     "resume-from", .integer("BYTES", 1...1 << 30), default: ResumableUpload.usualLeast,
-    "uploads of so many bytes or more resume in the middle, if the server knows how")
+    "interrupted uploads of at least this many bytes resume, if the server supports it")
 
   static var command: Command {
     Command(
@@ -105,7 +105,7 @@ enum SyncCommand {
   /// Returns the policy of a run.
   ///
   /// With `--once`, the schedule for the first connection also applies after an outage, unless the
-  /// user sets `retry.reconnect`: a run that is to end must not wait for hours.
+  /// user sets `retry.reconnect`. A run that is meant to end must not wait for hours.
   private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
     let policy = try LinkPolicy.healthSync.with(call[Shared.settings])
     guard call[once], !call[Shared.settings].contains(where: { $0.key == "retry.reconnect" }),
@@ -152,18 +152,18 @@ enum SyncCommand {
   }
 }
 
-/// The final state of a sync with `--once`.
+/// The latest state of a sync with `--once`.
 private final class Reached: Sendable {
   let state = Mutex(SyncState.working)
 }
 
-/// The stores of a sync: the samples and the queue.
+/// The stores of a sync: the store of the samples and the store of the queue.
 struct SyncStores: Sendable {
   let health: any HealthStore
   let queue: any SyncQueueStore
 
   init(in directory: String, writesHealth: Bool) async throws(StoreFailure) {
-    // The queue comes first, so that a second process ends before it changes anything.
+    // The queue is opened first, so that a second process fails before it changes anything.
     queue = try await Platform.syncQueue(in: directory)
     do throws(StoreFailure) {
       health =
@@ -183,7 +183,7 @@ struct SyncStores: Sendable {
 }
 
 extension SyncState {
-  /// The failure of a command that was to send everything; `nil` if it did.
+  /// The failure for a command that was to send everything; `nil` if it sent everything.
   fileprivate var failure: CommandFailure? {
     switch self {
     case .done(quarantined: 0): return nil

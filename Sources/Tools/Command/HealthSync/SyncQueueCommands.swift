@@ -9,7 +9,8 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// The commands `holdfast health status`, `reset` and `retry`, for the queue of `health sync`.
+/// The commands `holdfast health status`, `reset` and `retry`, which act on the queue of `health
+/// sync`.
 enum SyncQueueCommands {
   static var all: [Command] { [statusCommand, resetCommand, retryCommand] }
 
@@ -123,7 +124,8 @@ enum SyncQueueCommands {
     }
   }
 
-  /// Returns whether a batch has lost its file, so that it cannot be sent and only a reset helps.
+  /// Returns whether the file of a batch is missing. Such a batch cannot be sent, and only a reset
+  /// helps.
   private static func isMissing(_ batch: QueuedBatch, _ directory: String) -> Bool {
     let path = "\(directory)/\(batch.file)"
     return !FileManager.default.fileExists(atPath: path)
@@ -149,13 +151,13 @@ enum SyncQueueCommands {
     }
   }
 
-  /// Changes the queue and prints what was done.
+  /// Changes the queue and prints the result.
   private static func change(
     _ call: Invocation,
     _ steps: (StoredSyncQueue) throws(CommandFailure) -> ([SyncQueueStep], say: () -> Void)
   ) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    // Opened for reading first, so that no queue is created where there is none.
+    // The queue is opened for reading first, so that a missing queue is not created.
     _ = try await stored(in: directory)
     let (queue, store) = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory)
@@ -178,7 +180,7 @@ enum SyncQueueCommands {
     }
   }
 
-  /// Returns the counts of each type that was read or has batches.
+  /// Returns the report for each type that was read or has batches.
   private static func reports(
     of queue: StoredSyncQueue
   ) -> [(type: SyncedType, report: SyncTypeReport)] {

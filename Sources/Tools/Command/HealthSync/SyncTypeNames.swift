@@ -5,9 +5,10 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// The names of types on command lines: HealthKit identifiers, with or without their prefix.
+/// The names of types on command lines, which are HealthKit identifiers with or without their
+/// prefix.
 enum SyncTypeNames {
-  /// Returns the identifiers of the named types; the default types without names.
+  /// Returns the identifiers of the named types, or of the default types if no names are given.
   static func types(
     _ names: [String]?, in store: any HealthStore
   ) async throws(CommandFailure) -> [String] {
@@ -24,6 +25,8 @@ enum SyncTypeNames {
   }
 
   /// Returns the identifier of a named type.
+  ///
+  /// - Throws: A usage error if the type is unknown.
   static func type(
     _ name: String, among known: [String]
   ) throws(CommandFailure) -> String {
@@ -33,10 +36,10 @@ enum SyncTypeNames {
         .contains { $0.lowercased() == wanted }
     }
     if let type { return type }
-    // A type of which no samples are stored yet.
+    // The type may be valid even if no samples of it are stored.
     if name.hasPrefix("HK") { return name }
     throw CommandFailure(
-      .usage, "\(name.printable) is no known type",
+      .usage, "\(name.printable) is not a known type",
       remedy: "`health show` lists the types that are stored")
   }
 }

@@ -7,7 +7,7 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The output of a sync: JSON events, lines, or a line of progress on a terminal.
+/// The output of a sync: JSON events, lines, or a progress line on a terminal.
 actor SyncView {
   /// The paragraph that describes the JSON events in help texts.
   static let details =
@@ -24,9 +24,9 @@ actor SyncView {
   private let clock = BootClock()
   private var repeats = Repeats()
   private var types: [SyncTypeReport] = []
-  /// The line of progress on the terminal.
+  /// The progress line on the terminal.
   private var bottom = ""
-  /// The last line printed for each type, and its time.
+  /// The last line that was printed for each type, and the time of printing.
   private var printed: [String: (at: Instant, line: String)] = [:]
 
   init(_ call: Invocation) {
@@ -46,13 +46,13 @@ actor SyncView {
     }
   }
 
-  /// Shows a notice of the command itself, or of the sync.
+  /// Shows a notice of the command itself or of the sync.
   func note(_ kind: String, _ detail: String?) {
     if let events { return events.note(kind, detail) }
     put(repeats.lines([Notice.line(kind, detail)], isNotice: true, at: clock.now))
   }
 
-  /// Shows everything still held back; nothing may follow.
+  /// Shows everything that is still held back. No calls may follow.
   func end() {
     guard events == nil else { return }
     put(repeats.counted())
@@ -70,7 +70,8 @@ actor SyncView {
       types.append(report)
     }
     guard !isTerminal else { return put([]) }
-    // Only a type that has caught up, and at most once a second; `end()` shows the last counts.
+    // A line is printed only for a type that has caught up, at most once a second. `end()` prints
+    // the last counts.
     guard report.pending == 0, printed[report.type]?.line != report.line else { return }
     let now = clock.now
     if let last = printed[report.type]?.at, last.duration(to: now) < .seconds(1) { return }
@@ -78,7 +79,7 @@ actor SyncView {
     console.line(report.line)
   }
 
-  /// Prints lines above the line of progress.
+  /// Prints lines above the progress line.
   private func put(_ lines: [String]) {
     guard isTerminal else {
       for line in lines { console.diagnostic(line) }
@@ -93,7 +94,7 @@ actor SyncView {
 }
 
 extension SyncTypeReport {
-  /// The type's name for people.
+  /// The type's human-readable name.
   private var name: String { HealthCommands.short(type) }
 
   fileprivate var line: String {
@@ -110,7 +111,7 @@ extension SyncTypeReport {
 }
 
 extension SyncBatchReport {
-  /// The line about the batch for people; `nil` for none.
+  /// The human-readable line about the batch; `nil` if none is printed.
   fileprivate var line: String? {
     let count = "\(records) \(records == 1 ? "sample" : "samples") of \(HealthCommands.short(type))"
     return switch state {
@@ -122,7 +123,7 @@ extension SyncBatchReport {
 }
 
 extension SyncBatchReport.Reason {
-  /// The reason for people.
+  /// The human-readable reason.
   var text: String {
     switch self {
     case .failure(let failure): LinkReason.text(failure)
@@ -165,7 +166,7 @@ extension SyncUpdate {
 }
 
 extension SyncNotice {
-  /// The stable name of the notice.
+  /// The stable name of the notice, for scripts.
   fileprivate var kind: String {
     switch self {
     case .secretRefused: "secret-refused"
@@ -179,7 +180,7 @@ extension SyncNotice {
     }
   }
 
-  /// The detail of the notice, if any.
+  /// The human-readable detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .secretRefused:
@@ -200,7 +201,7 @@ extension SyncNotice {
 }
 
 extension SyncOwner {
-  /// The owner for people.
+  /// The human-readable name of the owner.
   var label: String {
     ((user.map { "\($0) at " } ?? "") + server + (epoch.map { " (epoch \($0))" } ?? "")).printable
   }

@@ -100,8 +100,8 @@ enum SocketCommand {
 
   /// Returns the policy with a first wait of 1 s.
   ///
-  /// `--once` ends during the first wait. Without a wait, a second attempt would follow the first
-  /// at once.
+  /// `--once` ends the command during the first wait. Without a wait, a second attempt would
+  /// immediately follow the first one.
   private static func waiting(_ policy: LinkPolicy) throws(CommandFailure) -> LinkPolicy {
     do throws(PolicyError) {
       return try policy.setting([("retry.first", "1s")])
@@ -153,8 +153,8 @@ enum SocketCommand {
     InputSender(
       longest: ProvenQueue.longest, fault: { _ in nil },
       hasRoom: {
-        // About one round trip of lines may be in flight, and at most half of the bytes that may
-        // wait.
+        // The limits allow about one round trip of lines in flight, and at most half of the bytes
+        // that may be queued.
         await socket.waitUntil {
           $0.isConnected && $0.queue.entries.count < 256
             && $0.queue.bytes < ProvenQueue.byteLimit / 2 || $0.isStopped
@@ -169,7 +169,7 @@ enum SocketCommand {
 }
 
 extension Format<HTTPField> {
-  /// A header of the upgrade request.
+  /// The format for a header of the upgrade request.
   fileprivate static let header = Format(
     placeholder: "'NAME: VALUE'",
     expectation: "a header such as 'Origin: https://example.com' that the handshake does not set"

@@ -51,7 +51,7 @@ extension HeldSocket.Event: ShownUpdate {
 }
 
 extension SocketNotice {
-  /// The stable name of the notice.
+  /// The stable name of the notice, for scripts.
   fileprivate var kind: String {
     switch self {
     case .notConnected: "not-connected"
@@ -64,7 +64,7 @@ extension SocketNotice {
     }
   }
 
-  /// The detail of the notice, if any.
+  /// The human-readable detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .notConnected: "a message was not sent: there is no connection"

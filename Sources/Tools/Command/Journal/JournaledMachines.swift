@@ -9,7 +9,6 @@ import Session
 
 /// A machine whose journals `holdfast replay` can read.
 struct JournaledMachine: Sendable {
-  /// All journaled machines, one line each.
   static let all = [
     JournaledMachine(StreamModel.self), JournaledMachine(RelayModel.self),
     JournaledMachine(PullModel.self), JournaledMachine(SocketModel.self),
@@ -19,9 +18,9 @@ struct JournaledMachine: Sendable {
 
   /// The machine's name in journals.
   let name: String
-  /// The names of the machine's module and type, which are removed from printed values.
+  /// The names of the module and the type of the machine, which are removed from printed values.
   let qualifiers: [String]
-  /// Replays a journal of the machine and returns at most `limit` of the first divergences.
+  /// Replays a journal of the machine. Returns the first divergences, at most `limit`.
   let replay: @Sendable (_ path: String, _ limit: Int) throws(JournalError) -> ReplayOutcome
 
   private init<M: Journaled>(_: M.Type) {
@@ -33,10 +32,10 @@ struct JournaledMachine: Sendable {
   }
 }
 
-/// The result of any machine's replay, as texts.
+/// The result of a replay as text, for any machine.
 struct ReplayOutcome {
-  /// A step whose effects differ from the recorded ones, with the effects from the first difference
-  /// on.
+  /// A step whose effects differ from the recorded effects. Both lists begin at the first
+  /// difference.
   struct Divergence {
     var path: String
     var line: Int

@@ -4,13 +4,14 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The command `holdfast replay`: checks that recorded inputs lead to the recorded effects again.
+/// The command `holdfast replay`: checks that the recorded inputs lead to the recorded effects.
 enum ReplayCommand {
   private static let journal = Parameter.operand(
     .text("JOURNAL"), "a file that `--journal` wrote")
-  /// The bound on the divergences shown; later ones usually follow from the first.
+  /// The maximum number of divergences that are shown. Later divergences usually follow from the
+  /// first.
   private static let limit = 20
-  /// The bound on the characters shown for each side of a divergence.
+  /// The maximum number of characters that are shown for each side of a divergence.
   private static let width = 300
 
   static var command: Command {
@@ -94,7 +95,8 @@ enum ReplayCommand {
     effects.isEmpty ? "nothing" : cut(effects.map(short).joined(separator: ", "), to: width)
   }
 
-  /// Returns a text without the names of modules and machines, which would only add noise.
+  /// Returns a shortened text without the names of modules and machines, which would only add
+  /// noise.
   private static func short(_ text: String) -> String {
     let names =
       ["LinkCore", "LinkWire", "LinkRuntime"] + JournaledMachine.all.flatMap(\.qualifiers)

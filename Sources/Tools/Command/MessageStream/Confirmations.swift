@@ -8,7 +8,7 @@ final class Confirmations: Sendable {
     var isEnded = false
     var waiting: (number: UInt64, continuation: CheckedContinuation<Void, Never>)?
 
-    /// Removes and returns the waiting task's continuation if its wait is over.
+    /// Removes and returns the continuation of the waiting task if its wait is over.
     mutating func released() -> CheckedContinuation<Void, Never>? {
       guard let number = waiting?.number, isEnded || last >= number else { return nil }
       defer { waiting = nil }
@@ -18,7 +18,7 @@ final class Confirmations: Sendable {
 
   private let state: Mutex<State>
 
-  /// Starts after the last delivery that the consumer has acknowledged.
+  /// Creates a value that starts after the last delivery that the consumer has acknowledged.
   init(after state: ConsumerState) {
     self.state = Mutex(State(last: state.acknowledged))
   }
@@ -26,18 +26,19 @@ final class Confirmations: Sendable {
   /// The highest confirmed number.
   var last: UInt64 { state.withLock { $0.last } }
 
-  /// Records that everything up to `number` is confirmed.
+  /// Records that all deliveries up to `number` are confirmed.
   func note(_ number: UInt64) {
     change { $0.last = max($0.last, number) }
   }
 
-  /// Ends every wait, since no more confirmations will arrive.
+  /// Ends every wait, because no more confirmations will arrive.
   func end() {
     change { $0.isEnded = true }
   }
 
-  /// Waits until everything up to `number` is confirmed or `end()` is called. Only one task may
-  /// wait.
+  /// Waits until all deliveries up to `number` are confirmed or `end()` is called.
+  ///
+  /// Only one task may wait at a time.
   func wait(for number: UInt64) async {
     await withCheckedContinuation { continuation in
       change { $0.waiting = (number, continuation) }

@@ -49,7 +49,8 @@ enum ConsumerCommands {
     let found = try await inStore(call, forReading: true) { store throws(StoreFailure) in
       var found: [(shop: ShopID, states: [ConsumerState])] = []
       for shop in try await shops(call, in: store) {
-        // A killed run with only --from leaves its own consumer behind until the next run.
+        // A run with only `--from` that was killed leaves its own consumer in the store until the
+        // next run.
         let states = try await store.consumers(of: shop)
         found.append((shop, states.filter { $0.name.text != StreamDeliveries.ownName }))
       }

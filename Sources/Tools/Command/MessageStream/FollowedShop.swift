@@ -9,7 +9,7 @@ struct FollowedShop: Sendable {
   let deliveries: StreamDeliveries?
   private let printing: Task<StreamDeliveries.Ending, Never>?
 
-  /// Creates a followed shop and begins to print deliveries if there is a consumer.
+  /// Creates a followed shop. If there is a consumer, starts to print its deliveries.
   init(
     _ stream: ShopStream, _ view: any LinkView<StreamUpdate>, _ deliveries: StreamDeliveries?
   ) {
@@ -17,18 +17,18 @@ struct FollowedShop: Sendable {
     printing = deliveries.map { deliveries in Task { await deliveries.run() } }
   }
 
-  /// The view for the updates of the stream, without messages if there are deliveries.
+  /// The view for the updates of the stream. If there are deliveries, the view omits messages.
   var shown: any LinkView<StreamUpdate> {
     deliveries == nil ? view : ViewBesideDeliveries(view: view)
   }
 
-  /// Waits until everything stored has been delivered and, if requested, confirmed.
+  /// Waits until everything stored has been delivered and, if required, confirmed.
   func finish() async {
     deliveries?.finish()
     _ = await printing?.value
   }
 
-  /// Ends the run if the printing fails or no more confirmations can arrive.
+  /// Ends the run if printing fails or no more confirmations can arrive.
   func watch(
     isOnce: Bool, in group: inout TaskGroup<Void>, end: @escaping @Sendable () async -> Void
   ) {
@@ -36,13 +36,13 @@ struct FollowedShop: Sendable {
     deliveries.watch(printing, isOnce: isOnce, in: &group, end: end)
   }
 
-  /// Closes the stream and ends the printing.
+  /// Closes the stream and stops printing.
   func close() async {
     await stream.close()
     deliveries?.stop()
   }
 
-  /// Removes a consumer that belongs only to this run; returns the failure of the deliveries, if
+  /// Removes a consumer that belongs only to this run. Returns the failure of the deliveries, if
   /// any.
   func forget(in store: any TimelineStore, isOnce: Bool) async -> CommandFailure? {
     let failure = await printing?.value.commandFailure(isOnce: isOnce)

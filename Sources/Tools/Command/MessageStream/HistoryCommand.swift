@@ -17,7 +17,7 @@ enum HistoryCommand {
   private static let before = Parameter.optional(
     "before", .uuid("ID", of: "a message's id"), "show only messages older than this one")
 
-  /// The number of messages that are read at a time to find an id.
+  /// The number of messages that are read at a time when searching for an ID.
   private static let page = 1_000
 
   static var command: Command {
@@ -59,19 +59,19 @@ enum HistoryCommand {
   private enum Found {
     case shops([ShopID])
     case excerpt(Excerpt)
-    /// No message of this shop is stored, but messages of the known shops are.
+    /// No message of this shop is stored, but there are messages of other shops.
     case unknown(ShopID, known: [ShopID])
     case noSuch(MessageID)
   }
 
-  /// The part of a shop to show.
+  /// The part of a shop's history to show.
   private struct Excerpt {
     var messages: [Message]
     var gaps: [Gap] = []
     var outbox: [OutboxEntry] = []
-    /// The number of older outbox entries that are omitted.
+    /// The number of older outbox entries that are not shown.
     var hidden = 0
-    /// Whether the server has messages older than the first one, none of which is stored.
+    /// Whether the server has messages older than the first message shown. None of them is stored.
     var hasUnfetched = false
   }
 
@@ -110,12 +110,13 @@ enum HistoryCommand {
     return "no message of shop \(shop) is stored; \(hint)"
   }
 
-  /// Returns whether the server has messages before this one, according to its position.
+  /// Returns whether the server has messages before this message, according to the message's
+  /// position.
   private static func isLate(_ message: Message?) -> Bool {
     (message?.position?.offset ?? 1) > 1
   }
 
-  /// Returns the key of a message, searching from the newest message page by page.
+  /// Returns the key of a message, searching page by page from the newest message.
   private static func key(
     of id: MessageID, in shop: ShopID, _ store: any TimelineStore
   ) async throws(StoreFailure) -> TimelineKey? {

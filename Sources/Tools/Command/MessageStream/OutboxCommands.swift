@@ -73,8 +73,7 @@ enum OutboxCommands {
     if entries.isEmpty { reportNone("waits to be sent, and none has failed", call) }
   }
 
-  /// Reports that there are no matching messages, so that empty output is not mistaken for an
-  /// error.
+  /// Reports that no messages match, so that empty output is not mistaken for an error.
   private static func reportNone(_ what: String, _ call: Invocation) {
     let target = call[shop].map { " to shop \($0)" } ?? ""
     call.diagnostic("no message\(target) \(what)")
@@ -97,7 +96,7 @@ enum OutboxCommands {
     if entries.isEmpty { reportNone("has failed", call) }
   }
 
-  /// Changes the given messages, all of which must exist, and returns their new values.
+  /// Changes the selected messages, all of which must exist. Returns the changed messages.
   private static func change(
     _ call: Invocation, mayWait: Bool, _ change: (inout OutboxEntry) -> TimelineChange
   ) async throws(CommandFailure) -> [OutboxEntry] {
@@ -154,7 +153,7 @@ enum OutboxCommands {
     _ call: Invocation, forReading: Bool
   ) async throws(CommandFailure) -> any TimelineStore {
     try await call.withData { (directory) throws(StoreFailure) in
-      // This throws for a missing store instead of creating one.
+      // This throws an error for a missing store instead of creating one.
       try Platform.expectStore(in: directory)
       return try await Platform.store(in: directory, forReading: forReading)
     }

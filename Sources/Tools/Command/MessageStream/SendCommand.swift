@@ -96,7 +96,7 @@ enum SendCommand {
     return content
   }
 
-  /// Returns the store, and whether it persists.
+  /// Returns the store, and whether it is persistent.
   private static func store(
     _ call: Invocation
   ) async throws(CommandFailure) -> (any TimelineStore, isStored: Bool) {
@@ -132,13 +132,13 @@ private struct Sent: Sendable {
   var createdAt: Timestamp
 }
 
-/// The delivery of one message through the outbox.
+/// The delivery of a single message through the outbox.
 private struct Delivery: Sendable {
   let text: String
   let since: Timestamp
   let shop: ShopID
   private var outcome: Result<Sent, CommandFailure>?
-  /// Whether a signal ended the wait.
+  /// Whether a signal ended the wait for the outcome.
   private var isStopped = false
   private var lastFailure: LinkFailure?
   private var ending: StreamEnding
@@ -153,8 +153,8 @@ private struct Delivery: Sendable {
     ending = StreamEnding(shop: shop)
   }
 
-  /// Sends the message and returns the delivery once its outcome is known, the time limit has
-  /// passed or the task is cancelled.
+  /// Sends the message. Returns the delivery once its outcome is known, the time limit has passed
+  /// or the task is cancelled.
   func followed(_ stream: ShopStream, until end: Instant) async -> Delivery {
     stream.send(text)
     var result = await withTaskGroup(of: Delivery?.self) { group in
@@ -179,7 +179,7 @@ private struct Delivery: Sendable {
     return result
   }
 
-  /// Returns the outcome, which is a failure if it is unknown.
+  /// Returns the outcome. An unknown outcome is a failure.
   func result(
     within limit: Duration, of stream: ShopStream, isStored: Bool
   ) async -> Result<Sent, CommandFailure> {
@@ -210,7 +210,8 @@ private struct Delivery: Sendable {
     return ending.failure(after: update).map { .failure($0) }
   }
 
-  /// Returns the failure of a refused message, with the link's failure if that was the cause.
+  /// Returns the failure for a refused message. If a failure of the link was the cause, that
+  /// failure is returned instead.
   private func refusal(_ reason: String, of stream: ShopStream) async -> CommandFailure {
     switch await stream.snapshot.link.status.reason {
     case .signIn: .signIn
@@ -224,7 +225,7 @@ private struct Delivery: Sendable {
     after limit: Duration, _ stream: ShopStream, isStored: Bool
   ) async -> CommandFailure {
     let outbox = await stream.snapshot.outbox
-    // A message that has left the outbox has arrived.
+    // A message that is no longer in the outbox has arrived.
     let entry = outbox.entries.first { $0.text == text && $0.createdAt >= since }
     let mayHaveArrived = entry.map { outbox.mayHaveArrived($0.id) } ?? true
     let remedy =

@@ -6,16 +6,17 @@ import LinkWire
 import MessageStream
 import Synchronization
 
-/// The start of a consumer's deliveries, with a check that the store has all messages after it.
+/// The start of a new consumer's deliveries. It can check whether the store has all messages after
+/// the start.
 struct StreamBeginning: Sendable {
   private let start: ConsumerStart
   private let shop: ShopID
   private let store: any TimelineStore
 
-  /// The number of messages read at a time.
+  /// The number of messages that are read at a time.
   private static let page = 1_000
 
-  /// Creates the start of a new consumer; returns `nil` for a consumer that already exists and
+  /// Creates the start of a new consumer. Returns `nil` if the consumer already exists and
   /// continues.
   init?(
     of name: ConsumerName, from start: ConsumerStart, in shop: ShopID,
@@ -27,7 +28,7 @@ struct StreamBeginning: Sendable {
     (self.start, self.shop, self.store) = (start, shop, store)
   }
 
-  /// Returns whether the consumer is missing messages that only the server has.
+  /// Returns whether the consumer lacks messages that only the server has.
   func lacks(in model: StreamModel) async throws(StoreFailure) -> Bool {
     switch start {
     case .newest: return model.hasOlder
@@ -39,7 +40,7 @@ struct StreamBeginning: Sendable {
     }
   }
 
-  /// Returns the oldest stored message if the server has older ones, as far as is known.
+  /// Returns the oldest stored message; `nil` if the server is not known to have older ones.
   private func oldest(in model: StreamModel) async throws(StoreFailure) -> Message? {
     var found: Message?
     var messages = try await store.load(shop, limit: 1).messages
@@ -52,7 +53,7 @@ struct StreamBeginning: Sendable {
   }
 }
 
-/// A countdown of tasks that all have to finish.
+/// A counter of tasks that all have to finish.
 final class Countdown: Sendable {
   private let left: Mutex<Int>
 
@@ -60,7 +61,7 @@ final class Countdown: Sendable {
     left = Mutex(count)
   }
 
-  /// Records that a task has finished; returns true for the last one.
+  /// Records that a task has finished. Returns `true` for the last task.
   func isLast() -> Bool {
     left.withLock { left in
       left -= 1

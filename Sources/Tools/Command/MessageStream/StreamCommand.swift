@@ -25,7 +25,8 @@ enum StreamCommand {
     "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "no limit",
     "end after this time with status 0; with --once, with a failure if it has not finished")
 
-  /// The longest line in bytes: a message has at most 10,000 characters of 4 bytes.
+  /// The maximum length of a line in bytes. A message has at most 10,000 characters of up to 4
+  /// bytes.
   static let longestLine = 40_000
 
   static var command: Command {
@@ -102,10 +103,10 @@ enum StreamCommand {
     if let failure { throw await connection.reported(failure) }
   }
 
-  /// Returns the shops to follow, each once.
+  /// Returns the shops to follow, without duplicates.
   ///
-  /// - Throws: A usage error for too many shops, or for several shops with an option that allows
-  ///   only one.
+  /// - Throws: A usage error if there are too many shops, or if there are several shops and an
+  ///   option that allows only one.
   private static func shops(_ call: Invocation) throws(CommandFailure) -> [ShopID] {
     var shops: [ShopID] = []
     for shop in call[shop] where !shops.contains(shop) { shops.append(shop) }
@@ -125,7 +126,8 @@ enum StreamCommand {
     return shops
   }
 
-  /// Returns the failure of a second process, with the ways to follow several shops.
+  /// Returns the failure for a second process that uses the data directory. It explains how to
+  /// follow several shops.
   private static func inUse(_ failure: StoreFailure, _ directory: String) -> CommandFailure {
     guard case .locked = failure else { return CommandFailure(failure) }
     return CommandFailure(
@@ -134,7 +136,7 @@ enum StreamCommand {
         + "data directory")
   }
 
-  /// Follows the streams to their end; returns `nil` if a signal ended the run.
+  /// Follows the streams until they end. Returns `nil` if a signal ended the run.
   private static func follow(
     _ call: Invocation, _ connection: StreamConnection, _ shops: [ShopID],
     _ store: any TimelineStore, _ views: [any LinkView<StreamUpdate>],
@@ -175,7 +177,7 @@ enum StreamCommand {
     return await verdict(failure, endings, work, streams, call, await sender?.value ?? 0) ?? lost
   }
 
-  /// Opens the consumers that the options select, one for each stream.
+  /// Opens a consumer for each stream if the options select one.
   private static func follow(
     _ streams: [ShopStream], _ call: Invocation, _ store: any TimelineStore,
     _ views: [any LinkView<StreamUpdate>]
@@ -195,7 +197,7 @@ enum StreamCommand {
     }
   }
 
-  /// Sends standard input to the only stream, if standard input is read.
+  /// Sends standard input to the only stream. Returns `nil` if standard input is not read.
   private static func input(
     _ call: Invocation, _ streams: [ShopStream], _ view: any LinkView<StreamUpdate>,
     _ screen: Screen<StreamUpdate>?
@@ -207,7 +209,7 @@ enum StreamCommand {
     return Task { await sender.run(view, screen) }
   }
 
-  /// Reads all streams until each has ended; the first failure ends the others.
+  /// Reads all streams until each has ended. The first failure ends the others.
   private static func read(
     _ followed: [FollowedShop], _ call: Invocation,
     _ scrolls: [AsyncStream<Void>.Continuation], _ end: @escaping @Sendable () async -> Void
@@ -248,7 +250,7 @@ enum StreamCommand {
     }
   }
 
-  /// Returns the failure to report; messages that were not stored take precedence.
+  /// Returns the failure to report. Messages that were not stored take precedence.
   private static func verdict(
     _ failure: CommandFailure?, _ endings: [StreamEnding], _ work: OnceWork,
     _ streams: [ShopStream], _ call: Invocation, _ refused: Int
@@ -268,7 +270,7 @@ enum StreamCommand {
     return .left(endings.reduce(refused) { $0 + $1.failed }, "message", "not sent")
   }
 
-  /// Requests older messages after the stream has caught up, and notes whether there are more.
+  /// Requests older messages after the stream has caught up, and shows a notice if there are more.
   private static func fetchOlder(
     _ shop: FollowedShop, _ count: Int, until scrolled: AsyncStream<Void>
   ) async {
@@ -284,7 +286,7 @@ enum StreamCommand {
       if model.hasOlder { await shop.view.note("older-messages", StreamText.hasOlder) }
       return
     }
-    // If the store cannot be read, the deliveries end and report that.
+    // If the store cannot be read, the deliveries end and report the failure.
     if let beginning = deliveries.beginning, (try? await beginning.lacks(in: model)) == true {
       await shop.view.note("older-messages", StreamText.lacksOlder)
     }
@@ -316,8 +318,9 @@ enum StreamCommand {
   private static func input(of stream: ShopStream) -> InputSender {
     InputSender(
       longest: longestLine, fault: StreamModel.refusal,
-      // Waits until earlier messages are stored and there is room. An outbox full of permanently
-      // failed messages does not block: the stream then reports that it is full.
+      // Waits until earlier messages are stored and there is room. An outbox that is full of
+      // permanently failed messages does not block, because the stream then reports that the outbox
+      // is full.
       hasRoom: {
         await stream.waitUntil {
           $0.outbox.unstoredCount == 0
@@ -325,14 +328,14 @@ enum StreamCommand {
         }
         return !Task.isCancelled
       },
-      // The screen shows the waiting messages.
+      // The screen already shows the waiting messages.
       delay: { nil },
       send: { stream.send($0) })
   }
 }
 
 extension StreamModel {
-  /// Whether a message waits to be sent.
+  /// Whether a message is waiting to be sent.
   fileprivate var hasQueued: Bool {
     outbox.entries.contains { if case .queued = $0.state { true } else { false } }
   }

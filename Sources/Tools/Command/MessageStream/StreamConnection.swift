@@ -4,9 +4,9 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The connection of `stream` and `send` to a shop, as their options select it.
+/// The connection of `stream` or `send` to a shop, as the options select it.
 ///
-/// The options declared here are those that only these two commands share.
+/// The options declared here are shared only by these two commands.
 struct StreamConnection {
   static let shop = Parameter.required(
     "shop", Format.shop, variable: "HOLDFAST_SHOP", "the shop's id")
@@ -19,13 +19,13 @@ struct StreamConnection {
   private let network: any SocketDialer & HTTPClient
   private let host: String
 
-  /// Creates the connection that the options select, and checks the options before anything is
+  /// Creates the connection that the options select. The options are checked before anything is
   /// opened.
   ///
   /// - Parameters:
   ///   - shop: The shop of the configuration.
-  ///   - limit: The time within which a pipe must provide the first token, if it is less than the
-  ///     policy allows for a new token.
+  ///   - limit: The time limit for reading the first token from a pipe. It applies if it is shorter
+  ///     than the policy's time limit for a new token.
   init(
     _ call: Invocation, shop: ShopID, within limit: Duration = .seconds(86_400)
   ) throws(CommandFailure) {
@@ -52,14 +52,14 @@ struct StreamConnection {
       lifecycle: lifecycle, tokens: tokens)
   }
 
-  /// Returns the failure to report in place of a failure of the stream.
+  /// Returns the failure to report instead of a failure of the stream.
   func reported(_ failure: CommandFailure) async -> CommandFailure {
     await failure.explained(by: tokens)
   }
 }
 
 extension Format<ShopID> {
-  /// A shop's id.
+  /// The format for a shop's ID.
   static let shop = Format(
     placeholder: "SHOP", expectation: "1 to 128 letters, digits, dots, dashes or underscores"
   ) {
@@ -68,7 +68,7 @@ extension Format<ShopID> {
 }
 
 extension Format<UUID128> {
-  /// Returns the format for a UUID; `owner` describes the identified item.
+  /// Returns the format for a UUID. `owner` describes the identified item.
   static func uuid(_ placeholder: String, of owner: String) -> Self {
     Format(placeholder: placeholder, expectation: "\(owner), a UUID") { UUID128($0) }
   }

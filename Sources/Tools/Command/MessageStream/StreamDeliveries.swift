@@ -28,11 +28,11 @@ struct StreamDeliveries: Sendable {
     ever.
     """
 
-  /// The number of deliveries that may wait for confirmation.
+  /// The maximum number of deliveries that wait for confirmation.
   static let window: UInt64 = 1_000
 
-  /// The consumer of a run with only `--from`. Users cannot use this name, and it ends with the
-  /// run.
+  /// The name of the consumer in a run with only `--from`. Users cannot choose this name, and the
+  /// consumer is removed at the end of the run.
   static let ownName = "-"
 
   /// The start of a new consumer; `nil` for a consumer that continues.
@@ -43,7 +43,7 @@ struct StreamDeliveries: Sendable {
   private let output: any LinkView<StreamUpdate>
   private let events: JSONEvents?
 
-  /// Checks that the options do not contradict each other.
+  /// Throws a usage error if the options contradict each other.
   static func check(_ call: Invocation, sendsInput: Bool) throws(CommandFailure) {
     guard call[confirm] else { return }
     if call[consumer] == nil || !call[Shared.json] {
@@ -55,16 +55,16 @@ struct StreamDeliveries: Sendable {
     }
   }
 
-  /// Opens the consumer that the options select; returns `nil` if they select none.
+  /// Opens the consumer that the options select. Returns `nil` if they select none.
   ///
-  /// - Parameter isAlone: Whether events need not name the shop.
+  /// - Parameter isAlone: Whether there is only one shop, so that events do not have to name it.
   init?(
     _ call: Invocation, of stream: ShopStream, in store: any TimelineStore,
     to view: any LinkView<StreamUpdate>, isAlone: Bool
   ) async throws(StoreFailure) {
     let shop = stream.configuration.shop
     guard let own = ConsumerName(Self.ownName) else { return nil }
-    // A run that was killed may have left its consumer behind.
+    // A run that was killed may have left its consumer in the store.
     _ = try await store.removeConsumer(own, of: shop)
     guard call[Self.consumer] != nil || call[Self.from] != nil else { return nil }
     let name = call[Self.consumer] ?? own
@@ -77,7 +77,7 @@ struct StreamDeliveries: Sendable {
     events = call[Shared.json] ? JSONEvents(call.console, shop: isAlone ? nil : shop.text) : nil
   }
 
-  /// The end of the printing of deliveries.
+  /// The way in which the printing of deliveries ended.
   struct Ending: Sendable {
     /// The number of deliveries that were printed but not confirmed.
     var unconfirmed: UInt64 = 0
@@ -97,7 +97,8 @@ struct StreamDeliveries: Sendable {
     }
   }
 
-  /// Prints deliveries until the stream is closed or, after `finish()`, up to the last stored one.
+  /// Prints deliveries until the stream is closed. After `finish()`, prints them up to the last
+  /// stored delivery.
   func run() async -> Ending {
     var last: UInt64 = 0
     do throws(StoreFailure) {
@@ -118,7 +119,7 @@ struct StreamDeliveries: Sendable {
     return Ending(unconfirmed: confirmations.map { last - min(last, $0.last) } ?? 0)
   }
 
-  /// Ends the run of a stream if the printing fails or no more confirmations can arrive.
+  /// Ends the run of a stream if printing fails or no more confirmations can arrive.
   func watch(
     _ printing: Task<Ending, Never>, isOnce: Bool, in group: inout TaskGroup<Void>,
     end: @escaping @Sendable () async -> Void
@@ -131,8 +132,7 @@ struct StreamDeliveries: Sendable {
     }
   }
 
-  /// Acknowledges deliveries as standard input confirms them, and notes lines that are not a
-  /// number.
+  /// Acknowledges deliveries that standard input confirms, and reports lines that are not a number.
   private func confirm() async {
     guard let confirmations else { return }
     var lines = StandardInput(InputLines(longest: 20)).makeAsyncIterator()
@@ -169,7 +169,7 @@ struct StreamDeliveries: Sendable {
   }
 }
 
-/// A view that omits messages, which are shown as deliveries instead.
+/// A view that omits messages, because they are printed as deliveries.
 struct ViewBesideDeliveries: LinkView {
   let view: any LinkView<StreamUpdate>
 
@@ -186,7 +186,7 @@ struct ViewBesideDeliveries: LinkView {
 }
 
 extension Format<ConsumerName> {
-  /// A consumer's name.
+  /// The format for a consumer's name.
   static let consumer = Format(
     placeholder: "NAME",
     expectation: "1 to 128 letters, digits, dots, dashes or underscores, and not - alone"
@@ -196,7 +196,7 @@ extension Format<ConsumerName> {
 }
 
 extension Format<ConsumerStart> {
-  /// The start of a consumer.
+  /// The format for the start of a consumer.
   static let start = Format(
     placeholder: "START", expectation: "all, a time such as 2026-11-20T08:00:00Z, or a position",
     note: "START is all, a time (RFC 3339), or the position of a message event, EPOCH:OFFSET."

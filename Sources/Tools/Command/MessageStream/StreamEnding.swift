@@ -4,29 +4,30 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The conditions under which a stream cannot continue by itself, each with its exit status.
+/// The conditions under which a stream cannot continue on its own, each with its exit status.
 struct StreamEnding {
   let shop: ShopID
   /// Whether the stream must catch up within a number of attempts instead of retrying forever.
   let isOnce: Bool
-  /// The number of failed pages in total, or of failed store writes in a row, that ends the stream.
+  /// The number of failed fetches in total, or of consecutive failed writes to the store, that ends
+  /// the stream.
   private let tries: Int
-  /// The time at which the command began.
+  /// The time at which the command started.
   private let since: Timestamp?
   /// Whether all attempts to open the socket failed.
   private var isExhausted = false
-  /// The messages that have been seen waiting to be sent.
+  /// The messages that were once waiting to be sent.
   private var waiting: Set<UUID128> = []
   /// The number of messages that failed permanently.
   private(set) var failed = 0
-  /// Whether the store has been read; the first status follows that.
+  /// Whether the store has been read. The first status is sent after that.
   private var isLoaded = false
-  /// The number of failed pages.
+  /// The number of failed fetches.
   private var fetchFailures = 0
   private var lastFailure: LinkFailure?
-  /// The failure of the newest attempt to send a message; `nil` if it succeeded.
+  /// The failure of the most recent attempt to send a message; `nil` if it succeeded.
   private(set) var sendFailure: LinkFailure?
-  /// The number of store writes that failed in a row.
+  /// The number of consecutive failed writes to the store.
   private var refusals = 0
   private var storeFailure: StoreFailure?
 
@@ -59,7 +60,7 @@ struct StreamEnding {
     switch entry.state {
     case .queued: waiting.insert(entry.id)
     case .failed:
-      // Failures of earlier runs were already reported.
+      // Failures from earlier runs were already reported.
       let isNew = since.map { entry.createdAt >= $0 } ?? false
       if waiting.remove(entry.id) != nil || isNew { failed += 1 }
     }
@@ -69,7 +70,7 @@ struct StreamEnding {
     guard status.state == .disconnected else { return nil }
     switch status.reason {
     case .failure(let failure):
-      // A notice follows for these failures.
+      // For these failures, a notice follows.
       let isNoticed = [.forbidden, .closedForbidden, .tls].contains(failure.failureClass)
       return isNoticed ? nil : Self.failure(failure, shop)
     case .exhausted(let failure): return Self.failure(failure, shop)
@@ -107,7 +108,8 @@ struct StreamEnding {
     }
   }
 
-  /// Returns whether a failure is permanent. A full or busy disk is temporary: the stream retries.
+  /// Returns whether a failure is permanent. If the disk is full or busy, the failure is temporary
+  /// and the stream retries.
   private func failsForGood(_ failure: StoreFailure) -> Bool {
     switch failure {
     case .full, .locked, .other: !isLoaded
@@ -118,7 +120,7 @@ struct StreamEnding {
   /// Whether a request or the store has failed.
   var hasFailure: Bool { lastFailure != nil || sendFailure != nil || storeFailure != nil }
 
-  /// Returns the failure of a run that reached its time limit.
+  /// Returns the failure for a run that reached its time limit.
   func late(after limit: Duration) -> CommandFailure {
     if let storeFailure { return CommandFailure(storeFailure) }
     if let sendFailure, !waiting.isEmpty {
@@ -129,7 +131,7 @@ struct StreamEnding {
         .failed, "not finished within \(limit.text)", remedy: "use a longer --duration")
   }
 
-  /// Returns the failure of a command whose link failed.
+  /// Returns the failure for a command whose link failed.
   static func failure(_ failure: LinkFailure, _ shop: ShopID) -> CommandFailure {
     switch ExitCode(failure) {
     case .signInNeeded: .signIn

@@ -50,7 +50,7 @@ extension StreamUpdate: ShownUpdate {
 }
 
 extension Delivery {
-  /// Writes the event of a message or an edit, with the delivery's number.
+  /// Writes the event for a message or an edit, with the number of the delivery.
   func write(to events: JSONEvents) {
     events.write(isEdit ? "edited" : "message") {
       $0.entry("delivery", number)
@@ -100,7 +100,7 @@ extension OutboxEntry {
 }
 
 extension StreamNotice {
-  /// The stable name of the notice.
+  /// The stable name of the notice, for scripts.
   var kind: String {
     switch self {
     case .malformed: "malformed"
@@ -119,7 +119,7 @@ extension StreamNotice {
     }
   }
 
-  /// The detail of the notice, if any.
+  /// The human-readable detail of the notice, if any.
   var detail: String? {
     switch self {
     case .malformed(let error): error.description

@@ -1,24 +1,25 @@
 import LinkWire
 import MessageStream
 
-/// The fetching of older messages for `--older`, which are shown together, oldest first.
+/// The state of fetching older messages for `--older`. The fetched messages are shown together,
+/// oldest first.
 struct StreamScroll {
   /// The number of messages still to be fetched.
   private var wanted: Int
-  /// The fetched messages that are older than those shown.
+  /// The fetched messages that are older than the messages shown.
   private var held: [Message] = []
   private var oldest: TimelineKey?
-  /// Whether messages arrived since the last request.
+  /// Whether messages have arrived since the last request.
   private var isMoving = false
 
-  /// The action for an update.
+  /// The action that follows an update.
   enum Step {
     case show
-    /// Shows the update later.
+    /// Holds the update back, to show it later.
     case hold
     /// Requests the next page.
     case ask
-    /// Shows these messages, since no more can be fetched.
+    /// Shows these messages, because no more can be fetched.
     case end([Message])
   }
 
@@ -30,13 +31,13 @@ struct StreamScroll {
     switch update {
     case .messages(let messages, let via):
       guard let first = messages.first?.key, let last = messages.last?.key else { return .show }
-      // The messages in the store arrive first, and also as history.
+      // The stored messages arrive first. They are also reported as history.
       guard let top = oldest, via == .history, wanted > 0 else {
         oldest = min(oldest ?? first, first)
         return .show
       }
       isMoving = true
-      // Messages that fill a gap are shown immediately.
+      // Messages that fill a gap are shown at once.
       let isOlder = last < top
       if isOlder { held = messages.suffix(wanted) + held }
       wanted -= min(wanted, messages.count)
@@ -49,7 +50,7 @@ struct StreamScroll {
     }
   }
 
-  /// Stops fetching and returns the messages that were held back.
+  /// Stops fetching. Returns the messages that were held back.
   mutating func finish() -> [Message] {
     defer { held = [] }
     wanted = 0

@@ -4,9 +4,9 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The lines that show a stream to people, with messages and server texts escaped.
+/// The lines that show a stream's updates to people. Messages and server texts are escaped.
 enum StreamText {
-  /// Returns the lines for an update other than a status.
+  /// Returns the lines for an update. They are empty for a status.
   static func lines(for update: StreamUpdate, _ style: Style) -> [String] {
     switch update {
     case .status, .history, .outboxDone: []
@@ -19,10 +19,10 @@ enum StreamText {
     }
   }
 
-  /// The note for a shop with older messages than those shown.
+  /// The notice for a shop that has older messages than the messages shown.
   static let hasOlder = "older messages exist; `stream --older N` shows them"
 
-  /// The note for a new consumer of a shop with older messages that are not stored.
+  /// The notice for a new consumer if the shop has older messages that are not stored.
   static let lacksOlder =
     "older messages exist and are not stored, and so are not delivered; add --older N to fetch them"
 

@@ -3,7 +3,7 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The command `holdfast policy check`: validates a policy in a file.
+/// The command `holdfast policy check`: validates a policy file.
 enum PolicyCheckCommand {
   private static let file = Parameter.operand(
     .text("FILE"), "the JSON file; - reads standard input")

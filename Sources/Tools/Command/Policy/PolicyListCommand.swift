@@ -3,7 +3,7 @@ import LinkCore
 
 /// The command `holdfast policy list`: prints one line for each preset.
 enum PolicyListCommand {
-  /// The values that differ most between presets.
+  /// The keys of the values that differ most between presets.
   private static let columns = ["retry.first", "retry.reconnect", "establish.timeout"]
 
   static var command: Command {
@@ -44,7 +44,7 @@ enum PolicyCommands {
 }
 
 extension Format<LinkPolicy> {
-  /// A policy, given by its name.
+  /// The format for the name of a preset.
   static let preset = {
     let names = LinkPolicy.presets.map(\.name)
     return Format(

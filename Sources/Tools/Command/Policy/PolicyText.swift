@@ -3,9 +3,9 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The output of policies: tables for people and members of JSON objects.
+/// The output of policies, as tables for people and as members of JSON objects.
 enum PolicyText {
-  /// The number of attempts listed for an endless schedule.
+  /// The number of attempts that are listed for an endless schedule.
   private static let mostTries = 20
 
   static func numbers(of policy: LinkPolicy) -> Table {
@@ -26,7 +26,7 @@ enum PolicyText {
     return table
   }
 
-  /// Returns the table of a schedule, or a sentence if it has no attempts.
+  /// Returns the lines of a schedule's table, or a sentence if the schedule has no attempts.
   static func lines(of schedule: Schedule, _ style: Style) -> [String] {
     let tries = tries(of: schedule)
     guard !tries.isEmpty else { return ["no attempts: standby immediately"] }
@@ -44,7 +44,8 @@ enum PolicyText {
     writer.object("values") { for (key, value) in policy.values { $0.entry(key, value) } }
   }
 
-  /// Writes the member `schedule` with the arrays `first` and `reconnect` of at most 20 attempts.
+  /// Writes the member `schedule`. Its arrays `first` and `reconnect` list at most 20 attempts of
+  /// an endless schedule.
   static func schedules(of policy: LinkPolicy, to writer: inout JSONWriter) {
     writer.object("schedule") { writer in
       for (name, schedule) in [
@@ -67,7 +68,8 @@ enum PolicyText {
     writer.entry("sinceMax", text(of: step.since.upperBound))
   }
 
-  /// The wait before an attempt and the total of all waits up to it, each a range due to jitter.
+  /// The wait before an attempt, and the total of all waits so far. Both are ranges because of
+  /// jitter.
   private struct Step {
     var wait: ClosedRange<Duration>
     var since: ClosedRange<Duration>
@@ -90,12 +92,13 @@ enum PolicyText {
     return least == most ? least : "\(least) to \(most)"
   }
 
-  /// Returns a duration in whole milliseconds or, from one second on, as a decimal such as `1.25s`.
+  /// Returns a duration, rounded to milliseconds. From one second onward, it is written as a
+  /// decimal such as `1.25s`.
   ///
-  /// Jitter leads to longer fractions.
+  /// Rounding is needed because jitter leads to longer fractions.
   private static func text(of duration: Duration) -> String {
     guard duration >= .milliseconds(1) else { return duration.text }
-    // A sum of long waits in nanoseconds would not fit into 64 bits.
+    // The sum of long waits in nanoseconds would not fit into 64 bits.
     let (seconds, attoseconds) = duration.components
     let milliseconds = seconds * 1_000 + (attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
     guard milliseconds > 1_000, milliseconds % 1_000 != 0 else {

@@ -82,7 +82,7 @@ enum AuditCommand {
       report, as: call[Shared.json] ? .json : call[markdown] ? .markdown : .text, call)
   }
 
-  /// Returns the URL of the same server without a path.
+  /// Returns the URL of the server without a path.
   private static func origin(of url: String) -> String {
     let parts = url.split(separator: "://", maxSplits: 1)
     let authority = parts.last?.prefix { !"/?".contains($0) } ?? ""

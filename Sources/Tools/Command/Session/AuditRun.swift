@@ -2,19 +2,19 @@ import LinkCore
 import LinkRuntime
 import SessionAudit
 
-/// An audit that plays all scripts in their phases, over several connections at once.
+/// A run of an audit. It plays the scripts in their phases, over several connections at once.
 struct AuditRun: Sendable {
   let url: String
-  /// The URL of the same server without a path, for requests without an upgrade.
+  /// The URL of the server without a path, for requests that are not upgrades.
   let origin: String
   let key: AuditKey?
   let network: any SocketDialer & HTTPClient
-  /// Receives the number of finished scripts and the total number of scripts.
+  /// A function that receives the number of finished scripts and the total number of scripts.
   let progress: @Sendable (Int, Int) -> Void
 
-  /// The time limit of the audit; practices not observed by then count as unseen.
+  /// The time limit of the audit. Practices that have not been observed by then count as unseen.
   static let limit = Duration.seconds(80)
-  /// The scripts that take long by design; no other script waits for them.
+  /// The scripts that take a long time by design. No other script waits for them.
   private static let long: Set<AuditScript.Name> = [.stranger, .idle]
   private static let paths = ["/healthz", "/health", "/metrics"]
 
@@ -56,7 +56,7 @@ struct AuditRun: Sendable {
     return evidence
   }
 
-  /// Returns whether no more evidence can be recorded.
+  /// Returns whether no further evidence can be recorded.
   private func isDone(
     _ evidence: AuditEvidence, _ waiting: [AuditScript], _ running: Set<AuditScript.Name>
   ) -> Bool {
@@ -64,7 +64,7 @@ struct AuditRun: Sendable {
     return isUnreachable || waiting.isEmpty && running.isEmpty
   }
 
-  /// Starts the scripts of the next phase that may begin.
+  /// Starts the scripts of each phase that may begin now.
   private func advance(
     _ evidence: AuditEvidence, _ waiting: inout [AuditScript],
     _ running: inout Set<AuditScript.Name>, _ key: AuditKey?, in group: inout TaskGroup<Part>

@@ -2,7 +2,7 @@ import CommandKit
 import LinkJSON
 import SessionAudit
 
-/// The output of an audit report.
+/// The output of an audit's report.
 enum AuditText {
   enum Form: Sendable {
     case text, json, markdown

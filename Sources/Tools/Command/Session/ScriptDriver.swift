@@ -2,7 +2,8 @@ import LinkCore
 import LinkRuntime
 import SessionAudit
 
-/// A driver of one script: opens its connections, passes events to it and performs its effects.
+/// A driver of one script. It opens connections, passes their events to the script, and performs
+/// the script's effects.
 actor ScriptDriver {
   private let network: any SocketDialer
   private let url: String
@@ -17,7 +18,7 @@ actor ScriptDriver {
 
   /// The time limit for the server's response to the upgrade.
   private static let openTimeout = Duration.seconds(5)
-  /// The largest message that is read; messages of sessions are smaller.
+  /// The maximum size of a message, in bytes. Messages of sessions are smaller.
   private static let maxMessageBytes = 4 << 20
 
   init(_ script: AuditScript, key: AuditKey?, url: String, network: any SocketDialer) {
@@ -25,7 +26,7 @@ actor ScriptDriver {
     run = ScriptRun(script, key: key, at: clock.now, wall: clock.wall)
   }
 
-  /// Plays the script to its end, or until the task is cancelled.
+  /// Plays the script until it ends or the task is cancelled.
   func play() async -> AuditRecord {
     pending += run.begin(at: clock.now)
     await work()
@@ -57,7 +58,7 @@ actor ScriptDriver {
     await noteCompression(of: socket)
   }
 
-  /// Records how many messages on an open connection arrived compressed.
+  /// Records the number of messages that arrived compressed on an open connection.
   private func noteCompression(of socket: Int) async {
     guard let handle = sockets[socket] as? any RawSocketHandle else { return }
     run.note(compressed: await handle.takeCompressedMessages(), on: socket)
@@ -76,7 +77,7 @@ actor ScriptDriver {
     }
   }
 
-  /// Performs the effects one after another, in the order of the script.
+  /// Performs the pending effects one after another, in the order of the script.
   private func work() async {
     guard !isWorking else { return }
     isWorking = true

@@ -23,12 +23,12 @@ enum SessionCommand {
       + "the prompt is unsure")
   private static let once = Parameter.flag(
     "once",
-    "end when all prompts, and those that earlier runs left, are answered and stored: with status "
-      + "0, with 1 if one failed, the server does not say what became of one or has no sessions "
-      + "there, or nobody reads the output, or with 6 if the server cannot be reached in 6 "
-      + "attempts")
+    "end when all prompts, including those left by earlier runs, are answered and stored: with "
+      + "status 0; with 1 if a prompt failed or its outcome is unknown, if the server has no "
+      + "sessions at this path, or if nobody reads the output; with 6 if the server cannot be "
+      + "reached in 6 attempts")
 
-  /// The longest line in bytes, which is the longest prompt.
+  /// The maximum length of a line in bytes, which is the maximum length of a prompt.
   private static let longestLine = 524_288
 
   static var command: Command {
@@ -83,7 +83,7 @@ enum SessionCommand {
     }
   }
 
-  /// Returns the address with a WebSocket scheme and a path.
+  /// Returns the server's address, with a WebSocket scheme and a path.
   private static func address(_ call: Invocation) throws(CommandFailure) -> ServerAddress {
     var address = try ServerAddress.socket(
       call[server], option: call.source(of: server),
@@ -127,7 +127,7 @@ enum SessionCommand {
         if let news = update.news { session.confirm(news) }
         guard failure == nil, let found = ending.failure(after: update) else { continue }
         failure = found
-        // Updates until the end are confirmed too, so that the next run does not show them.
+        // Updates up to the end are also confirmed, so that the next run does not show them again.
         group.addTask { await end() }
       }
       return failure
@@ -174,7 +174,7 @@ enum SessionCommand {
         }
         return !Task.isCancelled
       },
-      // The screen shows the waiting prompts.
+      // The screen already shows the waiting prompts.
       delay: { nil },
       send: { session.prompt($0) })
   }

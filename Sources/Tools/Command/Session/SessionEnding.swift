@@ -3,7 +3,7 @@ import Holdfast
 import LinkCore
 import Session
 
-/// The conditions under which `session` ends by itself.
+/// The conditions under which `session` ends on its own.
 struct SessionRunEnding {
   let isOnce: Bool
   /// The number of prompts in this run that failed, were interrupted, or have an unknown outcome.
@@ -12,7 +12,7 @@ struct SessionRunEnding {
   /// The number of connections that failed before the first one was established.
   private var failures = 0
 
-  /// The number of attempts after which `--once` gives up on a server that was never reached.
+  /// The number of attempts after which `--once` gives up on a server that has never been reached.
   private static let firstTries = 6
 
   init(isOnce: Bool) {

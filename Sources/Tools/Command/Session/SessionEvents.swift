@@ -96,7 +96,7 @@ extension SessionPromptState {
 }
 
 extension SessionRecord {
-  /// The record on one line.
+  /// A description of the record on one line.
   fileprivate var text: String {
     let why =
       switch reason {
@@ -110,14 +110,14 @@ extension SessionRecord {
     return (parts + [why]).joined(separator: ", ")
   }
 
-  /// Returns a duration cut to whole milliseconds.
+  /// Returns a duration, rounded down to whole milliseconds.
   private static func whole(_ time: Duration) -> Duration {
     .milliseconds(time.nanoseconds / 1_000_000)
   }
 }
 
 extension SessionNotice {
-  /// The stable name of the notice.
+  /// The stable name of the notice, for scripts.
   fileprivate var kind: String {
     switch self {
     case .stale: "stale"
@@ -133,7 +133,7 @@ extension SessionNotice {
     }
   }
 
-  /// The detail of the notice, if any.
+  /// The human-readable detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .stale(let key): "prompt \(key) was not accepted for 60s"
@@ -155,6 +155,6 @@ extension SessionNotice {
 }
 
 extension Duration {
-  /// The duration cut to whole seconds.
+  /// The duration, rounded down to whole seconds.
   fileprivate var whole: Duration { .seconds(nanoseconds / 1_000_000_000) }
 }

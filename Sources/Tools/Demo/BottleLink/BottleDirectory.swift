@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 
-/// A directory with a bottle's radio socket, the bottle's flash, and the data of its phone.
+/// A directory with the radio socket and the flash memory of a bottle, and the data of its phone.
 struct BottleDirectory: Sendable {
   private let directory: String
   private let program: String
@@ -17,14 +17,14 @@ struct BottleDirectory: Sendable {
     }
   }
 
-  /// Returns the `holdfast bottle` command with these arguments.
+  /// Returns a `holdfast bottle` command with these arguments.
   ///
-  /// It runs in the directory, since the path of a socket has at most 100 bytes.
+  /// The command runs in the directory, because the path of a socket has at most 100 bytes.
   private func arguments(_ arguments: [String]) -> [String] {
     ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program, "bottle"] + arguments
   }
 
-  /// Returns a bottle that sleeps until it is moved. One notification carries four of its records.
+  /// Returns a bottle that sleeps until it is moved. A notification carries four of its records.
   func bottle(on environment: isolated DemoEnvironment) -> Phone {
     app(
       .peripheral,
@@ -34,7 +34,7 @@ struct BottleDirectory: Sendable {
       ], on: environment)
   }
 
-  /// Returns the phone's app with shorter waits.
+  /// Returns the phone's app, configured with shorter waits.
   func phone(on environment: isolated DemoEnvironment) -> Phone {
     let settings = [
       "gate.background=300ms standby", "gate.foreground=100ms", "standby.fastFailure=100ms",
@@ -54,7 +54,7 @@ struct BottleDirectory: Sendable {
     return phone
   }
 
-  /// Waits until the app has recorded every drink that it has shown.
+  /// Waits until the app has noted every drink that it has shown.
   func noted(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
     let end = Scene.Moment.now + DemoEnvironment.patience
     while Scene.Moment.now < end {
@@ -64,7 +64,7 @@ struct BottleDirectory: Sendable {
     }
   }
 
-  /// Returns the IDs in the phone's store.
+  /// Returns the IDs of the drinks in the phone's store.
   func stored() async throws(DemoFailure) -> [Int] {
     let lines = try await run(["drinks", "--data", "data", "--limit", "1000", "--json"])
     return lines.compactMap { line in

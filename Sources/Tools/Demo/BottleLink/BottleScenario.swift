@@ -9,17 +9,18 @@ import LinkCore
   import Darwin
 #endif
 
-/// A scenario in which drinks are poured while the bottle is out of reach of an app in the
+/// A scenario in which drinks are poured while the bottle is out of reach and the app is in the
 /// background.
 ///
-/// Both are then killed while drinks are synced.
+/// The bottle and the app are then killed while drinks are being synced.
 struct BottleDrinks: DemoScenario {
   let name = "bottle"
   let needsTraffic = false
   let title = "A bottle wakes, and each drink is stored once"
   let troubles = [Trouble.bottleAsleep, .bottleKilled]
 
-  /// The number of drinks while the app is open, far from the phone, and at the kill.
+  /// The numbers of drinks that are poured while the app is open, while the bottle is far from the
+  /// phone, and before the kill.
   private static let (open, away, last) = (1, 40, 12)
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
@@ -41,7 +42,7 @@ struct BottleDrinks: DemoScenario {
     await bottle.quit()
   }
 
-  /// Lets the phone find the bottle while the app is open.
+  /// Makes the phone find the bottle while the app is open.
   private func meet(
     _ bottle: Phone, _ phone: Phone, on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
@@ -53,7 +54,7 @@ struct BottleDrinks: DemoScenario {
     environment.say(.phone, "finds a bottle that somebody takes, and has the first drink")
   }
 
-  /// Pours drinks far from a phone whose app is in the background.
+  /// Pours drinks while the bottle is far from the phone and the app is in the background.
   private func sleep(
     _ bottle: Phone, _ phone: Phone, on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
@@ -75,7 +76,7 @@ struct BottleDrinks: DemoScenario {
     }
   }
 
-  /// Kills both ends after drinks are stored and before they are acknowledged.
+  /// Kills both ends after drinks have been stored and before they are acknowledged.
   private func kill(
     _ bottle: Phone, _ phone: Phone, _ directory: BottleDirectory,
     on environment: isolated DemoEnvironment
@@ -105,7 +106,7 @@ struct BottleDrinks: DemoScenario {
     }
   }
 
-  /// Pours drinks, and returns once the bottle has recorded them.
+  /// Pours drinks. Returns once the bottle has recorded them.
   private func pour(
     _ count: Int, after before: Int, from bottle: Phone, on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
@@ -116,30 +117,30 @@ struct BottleDrinks: DemoScenario {
 }
 
 extension Trouble {
-  /// A trouble in which the bottle sleeps while the app is in the background.
+  /// A fault in which the bottle sleeps while the app is in the background.
   ///
-  /// The bound counts from the bottle's return. The phone looks for the bottle every quarter of a
-  /// second, and a queued connect that broke is armed again after 1 s.
+  /// The time limit counts from the bottle's return. The phone searches for the bottle every
+  /// quarter of a second, and a queued connect that broke is repeated after 1 s.
   static let bottleAsleep = Trouble("bottleAsleep", "bottle asleep") { _ in
     .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
   }
 
-  /// A trouble that kills the phone and the bottle while drinks are on their way.
+  /// A fault that kills the phone and the bottle while drinks are being transferred.
   static let bottleKilled = Trouble("bottleKilled", "phone, bottle killed") { _ in
     .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
   }
 }
 
 extension Scene.Facts {
-  /// The number of drinks that all runs of the app have shown.
+  /// The number of different drinks that all runs of the app have shown.
   fileprivate var shownDrinks: Int { Set(drinks.joined()).count }
 }
 
-/// The counts of drinks.
+/// Counts of drinks, by their outcome.
 struct DrinkCounts: Sendable, Hashable {
-  /// The number of drinks that the bottle recorded, with IDs from 1 on.
+  /// The number of drinks that the bottle recorded. Their IDs begin at 1.
   var poured: Int
-  /// The number of drinks that are stored once.
+  /// The number of drinks that are stored exactly once.
   var stored = 0
   /// The number of drinks that are not stored.
   var lost = 0
@@ -148,7 +149,7 @@ struct DrinkCounts: Sendable, Hashable {
   /// The number of drinks that are stored but were not shown.
   var hidden = 0
 
-  /// Counts the IDs in the store and those that each run of the app has shown.
+  /// Counts the IDs in the store and the IDs that the runs of the app have shown.
   init(poured: Int, stored ids: [Int], shown: [[Int]]) {
     self.poured = poured
     let shown = Array(shown.joined())
@@ -162,7 +163,7 @@ struct DrinkCounts: Sendable, Hashable {
     }
   }
 
-  /// The drinks' section of the ledger.
+  /// The ledger's section about drinks.
   var section: LedgerSection {
     LedgerSection(
       "drinks",

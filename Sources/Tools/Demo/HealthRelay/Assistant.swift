@@ -1,20 +1,23 @@
 import Foundation
 import LinkRuntime
 
-/// An assistant that speaks MCP over streamable HTTP and bypasses the broken network.
+/// An assistant that uses MCP over streamable HTTP and whose connection bypasses the injected
+/// faults.
 ///
-/// It decodes answers with Foundation's decoder, as a client from outside this package would.
+/// Answers are decoded with Foundation's decoder, as in a client that is independent of this
+/// package.
 actor Assistant {
-  /// The result of a question.
+  /// The outcome of a question.
   enum Answer: Sendable, Hashable {
-    /// The answers that arrived to a single question.
+    /// The answers that arrived for one question.
     case answered([Set<DaySteps>])
     case refused(String)
   }
 
-  /// The newest version with sessions (MCP, "Lifecycle").
+  /// The latest protocol version that has sessions (MCP, "Lifecycle").
   private static let version = "2025-11-25"
-  /// The time-out of a request: longer than a question may wait for its phone, which is 45 s.
+  /// The time-out of a request. It is longer than the 45 s for which a question may wait for its
+  /// phone.
   private static let timeout = Duration.seconds(50)
 
   private let http: any HTTPClient
@@ -27,7 +30,7 @@ actor Assistant {
     url = server + "/mcp"
   }
 
-  /// Opens a session. Returns the reason for a failure, or `nil` if it succeeded.
+  /// Opens a session. Returns the reason for a failure; `nil` if it succeeds.
   func open() async -> String? {
     let hello = Hello(protocolVersion: Self.version)
     guard let answer = await post(Call(id: 1, method: "initialize", params: hello)) else {
@@ -41,15 +44,15 @@ actor Assistant {
     return status == 202 ? nil : "status \(status.map(String.init) ?? "none")"
   }
 
-  /// Pairs with the phone that shows this word and code. Returns the reason for a failure, or `nil`
-  /// if it succeeded.
+  /// Pairs with the phone that shows this word and code. Returns the reason for a failure; `nil` if
+  /// it succeeds.
   func signIn(word: String, code: String) async -> String? {
     let results = await call("direct_login", ["word": word, "code": code])
     guard results.count == 1, let result = results.first else { return "\(results.count) answers" }
     return result.refusal
   }
 
-  /// Asks for the number of steps of each day, in the phone's time zone.
+  /// Requests the number of steps on each day, in the phone's time zone.
   func steps(from start: String, to end: String) async -> Answer {
     let results = await call(
       "get_health_metrics",
@@ -59,14 +62,14 @@ actor Assistant {
       ])
     guard !results.isEmpty else { return .refused("no answer") }
     if let refusal = results.lazy.compactMap(\.refusal).first { return .refused(refusal) }
-    // The ledger compares sources, and the merged value is not a source.
+    // The ledger compares the values of sources. The merged value does not belong to a source.
     return .answered(
       results.map { result in
         Set((result.structuredContent?.healthData ?? []).filter { $0.source != "merged" })
       })
   }
 
-  /// Calls a tool and returns every result that belongs to this call.
+  /// Calls a tool. Returns every result that belongs to this call.
   private func call(_ tool: String, _ arguments: [String: String]) async -> [Result] {
     lastCall += 1
     let id = lastCall
@@ -93,7 +96,8 @@ actor Assistant {
         maxBodyBytes: 1 << 20))
   }
 
-  /// Returns the messages of an answer: its JSON body, or each data line of an event stream.
+  /// Returns the messages in an answer. They are the JSON body, or the data lines of an event
+  /// stream.
   private static func messages(in answer: HTTPAnswer) -> [Message] {
     let bodies =
       answer.headers["content-type"]?.hasPrefix("text/event-stream") == true
@@ -104,7 +108,7 @@ actor Assistant {
   }
 }
 
-/// The messages that the assistant sends.
+/// The messages that an assistant sends.
 extension Assistant {
   private struct Call<Params: Encodable>: Encodable {
     var jsonrpc = "2.0"
@@ -125,7 +129,7 @@ extension Assistant {
   }
 }
 
-/// The messages that the assistant receives.
+/// The messages that an assistant receives.
 extension Assistant {
   private struct Message: Decodable {
     var id: Int?
@@ -136,7 +140,7 @@ extension Assistant {
     var isError: Bool?
     var structuredContent: Content?
 
-    /// The reason why there is no content.
+    /// The reason why there is no content; `nil` if there is content.
     var refusal: String? {
       guard isError == true || structuredContent == nil else { return nil }
       return structuredContent?.message ?? structuredContent?.reason ?? "an error"
@@ -155,18 +159,18 @@ extension Assistant {
   }
 }
 
-/// The counts of an assistant's questions.
+/// Counts of an assistant's questions, by outcome.
 struct Questions: Sendable, Hashable {
   /// The number of questions.
   var asked = 0
   /// The number of questions with exactly one answer.
   var answeredOnce = 0
-  /// The number of questions with a refusal or no answer.
+  /// The number of questions that were refused or not answered.
   var unanswered = 0
-  /// The number of questions with an answer that differs from the phone's data.
+  /// The number of questions with an answer that does not match the phone's data.
   var wrong = 0
 
-  /// Counts a question by its answer and the right answer.
+  /// Counts a question by comparing its answer with the correct answer.
   mutating func note(_ answer: Assistant.Answer, expecting right: Set<DaySteps>) {
     asked += 1
     switch answer {
@@ -177,7 +181,7 @@ struct Questions: Sendable, Hashable {
     }
   }
 
-  /// The questions' section of the ledger.
+  /// The ledger's section about questions.
   var section: LedgerSection {
     LedgerSection(
       "questions",

@@ -1,7 +1,7 @@
 import HoldfastTestKit
 
-/// A scenario in which an assistant pairs with the phone and asks questions, also while the link is
-/// cut.
+/// A scenario in which an assistant pairs with the phone and asks questions, one of them while the
+/// link is cut.
 struct AssistantQuestions: DemoScenario {
   let name = "assistant"
   let needsTraffic = false
@@ -94,7 +94,7 @@ struct AssistantQuestions: DemoScenario {
 }
 
 extension Trouble {
-  /// A trouble that ends every connection while a question is open.
+  /// A fault that ends every connection while a question is unanswered.
   static let openQuestion = Trouble("openQuestion", "cut while asked") { _ in
     .init(noticed: DemoPolicy.work, whole: DemoPolicy.relayWait + DemoPolicy.work)
   }

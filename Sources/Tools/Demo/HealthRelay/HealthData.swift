@@ -5,7 +5,7 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// The steps that one source counted on one day.
+/// The number of steps that one source counted on one day.
 struct DaySteps: Sendable, Hashable, Decodable {
   /// The date, such as `2025-10-26`.
   var day: String
@@ -22,7 +22,7 @@ struct DaySteps: Sendable, Hashable, Decodable {
     case steps = "value"
   }
 
-  /// Decodes the value in the form that an assistant receives.
+  /// Decodes a value in the format that an assistant receives.
   init(from decoder: any Decoder) throws {
     let point = try decoder.container(keyedBy: CodingKeys.self)
     day = String(try point.decode(String.self, forKey: .day).prefix(10))
@@ -31,7 +31,8 @@ struct DaySteps: Sendable, Hashable, Decodable {
   }
 }
 
-/// The health data of a generated person for two weeks: an export, imported into the phone's store.
+/// The health data of a generated person over two weeks. The data is an export that is imported
+/// into the phone's store.
 struct HealthData: Sendable {
   /// The number of samples in the phone's store.
   let samples: Int
@@ -39,15 +40,16 @@ struct HealthData: Sendable {
 
   /// The time zone of the person and of the generated days.
   static let zone = "Europe/Zurich"
-  /// The two weeks of the questions. The first ends with the day of 25 hours, 2025-10-26.
+  /// The two weeks to which the questions refer. The first one ends with 2025-10-26, a day of 25
+  /// hours.
   ///
-  /// The end of a week is the first day that is not part of the question.
+  /// `end` is the first day that is not part of the question.
   static let weeks = [
     (start: "2025-10-20", end: "2025-10-27"), (start: "2025-10-27", end: "2025-11-03"),
   ]
-  /// 2025-10-20, counted from 1970-01-01.
+  /// The number of days from 1970-01-01 to 2025-10-20.
   private static let firstDay = 20_381
-  /// The share of a real watch's readings, which keeps the import short.
+  /// The share of a real watch's readings that is generated. A small share keeps the import short.
   private static let density = 0.2
 
   /// Creates an export in `directory` and imports it into the data directory `phone`.
@@ -85,12 +87,12 @@ struct HealthData: Sendable {
     return report.addition.added
   }
 
-  /// Returns the right answer for a week.
+  /// Returns the correct answer for a week.
   func steps(of week: (start: String, end: String)) -> Set<DaySteps> {
     steps.filter { week.start <= $0.day && $0.day < week.end }
   }
 
-  /// Adds up the steps in the text of an export, without using the product's reader.
+  /// Adds up the steps in the text of an export without using the code under test.
   static func steps(in export: String) -> Set<DaySteps> {
     struct Key: Hashable {
       var day: String

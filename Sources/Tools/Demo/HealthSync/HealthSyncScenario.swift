@@ -2,18 +2,19 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 
-/// A scenario in which phone and server are killed while health samples are uploaded.
+/// A scenario in which the phone and the server are killed while health samples are being uploaded.
 ///
-/// A newer export then deletes some of the samples.
+/// Afterwards, a newer export deletes some of the samples.
 struct HealthSyncing: DemoScenario {
   let name = "health-sync"
   let needsTraffic = false
   let title = "Health samples reach the server once"
   let troubles = [Trouble.syncKilled]
 
-  /// The rate of the upload in bytes a second: slow enough for a kill in the middle of it.
+  /// The rate of the upload in bytes per second. It is slow enough to kill both ends in the middle
+  /// of the upload.
   private static let slow = 20_000
-  /// The number of bytes on their way when phone and server are killed.
+  /// The number of bytes that have been sent when the phone and the server are killed.
   private static let inTheMiddle = 24_000
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
@@ -51,7 +52,7 @@ struct HealthSyncing: DemoScenario {
     environment.ledger.sections.append(counts.section)
   }
 
-  /// Kills phone and server in the middle of an upload, and returns the time.
+  /// Kills the phone and the server in the middle of an upload. Returns the time of the kill.
   private func kill(
     _ phone: SyncPhone, _ server: Server, _ proxy: FaultProxy,
     on environment: isolated DemoEnvironment
@@ -73,17 +74,17 @@ struct HealthSyncing: DemoScenario {
 }
 
 extension Trouble {
-  /// A trouble that kills the phone and the server while samples are on their way.
+  /// A fault that kills the phone and the server while samples are being uploaded.
   static let syncKilled = Trouble("syncKilled", "killed while syncing") { _ in
     .init(noticed: nil, whole: .seconds(4) + DemoPolicy.work)
   }
 }
 
-/// The command `holdfast health sync` in a process of its own.
+/// The command `holdfast health sync`, run in a separate process.
 private struct SyncPhone {
   private let arguments: [String]
 
-  /// Creates the command's arguments and the file with its secret.
+  /// Creates the arguments of the command, and the file with the secret that it uses.
   ///
   /// - Parameter server: The data directory of the server, which contains the secret.
   init(
@@ -115,6 +116,6 @@ private struct SyncPhone {
     return process
   }
 
-  /// Sends everything and returns the exit status.
+  /// Sends everything. Returns the exit status.
   func sync() async throws(DemoFailure) -> Int32 { await (try launch()).exit() }
 }

@@ -8,15 +8,15 @@ import LinkRuntime
 import LinkWire
 import StoreSQLite
 
-/// Two exports of a generated person. The newer one lacks some samples of the older one.
+/// Two exports of a generated person. Some samples of the older export are missing from the newer
+/// one.
 struct SyncExports: Sendable {
-  /// The paths of the exports.
   let older: String
   let newer: String
   /// The data directory of the phone.
   let phone: String
 
-  /// 2025-10-20, counted from 1970-01-01.
+  /// The number of days from 1970-01-01 to 2025-10-20.
   private static let firstDay = 20_381
   private static let density = 0.2
   /// The types that are synced by default.
@@ -41,7 +41,7 @@ struct SyncExports: Sendable {
     }
   }
 
-  /// Returns an export with a later date and without every tenth count of steps.
+  /// Returns the export with a later date and without every tenth step sample.
   private static func thinned(_ text: String) -> String {
     var steps = 0
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -59,7 +59,7 @@ struct SyncExports: Sendable {
     return thin.replacingCharacters(in: value.upperBound..<end, with: "2025-12-01")
   }
 
-  /// Imports an export and returns the change of the number of samples.
+  /// Imports an export. Returns the change in the number of samples.
   func bring(_ export: String) async throws(DemoFailure) -> Int {
     do {
       let store = try await Platform.healthStore(in: phone)
@@ -73,7 +73,7 @@ struct SyncExports: Sendable {
     }
   }
 
-  /// Compares all samples of the phone with those of a server that is not running.
+  /// Compares all samples of the phone with the samples of a server that is not running.
   func compare(with server: String) async throws(DemoFailure) -> SyncCounts {
     do {
       let phone = try await Platform.healthStore(in: phone)
@@ -88,7 +88,7 @@ struct SyncExports: Sendable {
     }
   }
 
-  /// Counts samples by type, source and times.
+  /// Returns the number of samples for each combination of type, source, start and end.
   private static func count(
     _ page: (HealthSampleQuery) async throws -> HealthSamplePage
   ) async throws -> [String: Int] {
@@ -108,13 +108,14 @@ struct SyncExports: Sendable {
   }
 }
 
-/// The counts of the sync.
+/// Counts of samples, by the result of the comparison.
 struct SyncCounts: Sendable, Hashable {
   /// The number of the phone's samples.
   var samples = 0
-  /// The number of the phone's samples that the server lacks.
+  /// The number of the phone's samples that are missing on the server.
   var lost = 0
-  /// The number of the server's samples that the phone does not have: repeated or deleted ones.
+  /// The number of the server's samples that the phone does not have, such as repeated or deleted
+  /// samples.
   var surplus = 0
 
   init(_ phone: [String: Int], _ server: [String: Int]) {
@@ -123,7 +124,7 @@ struct SyncCounts: Sendable, Hashable {
     surplus = server.reduce(0) { $0 + max(0, $1.value - phone[$1.key, default: 0]) }
   }
 
-  /// The sync's section of the ledger.
+  /// The ledger's section about the sync.
   var section: LedgerSection {
     LedgerSection(
       "sync",

@@ -3,24 +3,24 @@ import LinkProtocols
 import ServerSockets
 import Synchronization
 
-/// A WebSocket server with a protocol of its own: a feed of numbered lines, one every 50 ms.
+/// A WebSocket server with its own protocol: a feed of numbered lines, with one line every 50 ms.
 ///
-/// A client begins with `after N` and receives the lines after N. Any other text of a client is an
-/// order, which the server only records.
+/// A client begins with `after N` and then receives the lines that follow line N. Any other text
+/// from a client is an order, which the server only records.
 actor FeedServer {
   private static let pause = Duration.milliseconds(50)
 
   private(set) var port: UInt16 = 0
-  /// The number of the last line.
+  /// The number of the latest line.
   private(set) var count = 0
   private let received = Mutex<[String]>([])
   private var server: SocketServer<FeedHandler>?
   private var writing: Task<Void, Never>?
 
-  /// The received orders, in the order of arrival.
+  /// The orders received so far, in order of arrival.
   nonisolated var orders: [String] { received.withLock { $0 } }
 
-  /// Starts the server on the same port as before, and on the first call also the feed.
+  /// Starts the server on the same port as before. The first call also starts the feed.
   func start() async throws(DemoFailure) {
     do throws(SocketServerError) {
       var configuration = SocketServerConfiguration()
@@ -39,14 +39,14 @@ actor FeedServer {
     if writing == nil { writing = Task { await self.write() } }
   }
 
-  /// Stops the server. The feed continues without it.
+  /// Stops the server. The feed continues, but no client receives it.
   func stop() async {
     let last = server
     server = nil
     await last?.stop()
   }
 
-  /// Stops the feed and returns the number of its last line.
+  /// Stops the feed. Returns the number of the last line.
   func end() async -> Int {
     writing?.cancel()
     await writing?.value
@@ -61,9 +61,9 @@ actor FeedServer {
   }
 }
 
-/// The server's side of each connection.
+/// The handler of the server's connections.
 private struct FeedHandler: SocketHandler {
-  /// The number of the last line.
+  /// The number of the latest line.
   private var count: Int
   private var readers: Set<ConnectionID> = []
   private let order: @Sendable (String) -> Void

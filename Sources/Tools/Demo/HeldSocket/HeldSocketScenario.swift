@@ -36,7 +36,7 @@ struct HeldFeed: DemoScenario {
         let last = await server.count
         return { $0[.feed].status.isConnected && $0.feed.contains(last) }
       }
-      // A pong must prove that the order arrived, so that no later loss repeats it.
+      // The arrival of the order must be proven by a pong, so that no later loss repeats the order.
       for _ in 0..<50 where await !socket.snapshot.queue.entries.isEmpty {
         try await environment.pause(.seconds(0.1))
       }
@@ -77,7 +77,7 @@ struct HeldFeed: DemoScenario {
     ]
   }
 
-  /// Returns the app's socket, whose events the scene receives.
+  /// Returns the app's socket. The scene receives the events of the socket.
   private static func socket(
     to proxy: FaultProxy, _ scene: Scene
   ) async throws(DemoFailure) -> HeldSocket {
@@ -114,7 +114,7 @@ extension Scene {
   }
 }
 
-/// The policy of held sockets with shorter waits.
+/// The policy for held sockets, with shorter waits.
 private enum FeedPolicy {
   static let retry = Duration.milliseconds(100)
   static let ping = Duration.seconds(1)
@@ -131,15 +131,15 @@ private enum FeedPolicy {
     ])
   }
 
-  /// The longest time from the repair until an attempt has connected. One attempt may hang.
+  /// The maximum time from the repair until an attempt has connected. One attempt may hang.
   static let recovery = open + retry + open + DemoPolicy.work
 }
 
-/// The counts of the feed.
+/// Counts of the feed's lines and orders.
 struct FeedCounts: Sendable, Hashable {
   /// The number of lines that the server wrote.
   var lines = 0
-  /// The number of lines that the app showed, without repetitions.
+  /// The number of different lines that the app showed.
   var shown = 0
   var repeated = 0
   var outOfOrder = 0
@@ -159,7 +159,7 @@ struct FeedCounts: Sendable, Hashable {
     }
   }
 
-  /// The feed's section of the ledger.
+  /// The ledger's section about the feed.
   var section: LedgerSection {
     LedgerSection(
       "feed",

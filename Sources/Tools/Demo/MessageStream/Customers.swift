@@ -3,14 +3,16 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The other users, who post to the server continuously and bypass the broken network.
+/// The other users of the shop. They post messages continuously, and their connections bypass the
+/// injected faults.
 ///
-/// A post without an answer is repeated with the same key, so that it counts once.
+/// A post that receives no answer is repeated with the same key, so that it counts once.
 actor Customers {
-  /// The pause between the messages of a customer. The two of them post ten messages a second each.
+  /// The pause between two messages of a customer. The two customers post about ten messages a
+  /// second each.
   static let pause = Duration.milliseconds(100)
   static let names = ["ann", "ben"]
-  /// The name of the shop.
+  /// The ID of the shop.
   static let shop = "bakery"
   private static let timeout = Duration.seconds(5)
 
@@ -37,7 +39,7 @@ actor Customers {
     writing = tokens.map { token in Task { await self.write(with: token) } }
   }
 
-  /// Lets every customer finish the current message.
+  /// Stops the customers after each has finished its current message.
   func stop() async {
     isOpen = false
     for task in writing { await task.value }
@@ -49,14 +51,15 @@ actor Customers {
     await stop()
   }
 
-  /// Returns the number of messages in the log as the server states it, or `nil` without an answer.
+  /// Returns the number of messages in the log, according to the server; `nil` if the server does
+  /// not answer.
   func countInLog() async -> UInt64? {
     guard let token = tokens.first else { return nil }
     let answer = await ask(
       "GET", ShopRoute.paginated(shop).path, token: token,
       query: PageQuery.page(number: 1, limit: 1).parameters)
     guard let answer, answer.status == 200 else { return nil }
-    // Offsets count from 1 without gaps.
+    // Offsets begin at 1 and have no gaps.
     return (try? PageCodec.decode(answer.body, shop: shop))?.head?.offset
   }
 
@@ -97,7 +100,7 @@ actor Customers {
       body: NewMessage(shop: shop, text: text).encode())
     guard let answer else { return nil }
     guard answer.status == 201 || answer.status == 200 else {
-      // A server that starts or is busy answers 503 or 429. Any other status is a fault.
+      // A server that is starting or busy answers with 503 or 429. Any other status is an error.
       if ![429, 503].contains(answer.status) {
         strangeAnswer = "a post was answered \(answer.status)"
       }
@@ -107,7 +110,7 @@ actor Customers {
   }
 }
 
-/// The texts that customers post: often the same one, sometimes one that breaks careless programs.
+/// The texts that customers post. Many are identical, and some are difficult to handle correctly.
 enum Phrases {
   private static let usual = [
     "Is the sourdough ready?", "ok", "ok", "Two croissants, please", "On my way",

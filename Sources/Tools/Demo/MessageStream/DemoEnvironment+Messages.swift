@@ -7,7 +7,7 @@ import LinkServerCore
 import OwnerFiles
 
 extension DemoPolicy {
-  /// Returns the policy of the server, which pings every second instead of every 54 s.
+  /// Returns the policy of the server, which sends pings every second instead of every 54 s.
   static func server(offersStream: Bool) -> ShopServerPolicy {
     var policy = ShopServerPolicy()
     policy.pingInterval = .seconds(1)
@@ -25,14 +25,14 @@ extension DemoEnvironment {
     await customers.start(tokens: tokens)
   }
 
-  /// Writes a new token to the file that the phone reads.
+  /// Writes a new token to the file from which the phone reads its token.
   func giveToken(until expiry: Timestamp) throws(DemoFailure) {
     let file = OwnerFile(scratch("token"), maxBytes: 8_192, isSecret: true)
     let token = try token(of: "phone", until: expiry)
     try Self.checked { () throws(OwnerFileError) in try file.replace(with: Array(token.utf8)) }
   }
 
-  /// Signs a token. The server need not run.
+  /// Returns a signed token. The server does not have to be running.
   private func token(of user: String, until expiry: Timestamp) throws(DemoFailure) -> String {
     let tokens = try Self.checked { () throws(BackendError) in
       try Tokens.open(in: server.directory)
@@ -40,15 +40,15 @@ extension DemoEnvironment {
     return tokens.issue(user: user, name: user, shops: [customers.shop], until: expiry)
   }
 
-  /// Returns the number of messages that have arrived by catch-up or poll so far.
+  /// Returns the number of messages that have arrived through catch-up or polling.
   func caughtUp() async -> Int {
     let via = await scene.facts.via
     return via["catchUp", default: 0] + via["poll", default: 0]
   }
 
-  /// Returns the condition that all messages accepted so far are shown and the status fits.
+  /// Returns the condition that all messages accepted so far are shown and that the status fits.
   ///
-  /// Messages that an earlier scenario waited for without success are left out.
+  /// Messages for which earlier scenarios have already waited are ignored.
   func allShown(
     while isFit: @escaping @Sendable (AppLine.Status) -> Bool = \.isConnected
   ) async -> Scene.Condition {
@@ -57,7 +57,7 @@ extension DemoEnvironment {
     return { isFit($0[.messages].status) && $0.unseen.isDisjoint(with: missing) }
   }
 
-  /// Compares all messages. The phone must have ended.
+  /// Compares all messages after the phone has ended.
   func compareMessages() async {
     let facts = await scene.facts
     var checker = MessageChecker(accepted: facts.accepted, runs: facts.runs)

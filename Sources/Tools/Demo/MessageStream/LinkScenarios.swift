@@ -26,13 +26,13 @@ struct SteadyTraffic: DemoScenario {
   }
 }
 
-/// A scenario with one trouble that the phone recovers from by itself.
+/// A scenario with one fault from which the phone recovers on its own.
 struct PhoneTrouble: DemoScenario {
   typealias Part = @Sendable (isolated DemoEnvironment) async throws(DemoFailure) -> Void
 
   let title: String
   let trouble: Trouble
-  /// The time that the trouble lasts after the phone has noticed it.
+  /// The duration of the fault after the phone has noticed it.
   let time: Duration
   let begin: Part
   let end: Part
@@ -115,7 +115,7 @@ extension Trouble {
   }
 
   static let halfOpen = Trouble("halfOpen", "half-open link") {
-    // An attempt that hangs when the path returns ends by its own time-out, and the next one
+    // An attempt that hangs when the path returns ends with a time-out, and the next attempt
     // succeeds.
     .init(
       noticed: ($0.liveness.silence ?? .zero) + DemoPolicy.work,

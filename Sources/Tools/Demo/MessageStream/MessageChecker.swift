@@ -1,23 +1,23 @@
 import LinkWire
 
-/// A checker that compares the messages that the server accepted with those that the phone showed
-/// and stored.
+/// A checker that compares the messages that the server accepted with the messages that the phone
+/// showed and stored.
 struct MessageChecker: Sendable {
-  /// A message and its text.
+  /// A message with its key and its text.
   struct Entry: Sendable, Hashable {
-    /// The message's place in the order of creation.
+    /// The key, which determines the message's position in the order of creation.
     var key: TimelineKey
-    /// The text as it was written, or as it was shown.
+    /// The text that was written, stored or shown.
     var text: String
-    /// The message's offset in the server's log, if it is known.
+    /// The offset in the server's log, if it is known.
     var offset: UInt64?
   }
 
-  /// A message as a run of the phone printed it.
+  /// A message that a run of the phone printed.
   struct Shown: Sendable, Hashable {
     var id: MessageID
     var text: String
-    /// The way in which the message arrived, as the phone names it.
+    /// The way in which the message arrived, in the phone's own terms.
     var via: String
   }
 
@@ -37,7 +37,7 @@ struct MessageChecker: Sendable {
     counts.sent = sent.count
     counts.shown = shown.count
     counts.lost = sent.keys.count { !shown.contains($0) || !stored.contains($0) }
-    // Each launch shows the stored messages again; only repetitions within one run count.
+    // Each launch shows the stored messages again. Only repetitions within a run are counted.
     counts.duplicated =
       runs.map { $0.count - Set($0.map(\.id)).count }.reduce(0, +) + timeline.count - stored.count
     counts.outOfOrder = runs.map(misplaced).reduce(0, +)
@@ -48,10 +48,12 @@ struct MessageChecker: Sendable {
     return counts
   }
 
-  /// Returns how many messages a run showed after one that they should have preceded.
+  /// Returns the number of messages that a run showed after a message that they should have
+  /// preceded.
   ///
-  /// Messages that arrived in the same way are in order of creation. Those that arrived in another
-  /// way later may belong before them; live messages are in order throughout the run.
+  /// Consecutive messages that arrived in the same way must be in order of creation. Messages that
+  /// arrive later in another way may belong before them. Live messages must be in order throughout
+  /// the run.
   private func misplaced(_ run: [Shown]) -> Int {
     let sent = Dictionary(accepted.map { ($0.key.id, $0) }) { first, _ in first }
     var seen: Set<MessageID> = []
@@ -69,8 +71,10 @@ struct MessageChecker: Sendable {
     return count
   }
 
-  /// Whether two messages are in the wrong order. If the server's clock was set back, later
-  /// messages have earlier times; live messages then follow the order of the log.
+  /// Returns whether two messages are in the wrong order.
+  ///
+  /// If the server's clock was set back, later messages have earlier times. Live messages then
+  /// follow the order of the log.
   private func isWrong(_ first: Entry, _ second: Entry, isLive: Bool) -> Bool {
     guard first.key > second.key else { return false }
     guard isLive, let before = first.offset, let after = second.offset else { return true }
@@ -80,27 +84,28 @@ struct MessageChecker: Sendable {
   private static let live = "live"
 }
 
-/// The numbers of messages by outcome.
+/// Counts of messages, by outcome.
 struct Counts: Sendable, Hashable {
   /// The number of messages that the server accepted.
   var sent = 0
-  /// The number of messages that the phone showed, without repetitions.
+  /// The number of different messages that the phone showed.
   var shown = 0
   /// The number of messages that were accepted, but not shown or not stored.
   var lost = 0
-  /// The number of messages that were shown again within one run, or stored twice.
+  /// The number of messages that were shown again within a run, or stored twice.
   var duplicated = 0
-  /// The number of messages that were shown after one that they should have preceded.
+  /// The number of messages that were shown after a message that they should have preceded.
   var outOfOrder = 0
-  /// The number of messages that were shown or stored with another text.
+  /// The number of messages that were shown or stored with a different text.
   var altered = 0
-  /// The number of messages that were shown or stored, but never accepted.
+  /// The number of messages that were shown or stored but never accepted.
   var unknown = 0
 
-  /// Whether messages were sent, and all were shown and stored once, unaltered and in order.
+  /// Whether messages were sent, and all of them were shown and stored once, unaltered and in
+  /// order.
   var isClean: Bool { section.isClean }
 
-  /// The messages' section of the ledger.
+  /// The ledger's section about messages.
   var section: LedgerSection {
     LedgerSection(
       "messages",

@@ -27,8 +27,8 @@ struct TokenExpiry: DemoScenario {
   }
 }
 
-/// A scenario in which the server refuses connections and then offers no stream, so that the phone
-/// polls.
+/// A scenario in which the server first refuses connections and then offers no stream, so that the
+/// phone polls.
 struct ServerRefusal: DemoScenario {
   let name = "refusal"
   let title = "Refused, polling, and back up"
@@ -66,7 +66,7 @@ struct ServerRefusal: DemoScenario {
     try await environment.set(.reset)
     try await environment.set(.refuse)
     environment.say(.network, "refuses every connect")
-    // Meanwhile the server restarts without a stream.
+    // Meanwhile, the server restarts without a stream.
     await environment.server.crash()
     try await environment.server.start(offersStream: false)
   }

@@ -3,7 +3,7 @@ import LinkCore
 
 /// A scenario in which prompts are sent over a session while both ends are killed.
 ///
-/// Each prompt must be answered once.
+/// Each prompt must be answered exactly once.
 struct SessionPrompts: DemoScenario {
   let name = "session"
   let needsTraffic = false
@@ -26,7 +26,7 @@ struct SessionPrompts: DemoScenario {
     environment.say(.app, "opens a session with a server that answers every prompt")
     let prompts = (1...Self.count).map { "question \($0)" }
     for prompt in prompts.prefix(Self.count / 2) { await app.type(prompt) }
-    // From then on the app must keep the prompts.
+    // From this point on, the app must not lose these prompts.
     try await environment.wait { $0.typed.count == Self.count / 2 }
     try await environment.play(
       .bothKilled, of: .session, lasting: .zero, recovered: "is connected, and has every answer,"
@@ -59,7 +59,7 @@ private enum SessionPace {
 }
 
 extension Trouble {
-  /// A trouble that kills the app and its server while prompts are on their way.
+  /// A fault that kills the app and its server while prompts are being processed.
   static let bothKilled = Trouble("bothKilled", "app and server killed") {
     .init(noticed: nil, whole: $0.establish.timeout + DemoPolicy.work)
   }
@@ -71,32 +71,32 @@ extension Scene.Facts {
     Set(prompts.joined().filter { $0.state == "queued" }.map(\.text))
   }
 
-  /// The texts of the prompts that ended.
+  /// The texts of the prompts that have ended.
   fileprivate var ended: Set<String> {
     Set(prompts.joined().filter { SessionCounts.ends.contains($0.state) }.map(\.text))
   }
 }
 
-/// The counts of the session.
+/// Counts of prompts, by outcome.
 struct SessionCounts: Sendable, Hashable {
   /// The number of prompts that the user typed.
   var asked = 0
   var answered = 0
-  /// The number of prompts whose program was killed. They are reported and not run again.
+  /// The number of prompts whose program was killed. Such prompts are reported and not run again.
   var interrupted = 0
-  /// The number of prompts with another end or none.
+  /// The number of prompts that ended in another way or not at all.
   var unanswered = 0
-  /// The number of prompts whose end was printed more than once in a run of the app.
+  /// The number of prompts whose end was printed more than once in a single run of the app.
   ///
-  /// An app that is killed may have printed an end without recording it. The next run prints it
-  /// again.
+  /// Repetitions in different runs are not counted. An app that is killed may have printed an end
+  /// without recording it, and the next run then prints it again.
   var repeated = 0
 
   static let ends: Set<String> = ["answered", "failed", "interrupted", "unsure"]
 
-  /// Counts the ends of prompts in the output of an app.
+  /// Counts the ends of prompts that the app has printed.
   ///
-  /// - Parameter runs: The prompts that each run of the app printed.
+  /// - Parameter runs: The prompts that each run of the app has printed.
   init(_ runs: [[AppLine.Prompt]], of prompts: [String]) {
     asked = prompts.count
     for prompt in prompts {
@@ -112,7 +112,7 @@ struct SessionCounts: Sendable, Hashable {
     }
   }
 
-  /// The session's section of the ledger.
+  /// The ledger's section about the session.
   var section: LedgerSection {
     LedgerSection(
       "session",

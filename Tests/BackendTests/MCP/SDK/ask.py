@@ -1,6 +1,6 @@
-"""Asks the forty questions by the official SDK, and compares each number with its own count.
+"""Asks the forty questions through the official SDK, and checks each number independently.
 
-ask.py URL MODE EXPORT ZONE WORD CODE writes a line for each question, and one at the end.
+ask.py URL MODE EXPORT ZONE WORD CODE prints a line for each question, and one line at the end.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ url, mode, path, zone, word, code = sys.argv[1:]
 def is_same(told, expected, question):
     if told is None or expected is None or isinstance(expected, str):
         return told == expected
-    # Counts are told as whole numbers, others with four decimals.
+    # Counts are whole numbers in answers. Other numbers have four decimals.
     if question.is_count:
         return isinstance(told, int) and abs(told - expected) <= 0.5
     return abs(told - float(expected)) <= 5.1e-5

@@ -1,7 +1,7 @@
-"""An assistant for the tests: a client of the official SDK that does as standard input says.
+"""An assistant for the tests: a client of the official SDK that is controlled by standard input.
 
-Each line in is a JSON object with "id" and "do"; each line out is its answer, with the same id.
-Calls run side by side, so that a later line can cancel an earlier one.
+Each input line is a JSON object with "id" and "do". Each output line is the answer to an input
+line, with the same id. Calls run concurrently, so that a later line can cancel an earlier call.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ async def obey(client, order):
         answer = await deeds[order["do"]](client, order)
     except asyncio.CancelledError:
         answer = {"cancelled": True}
-    except Exception as error:  # what the test did not expect, it shall see
+    except Exception as error:  # The test reports errors that it does not expect.
         answer = {"failed": f"{type(error).__name__}: {error}"}
     say({"id": order["id"], **answer})
 

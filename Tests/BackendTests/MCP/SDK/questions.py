@@ -1,5 +1,7 @@
-"""Forty questions that people ask of their health data: what they say, the call that answers each,
-where the number stands in the answer, and what it must be by an independent count.
+"""Forty questions that people ask about their health data.
+
+Each question has its text, the call that answers it, the place of the number in the answer, and the
+expected number, which is computed independently.
 """
 
 import datetime
@@ -31,7 +33,7 @@ class Question:
                 if all(point.get(name) == value for name, value in self.where.items())]
 
     def told(self, content):
-        """The number in an answer; None if there is none."""
+        """Returns the number in an answer, or None if there is none."""
         points = self.points(content)
         if self.part == "day of the most":
             return max(points, key=lambda point: point["value"])["date_from"][:10]
@@ -47,7 +49,7 @@ class Question:
 
 
 class Calendar:
-    """The days that questions are about, counted back from the day of the export."""
+    """The days that the questions concern, relative to the day of the export."""
 
     def __init__(self, today):
         self.today, self.yesterday = today, today - DAY

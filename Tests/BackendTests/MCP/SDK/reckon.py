@@ -1,7 +1,7 @@
-"""Reckons answers from the text of a health export, without any code of the product.
+"""Computes answers from the text of a health export, without any code of the product.
 
-Slow and plain on purpose: spans are cut at every beginning and end, and each piece is looked at by
-itself. The rules are those of docs/decisions/0015-health-answers.md.
+The code is deliberately slow and simple: it cuts spans at every start and end of a sample, and
+evaluates each piece separately. The rules are those of docs/decisions/0015-health-answers.md.
 """
 
 import datetime
@@ -39,7 +39,7 @@ class Sample:
 
 
 def split(text):
-    """The words of a text: what lies between characters that are no letters."""
+    """Returns the words of a text. All characters other than letters separate words."""
     return "".join(letter if letter.isalpha() else " " for letter in text).split()
 
 
@@ -76,7 +76,7 @@ class Export:
         get = element.get
         key = (get("type"), get("startDate"), get("endDate"), get("sourceName"), get("value"),
                get("unit"), get("creationDate"))
-        if key in seen:  # Parts of a correlation stand in the export twice.
+        if key in seen:  # The parts of a correlation occur twice in an export.
             return
         seen.add(key)
         kind = get("type")
@@ -94,7 +94,7 @@ class Export:
     # Time
 
     def at(self, day, hour=0):
-        """The moment at which a day begins, or an hour of it."""
+        """Returns the time at which a day, or an hour of it, begins."""
         return int(datetime.datetime(day.year, day.month, day.day, hour, tzinfo=self.zone).timestamp())
 
     def days(self, start, end):
@@ -106,10 +106,10 @@ class Export:
         return [sample for sample in self.samples.get(kind, ())
                 if start <= sample.start < end or (sample.start < end and sample.end > start)]
 
-    # What adds up
+    # Totals
 
     def added(self, kind, start, end, source=None):
-        """The sum of one source, or merged; None if nothing is known."""
+        """Returns the sum of one source, or of all sources merged; None if there is no data."""
         found = [sample for sample in self.inside(kind, start, end)
                  if source is None or sample.source == source]
         lasting = [sample for sample in found if sample.end > sample.start]
@@ -141,7 +141,7 @@ class Export:
         return total if known else None
 
     def by_day(self, kind, start, end):
-        """The merged sum of each day that has data, by day."""
+        """Returns the merged sum of each day that has data, by day."""
         sums = {day: self.added(kind, self.at(day), self.at(day + datetime.timedelta(days=1)))
                 for day in self.days(start, end)}
         return {day: value for day, value in sums.items() if value is not None}
@@ -149,7 +149,7 @@ class Export:
     # Readings
 
     def readings(self, kind, start, end):
-        """The readings of the source that has the most, in order; and that source."""
+        """Returns the readings of the source with the most readings, in order, and that source."""
         sources = {}
         for sample in self.samples.get(kind, ()):
             if start <= sample.start < end:
@@ -160,12 +160,12 @@ class Export:
         return [sample.value for sample in sources[best]], best
 
     def everything(self, kind, start, end):
-        """The readings of all sources with their times, in order; one that is told twice once."""
+        """Returns the readings of all sources with their times, in order and without duplicates."""
         return sorted({(sample.start, sample.value) for sample in self.samples.get(kind, ())
                        if start <= sample.start < end})
 
     def over_time(self, kind, start, end):
-        """The average over time of all sources: a reading counts for ten minutes at the most."""
+        """Returns the time average of all sources. A reading counts for at most ten minutes."""
         moments = {}
         for time, value in self.everything(kind, start, end):
             moments.setdefault(time, []).append(value)
@@ -179,7 +179,7 @@ class Export:
     # Sleep
 
     def nights(self, start, end):
-        """The night of each day, merged, and how many naps there were: in seconds."""
+        """Returns the merged night of each day, and the naps, both in seconds."""
         nights, naps, run, reach = {}, [], [], None
         for span in self.samples.get(SLEEP, []) + [None]:
             if run and (span is None or span.start > reach + 300):
@@ -217,7 +217,7 @@ def share(sample, start, end):
 
 
 def stages(run):
-    """Seconds of each stage: each moment is what the best source says then."""
+    """Returns the seconds of each stage. The best-ranked source determines the current stage."""
     names = {span.value for span in run}
     parts = {name: 0 for name in names}
     parts["asleep"] = 0 if names & ASLEEP else None

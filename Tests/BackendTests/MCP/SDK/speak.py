@@ -1,4 +1,4 @@
-"""What the programs of the tests share: a client of the official SDK, of either line."""
+"""A client of either major version of the official SDK, for the programs of the tests."""
 
 import contextlib
 from importlib.metadata import version
@@ -8,7 +8,7 @@ is_newer = not version("mcp").startswith("1.")
 
 @contextlib.asynccontextmanager
 async def connect(url, mode):
-    """Connects; gives the client and the version of the protocol that was agreed on."""
+    """Connects, and yields the client and the negotiated version of the protocol."""
     if is_newer:
         from mcp import Client
 

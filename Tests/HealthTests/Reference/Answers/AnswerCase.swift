@@ -8,9 +8,9 @@ struct AnswerCase {
   var limits: AnswerLimits
   var stored: StoredHealth
   var store: ReferenceStore
-  /// Whether the answer has the default limits and ignores `stored`.
+  /// Whether the question is answered with the default limits and without `stored`.
   var isPlain = false
-  /// The number of the read that fails, from 1; 0 for none.
+  /// The number of the read that fails, counted from 1; 0 if none fails.
   var failing = 0
 
   var reference: ReferenceAnswers {
@@ -37,7 +37,7 @@ struct AnswerCase {
       hasTooManyGroups: reference.hasTooManyGroups)
   }
 
-  /// Returns the outcome of `HealthAnswering`, or `nil` if it does not end.
+  /// Returns the outcome of `HealthAnswering`, or `nil` if it does not finish.
   func found() -> AnswerOutcome? {
     var answering = answering
     var reads: [HealthSampleQuery] = []
@@ -59,7 +59,7 @@ struct AnswerCase {
   }
 }
 
-/// Everything that can be observed of an answer.
+/// Everything that can be observed about an answer.
 struct AnswerOutcome: Equatable {
   var text: String
   var succeeded: Bool
@@ -67,15 +67,16 @@ struct AnswerOutcome: Equatable {
   var points: Int
   var isCut: Bool
   var reads: [HealthSampleQuery]
-  /// Whether another page after the end changes nothing.
+  /// Whether a page that arrives after the end of the answer changes nothing.
   var isFinal = true
-  /// Whether there are more groups than are stored, so that fewer samples may be read.
+  /// Whether the answer exceeded the limit of groups. The tested code may then read fewer samples.
   var hasTooManyGroups = false
 
   /// Returns the first difference from the expected outcome.
   ///
-  /// Numbers may differ in their last bits. Without room for all groups fewer samples may be read.
-  /// Then some samples are not counted as skipped, and no sum becomes too large.
+  /// Numbers may differ in their last bits. If the answer exceeds the limit of groups, the tested
+  /// code may read fewer samples. It may then skip fewer samples, and may not detect that a sum is
+  /// too large.
   func difference(from expected: AnswerOutcome) -> String? {
     var (found, must) = (self, expected)
     found.hasTooManyGroups = must.hasTooManyGroups

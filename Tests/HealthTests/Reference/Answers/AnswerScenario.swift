@@ -1,39 +1,39 @@
 import LinkCore
 import LinkHealth
 
-/// The zone, the present time, the interval of a question and the samples of a store.
+/// The time zone, the present time, the interval of a question, and the samples in the store.
 struct AnswerScenario {
   var zone = ZoneRules.utc
   var now = Timestamp(nanoseconds: 0)
   var start = HealthTime.local(CivilTime(nanoseconds: 0))
   var end = HealthTime.local(CivilTime(nanoseconds: 0))
-  /// The bounds of intervals, near which samples begin and end.
+  /// The bounds of intervals. Samples begin and end near them.
   var edges: [Int64] = []
-  /// Whether all bounds are whole quarters of an hour, so that shares of samples are exact.
+  /// Whether all bounds are multiples of 15 minutes, so that the shares of samples are exact.
   var isExact = true
   var samples: [HealthSample] = []
 
   var clock: ReferenceClock { ReferenceClock(zone) }
   var from: Int64 { clock.moment(of: start) }
   var to: Int64 { clock.moment(of: end) }
-  /// Whether the interval takes many batches of the usual length.
+  /// Whether reading the interval takes many batches of the default length.
   var isLong: Bool { to - from > 400 * ReferenceClock.day }
 
   /// An eighth of an hour, in nanoseconds.
   static let unit: Int64 = 450_000_000_000
-  /// March 29, 2026, a Sunday, in days from 1970.
+  /// March 29, 2026, a Sunday, as the number of days since 1970-01-01.
   static let day: Int64 = 20_541
 
-  /// Zones, most of which change their offset near `day`.
+  /// Time zones. Most of them change their offset near `day`.
   static let zones: [ZoneRules] = [
     .utc, zone("Europe/Berlin", 3_600, [(0, 3_600, 7_200)]),
     zone("Autumn", 7_200, [(0, 3_600, 3_600)]),
-    // A change across midnight, back and forth.
+    // Changes across midnight, backward and forward.
     zone("Back", 3_600, [(0, -1_800, 0)]), zone("Forth", -10_800, [(0, 10_800, -7_200)]),
-    // A change at the beginning of a night.
+    // Changes at the beginning of a night, and a change by half an hour.
     zone("Evening", 0, [(-1, 75_600, 3_600)]), zone("Early", 0, [(-1, 75_600, -3_600)]),
     zone(nil, 39_600, [(-1, 54_000, 37_800)]),
-    // A day that is skipped or repeated.
+    // A day that is skipped, and a day that is repeated.
     zone("Pacific/Apia", -36_000, [(0, 36_000, 50_400)]),
     zone("Twice", 43_200, [(0, -43_200, -43_200)]),
     zone("Short", 0, [(-31, 0, 7_200), (0, 7_200, 3_600), (2, 7_200, 5_400)]),
@@ -54,7 +54,7 @@ struct AnswerScenario {
 }
 
 extension RandomQuestions {
-  /// Draws a scenario whose length suits a grouping.
+  /// Draws a scenario with an interval whose length suits the grouping.
   mutating func scenario(_ grouping: HealthGrouping?, isExact: Bool) -> AnswerScenario {
     var scenario = AnswerScenario()
     scenario.zone = one(
@@ -91,7 +91,7 @@ extension RandomQuestions {
     return scenario
   }
 
-  /// Draws a time of day, often near a bound.
+  /// Draws a time of day, often near a limit up to which a time counts as midnight.
   private mutating func time(_ isExact: Bool) -> Int64 {
     let second = ReferenceClock.second
     if isExact || happens(3) {
@@ -102,7 +102,7 @@ extension RandomQuestions {
     return Int64(odd) * second + one([0, 0, 1, -1])
   }
 
-  /// Draws a form in which a question may state a local time.
+  /// Draws one of the forms in which a question can state a local time.
   private mutating func moment(_ local: Int64, _ clock: ReferenceClock) -> HealthTime {
     let moment = Timestamp(nanoseconds: clock.moment(of: local))
     return one([
@@ -119,7 +119,8 @@ extension RandomQuestions {
     }
   }
 
-  /// Draws the present time: mostly after the interval, or near a bound.
+  /// Draws the present time. It is usually after the interval, otherwise near the bound of an
+  /// interval.
   private mutating func present(_ scenario: AnswerScenario) -> Int64 {
     let (from, to) = (scenario.from, scenario.to)
     let second = ReferenceClock.second

@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// Answers to random questions, compared with a reference implementation.
+/// Tests that compare the answers to random questions with a reference implementation.
 @Suite struct RandomQuestionTests {
   @Test(arguments: randomSeeds)
   func `answers match the reference implementation`(seed: UInt64) {

@@ -1,9 +1,9 @@
 import LinkCore
 import LinkHealth
 
-// Samples of a scenario.
+// Generators of the samples of a scenario.
 extension RandomQuestions {
-  /// Adds samples of the types of a question to a scenario.
+  /// Adds samples of the types that a query covers to a scenario.
   mutating func fill(_ scenario: inout AnswerScenario, _ query: HealthDataQuery) {
     let kinds = ReferenceType.all(query.valueType)
     let sources = sources(query)
@@ -29,9 +29,10 @@ extension RandomQuestions {
     }
   }
 
-  /// Draws samples of one type, many of which have the same start.
+  /// Draws samples of one type. Many of them have the same start.
   ///
-  /// - Returns: The scenario with the samples, their type, and the known type if its unit is known.
+  /// - Returns: The scenario with the samples, their type, and the `ReferenceType` if the unit of
+  ///   the type is known.
   mutating func readings() -> (scenario: AnswerScenario, type: String, known: ReferenceType?) {
     var scenario = scenario(.day, isExact: happens(2))
     let valueType: HealthValueType = one([.heartRate, .heartRate, .steps, .bodyTemperature, .sleep])
@@ -53,7 +54,7 @@ extension RandomQuestions {
     return (0..<one([1, 1, 2, 2, 3])).map { _ in one(ReferenceSource.all) }
   }
 
-  /// Draws a sample near one of the moments at which something changes.
+  /// Draws a sample that begins near one of the scenario's edges.
   private mutating func sample(
     _ kind: ReferenceType, _ source: ReferenceSource, _ scenario: AnswerScenario, isRaw: Bool
   ) -> HealthSample {
@@ -115,7 +116,7 @@ extension RandomQuestions {
     }
   }
 
-  /// Gives a sample a value or unit that cannot be converted.
+  /// Replaces a sample's value or unit with one that cannot be converted.
   private mutating func invalidate(_ sample: inout HealthSample, _ kind: ReferenceType, isRaw: Bool)
   {
     switch kind.form {
@@ -135,7 +136,7 @@ extension RandomQuestions {
       case 0: sample.unit = one(["furlong", "%%", "", "xmmol/L", "mmol/dL", "mol/L"])
       case 1: sample.value = .quantity(one([.infinity, .nan, -.infinity]))
       case 2: sample.value = .category("HKCategoryValueNotApplicable")
-      // Units of other dimensions.
+      // A unit of another dimension.
       case _:
         let units = ["s", "g", "kg", "count", "km", "K", "%", "L", "mmol/L", "kcal", "count/min"]
         sample.unit = one(units.filter { !kind.measure.units.contains($0) })
@@ -164,7 +165,7 @@ extension RandomQuestions {
         let edge = one(nights)
         start = edge - end + one([0, 0, 1, -1, 2, -2, 60 * second, -60 * second])
       } else if happens(2), let end = session.map(\.end.nanoseconds).max() {
-        // The middle of the session is at the bounds of a night.
+        // The middle of the session is near 09:00, 13:00 or 21:00.
         let clock = (first * 24 + Int64(one([21, 21, 9, 13]))) * ReferenceClock.hour
         start = scenario.clock.moment(of: clock) - end / 2 + one([0, 0, 1, -1, 2, -2])
       } else if happens(6) {
@@ -178,7 +179,7 @@ extension RandomQuestions {
     }
   }
 
-  /// Draws the stages of a session, from the moment 0 on.
+  /// Draws the stages of a session that begins at the moment 0.
   private mutating func stages(_ sources: [ReferenceSource], hasInvalid: Bool) -> [HealthSample] {
     let second = ReferenceClock.second
     var stages: [HealthSample] = []

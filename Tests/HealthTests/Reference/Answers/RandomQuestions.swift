@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// A generator of questions about health, with samples to answer them from.
+/// A generator of health questions and of the samples that answer them.
 struct RandomQuestions: RandomInput {
   var generator: RandomSource
 
@@ -9,7 +9,7 @@ struct RandomQuestions: RandomInput {
     maxBytes: 199_000, pageLimit: 5_000, batch: .seconds(6_480_000), isExact: true)
   private static let none = HealthTime.local(CivilTime(nanoseconds: 0))
 
-  /// Draws a question for one type of value.
+  /// Draws a question about one value type.
   mutating func question() -> AnswerCase {
     var query = query()
     let isSpread = ReferenceType.all(query.valueType).contains(where: \.isSpread)
@@ -33,7 +33,7 @@ struct RandomQuestions: RandomInput {
     return drawn
   }
 
-  /// Limits the length of an answer to that of its first points, or to a byte less or more.
+  /// Limits the length of an answer to the length of its first points, or to one byte less or more.
   private mutating func limit(_ drawn: inout AnswerCase, _ query: HealthDataQuery) {
     var query = query
     query.maxBytes = 8 << 20
@@ -51,7 +51,7 @@ struct RandomQuestions: RandomInput {
     drawn.question = .healthData(query)
   }
 
-  /// Draws a question for a summary.
+  /// Draws a question that asks for a summary.
   mutating func summary() -> AnswerCase {
     var scenario = scenario(nil, isExact: true)
     let metrics = (0..<number(0...3)).map { _ in
@@ -93,7 +93,7 @@ struct RandomQuestions: RandomInput {
     let valueType = happens(4) ? one(HealthValueType.allCases) : one(Self.complexTypes)
     let grouping = happens(5) ? nil : one(Self.groupings)
     let hasStatistic = grouping == nil ? happens(8) : !happens(4)
-    // Statistics that compare nights are refused by the hour.
+    // Statistics that compare nights cannot be grouped by hour.
     let isHourly = valueType == .sleep && grouping == .hour && !happens(6)
     let all: [HealthStatistic] = HealthStatistic.allCases + [.latest]
     let statistics = isHourly ? [.sum, .count, .latest] : all
@@ -105,7 +105,7 @@ struct RandomQuestions: RandomInput {
   private static let groupings: [HealthGrouping] = [
     .hour, .day, .day, .week, .month, .total, .total,
   ]
-  /// The types with the most rules.
+  /// The value types with the most rules.
   private static let complexTypes: [HealthValueType] = [
     .sleep, .sleep, .sleep, .steps, .steps, .bodyMetrics, .bodyMetrics, .workout, .heartRate,
   ]
@@ -131,7 +131,8 @@ struct RandomQuestions: RandomInput {
     return stored
   }
 
-  /// Makes one read of the store fail, unless the answer may end before it.
+  /// Makes one read of the store fail in some cases, but never if the answer can end before that
+  /// read.
   private mutating func drawFailure(_ drawn: inout AnswerCase) {
     let isShort = drawn.limits.maxBytes <= 99_999 || drawn.question.maxBytes != nil
     drawn.failing = !isShort && happens(9) ? number(1...3) : 0

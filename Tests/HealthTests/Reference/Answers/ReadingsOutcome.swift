@@ -3,7 +3,7 @@ import LinkHealth
 
 /// The statistics of the readings of one type, in total and by day.
 struct ReadingsOutcome: Equatable {
-  /// Count, minimum, maximum and average.
+  /// The count, minimum, maximum and average of all readings.
   private var all: [Double?]
   private var latest: Double?
   private var latestTime: Timestamp?
@@ -21,9 +21,9 @@ struct ReadingsOutcome: Equatable {
     (number * 1e9).rounded() / 1e9
   }
 
-  /// Creates the outcome of reading pages of three samples.
+  /// Creates the outcome of `HealthReadings`, which reads pages of three samples.
   ///
-  /// It is `nil` if `HealthReadings` requests any page but the next one.
+  /// Returns `nil` if `HealthReadings` requests a page other than the next one.
   init?(found scenario: AnswerScenario, _ type: String, isLoose: Bool) {
     let store = ReferenceStore(scenario.samples, isLoose: isLoose, most: 3)
     var query = Self.query(scenario, type)
@@ -51,7 +51,7 @@ struct ReadingsOutcome: Equatable {
 
   /// Creates the expected outcome.
   ///
-  /// Each value at a moment counts once, and the unit is converted if the type is known.
+  /// Equal values at the same moment count once. Values are converted if the type is known.
   init(expected scenario: AnswerScenario, _ type: String, _ known: ReferenceType?, isLoose: Bool) {
     let (query, clock) = (Self.query(scenario, type), scenario.clock)
     var readings: [(start: Timestamp, value: Double)] = []
@@ -65,7 +65,7 @@ struct ReadingsOutcome: Equatable {
         readings.append((sample.start, value))
       }
     }
-    // A time that clocks repeat after midnight belongs to the day that has begun.
+    // A time that clocks repeat after midnight belongs to the day that has already begun.
     func day(_ start: Timestamp) -> Int64 {
       clock.localDay(clock.span(start.nanoseconds, .day).start) * ReferenceClock.day
     }
@@ -83,7 +83,7 @@ struct ReadingsOutcome: Equatable {
     }
   }
 
-  /// Returns the number of readings, the least, the greatest and the average.
+  /// Returns the number of readings, the minimum, the maximum and the average.
   private static func figures(
     _ readings: [(start: Timestamp, value: Double)], until end: Int64, _ isHeld: Bool
   ) -> [Double?] {

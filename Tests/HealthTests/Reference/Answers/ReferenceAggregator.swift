@@ -1,12 +1,15 @@
 import LinkCore
 import LinkHealth
 
-/// The samples of one type, sorted into cells; a sample with a duration is split at every edge.
+/// An aggregator that counts the samples of one type in cells.
+///
+/// For a sum, a sample that has a duration is split wherever an interval or a sample begins or
+/// ends.
 struct ReferenceAggregator {
   let window: ReferenceWindow
   let kind: ReferenceType
   let statistic: String
-  /// The index of the type.
+  /// The index of the type in the answer.
   let type: Int
   /// The samples in order, each with its converted numbers.
   var samples: [(sample: HealthSample, numbers: [Double?])] = []
@@ -50,7 +53,8 @@ struct ReferenceAggregator {
     tallies[cell, default: ReferenceCounts()].values[kind.index].append(value)
   }
 
-  /// Adds the share of each sample between every two moments at which any of them begins or ends.
+  /// Splits the time wherever an interval or a sample begins or ends, and adds the share of each
+  /// sample in every part.
   private func count(
     _ lasting: [ClippedSample], into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
@@ -80,7 +84,7 @@ struct ReferenceAggregator {
 
   /// Adds samples without a duration.
   ///
-  /// The merged value includes those that no better source overlaps.
+  /// The merged value includes the samples that no source of higher rank overlaps.
   private func count(
     _ brief: [ClippedSample], among lasting: [ClippedSample],
     into tallies: inout [ReferenceCell: ReferenceCounts]
@@ -96,7 +100,7 @@ struct ReferenceAggregator {
     }
   }
 
-  /// Adds a sample that belongs to one interval as a whole.
+  /// Adds a sample as a whole to one interval.
   private func count(
     _ sample: HealthSample, _ numbers: [Double?],
     into tallies: inout [ReferenceCell: ReferenceCounts]
@@ -114,7 +118,7 @@ struct ReferenceAggregator {
     if kind.form == .workout, statistic == "latest" { counts = ReferenceCounts() }
     counts.add(numbers, from: start, to: end)
     tallies[cell] = counts
-    // Otherwise sessions that two apps recorded at once would be counted twice.
+    // There is no total for sessions, since it would count a session that two apps recorded twice.
     guard !isSession else { return }
     cell = ReferenceCell(type: type, all: "all", span: cell.span)
     counts = tallies[cell] ?? ReferenceCounts()
@@ -132,7 +136,7 @@ struct ClippedSample {
   var upTo: Int64
   var number: Double
   var source: ReferenceSource
-  /// The duration of the whole sample.
+  /// The duration of the whole sample in nanoseconds.
   var whole: Double
 
   init(from: Int64, upTo: Int64, sample: HealthSample, number: Double) {
@@ -141,7 +145,7 @@ struct ClippedSample {
     whole = Double(sample.end.nanoseconds - sample.start.nanoseconds)
   }
 
-  /// Returns the source that counts where several overlap.
+  /// Returns the source of the highest rank among overlapping samples.
   static func best(of all: [ClippedSample]) -> ReferenceSource? {
     all.map(\.source).min { $0.isBefore($1) }
   }

@@ -3,12 +3,12 @@ import LinkHealth
 
 /// A point of an answer as JSON.
 struct ReferencePoint {
-  /// The time at which an answer is cut if it leaves out this point.
+  /// The time at which the answer ends if this point does not fit.
   var moment: Int64
   var text: String
 }
 
-/// JSON, written as text.
+/// Functions that write JSON as text.
 enum JSONText {
   static func text(_ text: String) -> String {
     var quoted = "\""
@@ -28,11 +28,11 @@ enum JSONText {
     "[" + elements.joined(separator: ",") + "]"
   }
 
-  /// Returns `true`, or `nil` for a member that is left out.
+  /// Returns `true` if the flag is set. Otherwise returns `nil`, which omits the member.
   static func only(_ flag: Bool) -> String? { flag ? "true" : nil }
 }
 
-/// The members of a point besides its value.
+/// The members of a point other than its value.
 struct PointLabel {
   var type: String
   var unit: String
@@ -97,7 +97,7 @@ extension ReferenceAnswers {
     name.map { JSONText.text($0.lowercased()) } ?? "null"
   }
 
-  /// Returns the types of a value type, each once, and the start of the last sample of each.
+  /// Returns each type of a value type once, with the start of its last sample.
   private func lastSamples(_ valueType: HealthValueType) -> [(type: String, at: Int64?)] {
     let kinds = ReferenceType.all(valueType)
     let types = kinds.enumerated().filter { index, kind in

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// The values of samples in answers.
+/// The form in which answers contain the values of samples.
 enum ReferenceValue {
   static func number(_ number: Double) -> String {
     let text = "\(number)"
@@ -28,14 +28,14 @@ enum ReferenceValue {
     ])
   }
 
-  /// Activities, and their names in answers.
+  /// The activities of workouts and their names in answers.
   static let activities = [
     "HKWorkoutActivityTypeRunning": "RUNNING", "HKWorkoutActivityTypeCycling": "BIKING",
     "HKWorkoutActivityTypeCrossTraining": "CROSS_TRAINING", "Cycling": "BIKING",
     "HKWorkoutActivityType": "OTHER", "": "OTHER", "yoga": "YOGA", "eSports": "E_SPORTS",
   ]
 
-  /// Stages of sleep, and their names in answers.
+  /// The stages of sleep and their names in answers.
   static let stages = [
     "InBed": "SLEEP_IN_BED", "Asleep": "SLEEP_ASLEEP", "AsleepUnspecified": "SLEEP_ASLEEP",
     "AsleepCore": "SLEEP_LIGHT", "AsleepDeep": "SLEEP_DEEP", "AsleepREM": "SLEEP_REM",
@@ -43,7 +43,7 @@ enum ReferenceValue {
   ]
   static let prefix = "HKCategoryValueSleepAnalysis"
 
-  /// Returns the name of a stage of sleep in answers, or `nil` if it is unknown.
+  /// Returns the name of a stage of sleep in answers, or `nil` if the stage is unknown.
   static func stage(_ name: String) -> String? {
     stages.first { name == $0.key || name == prefix + $0.key }?.value
   }
@@ -53,7 +53,7 @@ enum ReferenceValue {
     Double(max(0, sample.end.nanoseconds - sample.start.nanoseconds)) / 60_000_000_000
   }
 
-  /// Returns the numbers of a sample, up to four, or `nil` if they cannot be converted.
+  /// Returns up to four numbers of a sample, or `nil` if they cannot be converted.
   static func numbers(_ sample: HealthSample, _ kind: ReferenceType) -> [Double?]? {
     switch (kind.form, sample.value) {
     case (.spread, .quantity(let value)), (.reading, .quantity(let value)),
@@ -73,7 +73,9 @@ enum ReferenceValue {
 }
 
 extension ReferenceAnswers {
-  /// Reads the samples of a type, batch by batch and page by page, up to an end that may move.
+  /// Reads the samples of a type, batch by batch and page by page.
+  ///
+  /// The closure can change the end of the interval during the reading.
   mutating func readAll(
     _ kind: ReferenceType, _ window: ReferenceWindow, upTo to: inout Int64,
     _ take: (HealthSample, inout Int64) -> Void
@@ -99,7 +101,8 @@ extension ReferenceAnswers {
     }
   }
 
-  /// Returns the samples as points; reading ends before the first moment that does not fit.
+  /// Returns the samples as points. Reading ends before the first moment whose points do not all
+  /// fit.
   mutating func samples(
     _ window: ReferenceWindow, _ kinds: [ReferenceType], room: Int
   ) throws(ReferenceRefusal) -> Lines {

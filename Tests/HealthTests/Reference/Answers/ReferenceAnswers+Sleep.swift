@@ -10,17 +10,17 @@ struct ReferenceStage {
   var source: ReferenceSource
 }
 
-/// Consecutive stages, and the minutes of each kind.
+/// A session of consecutive stages, with the minutes of each stage.
 struct ReferenceSession {
   var from: Int64
   var upTo: Int64
-  /// The minutes by stage; `SLEEP_ASLEEP` is sleep without a stage, `asleep` all sleep.
+  /// The minutes by stage. `SLEEP_ASLEEP` is sleep without a known stage; `asleep` is all sleep.
   var minutes: [String: Double] = [:]
 
   static let bed = "SLEEP_IN_BED"
   private static let awake = "SLEEP_AWAKE"
 
-  /// Creates a session; `nil` if no stage is asleep or in bed.
+  /// Creates a session. Returns `nil` if the stages contain neither sleep nor time in bed.
   init?(_ stages: [ReferenceStage]) {
     let asleep = stages.filter { $0.type != Self.bed && $0.type != Self.awake }
     let counted = asleep.isEmpty ? stages.filter { $0.type == Self.bed } : asleep
@@ -58,7 +58,7 @@ struct ReferenceSleepDay {
   var nights: [ReferenceSession] = []
   var naps: [ReferenceSession] = []
 
-  /// Returns the minutes of a stage in some sessions.
+  /// Returns the total minutes of a stage, or `nil` if no session contains the stage.
   static func minutes(_ part: String, _ sessions: [ReferenceSession]) -> Double? {
     let known = sessions.compactMap { $0.minutes[part] }
     return known.isEmpty ? nil : known.reduce(0, +)
@@ -66,7 +66,7 @@ struct ReferenceSleepDay {
 }
 
 extension ReferenceAnswers {
-  /// Returns the points of sleep: nights, naps and their stages.
+  /// Returns the points of sleep, which contain nights, naps and their stages.
   mutating func nights(
     _ window: ReferenceWindow, _ statistic: String
   ) throws(ReferenceRefusal) -> Lines {
@@ -109,7 +109,7 @@ extension ReferenceAnswers {
     for (index, stage) in stages.enumerated() {
       run.append(stage)
       let end = run.map(\.upTo).max() ?? 0
-      // Stages at most five minutes apart are one session.
+      // Stages that are at most five minutes apart form one session.
       let goesOn = index + 1 < stages.count && stages[index + 1].from - end <= 300_000_000_000
       guard !goesOn else { continue }
       defer { run = [] }
@@ -126,7 +126,7 @@ extension ReferenceAnswers {
     }
   }
 
-  /// Returns a statistic of the days whose minutes are known.
+  /// Returns a statistic of the minutes of several days, or `nil` if there are no days.
   private static func aggregate(_ minutes: [Double], _ statistic: String) -> Double? {
     guard let last = minutes.last else { return nil }
     switch statistic {

@@ -1,12 +1,12 @@
 import LinkCore
 import LinkHealth
 
-/// A group of samples: one type and source, or all sources, in one interval.
+/// A group of samples of one type in one interval, from one source or from all sources.
 struct ReferenceCell: Hashable {
-  /// The index of the type.
+  /// The index of the type in the answer.
   var type: Int
   var name: String?
-  /// The name of all sources together, if the group covers all of them.
+  /// The label of a group that covers all sources: `merged` or `all`.
   var all: String?
   var span: CalendarSpan
   /// The kind of workout.
@@ -17,11 +17,11 @@ struct ReferenceCell: Hashable {
 
 /// The values of one cell.
 struct ReferenceCounts {
-  /// All values of each of the four numbers.
+  /// The values, listed separately for each of the four numbers.
   var values: [[Double]] = [[], [], [], []]
   /// Each value with its time.
   var readings: [(at: Int64, value: Double)] = []
-  /// The number of sessions over several days.
+  /// The number of sessions if the cell combines several days.
   var sessions = 0
   /// The interval of the last sample.
   var last: (from: Int64, to: Int64)?
@@ -38,9 +38,10 @@ struct ReferenceCounts {
     if start >= last?.from ?? start { last = (start, end) }
   }
 
-  /// Returns the average over time up to an end.
+  /// Returns the average weighted by time, up to the given end.
   ///
-  /// The mean of the readings at each moment counts until the next moment, for at most 10 minutes.
+  /// The mean of the readings at a moment is weighted by the time until the next moment, up to 10
+  /// minutes.
   func overTime(until end: Int64) -> Double {
     let moments = Set(readings.map(\.at)).sorted()
     var (sum, length) = (0.0, 0.0)
@@ -54,7 +55,7 @@ struct ReferenceCounts {
     return length > 0 ? sum / length : last.reduce(0, +) / Double(last.count)
   }
 
-  /// Returns the statistic of each number; `nil` without values.
+  /// Returns the statistic of each of the four numbers, or `nil` for a number without values.
   func figures(_ statistic: String) -> [Double?] {
     values.map { values in
       let sum = values.reduce(0, +)
@@ -119,7 +120,7 @@ extension ReferenceAnswers {
       < (right.type, two, right.name ?? "", right.span.lower, right.activity)
   }
 
-  /// Combines the sums of days into the intervals of the question if the statistic compares days.
+  /// Groups the sums of the days by the intervals of the question if the statistic compares days.
   private func folded(
     _ tallies: [ReferenceCell: ReferenceCounts], _ window: ReferenceWindow,
     _ figures: ReferenceFigures

@@ -13,7 +13,7 @@ struct ReferenceAnswers {
   /// The reason for the failure of that read.
   static let fault = "the disk is \"locked\""
 
-  /// The queries so far.
+  /// The queries that have been made.
   private(set) var reads: [HealthSampleQuery] = []
   private(set) var points = 0
   private(set) var isCut = false
@@ -56,7 +56,7 @@ struct ReferenceAnswers {
     }
   }
 
-  /// Reads a page.
+  /// Reads a page from the store. Throws an error if `failing` is the number of this read.
   mutating func page(_ query: HealthSampleQuery) throws(ReferenceRefusal) -> HealthSamplePage {
     reads.append(query)
     if reads.count == failing {
@@ -65,7 +65,7 @@ struct ReferenceAnswers {
     return store.page(query)
   }
 
-  /// The points of an answer, and the number of samples that were left out.
+  /// The points of an answer, and the number of samples that were skipped.
   struct Lines {
     var all: [ReferencePoint] = []
     var skipped = 0

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// An interval of the calendar, in nanoseconds from 1970.
+/// A calendar interval, in nanoseconds since 1970.
 struct CalendarSpan: Hashable {
   var start: Int64
   var end: Int64
@@ -11,13 +11,13 @@ struct CalendarSpan: Hashable {
   var upper: Int64
 }
 
-/// The clocks of a zone, computed by trying every offset that the zone has had.
+/// The clock of a time zone. It computes local times by trying every offset of the zone.
 struct ReferenceClock {
   /// The time between two changes of the offset.
   private struct Period {
     var from: Int64
     var upTo: Int64
-    /// Nanoseconds east of UTC.
+    /// The offset east of UTC in nanoseconds.
     var east: Int64
   }
 
@@ -50,12 +50,12 @@ struct ReferenceClock {
   /// Returns the local time at a moment.
   func local(_ moment: Int64) -> Int64 { moment + period(moment).east }
 
-  /// Returns the local day at a moment, counted from 1970.
+  /// Returns the local day at a moment as the number of days since 1970-01-01.
   func localDay(_ moment: Int64) -> Int64 { Self.floor(local(moment), Self.day) }
 
-  /// Returns the first moment with a local time.
+  /// Returns the first moment at which clocks show a local time.
   ///
-  /// For a skipped time the offset before the gap applies.
+  /// A skipped local time is converted with the offset before the gap.
   func moment(of local: Int64) -> Int64 {
     for one in periods where local - one.east >= one.from && local - one.east < one.upTo {
       return local - one.east
@@ -74,7 +74,7 @@ struct ReferenceClock {
     }
   }
 
-  /// Returns the first moment with a local time or a later one.
+  /// Returns the first moment at which clocks show the given local time or a later one.
   func first(from local: Int64) -> Int64 {
     for one in periods {
       let found = max(one.from, local - one.east)
@@ -83,7 +83,7 @@ struct ReferenceClock {
     return local
   }
 
-  /// Returns the zone's name, or its offset as `UTC+01:00`.
+  /// Returns the name of the zone, or its offset at a moment, such as `UTC+01:00`.
   func name(_ moment: Int64) -> String {
     if let name = rules.name { return name }
     let seconds = secondsEast(moment)
@@ -92,13 +92,13 @@ struct ReferenceClock {
     return "UTC" + (seconds < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60)
   }
 
-  /// Returns a moment with the offset of the zone, or in UTC where the offset has seconds.
+  /// Returns a moment with the offset of the zone, or in UTC if the offset is not in whole minutes.
   func zoned(_ moment: Int64) -> HealthTime {
     let (minutes, rest) = secondsEast(moment).quotientAndRemainder(dividingBy: 60)
     return .instant(Timestamp(nanoseconds: moment), minutesEast: rest == 0 ? minutes : nil)
   }
 
-  /// Formats a moment in the form of another time.
+  /// Formats a moment in the same form as another time.
   func format(_ moment: Int64, like other: HealthTime) -> String {
     switch other {
     case .instant(_, nil): return RFC3339.format(Timestamp(nanoseconds: moment))
@@ -112,7 +112,7 @@ struct ReferenceClock {
 
   // MARK: - Intervals
 
-  /// Returns the interval that a moment belongs to; days begin `lead` before midnight.
+  /// Returns the interval that contains a moment. Days begin `lead` before midnight.
   func span(_ moment: Int64, _ grouping: HealthGrouping, lead: Int64 = 0) -> CalendarSpan {
     if grouping == .hour {
       let period = period(moment)
@@ -140,12 +140,12 @@ struct ReferenceClock {
     }
   }
 
-  /// The first days of all months from 1890 on, counted from 1970.
+  /// The first days of all months from 1890 to 2210, as numbers of days since 1970-01-01.
   private static let months: [Int64] = (1_890...2_210).flatMap { year in
     (1...12).map { Int64(CalendarDays.days(year, $0, 1)) }
   }
 
-  /// Divides and rounds down.
+  /// Divides two numbers and rounds the quotient down.
   static func floor(_ number: Int64, _ part: Int64) -> Int64 {
     let rest = (number % part + part) % part
     return (number - rest) / part

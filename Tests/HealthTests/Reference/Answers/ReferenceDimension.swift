@@ -7,8 +7,8 @@ struct ReferenceDimension {
   private var base = 0.0
   private var parts: [(unit: String, amount: Double)] = []
 
-  /// Creates a dimension from a line: its name, its unit, an amount, and the same amount in all
-  /// units.
+  /// Creates a dimension from the words of a line: its name, its unit, an amount, and the same
+  /// amount in all units.
   init(_ line: [String]) {
     guard line.count > 2 else { return }
     (name, unit) = (line[0], line[1])
@@ -44,7 +44,7 @@ struct ReferenceDimension {
       """
     ).map { ($0[0], ReferenceDimension($0)) }, uniquingKeysWith: { $1 })
 
-  /// Values whose conversion must be exact, or rounded to the known digits.
+  /// Values with their expected results, which must be exact or rounded to the known digits.
   static let exact: [(dimension: String, unit: String?, value: Double, converted: Double)] = [
     ("beats", "count/min", 0.30000000000000004, 0.30000000000000004),
     ("beats", nil, 0.1 + 0.7, 0.1 + 0.7), ("beats", "Hz", 1e306, 6e307),
@@ -59,10 +59,10 @@ struct ReferenceDimension {
     table.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
   }
 
-  /// The known units, and `nil` for none.
+  /// The known units, and `nil` for a missing unit.
   var units: [String?] { parts.map(\.unit) + [nil] }
 
-  /// Returns a multiple of the amount in a unit.
+  /// Returns a multiple of the dimension's amount in a unit.
   func amount(_ times: Double, in unit: String?) -> Double {
     switch unit {
     case "degC": return base * times
@@ -74,8 +74,8 @@ struct ReferenceDimension {
     }
   }
 
-  /// Returns a value in the unit of the dimension, or `nil` if it is not finite or its unit is
-  /// unknown.
+  /// Converts a value to the unit of the dimension. Returns `nil` if the value is not finite or its
+  /// unit is unknown.
   func converted(_ value: Double, in unit: String?) -> Double? {
     guard value.isFinite else { return nil }
     let exact = Self.exact.first { $0.dimension == name && $0.unit == unit && $0.value == value }

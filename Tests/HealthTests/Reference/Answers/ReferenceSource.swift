@@ -4,7 +4,7 @@ import LinkHealth
 struct ReferenceSource: Hashable {
   var source: String
   var device: String?
-  /// The name in answers, or `nil` if there is none.
+  /// The name in answers, or `nil` if the source has none.
   var name: String?
   /// 0 for a watch, 1 for a phone, 2 for another device, 3 for an app.
   var kind: Int
@@ -29,10 +29,10 @@ struct ReferenceSource: Hashable {
     ReferenceSource("zz", nil, 3),
   ]
 
-  /// A source whose name fills much of an answer.
+  /// A source whose name takes up much of an answer.
   static let long = ReferenceSource("Phone " + String(of: "x", count: 4_000), nil, 1)
 
-  /// The sources with the same name and different devices.
+  /// The sources that are named `Pods` and have different devices.
   static let pods = all.filter { $0.source == "Pods" }
 
   /// Returns the source of a sample.
@@ -41,11 +41,11 @@ struct ReferenceSource: Hashable {
       ?? ReferenceSource(sample.source, sample.device, 1)
   }
 
-  /// Returns whether this source counts where it overlaps another source.
+  /// Returns whether this source has a higher rank than another source.
   func isBefore(_ other: ReferenceSource) -> Bool {
     kind != other.kind ? kind < other.kind : (name ?? "") < (other.name ?? "")
   }
 
-  /// Returns whether both sources are one series, with the same name and kind.
+  /// Returns whether both sources have the same name and kind, and so form one series.
   func isLike(_ other: ReferenceSource) -> Bool { name == other.name && kind == other.kind }
 }

@@ -1,12 +1,13 @@
 import LinkCore
 import LinkHealth
 
-/// A store of samples, queried by a scan of all of them.
+/// A store that scans all of its samples for each query.
 struct ReferenceStore {
   private let rows: [(key: HealthSampleKey, sample: HealthSample)]
-  /// Whether both ends of an interval belong to it, as in the stores of some platforms.
+  /// Whether a query also returns samples that only touch an end of its interval, as the stores of
+  /// some platforms do.
   private let isLoose: Bool
-  /// The largest number of samples in a page, whatever the query allows.
+  /// The maximum number of samples in a page, even if the query allows more.
   private let most: Int
 
   init(_ samples: [HealthSample], isLoose: Bool, most: Int = 10_000) {

@@ -3,7 +3,7 @@ import LinkHealth
 
 /// A type of sample, and how it is aggregated.
 struct ReferenceType: Hashable {
-  /// How samples are aggregated.
+  /// The way in which samples are aggregated.
   enum Form: String {
     case spread, reading, nutrient, sleep, minutes, workout
   }

@@ -6,22 +6,23 @@ struct ReferenceRefusal: Error, Hashable {
   var text: String
 }
 
-/// The interval of a question, and its calendar.
+/// The interval of a question, and the calendar intervals within it.
 struct ReferenceWindow {
   let query: HealthDataQuery
   let clock: ReferenceClock
   let now: Int64
-  /// The interval as requested.
+  /// The bounds of the requested interval.
   let start: Int64
   let end: Int64
-  /// The interval whose samples count.
+  /// The bounds of the interval whose samples are included.
   private(set) var from: Int64
   private(set) var to: Int64
   /// Whether the interval covers whole days of sleep.
   private var isWhole = false
 
   var isSleep: Bool { query.valueType == .sleep }
-  /// How far beyond both ends samples are read; sleep sessions count as a whole.
+  /// The time before and after the interval in which samples are also read, to complete sleep
+  /// sessions.
   var margin: Int64 { isSleep && query.groupBy != nil && from < to ? 12 * ReferenceClock.hour : 0 }
   private var lead: Int64 {
     isSleep && query.groupBy != .hour ? 3 * ReferenceClock.hour : 0
@@ -37,7 +38,7 @@ struct ReferenceWindow {
     }
     (start, end) = (clock.moment(of: query.start), clock.moment(of: query.end))
     (from, to) = (start, end)
-    // The years 1900 to 2199: 25,567 days before 1970, and 84,006 days from then on.
+    // The years 1900 to 2199 consist of 25,567 days before 1970 and 84,006 days from 1970 on.
     let years = -25_567 * ReferenceClock.day..<84_006 * ReferenceClock.day
     guard years.contains(start), years.contains(end) else {
       throw ReferenceRefusal(text: "start_time and end_time must be within the years 1900 to 2199")
@@ -51,9 +52,9 @@ struct ReferenceWindow {
     }
   }
 
-  /// Returns the midnight close to a moment: from 23:54 to 00:05.
+  /// Returns the nearest midnight if the local time of a moment is between 23:54 and 00:05.
   ///
-  /// On days without 00:00 the first five minutes count as midnight.
+  /// On a day without 00:00, its first five minutes count as midnight.
   private func midnight(near moment: Int64) -> Int64? {
     let shown = clock.local(moment)
     let day = ReferenceClock.floor(shown, ReferenceClock.day) * ReferenceClock.day
@@ -63,7 +64,7 @@ struct ReferenceWindow {
       ? day + ReferenceClock.day : nil
   }
 
-  /// Returns the last start with which a question with the same end contains all of an interval.
+  /// Returns the latest start with which a question that has the same end covers a whole interval.
   func restart(_ span: CalendarSpan) -> Int64 {
     guard isWhole else { return span.lower }
     var span = span
@@ -77,7 +78,7 @@ struct ReferenceWindow {
 
   func has(_ moment: Int64) -> Bool { moment >= from && moment < to }
 
-  /// Returns the group of the question that a moment belongs to.
+  /// Returns the interval of the question's grouping that contains a moment.
   func span(_ moment: Int64) -> CalendarSpan { span(moment, query.groupBy ?? .hour) }
 
   func span(_ moment: Int64, _ grouping: HealthGrouping) -> CalendarSpan {

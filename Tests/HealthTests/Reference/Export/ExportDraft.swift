@@ -5,16 +5,16 @@ struct WrittenValue {
   var raw: [UInt8]
   /// The text of the value.
   var text: String
-  /// The name of the device, where it differs from the text.
+  /// The name of the device if it differs from the text.
   var device: String?
-  /// Whether reading removes bytes from the text.
+  /// Whether the reader has to repair the text.
   var isRepaired = false
   /// The moment, if the value is a date.
   var moment: Timestamp?
 
   init(raw: [UInt8], text: String) { (self.raw, self.text) = (raw, text) }
 
-  /// Creates a value whose bytes are those of its text.
+  /// Creates a value whose bytes are the UTF-8 encoding of its text.
   init(_ text: String) { self.init(raw: Array(text.utf8), text: text) }
 
   /// Concatenates two values.
@@ -28,34 +28,35 @@ struct WrittenValue {
 /// A start tag.
 struct WrittenTag {
   var name: String
-  /// The attributes in order, under the names that iOS writes today.
+  /// The attributes in order, with the names that current versions of iOS write.
   var attributes: [(name: String, value: WrittenValue)] = []
-  /// Whether the tag ends the element too.
+  /// Whether the tag also ends the element.
   var isEmpty = false
 
-  /// The last value with a name.
+  /// The value of the last attribute with the given name.
   subscript(name: String) -> WrittenValue? {
     attributes.last { $0.name == name }?.value
   }
 }
 
-/// A part of an export, by its meaning.
+/// A part of an export, classified by its meaning.
 enum WrittenPart {
   case start(WrittenTag)
   case end(String)
-  /// Text or markup without a meaning, and the number of bytes that identify it.
+  /// Text or markup that has no meaning, with the number of bytes that identify it.
   case skipped(shown: Int)
-  /// A type definition and its version.
+  /// A document type definition, with its version.
   case definition(version: Int?)
-  /// A part that is skipped, with the reason.
+  /// Broken markup, with the reason why it is skipped.
   case broken(String)
 }
 
-/// An export in parts, each with its meaning and its bytes.
+/// An export as a list of parts, each with its meaning and its bytes.
 struct ExportDraft {
   private(set) var parts: [WrittenPart] = []
   private(set) var pieces: [[UInt8]] = []
-  /// The positions at which pieces of the input end; anywhere if empty.
+  /// The positions at which the input is split. If there are none, the input is split at random
+  /// positions.
   var cuts: [Int] = []
 
   var bytes: [UInt8] {
@@ -65,7 +66,7 @@ struct ExportDraft {
     return bytes
   }
 
-  /// Returns the number of bytes of the first parts.
+  /// Returns the number of bytes in the first `count` parts.
   func length(of count: Int) -> Int { pieces.prefix(count).reduce(0) { $0 + $1.count } }
 
   mutating func add(_ part: WrittenPart, _ bytes: [UInt8]) {
@@ -75,16 +76,17 @@ struct ExportDraft {
 
   mutating func add(_ part: WrittenPart, _ text: String) { add(part, Array(text.utf8)) }
 
-  /// Returns the number of bytes that identify a part, or `nil` if a cut in it has no clear result.
+  /// Returns the number of bytes that identify a part, or `nil` if the result of a cut within it is
+  /// not defined.
   func shown(_ index: Int) -> Int? {
-    // Broken markup is recognized only by the bytes after it.
+    // Broken markup is recognized only with the help of the bytes after it.
     let isNearBroken = parts[max(0, index - 2)..<index].contains {
       if case .broken = $0 { true } else { false }
     }
     if isNearBroken { return nil }
     switch parts[index] {
     case .start, .end:
-      // A bracket in a value would be taken for the beginning of a tag.
+      // After a cut, the reader takes a bracket in a value for the beginning of a tag.
       let hasBracket = pieces[index].dropFirst().contains(UInt8(ascii: "<"))
       return hasBracket ? nil : pieces[index].count
     case .skipped(let shown): return shown
@@ -92,7 +94,7 @@ struct ExportDraft {
     }
   }
 
-  /// Cuts the export off within a part.
+  /// Cuts off the export within a part.
   mutating func cut(_ index: Int, behind count: Int, isShown: Bool) {
     let rest = Array(pieces[index].prefix(count))
     parts.removeSubrange(index...)

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// Everything that is read from an export.
+/// Everything that a reader returns for an export.
 struct ExportOutcome: Equatable {
   /// A span of samples in a batch.
   struct Span: Equatable {
@@ -23,14 +23,14 @@ struct ExportOutcome: Equatable {
   var exported: Timestamp?
   var isWhole = false
   var bytes = 0
-  /// The number of texts that had to be repaired.
+  /// The number of texts that were repaired.
   var repaired = 0
-  /// Whether the reader never held back more than 64 KiB.
+  /// Whether the reader never held more than 64 KiB of unread input.
   var holdsLittle = true
-  /// Whether each batch contains each name once and no workouts of other batches.
+  /// Whether each batch contains each name only once and no workouts of other batches.
   var isCompact = true
 
-  /// Takes the batches that are ready, and the reader's counts.
+  /// Adds the batches that are ready, and copies the reader's counts.
   mutating func take(_ reader: inout HealthExportReader) {
     do {
       while batches.count < 9_999, let batch = try reader.next() { add(batch) }
@@ -56,7 +56,7 @@ struct ExportOutcome: Equatable {
 }
 
 extension RandomExport {
-  /// Reads a draft in pieces that end at its cuts, or anywhere.
+  /// Reads a draft in pieces that end at its cuts or at random positions.
   mutating func read(_ draft: ExportDraft) -> ExportOutcome {
     let bytes = draft.bytes
     var (reader, outcome) = (HealthExportReader(), ExportOutcome())

@@ -1,9 +1,10 @@
 import LinkCore
 import LinkHealth
 
-// Dates, near the bounds of years, months, days, hours and offsets.
+// Dates near the bounds of years, months, days, hours and offsets.
 extension RandomExport {
-  /// Days that differ from the first in one digit, and days at bounds.
+  /// Days that differ from the first one in a single digit, and days at the bounds of months and
+  /// years.
   private static let days: [Int] = [
     (2017, 11, 7), (2017, 11, 7), (2017, 11, 17), (2017, 11, 27), (2017, 11, 8), (2017, 12, 7),
     (2017, 1, 7), (2018, 11, 7), (2027, 11, 7), (2117, 11, 7), (2217, 11, 7), (1917, 11, 7),
@@ -22,10 +23,10 @@ extension RandomExport {
     "+02:0", "02:00", "0200", " Z Z", "+ ", ".5", ".", ".5+", "+02::00", "*02:00", " 0200", "-",
   ]
 
-  /// Draws a moment of seconds from 1970.
+  /// Draws a moment in seconds since 1970.
   mutating func seconds() -> Int { one(Self.days) + one(Self.times) }
 
-  /// Draws a text for a moment; about once in `once` times the text is not a date.
+  /// Draws a text for a moment. About one in `once` texts is not a valid date.
   mutating func date(_ seconds: Int, flawed once: UInt64 = 12) -> WrittenValue {
     var date = ExportDate(minutesEast: one(Self.offsets))
     if date.minutesEast == 0 { date.isWest = happens(2) }
@@ -53,14 +54,14 @@ extension RandomExport {
     return written
   }
 
-  /// Returns the year, month, day, hour, minute and second of a number of seconds from 1970.
+  /// Returns the year, month, day, hour, minute and second of a moment in seconds since 1970.
   private static func fields(_ seconds: Int) -> [Int] {
     let second = (seconds % 86_400 + 86_400) % 86_400
     let day = CalendarDays.date((seconds - second) / 86_400)
     return day + [second / 3_600, second / 60 % 60, second % 60]
   }
 
-  /// Makes one field of a date impossible.
+  /// Sets one field of a date to an impossible value.
   private mutating func invalidate(_ date: inout ExportDate) {
     let month = CalendarDays.length(date.fields[1], date.fields[0])
     switch number(0...10) {
@@ -77,7 +78,7 @@ extension RandomExport {
     }
   }
 
-  /// Returns a date in a form that iOS does not write today.
+  /// Returns a date in a form that current versions of iOS do not write.
   private mutating func unusual(_ date: inout ExportDate, _ fraction: inout Int) -> String {
     let day = one(["-", "", ":", "--", " "])
     let time = one([":", "", "-", " "])
@@ -97,7 +98,7 @@ extension RandomExport {
     return text + String(of: " ", count: max(0, room))
   }
 
-  /// Damages one byte of a date, or its length.
+  /// Damages a byte, the length or the offset of a date.
   private mutating func broken(_ text: String) -> String {
     var bytes = Array(text.utf8)
     switch number(0...8) {
@@ -110,7 +111,7 @@ extension RandomExport {
     case 6: return text.prefix(19) + one(Self.noOffsets)
     case _:
       let position = one([0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 21, 22, 23, 24])
-      // A byte that equals the value of a digit is not a digit.
+      // A byte with the value 5, for example, is not the digit "5".
       bytes[position] = one([bytes[position] - 0x30, 0x3A, 0x2F])
     }
     return String(decoding: bytes, as: UTF8.self)
@@ -121,9 +122,9 @@ extension RandomExport {
 private struct ExportDate {
   var minutesEast: Int
   var isWest: Bool
-  /// Hours and minutes of the offset.
+  /// The hours and minutes of the offset.
   var zone: (Int, Int)
-  /// Year, month, day, hour, minute, second.
+  /// The year, month, day, hour, minute and second.
   var fields: [Int] = []
 
   init(minutesEast: Int) {
@@ -145,7 +146,7 @@ private struct ExportDate {
     (isWest ? "-" : "+") + Self.padded(zone.0, 2) + separator + Self.padded(zone.1, 2)
   }
 
-  /// The date as iOS writes it.
+  /// The date in the form that iOS writes.
   var text: String {
     let fields = padded
     let (day, time) = (fields[..<3].joined(separator: "-"), fields[3...].joined(separator: ":"))

@@ -1,6 +1,6 @@
 import LinkHealth
 
-// The elements of an export.
+// Random elements of an export.
 extension RandomExport {
   typealias Attribute = (name: String, value: WrittenValue)
 
@@ -18,7 +18,7 @@ extension RandomExport {
     "Correlatio", "LeftEyes", "LocationX", "RightEy", "A",
   ]
 
-  /// Draws a whole export.
+  /// Draws a complete export.
   mutating func drawExport() {
     drawProlog()
     drawRoot()
@@ -65,7 +65,7 @@ extension RandomExport {
     }
   }
 
-  /// Draws the attributes that all samples have.
+  /// Draws the attributes that records and workouts have in common.
   private mutating func common() -> [Attribute] {
     let from = seconds()
     let to = from + (happens(12) ? -1 : one([0, 0, 1, 60, 599, 86_400]))
@@ -191,7 +191,7 @@ extension RandomExport {
     }
   }
 
-  /// Draws statistics of a workout, or of a part of it.
+  /// Draws the statistics of a workout or of a part of it.
   private mutating func drawStatistics() {
     let type = one([
       "HKQuantityTypeIdentifierActiveEnergyBurned", "HKQuantityTypeIdentifierStepCount",

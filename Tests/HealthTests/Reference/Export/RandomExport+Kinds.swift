@@ -1,8 +1,8 @@
 import LinkHealth
 
-// Small exports with one kind of parts.
+// Small exports that consist mainly of one kind of part.
 extension RandomExport {
-  /// Ends of a file, and the reasons why they are skipped.
+  /// The ends of files, with the reasons why they are skipped.
   private static let ends: [(String, String?)] = [
     ("<", "cutOff"), ("< ", "malformed"), ("</", "cutOff"), ("</HealthData", "cutOff"),
     ("<!", "cutOff"), ("<!nothin", "cutOff"), ("<!nothing", "malformed"), ("<!--", nil),
@@ -21,7 +21,7 @@ extension RandomExport {
     draft.add(reason.map(WrittenPart.broken) ?? .skipped(shown: 0), end)
   }
 
-  /// Draws workouts with parts and statistics, nearly all of which can be read.
+  /// Draws workouts with parts and statistics. Nearly all of them can be read.
   mutating func drawWorkouts() {
     drawRoot()
     for _ in 0..<2 {
@@ -62,7 +62,7 @@ extension RandomExport {
     add(WrittenTag(name: "WorkoutStatistics", attributes: attributes, isEmpty: happens(2)))
   }
 
-  /// Draws one element of each name, in any order.
+  /// Draws one element with each name, in random order.
   mutating func drawElements() {
     drawRoot()
     for name in Self.elements.shuffled(using: &generator) {
@@ -70,7 +70,7 @@ extension RandomExport {
     }
   }
 
-  /// Draws samples without an end, each followed by another part and a zone.
+  /// Draws samples without an end tag, each followed by another part and a time zone.
   mutating func drawOpenSamples() {
     drawRoot()
     for _ in 0..<2 {

@@ -1,19 +1,19 @@
 import LinkCore
 import LinkHealth
 
-// Exports that are long in one way.
+// Exports with a long tag, many names or many samples.
 extension RandomExport {
   private static let moment = Timestamp(nanoseconds: 1_767_600_000_000_000_000)
   private static let written = "2026-01-05 08:00:00 +0000"
 
-  /// Returns the attributes of a sample of a source, always at the same moment.
+  /// Returns the attributes of a sample with the given source and a fixed time.
   static func attributes(_ source: String) -> [Attribute] {
     var date = WrittenValue(written)
     date.moment = moment
     return [("sourceName", WrittenValue(source)), ("startDate", date), ("endDate", date)]
   }
 
-  /// Returns a record with a value.
+  /// Returns a record with the given value.
   ///
   /// The values 124, 988, 1,275 and 1,727 end a span.
   private static func mark(_ value: Int) -> WrittenTag {
@@ -27,7 +27,7 @@ extension RandomExport {
     end("HealthData")
   }
 
-  /// Draws a tag of 64 KiB, or of a byte less or more.
+  /// Draws a tag whose length is close to 64 KiB.
   mutating func drawLongTag() {
     drawRoot()
     let begin = draft.bytes.count
@@ -50,7 +50,7 @@ extension RandomExport {
     draft.cuts = happens(3) ? [] : [begin + number(0...1), begin + length - one([0, 1, 2])]
   }
 
-  /// Draws more names than there is room for at first, some of them twice.
+  /// Draws more names than fit into the initial table, some of them twice.
   mutating func drawManyNames() {
     drawRoot()
     let count = one([257, 512, 513, 520, 540])
@@ -61,7 +61,7 @@ extension RandomExport {
     }
   }
 
-  /// A control byte, which is removed.
+  /// A control byte, which the reader removes.
   private static let repaired: WrittenValue = {
     var value = WrittenValue(raw: [1], text: "")
     value.isRepaired = true
@@ -76,7 +76,7 @@ extension RandomExport {
       Array("<MetadataEntry key=\"HKTimeZone\" value=\"".utf8) + zone.raw + Array("\"/>".utf8))
   }
 
-  /// Draws about as many samples as a batch holds, some of which may end a span.
+  /// Draws about as many samples as a batch holds. Some of them may end a span.
   mutating func drawFullBatch() {
     let count = one([8_191, 8_192, 8_193, 8_300, 8_300])
     let ends = one([[], [0], [100], [8_190], [8_191], [8_191, 8_192], [100, 8_190, 8_191]])

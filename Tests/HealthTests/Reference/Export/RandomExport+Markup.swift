@@ -1,6 +1,6 @@
 import LinkHealth
 
-// The markup of an export.
+// Random markup of an export.
 extension RandomExport {
   /// Adds a start tag in one of its equivalent forms.
   mutating func add(_ start: WrittenTag) {
@@ -25,7 +25,7 @@ extension RandomExport {
     draft.add(.end(name), "</\(name)\(one(["", "", "", " ", "\r\n"]))>")
   }
 
-  /// Adds an element without attributes; it may be empty, closed or left open.
+  /// Adds an element without attributes. It may be empty, closed or left open.
   mutating func element(_ name: String) {
     let isEmpty = happens(2)
     add(WrittenTag(name: name, isEmpty: isEmpty))
@@ -36,7 +36,7 @@ extension RandomExport {
     happens(6) ? (0..<number(least...3)).map { _ in one([0x20, 0x0A, 0x0D, 0x09]) } : [0x20]
   }
 
-  /// Quotes a value, if possible with quotes that it does not contain.
+  /// Quotes a value, if possible with a quotation mark that it does not contain.
   private mutating func quoted(_ raw: [UInt8]) -> [UInt8] {
     let quotes: [UInt8] = happens(2) ? [0x22, 0x27] : [0x27, 0x22]
     let quote = quotes.first { !raw.contains($0) } ?? 0x22
@@ -44,7 +44,7 @@ extension RandomExport {
     return [quote] + raw.flatMap { $0 == quote ? other : [$0] } + [quote]
   }
 
-  /// Draws the spelling of a name: that of iOS, or that of iOS 8 with blanks.
+  /// Draws the current spelling of a name, or the spelling of iOS 8, which contains blanks.
   private mutating func spelling(_ name: String) -> String {
     guard happens(5), name.first?.isUppercase == false else { return name }
     if name == "sourceName", happens(2) { return "source" }
@@ -68,13 +68,13 @@ extension RandomExport {
     "start datE", "x y",
   ]
 
-  /// Draws an attribute without a meaning.
+  /// Draws an attribute that has no meaning.
   private mutating func unusual() -> (name: String, value: WrittenValue) {
     let name = happens(6) ? String(of: "n", count: one([8, 16, 63, 64])) : one(Self.oddNames)
     return (name, WrittenValue(one(["", "1", "x>", "/>", "2017-11-07 10:05:13 +0200"])))
   }
 
-  /// Adds text or markup without a meaning.
+  /// Adds text or markup that has no meaning.
   mutating func addSkipped() {
     let body = one([
       "", " ", "-", "x", " - -- ", "->", ">", "]", "]]", "]>", "?", "? >", "<Record type=\"no\"/>",
@@ -110,11 +110,11 @@ extension RandomExport {
       "<Me \(name)=\"x\">",
       "<`/>", "<{/>", "<Correlation a\"b=\"1\"/>",
     ])
-    // This many bytes without an equals sign show that no value follows.
+    // After 66 bytes without an equals sign, the reader knows that no value follows.
     draft.add(.broken("malformed"), broken + String(of: ".", count: 66))
   }
 
-  /// Adds a type definition.
+  /// Adds a document type definition.
   mutating func addDefinition(canBreakOff: Bool) {
     var text = "<!DOCTYPE" + one([" HealthData ", " a", " HealthData SYSTEM \"x.dtd\" "])
     guard !happens(4) else {
@@ -140,7 +140,7 @@ extension RandomExport {
     if !breaksOff { addBehindDefinition() }
   }
 
-  /// Adds markup that would have another meaning within a type definition.
+  /// Adds markup that would have a different meaning within a document type definition.
   private mutating func addBehindDefinition() {
     switch number(0...3) {
     case 0: draft.add(.skipped(shown: 4), "<!-- HealthKit Export Version: 77 -->")

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-// Texts and numbers.
+// Random texts, devices and numbers.
 extension RandomExport {
   private static let letters = [
     "a", "b", "Z", " ", "é", "e\u{301}", "😀", "'", "\"", ">", "/", "=", "]", "~", ",", "alt;",
@@ -13,7 +13,7 @@ extension RandomExport {
     ("&#x10FFFF;", "\u{10FFFF}"), ("&#32;", " "), ("&#x20;", " "), ("&#126;", "~"),
     ("&#128;", "\u{80}"), ("&#000000065;", "A"), ("&#x0000041;", "A"), ("&#8217;", "’"),
   ]
-  /// Invalid references, which remain as text.
+  /// Invalid references, which the reader keeps as text.
   private static let oddities = [
     "&", "& ", "&;", "&nope;", "&#;", "&#x;", "&#31;", "&#x1F;", "&#127;", "&#x7F;", "&#0;",
     "&#xD800;", "&#x110000;", "&#0000000065;", "&#X41;", "&65;", "&x41;", "&LT;", "&#6G;", "&#xG;",
@@ -21,7 +21,7 @@ extension RandomExport {
   ]
   private static let invalid = ["\u{1}", "\n", "\t", "\u{1F}", "\u{7F}", "\u{0}"]
 
-  /// Draws a text of a few pieces.
+  /// Draws a text that consists of a few pieces.
   mutating func text() -> WrittenValue {
     var text = WrittenValue(happens(12) ? "" : one(["x", "y"]))
     guard !text.raw.isEmpty else { return text }
@@ -47,7 +47,7 @@ extension RandomExport {
     }
   }
 
-  /// Returns a text with some of its characters as references.
+  /// Returns a text in which some characters are written as references.
   mutating func written(_ text: String, once: UInt64 = 10) -> WrittenValue {
     var written = WrittenValue(raw: [], text: "")
     for scalar in text.unicodeScalars {
@@ -64,20 +64,21 @@ extension RandomExport {
     String(value, radix: 16, uppercase: happens(2))
   }
 
-  /// Draws a name that differs from others in one byte, or in its length.
+  /// Draws a name that differs from other names in one byte or in its length.
   mutating func name() -> WrittenValue {
     var letters = Array("abcdefghijklmnopqrstuvwxyz".utf8.prefix(number(1...26)))
     if happens(2) { letters[number(0...letters.count - 1)] = UInt8(ascii: "X") }
     return WrittenValue(raw: letters, text: String(decoding: letters, as: UTF8.self))
   }
 
-  /// Draws a device, with an address as iOS writes it or without.
+  /// Draws a device, with or without an address in the form that iOS writes.
   mutating func device() -> WrittenValue {
     let rest = one(["name:Apple Watch, model:Watch", "name:a", ",", ", >", "x, ", "a>b", ">"])
     let head = one(["<<HKDevice: 0x28", "<<HKDevice: 0x2800b1", "<<HKDevice: "])
     let (between, end) = (one([">, ", ">", ">,, ", "> "]), one([">", ""]))
     var device = written(head + between + rest + end)
-    // The name is the rest, without its end and separators.
+    // The name is the text after the address, without the separators before it and the final
+    // bracket.
     var label = Array((between + rest + end).dropFirst())
     if label.last == ">" { label.removeLast() }
     while let first = label.first, first == "," || first == " " { label.removeFirst() }
@@ -104,7 +105,7 @@ extension RandomExport {
     "1e", "1-", "\u{1}", "\t", "1^5", "1:", "1/2", "&#49;", "5x", "1e5.", "é",
   ]
 
-  /// Draws a number or, once in eight times, text that is no number.
+  /// Draws a number or, with a probability of one in eight, a text that is not a number.
   mutating func figure() -> WrittenValue {
     switch number(0...15) {
     case 0...1: return WrittenValue(one(Self.noNumbers))
@@ -112,14 +113,14 @@ extension RandomExport {
     case 3: return WrittenValue("0." + String(of: "3", count: one([397, 398, 399])))
     case 4...7: return WrittenValue(one(Self.numbers))
     case 8...11:
-      // Small, with at most as many decimals as are read at once, or one more.
+      // A small number with up to 20 decimals. The reader takes its slow path for more than 19.
       let (count, digits) = (number(1...20), String(number(1...9)))
       return WrittenValue("." + String(of: "0", count: count - 1) + digits)
     case _: return WrittenValue(digits())
     }
   }
 
-  /// Draws digits with a point somewhere.
+  /// Draws digits, usually with a decimal point between them.
   private mutating func digits() -> String {
     let count = one([1, 2, 3, 7, 15, 16, 17, 18, 19, 20, 21])
     var digits = (0..<count).map { _ in Character(String(number(0...9))) }

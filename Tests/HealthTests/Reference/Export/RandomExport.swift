@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// A generator of exports: whole, cut off and damaged.
+/// A generator of complete, truncated and damaged exports.
 struct RandomExport: RandomInput {
   /// A kind of export.
   enum Kind {
@@ -10,7 +10,7 @@ struct RandomExport: RandomInput {
   }
 
   var generator: RandomSource
-  /// The export so far.
+  /// The export that is being drawn.
   var draft = ExportDraft()
 
   init(generator: RandomSource) { self.generator = generator }
@@ -27,7 +27,7 @@ struct RandomExport: RandomInput {
     return kinds
   }
 
-  /// Draws an export of a kind.
+  /// Draws an export of the given kind.
   mutating func draft(_ kind: Kind) -> ExportDraft {
     draft = ExportDraft()
     switch kind {
@@ -80,7 +80,7 @@ struct RandomExport: RandomInput {
   private mutating func drawOtherRoot() {
     drawProlog()
     if happens(4) {
-      // After this text no type definition waits for more bytes.
+      // After this text the reader does not wait for the rest of a document type definition.
       draft.add(.skipped(shown: 0), "x")
       if happens(3) { draft = ExportDraft() }
     } else {

@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// Random exports, compared with a reference implementation that takes their parts.
+/// Tests that compare readings of random exports with a reference implementation.
 @Suite struct RandomExportTests {
   @Test(arguments: randomSeeds)
   func `random exports are read like the reference implementation in pieces of any length`(

@@ -1,9 +1,9 @@
 import LinkCore
 import LinkHealth
 
-/// A reference implementation of the export reader that takes parts instead of bytes.
+/// A reference implementation of the export reader that reads parts instead of bytes.
 struct ReferenceExport {
-  /// The reasons for skipping, in order.
+  /// The reasons for skipping elements, in the order of the counts.
   private static let reasons = [
     "noType", "noDate", "noValue", "endsEarly", "malformed", "tooLong", "cutOff", "correlation",
     "metadata", "heartbeat", "workoutDetail", "route", "activitySummary", "clinicalRecord",
@@ -21,7 +21,7 @@ struct ReferenceExport {
     "SensitivityPoint", "RightEye", "LeftEye", "Attachment",
   ]
 
-  /// A sample and its time of creation.
+  /// A sample and its creation time.
   private struct Identity: Hashable {
     var sample: HealthSample
     var created: Timestamp?
@@ -93,7 +93,7 @@ struct ReferenceExport {
 
   private mutating func count(_ reason: String) { counts[reason, default: 0] += 1 }
 
-  /// Counts a text that is used and had to be repaired, separately as a text and as a device.
+  /// Counts a repaired text once as a text and once as a device.
   private mutating func note(_ value: WrittenValue?, isDevice: Bool = false) {
     guard let value, value.isRepaired else { return }
     repaired.insert([isDevice ? 1 : 0] + value.raw)
@@ -105,8 +105,8 @@ struct ReferenceExport {
 
   /// Splits keys into spans, and the spans into batches.
   ///
-  /// A span ends with a key whose lowest ten bits are 0, with 8,192 samples, or with its batch. A
-  /// batch ends with the first span that brings it to 8,192 samples or more.
+  /// A span ends with a key whose lowest ten bits are 0, with its 8,192nd sample, or with the last
+  /// key. A batch ends with the first span that brings it to 8,192 samples or more.
   private static func batches(_ keys: [HealthSampleKey]) -> [[ExportOutcome.Span]] {
     var batches: [[ExportOutcome.Span]] = []
     var (spans, open, size): ([ExportOutcome.Span], [HealthSampleKey], Int) = ([], [], 0)
@@ -171,7 +171,7 @@ extension ReferenceExport {
     return nil
   }
 
-  /// Returns the start tags within a sample, without the statistics of parts of a workout.
+  /// Returns the start tags within a sample, except the statistics of a workout's parts.
   private func body(of index: Int) -> [WrittenTag] {
     var body: [WrittenTag] = []
     var depth = 0
@@ -214,8 +214,8 @@ extension ReferenceExport {
     return value
   }
 
-  /// Chooses a distance by name: that of the activity, if it has one; the sum for a triathlon; the
-  /// longest for other activities.
+  /// Returns the distance of an activity: the named distance for walking and cycling, the sum for a
+  /// triathlon, and the longest distance for other activities.
   private static func distance(of activity: String, _ distances: [String: Double]) -> Double? {
     func named(_ name: String) -> Double? { distances["HKQuantityTypeIdentifierDistance\(name)"] }
     switch activity {
@@ -240,7 +240,8 @@ extension ReferenceExport {
     "J": 1 / 4_184.0, "kJ": 1 / 4.184, "cal": 0.001, "Cal": 1, "kcal": 1,
   ]
 
-  /// Returns the nearest double to a decimal text of at most 400 characters, if it is finite.
+  /// Returns the nearest double to a decimal text, or `nil` if the text has more than 400
+  /// characters or the double is not finite.
   private static func number(_ value: WrittenValue?) -> Double? {
     guard let raw = value?.raw, raw.count <= 400 else { return nil }
     let letters = Array("0123456789+-.eE".utf8)

@@ -1,13 +1,13 @@
-"""A WebSocket server of another maker that does what a plan says, one entry for each connection.
+"""A WebSocket server of another maker that follows a plan with one entry for each connection.
 
     server.py websockets|aiohttp PORT PLAN
 
-PLAN is a JSON array; its last entry serves all further connections. An entry may hold:
+PLAN is a JSON array. Its last entry also applies to all later connections. An entry can contain:
   refuse    answer the upgrade with this status
-  expect    wait for so many messages first
-  send      texts to send; {"binary": N} and {"text": N} stand for N octets
-  close     close with this code then; without it the connection echoes until it ends
-Prints what happens as JSON lines: listening, refused, opened, got, ended.
+  expect    wait for this number of messages first
+  send      the texts to send; {"binary": N} and {"text": N} are messages of N bytes
+  close     then close with this code; without it, the server echoes messages until the end
+The server prints events as JSON lines: listening, refused, opened, got, ended.
 """
 import asyncio
 import json
@@ -43,7 +43,7 @@ def shown(message):
 
 
 async def serve(number, entry, receive, send, close):
-    """Plays an entry; `receive` answers with None when the connection is over."""
+    """Follows an entry. `receive` returns None once the connection has ended."""
     for _ in range(entry.get("expect", 0)):
         message = await receive()
         if message is None:
@@ -71,7 +71,7 @@ async def with_websockets():
     entries = {}
 
     def select(connection, offered):
-        # Its own choice refuses clients that offer none.
+        # The library's own function would refuse clients that offer no subprotocol.
         return next((name for name in SUBPROTOCOLS if name in offered), None)
 
     def decide(connection, request):

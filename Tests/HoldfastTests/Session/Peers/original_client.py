@@ -4,11 +4,13 @@
                        [--prompt TEXT]... [--ack underscore|hyphen|none] [--version V|none]
                        [--subscribe CURSOR] [--size-kb N] [--wait N] [--plain]
 
-Sends `connect` behind `hello`, and behind `connected` the rest. Ends when each prompt has a response,
-the subscription a history, and --wait further messages of type `replay` came; or after 20 s with 1.
---session is the client's own id, --conversation that of the prompts (--resume: it exists already).
---leave TYPE ends without a close at the first message of a type. --version none sends none.
-Prints what happens as JSON lines: opened, saw (with the message), ended.
+The client sends `connect` after `hello`, and everything else after `connected`. It ends once each
+prompt has a response, the subscription has a history, and --wait messages of type `replay` have
+arrived. Otherwise it exits with 1 after 20 s.
+--session is the id of the client. --conversation is the id of the prompts' conversation, which
+already exists if --resume is given. --leave TYPE ends the connection without a close frame at the
+first message of a type. --version none sends no version.
+The client prints events as JSON lines: opened, saw (with the message), ended.
 """
 import argparse
 import asyncio
@@ -52,7 +54,7 @@ class Client:
         await self.connection.send(json.dumps({"type": type, **members}))
 
     async def prompt(self):
-        """Sends the next prompt; the original waits for each response."""
+        """Sends the next prompt. The original waits for each response before sending another."""
         if not self.prompts:
             return
         name = "new_session_id" if self.is_new else "resume_session_id"
@@ -96,7 +98,7 @@ class Client:
             is_connected = is_connected or message["type"] == "connected"
             await self.take(message)
             if is_connected and not any(self.left.values()):
-                # Acks are on their way before the close is.
+                # The pong ensures that the acknowledgements are sent before the close frame.
                 await self.send("ping")
                 while json.loads(await self.connection.recv())["type"] != "pong":
                     pass

@@ -1,17 +1,18 @@
-"""The original session server: its protocol, and on request its mistakes, on `websockets`.
+"""The original session server on `websockets`: its protocol and, on request, its mistakes.
 
     original_server.py PORT KEY [--mistake NAME]... [--version 0.5.0] [--delay SECONDS]
                        [--cut N] [--plain] [--limit BYTES]
 
-Every prompt is answered by its own text. PORT 0 is any free one. Mistakes:
-  acks       `message_ack` earns an error, because the server waits for `message-ack`
+The response to each prompt is the text of the prompt. PORT 0 selects a free port. Mistakes:
+  acks       `message_ack` causes an error, because the server expects `message-ack`
   ids        responses have no message_id
-  replay     what was not acknowledged is forgotten
-  connected  the first `connect` gets no `connected`
+  replay     messages that were not acknowledged are forgotten
+  connected  the first `connect` is not answered with `connected`
   type       an unreadable or unknown message ends the connection
-Without a mistake what is not acknowledged is replayed to its client's session_id. --cut N ends the
-connection without a close behind the ack of the N-th prompt. --plain refuses compression.
-Prints what happens as JSON lines: listening, opened, got, ended.
+Without mistakes, messages that were not acknowledged are replayed to their client's session_id.
+--cut N ends the connection without a close frame after the ack of the N-th prompt. --plain refuses
+compression.
+The server prints events as JSON lines: listening, opened, got, ended.
 """
 import argparse
 import asyncio
@@ -70,7 +71,7 @@ class Client:
         await self.connection.send(json.dumps({"type": type, **members}))
 
     async def take(self, message):
-        """Carries out one message; returns False if the connection is to be closed."""
+        """Handles one message. Returns False if the connection must be closed."""
         kind = message.get("type") if isinstance(message, dict) else None
         if kind == "ping":
             await self.send("pong")

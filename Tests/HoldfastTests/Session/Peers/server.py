@@ -1,28 +1,30 @@
-"""A session server of another maker, with the `websockets` library.
+"""A session server of another maker, based on the `websockets` library.
 
     server.py PORT OPTIONS
 
 OPTIONS is a JSON object:
-  key        the key that it takes
-  dialect    "original": as the original's server, with its mistakes (no message_id, no keys, every
-             message_ack earns an error, the history has ids of its own); "kept": with keys,
+  key        the key that it accepts
+  dialect    "original": like the original's server, with its mistakes (no message_id, no keys,
+             every message_ack causes an error, the history has its own ids); "kept": with keys,
              message ids and replay until message_ack (the default)
   version    "0.4.0" or "0.5.0" (the default)
-  challenge  whether it asks for a proof of the key
+  challenge  whether it requests a proof of the key
   compress   whether it offers compression
-  plan       a list, one entry for each connection, the last one for all further ones; each may hold
+  plan       a list with one entry for each connection; the last entry also applies to all later
+             connections; an entry can contain
                forget    a list of messages that are never sent: "hello", "connected", "pong"
-               cut       close without a close frame at "prompt" (before it is taken), "ack" (taken,
-                         no ack sent), or "response" (answered and stored, not sent)
+               cut       end the connection without a close frame at "prompt" (before the prompt is
+                         accepted), "ack" (accepted, but no ack sent), or "response" (answered and
+                         stored, but not sent)
                close     close with this code after `connected`
                drain     send `draining`, then close with 1001
-               heartbeat seconds to add to the clock of a heartbeat that is sent at once
+               heartbeat send a heartbeat immediately, with a clock that is this many seconds ahead
                refuse    answer the upgrade with this status
-               error     [code, times]: refuse so many prompts with an error of this code
-               fail      answer prompts with success false and this text
+               error     [code, times]: refuse this number of prompts with an error of this code
+               fail      answer prompts with `success` false and this error text
                garbage   texts that are sent after `connected`
-               outdated  refuse each `connect`: this version is required
-Prints what happens as JSON lines: listening, refused, opened, got, ran, ended.
+               outdated  refuse each `connect`, because this version is required
+The server prints events as JSON lines: listening, refused, opened, got, ran, ended.
 """
 import asyncio
 import hashlib

@@ -1,5 +1,6 @@
 #pragma once
-// What the Glibc module of the toolchain does not export. Empty where there is no Linux.
+// Declarations that the Glibc module of the toolchain does not export. On systems other than Linux,
+// this header is empty.
 #if defined(__linux__)
 #include <linux/if.h>
 #include <linux/if_link.h>
@@ -13,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
-// Declared by the C library for _GNU_SOURCE only.
+// The C library declares these functions only for _GNU_SOURCE.
 int setns(int descriptor, int kind);
 int pipe2(int ends[2], int flags);
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);

@@ -20,7 +20,7 @@ enum MessageOptions {
         "close a socket that has received nothing for this long; must be longer than the ping "
           + "interval")
     ) { $0.policy.pongWait = $1 },
-    // The upper bound is the largest request body that is accepted.
+    // The upper bound is the maximum size of a request body.
     .init(
       .option(
         "max-message-bytes", .integer("N", 1_024...65_536), default: usual.limits.maxFrameBytes,
@@ -49,7 +49,7 @@ enum MessageOptions {
     ) { $0.policy.offersStream = !$1 },
   ]
 
-  /// Checks the values that depend on each other.
+  /// Checks values that depend on each other.
   static func check(_ configuration: BackendConfiguration) throws(CommandFailure) {
     guard configuration.policy.pongWait > configuration.policy.pingInterval else {
       throw CommandFailure(

@@ -87,7 +87,7 @@ extension Date {
 /// even while no screen is shown. A screen that reappears therefore shows a complete model.
 @MainActor final class Feed {
   private var pump: Task<Void, Never>?
-  private var lookers: [Int: AsyncStream<Never>.Continuation] = [:]
+  private var followers: [Int: AsyncStream<Never>.Continuation] = [:]
   private var last = 0
   private var isOver = false
 
@@ -111,13 +111,13 @@ extension Date {
     last += 1
     let number = last
     let (wait, continuation) = AsyncStream.makeStream(of: Never.self)
-    lookers[number] = continuation
+    followers[number] = continuation
     for await _ in wait {}
-    lookers[number] = nil
+    followers[number] = nil
   }
 
   private func end() {
     isOver = true
-    for looker in lookers.values { looker.finish() }
+    for looker in followers.values { looker.finish() }
   }
 }

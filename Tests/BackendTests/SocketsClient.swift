@@ -38,7 +38,7 @@ final class SocketsClient {
     if var size = receiveBuffer {
       unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
     }
-    patience(.seconds(120))
+    setReadTimeout(.seconds(120))
     let result = ipv6 ? connect6(port) : connect4(port)
     guard result == 0 else { throw Failure(call: "connect", errno: errno) }
   }
@@ -72,7 +72,7 @@ final class SocketsClient {
   }
 
   /// Sets the time after which a read fails.
-  func patience(_ duration: Duration) {
+  func setReadTimeout(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
     unsafe setsockopt(

@@ -48,7 +48,7 @@ struct `Sockets keep their bounds` {
 
   /// Sends one byte every 20 ms until the server responds.
   private func drip(_ client: SocketsClient) throws -> SocketsClient.Response {
-    client.patience(.milliseconds(20))
+    client.setReadTimeout(.milliseconds(20))
     for _ in 0..<500 {
       do { return try client.response() } catch let failure as SocketsClient.Failure {
         guard failure.errno == 11 else { throw failure }
@@ -147,11 +147,11 @@ struct `Sockets keep their bounds` {
       #expect(try second.get("/").status == 200)
       let third = try rig.client()
       try third.send("GET /third HTTP/1.1\r\nHost: a\r\n\r\n")
-      third.patience(.milliseconds(50))
+      third.setReadTimeout(.milliseconds(50))
       #expect(throws: SocketsClient.Failure.self) { try third.response() }
       #expect(await rig.server.run { _, hub in hub.connectionCount } == 2)
       first.close()
-      third.patience(.seconds(20))
+      third.setReadTimeout(.seconds(20))
       #expect(try third.response().body == "/third ")
     }
   }

@@ -206,7 +206,7 @@ struct SocketTests {
     let (stalls, stall) = AsyncStream<Int>.makeStream()
     let server = try TestServer { peer in
       peer.upgrade()
-      stall.yield(peer.flood(message, patience: 200))
+      stall.yield(peer.flood(message, timeLimit: 200))
       peer.drain()
     }
     let gate = Gate()
@@ -251,7 +251,7 @@ struct SocketTests {
     let (stalls, stall) = AsyncStream<Int>.makeStream()
     let server = try TestServer { peer in
       peer.upgrade()
-      stall.yield(peer.flood(pings, patience: 200))
+      stall.yield(peer.flood(pings, timeLimit: 200))
     }
     let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))
     let socket = await Opened(network, .to(server.socketURL))
@@ -267,7 +267,7 @@ struct SocketTests {
     let pings = Array(repeatElement(ping, count: 500).joined())
     let server = try TestServer { peer in
       peer.upgrade()
-      _ = peer.flood(pings, patience: 200)
+      _ = peer.flood(pings, timeLimit: 200)
       peer.reset()
     }
     let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))

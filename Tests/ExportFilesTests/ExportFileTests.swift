@@ -134,13 +134,13 @@ import Testing
       try await Shell.run(["mkfifo", "-m", "600", scratch(name)])
     }
     let error = #expect(throws: ExportFileError.noWriter) {
-      try ExportFile(path: scratch("empty"), patience: .milliseconds(1))
+      try ExportFile(path: scratch("empty"), timeLimit: .milliseconds(1))
     }
     #expect(error?.description.contains("a pipe that no program writes to") == true)
     async let fed: String = Shell.run(
       ["dd", "of=\(scratch("fed"))"], input: String(decoding: Self.export, as: UTF8.self))
     // The time limit allows for a writer that begins late.
-    let file = try ExportFile(path: scratch("fed"), patience: .seconds(100))
+    let file = try ExportFile(path: scratch("fed"), timeLimit: .seconds(100))
     #expect(!file.canRepeat)
     #expect(try read(file, by: 7) == Self.export)
     _ = try await fed
@@ -150,7 +150,7 @@ import Testing
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
     let writer = try #require(FileHandle(forUpdatingAtPath: scratch("pipe")))
-    let file = try ExportFile(path: scratch("pipe"), patience: .milliseconds(1))
+    let file = try ExportFile(path: scratch("pipe"), timeLimit: .milliseconds(1))
     try writer.write(contentsOf: Self.export)
     try writer.close()
     #expect(try read(file, by: 7) == Self.export)

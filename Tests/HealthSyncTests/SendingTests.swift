@@ -290,7 +290,7 @@ import Testing
   @Test func `status 401 pauses all types and requests another secret`() {
     var harness = Self.started(Self.three)
     harness.fail("a", SyncHarness.http(401))
-    #expect(harness.log.count(where: { $0 == .askSecret }) == 1)
+    #expect(harness.log.count(where: { $0 == .requestSecret }) == 1)
     harness.fail("c", SyncHarness.http(401))
     harness.pass(.seconds(10))
     #expect(harness.sent == ["c", "a"])
@@ -298,7 +298,7 @@ import Testing
     harness.give(.secret(isNew: false))
     #expect(harness.model.state == .secretRefused)
     harness.give(.again)
-    #expect(harness.log.count(where: { $0 == .askSecret }) == 2)
+    #expect(harness.log.count(where: { $0 == .requestSecret }) == 2)
     #expect(harness.sent == ["c", "a"])
     harness.give(.secret(isNew: true))
     #expect(harness.sent == ["c", "a", "c", "a"])
@@ -311,20 +311,20 @@ import Testing
     harness.fail("a", SyncHarness.http(401))
     harness.give(.secret(isNew: true))
     harness.fail("c", SyncHarness.http(401))
-    #expect(harness.log.count(where: { $0 == .askSecret }) == 1)
+    #expect(harness.log.count(where: { $0 == .requestSecret }) == 1)
     #expect(harness.sent == ["c", "a", "a", "c"])
     harness.fail("c", SyncHarness.http(401))
-    #expect(harness.log.count(where: { $0 == .askSecret }) == 2)
+    #expect(harness.log.count(where: { $0 == .requestSecret }) == 2)
   }
 
   @Test func `a refused secret is read again once a minute`() {
     var harness = Self.started([SyncHarness.batch("a")])
     harness.fail("a", SyncHarness.http(401))
     for count in 1...3 {
-      #expect(harness.log.count(where: { $0 == .askSecret }) == count)
+      #expect(harness.log.count(where: { $0 == .requestSecret }) == count)
       harness.give(.secret(isNew: false))
       harness.pass(.milliseconds(59_999))
-      #expect(harness.log.count(where: { $0 == .askSecret }) == count)
+      #expect(harness.log.count(where: { $0 == .requestSecret }) == count)
       harness.pass(.milliseconds(1))
     }
     #expect(harness.sent == ["a"])

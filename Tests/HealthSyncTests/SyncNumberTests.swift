@@ -77,7 +77,8 @@ import Testing
     #expect(!queue.isExhausted)
     #expect([queue.exhaust(), queue.exhaust()] == [true, false])
     #expect(queue.note(.reset) == 2)
-    #expect(queue.trouble == TypeQueue.Trouble(failures: 2, last: .reset, isExhausted: true))
+    #expect(
+      queue.failureStreak == TypeQueue.FailureStreak(failures: 2, last: .reset, isExhausted: true))
     queue.tryNow(at: .zero, earliest: .zero)
     #expect([queue.exhaust(), queue.exhaust()] == [true, false])
   }

@@ -267,7 +267,7 @@ import Testing
 
   @Test func `a refused secret is read again, and the new secret may belong to another user`() {
     var harness = Self.started(nil)
-    #expect(harness.give(.notIdentified(SyncHarness.http(401))) == [.askSecret])
+    #expect(harness.give(.notIdentified(SyncHarness.http(401))) == [.requestSecret])
     harness.give(.secret(isNew: false))
     #expect(harness.model.state == .secretRefused)
     harness.pass(.seconds(60))

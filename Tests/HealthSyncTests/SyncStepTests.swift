@@ -326,7 +326,8 @@ import Testing
       .uploaded("a", .failed(SyncHarness.http(401)), at: SyncHarness.time(5)))
     #expect(
       refused == [
-        Self.report(SyncHarness.batch("a"), .retrying, .failure(SyncHarness.http(401))), .askSecret,
+        Self.report(SyncHarness.batch("a"), .retrying, .failure(SyncHarness.http(401))),
+        .requestSecret,
       ])
     #expect(harness.give(.secret(isNew: false)) == [.update(.notice(.secretRefused))])
     #expect(harness.give(.secret(isNew: false)) == [], "late")

@@ -64,22 +64,22 @@ struct LabPeers {
   }
 
   /// The number of seconds to wait for a reply that should arrive.
-  private static let patience = 120.0
+  private static let timeLimit = 120.0
   /// The number of seconds to wait for a reply that should not arrive.
   static let silence = 0.5
 
   /// Opens a new connection, and returns `open`, `stall` or the name of an `errno`.
-  func connect(patience: Double = patience) async -> String {
-    await ask("connect \(port) \(patience)")
+  func connect(timeLimit: Double = timeLimit) async -> String {
+    await ask("connect \(port) \(timeLimit)")
   }
 
   /// Sends a word. Returns the reply: the same word, `stall`, `end` or the name of an `errno`.
-  func say(_ text: String, patience: Double = patience) async -> String {
-    await ask("say \(text) \(patience)")
+  func say(_ text: String, timeLimit: Double = timeLimit) async -> String {
+    await ask("say \(text) \(timeLimit)")
   }
 
   /// Waits for data without sending any, and returns the data that the client receives.
-  func receive() async -> String { await ask("hear it \(Self.patience)") }
+  func receive() async -> String { await ask("hear it \(Self.timeLimit)") }
 
   /// Makes the server send data to the client without a request.
   func push() { server.send("push") }

@@ -35,7 +35,7 @@ struct NetworkLabTests {
       let (old, new) = (try await LabPeers(in: lab), try await LabPeers(in: lab))
       #expect(await old.connect() == "open")
       try await lab.linkDown(.wifi)
-      #expect(await old.say("lost", patience: LabPeers.silence) == "stall")
+      #expect(await old.say("lost", timeLimit: LabPeers.silence) == "stall")
       #expect(await new.connect() == "open")
       #expect(await new.serverSays() == "from 10.9.2.2")
       try await lab.linkUp(.wifi)
@@ -51,7 +51,7 @@ struct NetworkLabTests {
       let peers = try await LabPeers(in: lab)
       #expect(await peers.connect() == "open")
       try await lab.blackhole(true)
-      #expect(await peers.say("held", patience: LabPeers.silence) == "stall")
+      #expect(await peers.say("held", timeLimit: LabPeers.silence) == "stall")
       try await lab.blackhole(false)
       #expect(await peers.receive() == "held")
     }
@@ -61,7 +61,7 @@ struct NetworkLabTests {
     try await NetworkLab.with { lab in
       let peers = try await LabPeers(in: lab)
       try await lab.blackhole(true)
-      #expect(await peers.connect(patience: LabPeers.silence) == "stall")
+      #expect(await peers.connect(timeLimit: LabPeers.silence) == "stall")
       try await lab.blackhole(false)
       #expect(await peers.connect() == "open")
     }
@@ -89,7 +89,7 @@ struct NetworkLabTests {
       try await lab.expireNAT()
       peers.push()
       #expect(await peers.serverSays() == "lost ECONNRESET")
-      #expect(await peers.say("hello", patience: LabPeers.silence) == "stall")
+      #expect(await peers.say("hello", timeLimit: LabPeers.silence) == "stall")
       #expect(await peers.connect() == "open")
     }
   }
@@ -116,7 +116,7 @@ struct NetworkLabTests {
       let peers = try await LabPeers(in: lab)
       #expect(await peers.connect() == "open")
       try await lab.changeAddress()
-      #expect(await peers.say("lost", patience: LabPeers.silence) == "stall")
+      #expect(await peers.say("lost", timeLimit: LabPeers.silence) == "stall")
       #expect(await peers.connect() == "open")
       #expect(await peers.say("found") == "found")
     }

@@ -10,7 +10,7 @@ struct StoreBackpressureTests {
   private let backpressure: StoreBackpressure
 
   init() {
-    backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
+    backpressure = StoreBackpressure(clock: clock, timeLimit: StoreBackpressure.timeLimit)
   }
 
   @Test func `between commits all messages pass`() async {
@@ -56,7 +56,7 @@ struct StoreBackpressureTests {
   }
 
   @Test func `without a time limit a wait outlasts refused commits, whose count continues`() async {
-    let backpressure = StoreBackpressure(clock: clock, patience: nil)
+    let backpressure = StoreBackpressure(clock: clock, timeLimit: nil)
     let changes = Mailbox<Bool>()
     backpressure.close()
     await backpressure.pass(1_000)

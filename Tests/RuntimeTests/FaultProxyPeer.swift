@@ -38,11 +38,11 @@ struct Peer: Sendable {
     return peer
   }
 
-  /// Connects to `port` of 127.0.0.1. Fails if this takes longer than `patience` milliseconds.
-  static func connect(to port: UInt16, patience: Int = 120_000) async -> Connected {
+  /// Connects to `port` of 127.0.0.1. Fails if this takes longer than `timeLimit` milliseconds.
+  static func connect(to port: UInt16, timeLimit: Int = 120_000) async -> Connected {
     await waiting {
       let peer = Peer(socket: stream())
-      peer.setPatience(patience)
+      peer.setPatience(timeLimit)
       let result = unsafe withAddress(port) { unsafe Self.connect(peer.socket, $0, $1) }
       if result == 0 { return .open(peer) }
       let code = errno
@@ -74,9 +74,9 @@ struct Peer: Sendable {
   }
 
   /// Waits for `count` bytes, the end of the stream, a reset, or the time-out.
-  func receive(_ count: Int, patience: Int = 120_000) async -> Received {
+  func receive(_ count: Int, timeLimit: Int = 120_000) async -> Received {
     await Self.waiting { [self] in
-      setPatience(patience)
+      setPatience(timeLimit)
       var received: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 4_096)
       while received.count < count {

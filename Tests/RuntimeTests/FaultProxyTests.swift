@@ -37,8 +37,8 @@ import Testing
       return client
     }
 
-    func error(patience: Int = 20_000) async -> Int32? {
-      guard case .failed(let code) = await Peer.connect(to: proxy.port, patience: patience) else {
+    func error(timeLimit: Int = 20_000) async -> Int32? {
+      guard case .failed(let code) = await Peer.connect(to: proxy.port, timeLimit: timeLimit) else {
         return nil
       }
       return code
@@ -139,9 +139,9 @@ import Testing
       try await world.proxy.set(.blackhole())
       await client.send("one ")
       await client.send("two")
-      #expect(await server.receive(1, patience: Self.silence) == .silence)
+      #expect(await server.receive(1, timeLimit: Self.silence) == .silence)
       await server.send("three")
-      #expect(await client.receive(1, patience: Self.silence) == .silence)
+      #expect(await client.receive(1, timeLimit: Self.silence) == .silence)
       try await world.proxy.set(.pass)
       #expect(await server.receive(7) == .bytes("one two"))
       #expect(await client.receive(5) == .bytes("three"))
@@ -153,7 +153,7 @@ import Testing
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole())
       server.finish()
-      #expect(await client.receive(1, patience: Self.silence) == .silence)
+      #expect(await client.receive(1, timeLimit: Self.silence) == .silence)
       try await world.proxy.set(.pass)
       #expect(await client.receive(1) == .end)
     }
@@ -164,7 +164,7 @@ import Testing
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       await server.send("lost")
-      #expect(await client.receive(1, patience: Self.silence) == .silence)
+      #expect(await client.receive(1, timeLimit: Self.silence) == .silence)
       await client.send("found")
       #expect(await server.receive(5) == .bytes("found"))
       try await world.proxy.set(.pass)
@@ -178,7 +178,7 @@ import Testing
       try await world.proxy.set(.blackhole())
       let (client, server) = try await world.connect()
       await client.send("hello")
-      #expect(await server.receive(1, patience: Self.silence) == .silence)
+      #expect(await server.receive(1, timeLimit: Self.silence) == .silence)
     }
   }
 
@@ -188,7 +188,7 @@ import Testing
         let (client, server) = try await world.connect()
         try await world.proxy.set(.blackhole(Blackhole(connects: .hang)))
         // A connection attempt that times out fails with `EINPROGRESS`.
-        #expect(await world.error(patience: Self.silence) == EINPROGRESS)
+        #expect(await world.error(timeLimit: Self.silence) == EINPROGRESS)
         try await world.proxy.set(.pass)
         let again = try await world.connect()
         await again.client.send("again")

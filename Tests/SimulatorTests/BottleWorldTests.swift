@@ -217,6 +217,6 @@ struct BottleReconnectTests {
     let result = BottleReconnect(times: [.seconds(1), .seconds(2)], missed: 2)
     #expect(result.quantile(0) == .seconds(1))
     #expect(result.quantile(0.49) == .seconds(2))
-    #expect(result.quantile(0.5) == BottleReconnect.patience)
+    #expect(result.quantile(0.5) == BottleReconnect.timeLimit)
   }
 }

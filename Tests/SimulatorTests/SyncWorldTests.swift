@@ -142,7 +142,7 @@ import Testing
     }
     #expect(SyncFeature.play(plan).findings == [])
     let stale = SyncFeature.play(plan, RunSetup(defect: .readsStale)).findings
-    #expect(Set(stale.map(\.kind)) == [.misshown])
+    #expect(Set(stale.map(\.kind)) == [.displayMismatch])
   }
 
   @Test func `requests that are delivered again later have no effect`() {
@@ -272,7 +272,7 @@ struct SyncRecordTests {
       guard case .upload(let all) = effect else { return [effect] }
       return [effect, .delete(all.map(\.file))]
     }
-    #expect(found == [.hasty])
+    #expect(found == [.deletedEarly])
   }
 
   /// Types are read concurrently, so a page with a later time stamp may arrive before one with an
@@ -349,7 +349,7 @@ private struct SyncTape {
     case .upload(let all): all.map { .uploaded($0.file, .accepted, at: Self.wall) }
     case .refresh: [.refreshed(nil)]
     case .identify: [.identified(SyncIdentity(SyncOwner(server: "https://a.example")))]
-    case .observe, .delete, .split, .askSecret, .giveBack, .update: []
+    case .observe, .delete, .split, .requestSecret, .giveBack, .update: []
     }
   }
 

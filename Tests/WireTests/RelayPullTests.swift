@@ -15,12 +15,12 @@ import Testing
 
   @Test(arguments: [(0, nil), (1, 1), (100, 100), (101, nil)])
   func `an order requests 1 to 100 questions`(max: Int, expected: Int?) {
-    let order = try? LeaseOrder.read(Array(text: #"{"max":\#(max)}"#))
+    let order = try? LeaseRequest.read(Array(text: #"{"max":\#(max)}"#))
     #expect(order?.max == expected)
   }
 
   @Test func `an order without a number requests one question`() throws {
-    #expect(try LeaseOrder.read(Array(text: "{}")) == LeaseOrder(max: 1))
+    #expect(try LeaseRequest.read(Array(text: "{}")) == LeaseRequest(max: 1))
   }
 
   @Test func `an unreadable question does not affect the others`() throws {

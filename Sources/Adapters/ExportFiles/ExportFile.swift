@@ -31,13 +31,13 @@ public final class ExportFile {
 
   /// Opens a file and determines its kind.
   ///
-  /// - Parameter patience: The maximum time to wait for a program that writes to a pipe.
+  /// - Parameter timeLimit: The maximum time to wait for a program that writes to a pipe.
   /// - Throws: `.unreadable` with the system's reason, `.directory`, or `.noWriter` for a pipe that
   ///   no program writes to. For a zip: `.damaged` if it cannot be read, `.encrypted` if it needs a
   ///   password, `.noExport` or `.linked` if it contains no export, and `.severalExports` if it
   ///   contains more than one.
-  public init(path: String, patience: Duration = .seconds(2)) throws(ExportFileError) {
-    file = try PlainFile(path: path, patience: patience)
+  public init(path: String, timeLimit: Duration = .seconds(2)) throws(ExportFileError) {
+    file = try PlainFile(path: path, timeLimit: timeLimit)
     canRepeat = file.size != nil
     guard try file.isZip() else {
       content = .plain
@@ -126,7 +126,7 @@ final class PlainFile {
   /// The byte that was read to detect whether a pipe has a writer, until it is returned.
   private var first: UInt8?
 
-  init(path: String, patience: Duration) throws(ExportFileError) {
+  init(path: String, timeLimit: Duration) throws(ExportFileError) {
     // Without O_NONBLOCK, opening a pipe that no program writes to would block forever.
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path) }
@@ -141,13 +141,13 @@ final class PlainFile {
       throw .directory
     }
     size = found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil
-    if SystemCall.isPipe(descriptor) { try waitForWriter(patience) }
+    if SystemCall.isPipe(descriptor) { try waitForWriter(timeLimit) }
     let flags = fcntl(descriptor, F_GETFL)
     _ = fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK)
   }
 
-  private func waitForWriter(_ patience: Duration) throws(ExportFileError) {
-    switch SystemCall.awaitWriter(of: descriptor, within: patience) {
+  private func waitForWriter(_ timeLimit: Duration) throws(ExportFileError) {
+    switch SystemCall.awaitWriter(of: descriptor, within: timeLimit) {
     case .readable, .silent: return
     case .read(let byte): first = byte
     case .noWriter: throw .noWriter

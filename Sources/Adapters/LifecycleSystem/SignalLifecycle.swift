@@ -23,7 +23,7 @@ public struct SignalLifecycle: LifecycleMonitor {
   /// The kernel does not keep the order of signals that are pending at the same time. The request
   /// therefore waits until the others have been delivered. If one of them moved the app to the
   /// foreground, the request is handled there.
-  private static let patience = DispatchTimeInterval.milliseconds(10)
+  private static let retryDelay = DispatchTimeInterval.milliseconds(10)
   private let meanings: [(signal: Int32, meaning: LifecycleEvent)]
 
   /// Creates a monitor. It handles no signals until its first stream starts.
@@ -45,7 +45,7 @@ public struct SignalLifecycle: LifecycleMonitor {
     let sources = SignalSources(meanings, on: queue) { event in
       let send: @Sendable () -> Void = { continuation.yield(event) }
       guard event == .again else { return send() }
-      queue.asyncAfter(deadline: .now() + Self.patience, execute: send)
+      queue.asyncAfter(deadline: .now() + Self.retryDelay, execute: send)
     }
     continuation.onTermination = { _ in sources.cancel() }
     return stream

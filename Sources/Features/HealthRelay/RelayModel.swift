@@ -30,7 +30,7 @@ public struct RelayModel: Machine {
   var phase = Phase.off
   /// The content of the most recent code message since the start; `nil` before the first one.
   var welcome: Welcome?
-  var line = RequestLine()
+  var questions = QuestionQueue()
   var problems: Throttle
   /// The rate limit for replies to messages that were not understood. It stops a loop in which both
   /// ends reject each other's messages.
@@ -61,7 +61,7 @@ public struct RelayModel: Machine {
   }
 
   /// The number of open questions. The first one is being answered, and the others wait.
-  package var openQuestions: Int { line.items.count }
+  package var openQuestions: Int { questions.items.count }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     var step = Step(now: now)
@@ -73,7 +73,7 @@ public struct RelayModel: Machine {
   public mutating func tick(at now: Instant) -> [Effect] {
     var step = Step(now: now)
     if let due = link.deadline, due <= now { follow(link.tick(at: now), &step) }
-    if let due = line.deadline, due <= now { expireReading(&step) }
+    if let due = questions.deadline, due <= now { expireReading(&step) }
     if let due = quietDeadline, due <= now { endQuiet(&step) }
     if let due = stopDeadline, due <= now { phase = .off }
     finish(&step)
@@ -81,7 +81,7 @@ public struct RelayModel: Machine {
   }
 
   public var deadline: Instant? {
-    [link.deadline, line.deadline, quietDeadline, stopDeadline].compactMap(\.self).min()
+    [link.deadline, questions.deadline, quietDeadline, stopDeadline].compactMap(\.self).min()
   }
 
   /// Completes a step: starts the next operation for the first question, and reports changes to the
@@ -317,7 +317,7 @@ extension RelayModel {
   private mutating func followed(_ status: LinkStatus, _ step: inout Step) {
     switch status.phase {
     case .connected: return
-    case .connecting, .reconnecting, .held: line.interrupt()
+    case .connecting, .reconnecting, .held: questions.interrupt()
     case .disconnected: end(&step)
     case .standby, .failed:
       end(&step)
@@ -329,7 +329,7 @@ extension RelayModel {
   private mutating func end(_ step: inout Step) {
     welcome = nil
     drop(&step) { _ in true }
-    line.forgetAnswered()
+    questions.forgetAnswered()
   }
 
   mutating func start(_ step: inout Step) {
@@ -424,7 +424,7 @@ extension LinkStatus {
 extension RelayModel {
   mutating func opened(_ attempt: AttemptID, _ step: inout Step) {
     guard link.currentAttempt == attempt else { return }  // a late event
-    line.forgetAnswered()
+    questions.forgetAnswered()
     drive(.opened(attempt), &step)
   }
 
@@ -435,7 +435,7 @@ extension RelayModel {
     case .paired(let welcome): paired(welcome, attempt, &step)
     case .asked(let id, let question): asked(id, question, attempt, &step)
     case .cancelled(let id):
-      guard let index = line.items.firstIndex(where: { $0.id == id }) else { return }
+      guard let index = questions.items.firstIndex(where: { $0.id == id }) else { return }
       remove(index, .cancelled, &step)
     case .unknown(let type, let id):
       report(.unknownType(type), &step)
@@ -467,7 +467,7 @@ extension RelayModel {
     // A backend that resumed the session may omit the token, both now and with later codes.
     if next.resume != nil || isNew && !next.isResumed { resume = next.resume }
     if isNew {
-      if next.isResumed { line.adopt(attempt) } else { drop(&step) { $0.attempt != attempt } }
+      if next.isResumed { questions.adopt(attempt) } else { drop(&step) { $0.attempt != attempt } }
       // An answer that was split for a backend that accepts parts does not suit a backend that does
       // not.
       if couldSendParts != next.acceptsParts { readAgain(&step) }
@@ -479,19 +479,19 @@ extension RelayModel {
   private mutating func asked(
     _ id: RelayRequestID, _ question: HealthQuestion, _ attempt: AttemptID, _ step: inout Step
   ) {
-    guard !line.knows(id) else {
-      line.adopt(id, attempt)
+    guard !questions.knows(id) else {
+      questions.adopt(id, attempt)
       return
     }
-    guard line.items.count < RelaySettings.lineLimit else {
-      line.noteAnswered(id)
+    guard questions.items.count < RelaySettings.queueLimit else {
+      questions.noteAnswered(id)
       report(.busy, &step)
       step.effects.append(
         .refuse(attempt, id, question.kind, reason: "too many questions wait for this phone"))
       return
     }
-    line.items.append(
-      RequestLine.Item(id: id, question: question, attempt: attempt, askedAt: step.now))
+    questions.items.append(
+      QuestionQueue.Item(id: id, question: question, attempt: attempt, askedAt: step.now))
   }
 
   private mutating func refuse(
@@ -504,11 +504,11 @@ extension RelayModel {
 
   /// Starts the next operation for the first question.
   mutating func advanceLine(_ step: inout Step) {
-    guard let welcome, let first = line.items.first else { return }
+    guard let welcome, let first = questions.items.first else { return }
     switch first.progress {
     case .waiting:
-      let work = line.newWork()
-      line.items[0].progress = .reading(
+      let work = questions.newWork()
+      questions.items[0].progress = .reading(
         work, until: step.now.advanced(by: RelaySettings.readTimeout))
       step.effects.append(
         .read(work, first.id, first.question, inParts: welcome.acceptsParts))
@@ -525,31 +525,31 @@ extension RelayModel {
   private mutating func send(
     _ work: WorkID, _ prepared: Prepared, part: Int, _ attempt: AttemptID, _ step: inout Step
   ) {
-    let ping = line.newPing()
-    line.items[0].progress = .sending(work, prepared, part: part, ping: ping)
+    let ping = questions.newPing()
+    questions.items[0].progress = .sending(work, prepared, part: part, ping: ping)
     step.effects.append(.send(attempt, work, part: part))
     step.effects.append(.ping(attempt, ping))
   }
 
   mutating func takePrepared(_ work: WorkID, _ prepared: Prepared, _ step: inout Step) {
-    guard case .reading(work, _)? = line.items.first?.progress else {
+    guard case .reading(work, _)? = questions.items.first?.progress else {
       step.effects.append(.discard(work))  // a late event
       return
     }
-    line.items[0].progress = .prepared(work, prepared)
+    questions.items[0].progress = .prepared(work, prepared)
     if case .unreadable(let reason) = prepared.content { report(.unreadable(reason), &step) }
   }
 
   /// Handles a pong, which confirms everything that was sent before its ping.
   mutating func confirm(_ attempt: AttemptID, _ id: UInt64, _ step: inout Step) {
-    guard link.currentAttempt == attempt, let first = line.items.first,
+    guard link.currentAttempt == attempt, let first = questions.items.first,
       case .sending(let work, let prepared, let part, id) = first.progress
     else { return }
     if part + 1 < prepared.parts {
       send(work, prepared, part: part + 1, attempt, &step)
       return
     }
-    line.noteAnswered(first.id)
+    questions.noteAnswered(first.id)
     switch prepared.content {
     case .points(let count, let isTruncated):
       remove(0, .answered(points: count, isTruncated: isTruncated), &step)
@@ -560,26 +560,28 @@ extension RelayModel {
 
   /// Replaces the answer with a failure because the store did not respond in time.
   mutating func expireReading(_ step: inout Step) {
-    guard let first = line.items.first, case .reading(let late, _) = first.progress else { return }
+    guard let first = questions.items.first, case .reading(let late, _) = first.progress else {
+      return
+    }
     let reason = "the health data could not be read in time"
-    let work = line.newWork()
+    let work = questions.newWork()
     step.effects.append(.discard(late))
     step.effects.append(.fail(work, first.id, first.question.kind, reason: reason))
-    line.items[0].progress = .prepared(
+    questions.items[0].progress = .prepared(
       work, Prepared(parts: 1, content: .unreadable(reason: reason)))
     report(.unreadable(reason), &step)
   }
 
   private mutating func readAgain(_ step: inout Step) {
-    for index in line.items.indices {
-      if let work = line.items[index].progress.work { step.effects.append(.discard(work)) }
-      line.items[index].progress = .waiting
+    for index in questions.items.indices {
+      if let work = questions.items[index].progress.work { step.effects.append(.discard(work)) }
+      questions.items[index].progress = .waiting
     }
   }
 
   /// Drops the questions whose callers no longer wait.
-  mutating func drop(_ step: inout Step, where isOver: (RequestLine.Item) -> Bool) {
-    for index in line.items.indices.reversed() where isOver(line.items[index]) {
+  mutating func drop(_ step: inout Step, where isOver: (QuestionQueue.Item) -> Bool) {
+    for index in questions.items.indices.reversed() where isOver(questions.items[index]) {
       remove(index, .dropped, &step)
     }
   }
@@ -587,13 +589,13 @@ extension RelayModel {
   private mutating func remove(
     _ index: Int, _ outcome: RelayReceipt.Outcome, _ step: inout Step
   ) {
-    let item = line.items.remove(at: index)
+    let item = questions.items.remove(at: index)
     if let work = item.progress.work { step.effects.append(.discard(work)) }
     step.show(.ended(RelayReceipt(item, outcome, at: step.now)))
   }
 }
 
-extension RequestLine {
+extension QuestionQueue {
   /// Moves all questions to the new connection of a resumed session.
   mutating func adopt(_ attempt: AttemptID) {
     for index in items.indices { items[index].attempt = attempt }
@@ -623,7 +625,7 @@ extension RelayModel {
       check.require(status == observed, "relay: the user is shown the present state")
     }
     link.check(&check)
-    line.check(&check)
+    questions.check(&check)
     refusals.check(&check)
   }
 
@@ -636,14 +638,14 @@ extension RelayModel {
         "relay: connected means that a code came")
     case .disconnected, .failed:
       check.require(
-        welcome == nil && line.items.isEmpty, "relay: a session that is over has no questions")
+        welcome == nil && questions.items.isEmpty, "relay: a session that is over has no questions")
     case .connecting, .reconnecting, .held, .standby: return
     }
   }
 
   /// Checks that an answer is in transit only over the current connection.
   private func checkAnswer(_ check: inout InvariantCheck) {
-    guard let first = line.items.first, case .sending = first.progress else { return }
+    guard let first = questions.items.first, case .sending = first.progress else { return }
     check.require(
       link.status.phase == .connected && link.currentAttempt == first.attempt,
       "relay: an answer is sent over the connection that waits for it")

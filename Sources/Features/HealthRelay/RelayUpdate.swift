@@ -108,7 +108,7 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
     case dropped
   }
 
-  init(_ item: RequestLine.Item, _ outcome: Outcome, at now: Instant) {
+  init(_ item: QuestionQueue.Item, _ outcome: Outcome, at now: Instant) {
     id = item.id
     question = item.question
     self.outcome = outcome
@@ -150,7 +150,7 @@ public struct RelaySettings: Sendable, Hashable, Codable {
   /// (contracts 1.9.5), so that they receive the cause.
   public static let readTimeout = Duration.seconds(40)
   /// The maximum number of questions in the queue. Further questions are refused at once.
-  public static let lineLimit = 32
+  public static let queueLimit = 32
   /// The maximum number of IDs of answered questions that are stored during a connection.
   public static let answeredLimit = 256
   /// The limit on replies to messages that are not understood: 20 a minute. Further replies are not

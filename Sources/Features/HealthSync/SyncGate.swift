@@ -76,7 +76,7 @@ struct SyncGate: Sendable, Hashable {
   }
 
   private mutating func ask(at now: Instant, _ effects: inout [SyncModel.Effect]) {
-    if gate.credentials.refresh(at: now) { effects.append(.askSecret) }
+    if gate.credentials.refresh(at: now) { effects.append(.requestSecret) }
   }
 
   /// Handles the result of reading the secret again. Returns whether the secret has changed.

@@ -64,7 +64,7 @@ extension SyncModel {
     /// Request the identity of the server and of the secret's owner.
     case identify
     /// Read the secret again.
-    case askSecret
+    case requestSecret
     /// Report to the server that everything was sent.
     case refresh
     /// End a grant of background time. Each grant is ended exactly once.

@@ -125,7 +125,7 @@ public struct SyncModel: Machine {
     case .running:
       for queue in queues {
         switch queue.run {
-        case .gathering(let until), .resting(let until):
+        case .gathering(let until), .backingOff(let until):
           if gate.conditions.isUnlocked, ownership.allowsReading { due.append(until) }
         case .idle, .fetching, .committing, .full: break
         }
@@ -211,8 +211,8 @@ extension SyncModel {
   }
 
   private mutating func observe(_ types: [String], _ effects: inout [Effect]) {
-    for index in queues.indices { queues[index].ask(types.contains(queues[index].type)) }
-    for type in types { queues[queueOrNew(of: type)].ask(true) }
+    for index in queues.indices { queues[index].setReadsSource(types.contains(queues[index].type)) }
+    for type in types { queues[queueOrNew(of: type)].setReadsSource(true) }
     if !types.isEmpty { effects.append(.observe(types)) }
   }
 
@@ -226,7 +226,7 @@ extension SyncModel {
     var needs: [String: UInt64] = [:]
     var isPostponed = false
     for type in types {
-      guard let index = queue(of: type), queues[index].isAsked else { continue }
+      guard let index = queue(of: type), queues[index].readsSource else { continue }
       if let run = queues[index].fire(at: now) {
         needs[type] = run
       } else {
@@ -714,8 +714,8 @@ extension SyncModel {
       return .unreachable(blockedReason.failure)
     }
     let pending = queues.filter { $0.pending > 0 }
-    if let trouble = pending.first?.trouble, pending.allSatisfy(\.isExhausted) {
-      return .unreachable(trouble.last)
+    if let failures = pending.first?.failureStreak, pending.allSatisfy(\.isExhausted) {
+      return .unreachable(failures.last)
     }
     guard isSent, server.isReported, !needsServer, !ownership.isChanging else { return .working }
     for queue in queues where queue.isStuck {

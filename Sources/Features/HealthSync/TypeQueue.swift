@@ -20,11 +20,11 @@ struct TypeQueue: Sendable, Hashable {
     /// The queue holds the maximum number of batches.
     case full
     /// The run failed and will be retried.
-    case resting(until: Instant)
+    case backingOff(until: Instant)
   }
 
   /// The next action of a run.
-  enum Turn: Sendable, Hashable {
+  enum NextAction: Sendable, Hashable {
     /// Read a page.
     case fetch
     /// Wait, since the queue is full.
@@ -32,7 +32,7 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   /// A series of failures to process batches of this type on the server.
-  struct Trouble: Sendable, Hashable {
+  struct FailureStreak: Sendable, Hashable {
     var failures = 0
     var last: LinkFailure
     /// Whether the retry schedule is exhausted.
@@ -64,14 +64,14 @@ struct TypeQueue: Sendable, Hashable {
   private(set) var synced = 0
   /// The instant before which no batch is handed over.
   private(set) var retryAt: Instant?
-  private(set) var trouble: Trouble?
+  private(set) var failureStreak: FailureStreak?
   private(set) var sourceFailure: SyncSourceTrouble?
   /// The number of consecutive failures of the source or the files.
   private var sourceFailures = 0
   /// Whether the source should be read. Batches of earlier launches are sent regardless.
-  private(set) var isAsked = false
+  private(set) var readsSource = false
   /// Whether the source changed during the run.
-  private var isAgain = false
+  private var needsAnotherRun = false
   /// The number of runs that have begun, including the current one, and the number that have ended.
   private var begun: UInt64 = 0
   private var ended: UInt64 = 0
@@ -94,30 +94,30 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   /// Sets whether the source is read.
-  mutating func ask(_ isAsked: Bool) { self.isAsked = isAsked }
+  mutating func setReadsSource(_ readsSource: Bool) { self.readsSource = readsSource }
 
   /// Schedules a run because the source changed.
   ///
   /// - Returns: The number of the run that will read the change; `nil` if the queue is full.
   mutating func fire(at now: Instant) -> UInt64? {
     switch run {
-    case .idle, .resting: run = .gathering(until: now.advanced(by: SyncSettings.gathering))
+    case .idle, .backingOff: run = .gathering(until: now.advanced(by: SyncSettings.gathering))
     case .gathering: break
-    case .fetching, .committing: isAgain = true
+    case .fetching, .committing: needsAnotherRun = true
     case .full:
-      isAgain = true
+      needsAnotherRun = true
       return nil
     }
     return begun + 1
   }
 
   /// Begins a run that is due, or continues a full one once half of the batches were accepted.
-  mutating func advance(at now: Instant, isUnlocked: Bool) -> Turn? {
+  mutating func advance(at now: Instant, isUnlocked: Bool) -> NextAction? {
     switch run {
-    case .gathering(let until), .resting(let until):
+    case .gathering(let until), .backingOff(let until):
       guard now >= until, isUnlocked else { return nil }
       begun += 1
-      isAgain = false
+      needsAnotherRun = false
       // Batches of an earlier process also count toward the limit.
       return next
     case .full: return batches.count <= SyncSettings.mostBatches / 2 ? .fetch : nil
@@ -129,7 +129,7 @@ struct TypeQueue: Sendable, Hashable {
   ///
   /// Interrupting a run is safe: the pages that it read are stored, and reading continues after the
   /// anchor.
-  private var next: Turn {
+  private var next: NextAction {
     mutating get {
       guard batches.count >= SyncSettings.mostBatches else { return .fetch }
       run = .full
@@ -163,22 +163,22 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   /// Continues the run after a page was stored.
-  mutating func proceed() -> Turn { next }
+  mutating func proceed() -> NextAction { next }
 
   /// Ends a run that has read everything.
   mutating func endRun(at now: Instant) {
     (sourceFailures, sourceFailure) = (0, nil)
     ended = begun
-    run = isAgain ? .gathering(until: now.advanced(by: SyncSettings.gathering)) : .idle
+    run = needsAnotherRun ? .gathering(until: now.advanced(by: SyncSettings.gathering)) : .idle
   }
 
   /// Ends a run that failed, and schedules a retry.
-  mutating func rest(_ trouble: SyncSourceTrouble, at now: Instant) {
+  mutating func rest(_ failureStreak: SyncSourceTrouble, at now: Instant) {
     sourceFailures += 1
-    sourceFailure = trouble
+    sourceFailure = failureStreak
     ended = begun
-    isAgain = true
-    run = .resting(until: now.advanced(by: SyncSettings.pause(after: sourceFailures)))
+    needsAnotherRun = true
+    run = .backingOff(until: now.advanced(by: SyncSettings.pause(after: sourceFailures)))
   }
 
   /// Ends a run whose pages cannot be used, and begins another run.
@@ -193,9 +193,9 @@ struct TypeQueue: Sendable, Hashable {
   mutating func forgetProgress(at now: Instant) -> Bool {
     (anchor, synced) = (nil, 0)
     switch run {
-    case .gathering, .resting: return false
+    case .gathering, .backingOff: return false
     case .idle:
-      if isAsked { run = .gathering(until: now) }
+      if readsSource { run = .gathering(until: now) }
       return false
     case .fetching, .committing, .full: return true
     }
@@ -208,7 +208,7 @@ struct TypeQueue: Sendable, Hashable {
   func hasEnded(_ run: UInt64) -> Bool { ended >= run }
 
   /// Whether all changes of the source were read.
-  var isRead: Bool { !isAsked || (run == .idle && !isAgain && ended > 0) }
+  var isRead: Bool { !readsSource || (run == .idle && !needsAnotherRun && ended > 0) }
 
   /// Whether reading is blocked: the source keeps failing, or quarantined batches fill the queue.
   var isStuck: Bool {
@@ -218,10 +218,10 @@ struct TypeQueue: Sendable, Hashable {
   /// Returns whether the type is being read or can be read.
   func canRead(isUnlocked: Bool) -> Bool {
     switch run {
-    case .gathering, .resting: isUnlocked
+    case .gathering, .backingOff: isUnlocked
     case .fetching, .committing: true
     case .full: pending > 0
-    case .idle: isAgain
+    case .idle: needsAnotherRun
     }
   }
 
@@ -252,10 +252,10 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   /// The number of consecutive failures to process a batch on the server.
-  var failures: Int { trouble?.failures ?? 0 }
+  var failures: Int { failureStreak?.failures ?? 0 }
 
   /// Whether the retry schedule is exhausted.
-  var isExhausted: Bool { trouble?.isExhausted ?? false }
+  var isExhausted: Bool { failureStreak?.isExhausted ?? false }
 
   func index(of file: String) -> Int? { batches.firstIndex { $0.queued.file == file } }
 
@@ -289,7 +289,7 @@ struct TypeQueue: Sendable, Hashable {
   mutating func acknowledge(_ index: Int) {
     batches[index].queued.quarantined = nil
     batches[index].state = .acknowledged
-    (trouble, retryAt) = (nil, nil)
+    (failureStreak, retryAt) = (nil, nil)
   }
 
   /// Removes a batch whose acceptance is stored.
@@ -330,7 +330,7 @@ struct TypeQueue: Sendable, Hashable {
 
   /// Records a failure that concerns only this type. Returns the number of consecutive failures.
   mutating func note(_ failure: LinkFailure) -> Int {
-    trouble = Trouble(
+    failureStreak = FailureStreak(
       failures: failures + 1, last: failure, isExhausted: isExhausted)
     return failures
   }
@@ -341,7 +341,7 @@ struct TypeQueue: Sendable, Hashable {
   /// Marks the retry schedule as exhausted. Returns false if it was already marked.
   mutating func exhaust() -> Bool {
     guard !isExhausted else { return false }
-    trouble?.isExhausted = true
+    failureStreak?.isExhausted = true
     return true
   }
 
@@ -354,9 +354,9 @@ struct TypeQueue: Sendable, Hashable {
   ///
   /// - Parameter earliest: The earliest instant at which a request may be sent.
   mutating func tryNow(at now: Instant, earliest: Instant) {
-    trouble?.isExhausted = false
+    failureStreak?.isExhausted = false
     if retryAt != nil { retryAt = earliest }
-    if case .resting = run { run = .resting(until: now) }
+    if case .backingOff = run { run = .backingOff(until: now) }
   }
 
   // MARK: Invariants
@@ -371,7 +371,7 @@ struct TypeQueue: Sendable, Hashable {
   /// - Parameter next: The position of the next new batch.
   func check(_ check: inout InvariantCheck, before next: UInt64) {
     switch run {
-    case .idle, .resting, .gathering:
+    case .idle, .backingOff, .gathering:
       check.require(begun == ended, "sync: a run that is not under way has ended")
     case .fetching, .committing, .full:
       check.require(begun == ended + 1, "sync: a type has one run at a time")

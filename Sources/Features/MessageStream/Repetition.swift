@@ -23,17 +23,17 @@ struct Repetition: Sendable, Hashable {
   mutating func note(_ page: Page) -> Bool {
     if page.isUnreadable {
       unreadable += 1
-      return unreadable >= Self.patience
+      return unreadable >= Self.maxRepetitions
     }
     unreadable = 0
     let ids = Set(page.messages.map(\.id))
     count = ids.isSubset(of: last) ? count + 1 : 0
     last = ids
-    return ids.isEmpty || count >= (isNewest(page) ? 2 : Self.patience)
+    return ids.isEmpty || count >= (isNewest(page) ? 2 : Self.maxRepetitions)
   }
 
   /// The number of consecutive pages without new messages after which no new ones are expected.
-  private static let patience = 10
+  private static let maxRepetitions = 10
 
   private func isNewest(_ page: Page) -> Bool {
     guard let known, let newest = page.messages.map(\.key).max() else { return true }

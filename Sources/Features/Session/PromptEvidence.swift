@@ -121,7 +121,7 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   /// The longest wait for the prompt's end without further evidence.
-  var patience: Duration {
+  var timeLimit: Duration {
     let mayBeOver =
       own.map { $0.isDoubtful || !$0.isHere && $0.spoken != nil } ?? false
       || !ends.waiting.isEmpty
@@ -205,7 +205,7 @@ struct PromptEvidence: Sendable, Hashable {
     if let own {
       // A turn with assistant text has been silent for so long that it counts as over.
       let isSpoken = own.spoken != nil
-      let sign = isSpoken ? now.advanced(by: .zero - patience) : now
+      let sign = isSpoken ? now.advanced(by: .zero - timeLimit) : now
       add(Other(position: own.position, isSpoken: isSpoken, sign: sign))
     }
     let waiting = ends.takeWaiting()

@@ -301,8 +301,8 @@ extension SessionModel {
   }
 
   private mutating func wait(for prompt: StoredPrompt, _ step: Step) {
-    let patience = withEvidence(prompt.conversation, step) { $0.patience }
-    outbox.extend(prompt.id, until: step.now.advanced(by: patience))
+    let timeLimit = withEvidence(prompt.conversation, step) { $0.timeLimit }
+    outbox.extend(prompt.id, until: step.now.advanced(by: timeLimit))
   }
 
   // MARK: Answers of the server
@@ -482,8 +482,8 @@ extension SessionModel {
 
   /// Adapts the time-out of a conversation's prompt to the evidence.
   mutating func touch(_ conversation: String, _ step: Step) {
-    let (key, patience) = withEvidence(conversation, step) { ($0.key, $0.patience) }
-    if let key { outbox.extend(key, until: step.now.advanced(by: patience)) }
+    let (key, timeLimit) = withEvidence(conversation, step) { ($0.key, $0.timeLimit) }
+    if let key { outbox.extend(key, until: step.now.advanced(by: timeLimit)) }
   }
 
   // MARK: The history

@@ -17,7 +17,7 @@ struct PullAPI: Sendable {
   }
 
   func lease(_ max: Int, within time: Duration) async throws(LinkFailure) -> LeasedQuestions {
-    let request = request("/relay/lease", LeaseOrder(max: max).bytes, within: time)
+    let request = request("/relay/lease", LeaseRequest(max: max).bytes, within: time)
     return try await rest.call(request, "the questions") { bytes throws(RelayWireError) in
       try LeasedQuestions.read(bytes)
     }

@@ -28,7 +28,7 @@ actor HTTPUploads: UploadQueue {
   /// The maximum size of a response. Longer responses contain no further information.
   private static let maxBodyBytes = 1 << 20
   /// The time limit of one exchange. Each 16 KiB of the body add a second.
-  private static let patience = Duration.seconds(30)
+  private static let timeLimit = Duration.seconds(30)
   private static let rate = 16_384
 
   /// Creates a queue without uploads.
@@ -89,7 +89,7 @@ actor HTTPUploads: UploadQueue {
     let isNamed = deviceID != SyncBatch.unknownDevice
     let request = HTTPCall(
       method: "GET", url: endpoint, query: isNamed ? [(name: "deviceId", value: deviceID)] : [],
-      timeout: Self.patience, maxBodyBytes: Self.maxBodyBytes)
+      timeout: Self.timeLimit, maxBodyBytes: Self.maxBodyBytes)
     let used = try await presentSecret()
     do throws(LinkFailure) {
       let answer = try await answer(to: request, used)
@@ -103,7 +103,7 @@ actor HTTPUploads: UploadQueue {
   /// Reports to the server that the sync is complete. Returns the failure, or `nil` on success.
   func refresh() async -> LinkFailure? {
     let request = HTTPCall(
-      method: "POST", url: endpoint + "/refresh", timeout: Self.patience,
+      method: "POST", url: endpoint + "/refresh", timeout: Self.timeLimit,
       maxBodyBytes: Self.maxBodyBytes)
     do throws(LinkFailure) {
       return try await answer(to: request, try await presentSecret()).refusal
@@ -175,7 +175,7 @@ actor HTTPUploads: UploadQueue {
     let call = HTTPCall(
       method: request.method, url: request.url,
       headers: request.fields.map { (name: $0.name, value: $0.value) }, body: request.body,
-      timeout: Self.patience + .seconds(request.body.count / Self.rate),
+      timeout: Self.timeLimit + .seconds(request.body.count / Self.rate),
       maxBodyBytes: Self.maxBodyBytes)
     do throws(LinkFailure) {
       return .answer(try await answer(to: call, secret))

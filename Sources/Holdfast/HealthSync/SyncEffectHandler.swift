@@ -69,7 +69,7 @@ actor SyncEffectHandler: EffectHandler {
     case .upload(let all): await uploads.enqueue(all)
     case .split(let path): split(path)
     case .identify: identify()
-    case .askSecret:
+    case .requestSecret:
       tasks.start { [uploads] in .secret(isNew: await uploads.renewSecret()) }
     case .refresh: tasks.start { [uploads] in .refreshed(await uploads.refresh()) }
     case .giveBack(let id, let result): wakes.take(id)?.giveBack(result)

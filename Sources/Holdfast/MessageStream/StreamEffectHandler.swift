@@ -38,7 +38,7 @@ actor StreamEffectHandler: EffectHandler {
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
     tasks = EffectTasks(sink)
     updates = UpdateChannel(overflow: Self.overflow)
-    backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
+    backpressure = StoreBackpressure(clock: clock, timeLimit: StoreBackpressure.timeLimit)
   }
 
   /// Drops notices, and replaces a status with the next one.

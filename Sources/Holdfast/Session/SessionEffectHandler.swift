@@ -28,7 +28,7 @@ actor SessionEffectHandler: EffectHandler {
     updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
     // A response arrives only once on a connection, so no message is dropped even if the store is
     // slow.
-    backpressure = StoreBackpressure(clock: configuration.clock, patience: nil)
+    backpressure = StoreBackpressure(clock: configuration.clock, timeLimit: nil)
     (self.configuration, self.sink) = (configuration, sink)
   }
 

@@ -15,7 +15,7 @@ final class StoreBackpressure: Sendable {
   /// The maximum wait if messages can be fetched again.
   ///
   /// It is far below the time of silence after which a link ends (docs/seeds/001.md: 90 s).
-  static let patience = Duration.seconds(2)
+  static let timeLimit = Duration.seconds(2)
 
   fileprivate struct State {
     var isClosed = false
@@ -26,20 +26,20 @@ final class StoreBackpressure: Sendable {
     var passed = 0
     var waiting: [CheckedContinuation<Void, Never>] = []
     /// The task that ends the wait after the time-out.
-    var patience: Task<Void, Never>?
+    var timeOut: Task<Void, Never>?
 
     var isFull: Bool { isClosed && passed > StoreBackpressure.limit }
   }
 
   private let state = Mutex(State())
   private let clock: any LinkClock
-  private let patience: Duration?
+  private let timeLimit: Duration?
 
   /// Creates an open backpressure.
   ///
-  /// - Parameter patience: The maximum wait. If it is `nil`, messages always wait for the store.
-  init(clock: any LinkClock, patience: Duration?) {
-    (self.clock, self.patience) = (clock, patience)
+  /// - Parameter timeLimit: The maximum wait. If it is `nil`, messages always wait for the store.
+  init(clock: any LinkClock, timeLimit: Duration?) {
+    (self.clock, self.timeLimit) = (clock, timeLimit)
   }
 
   /// Records that a commit has started. If the previous commit was refused, the count of messages
@@ -69,7 +69,7 @@ final class StoreBackpressure: Sendable {
       let isFree = state.withLock { state in
         guard state.isFull else { return true }
         state.waiting.append(continuation)
-        if state.patience == nil { state.patience = patience(for: state.commit) }
+        if state.timeOut == nil { state.timeOut = timeOut(for: state.commit) }
         return false
       }
       if isFree { continuation.resume() }
@@ -77,9 +77,9 @@ final class StoreBackpressure: Sendable {
     await paused(false)
   }
 
-  private func patience(for commit: UInt64) -> Task<Void, Never>? {
-    guard let patience else { return nil }
-    let end = clock.now.advanced(by: patience)
+  private func timeOut(for commit: UInt64) -> Task<Void, Never>? {
+    guard let timeLimit else { return nil }
+    let end = clock.now.advanced(by: timeLimit)
     return Task { [clock] in
       guard (try? await clock.wait(until: end)) != nil else { return }
       open(commit)
@@ -87,8 +87,8 @@ final class StoreBackpressure: Sendable {
   }
 
   private func open(_ commit: UInt64?) {
-    let (waiting, patience) = state.withLock { $0.open(commit) }
-    patience?.cancel()
+    let (waiting, timeOut) = state.withLock { $0.open(commit) }
+    timeOut?.cancel()
     for continuation in waiting { continuation.resume() }
   }
 }
@@ -99,10 +99,10 @@ extension StoreBackpressure.State {
   /// - Returns: The waiters that may proceed, and the time-out to cancel.
   fileprivate mutating func open(
     _ commit: UInt64?
-  ) -> (waiting: [CheckedContinuation<Void, Never>], patience: Task<Void, Never>?) {
+  ) -> (waiting: [CheckedContinuation<Void, Never>], timeOut: Task<Void, Never>?) {
     if let commit, commit != self.commit { return ([], nil) }
-    defer { (waiting, patience) = ([], nil) }
+    defer { (waiting, timeOut) = ([], nil) }
     isClosed = false
-    return (waiting, patience)
+    return (waiting, timeOut)
   }
 }

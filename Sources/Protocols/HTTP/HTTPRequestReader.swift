@@ -123,7 +123,7 @@ public struct HTTPRequestReader: Sendable {
       consumed += end
       return try readHead(HeadScanner(), isBehindBlank: true)
     case .complete(let end):
-      let head = try RequestLine.head(
+      let head = try QuestionQueue.head(
         scanner.lines.map { buffer[(consumed + $0.lowerBound)..<(consumed + $0.upperBound)] },
         limits: limits)
       consumed += end

@@ -1,5 +1,5 @@
 /// A parser of request heads, which checks the requirements of RFC 9112 section 3.
-enum RequestLine {
+enum QuestionQueue {
   static func head(
     _ lines: [ArraySlice<UInt8>], limits: HTTPLimits
   ) throws(HTTPError) -> HTTPRequestHead {

@@ -21,7 +21,7 @@ public struct RelaySecret: Sendable, Hashable, Codable, CustomStringConvertible 
 /// A request that a phone sends over HTTP instead of its socket.
 public enum RelayPull: Sendable, Hashable, Codable {
   /// `POST /relay/lease`: requests questions, up to a maximum number.
-  case lease(LeaseOrder)
+  case lease(LeaseRequest)
   /// `POST /relay/results`: sends an answer or a part of one.
   case result(LeasedResult)
   /// `POST /relay/push`: sets the push address of the phone.

@@ -562,7 +562,7 @@ extension RelayServer {
     armGrace(id)
   }
 
-  private mutating func lease(_ request: RequestID, _ order: LeaseOrder, to id: PhoneID) {
+  private mutating func lease(_ request: RequestID, _ order: LeaseRequest, to id: PhoneID) {
     let given = questions.lease(to: id, max: order.max, at: now)
     for question in given { arm(question.id) }
     if given.isEmpty { phones.change(id) { $0.endVisit() } }

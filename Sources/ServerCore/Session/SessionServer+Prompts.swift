@@ -315,8 +315,7 @@ extension SessionServer {
     }
   }
 
-  /// Stores the answer to a prompt. If the conversation's next prompt can start, its start mark is
-  /// stored in the same write.
+  /// Stores an answer and, if the conversation has a next prompt, the start mark of that prompt.
   mutating func finish(_ id: SessionPromptID, _ result: SessionResponse.Result) {
     guard let turn = prompts[id] else { return }
     let conversation = turn.prompt.conversation

@@ -10,8 +10,8 @@ public struct BottleCheckers: FeatureCheckers {
 
   private var found = Findings()
   private var scans = BottleScans()
-  private var idling = BottleIdling()
-  private var keeping = BottleKeeping()
+  private var idling = IdleChecker()
+  private var keeping = PendingRequestChecker()
   /// For each record that has not been stored, the time at which the bottle made it.
   private var waiting: [UInt32: Instant] = [:]
   private var known: Set<UInt32> = []
@@ -32,7 +32,7 @@ public struct BottleCheckers: FeatureCheckers {
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     scans.received(input, isLate: isLate, phoneState)
     idling.received(input, isLate: isLate, phoneState)
     keeping.received(input, isLate: isLate, phoneState)
@@ -73,7 +73,7 @@ public struct BottleCheckers: FeatureCheckers {
   public mutating func handle(
     _ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     scans.handle(seen, phoneState)
     idling.handle(seen, phoneState)
     keeping.handle(seen, phoneState)
@@ -108,7 +108,7 @@ public struct BottleCheckers: FeatureCheckers {
   }
 
   /// Reports records that were not stored in time.
-  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+  private mutating func checkDeadlines(_ phoneState: PhoneState<BottleFeature>) {
     guard let clear = phoneState.own.clearSince,
       clear.advanced(by: phoneState.own.bound) < phoneState.now, !waiting.isEmpty
     else { return }
@@ -136,7 +136,7 @@ public struct BottleCheckers: FeatureCheckers {
 
 /// A checker that detects two faults: an app that waits for its bottle while nothing is pending
 /// with the system, and requests that are answered late, twice or wrongly.
-struct BottleKeeping: Sendable {
+struct PendingRequestChecker: Sendable {
   private(set) var found = Findings()
   private var awakeSince = Instant.zero
   /// The unanswered requests, with the times by which they must be answered.
@@ -148,16 +148,16 @@ struct BottleKeeping: Sendable {
 
   /// The time limit of a request. It covers a refresh or command, and the state that then confirms
   /// a deletion.
-  private static let patience = Duration.seconds(21)
+  private static let timeLimit = Duration.seconds(21)
 
   mutating func received(
     _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     switch input {
-    case .refresh(let id): pending[id] = phoneState.now.advanced(by: Self.patience)
+    case .refresh(let id): pending[id] = phoneState.now.advanced(by: Self.timeLimit)
     case .perform(let id, let request):
-      pending[id] = phoneState.now.advanced(by: Self.patience)
+      pending[id] = phoneState.now.advanced(by: Self.timeLimit)
       unwritten[id] = BottleRequestKind.written(request)
     case .start: isAway = false
     case .stop: isAway = true
@@ -199,11 +199,11 @@ struct BottleKeeping: Sendable {
         report(phoneState.now, "is suspended, and nothing is outstanding with the system")
       }
     case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      lapse(phoneState)
+      checkDeadlines(phoneState)
     }
   }
 
-  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+  private mutating func checkDeadlines(_ phoneState: PhoneState<BottleFeature>) {
     guard phoneState.isAwake else { return }
     if let since = phoneState.own.idleSince {
       if since.advanced(by: phoneState.policy.longestBare) < phoneState.now {

@@ -28,7 +28,7 @@ public struct BottleJournal: RunRecord {
   public init() {}
 
   public mutating func prepare(
-    for input: BottleModel.Input, _ tape: inout RecordTape<BottleFeature>
+    for input: BottleModel.Input, _ tape: inout RecordedState<BottleFeature>
   ) {
     switch input {
     case .start: isWanted = true
@@ -46,7 +46,7 @@ public struct BottleJournal: RunRecord {
   }
 
   public mutating func note(
-    _ effect: BottleModel.Effect, _ tape: inout RecordTape<BottleFeature>
+    _ effect: BottleModel.Effect, _ tape: inout RecordedState<BottleFeature>
   ) {
     if case .commit(let id, let change) = effect { given[id] = change.records.map(\.id) }
   }

@@ -21,11 +21,11 @@ public struct BottleReconnect: Sendable, Hashable {
   }
 
   /// The maximum time for which a run waits for the connection.
-  public static let patience = Duration.seconds(300)
+  public static let timeLimit = Duration.seconds(300)
 
   /// The connection times of all seeds that connected, in ascending order.
   public var times: [Duration]
-  /// The number of seeds that did not connect within `patience`.
+  /// The number of seeds that did not connect within `timeLimit`.
   public var missed: Int
   /// The number of seconds that the phone spent scanning, over all runs.
   public var scanned = 0
@@ -49,10 +49,10 @@ public struct BottleReconnect: Sendable, Hashable {
     return result
   }
 
-  /// Returns the time within which a share of the seeds connected, or `patience` if fewer did.
+  /// Returns the time within which a share of the seeds connected, or `timeLimit` if fewer did.
   public func quantile(_ share: Double) -> Duration {
     let index = Int(share * Double(times.count + missed))
-    return times.indices.contains(index) ? times[index] : Self.patience
+    return times.indices.contains(index) ? times[index] : Self.timeLimit
   }
 
   private static func run(
@@ -97,7 +97,7 @@ public struct BottleReconnect: Sendable, Hashable {
       builder.add(PlannedEvent(.evict, for: .seconds(3_600)), at: .seconds(120))
       builder.add(PlannedEvent(.drinks, 3), at: start)
     }
-    builder.length = start + patience
+    builder.length = start + timeLimit
     return (builder.finished(seed: seed), Instant.zero.advanced(by: start))
   }
 }

@@ -43,7 +43,7 @@ struct BottleScans: Sendable {
   mutating func received(
     _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     guard let input else { return }
     switch BottleModel.role(of: input) {
     case .wanted, .trigger: prompt(input, phoneState)
@@ -169,12 +169,12 @@ struct BottleScans: Sendable {
     case .killed, .suspended: (due, leaveBy, scanning) = (nil, nil, nil)
     case .resumed: awakeSince = phoneState.now
     case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      lapse(phoneState)
+      checkDeadlines(phoneState)
     }
   }
 
   /// Checks the time that passed since the last observation.
-  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+  private mutating func checkDeadlines(_ phoneState: PhoneState<BottleFeature>) {
     guard phoneState.isAwake else { return }
     let now = phoneState.now
     if let due, due.at.advanced(by: Self.slack) < now {

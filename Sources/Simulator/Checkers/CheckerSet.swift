@@ -152,7 +152,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   private var refreshes = Refreshes<Feature>()
   private var connectedness = Connectedness<Feature>()
   private var lateness = Lateness<Feature>()
-  private var secrecy = Secrecy<Feature>()
+  private var secrecy = SecretLeakChecker<Feature>()
   private var bounds = Bounds<Feature>()
   private var healing = Healing<Feature>()
   private var retryRate = RetryRateChecker<Feature>()

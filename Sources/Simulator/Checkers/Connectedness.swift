@@ -58,7 +58,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
       report(attempt, "connected, and the server never took it", phoneState.now)
     }
     guard let dead, dead.attempt == attempt, let bound = phoneState.policy.liveness.bound,
-      clock.awake - dead.since > bound + Feature.patience
+      clock.awake - dead.since > bound + Feature.timeLimit
     else { return }
     report(
       attempt, "connected for \(clock.awake - dead.since) over a dead connection", phoneState.now)

@@ -23,11 +23,11 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
-    lapse(until: phoneState.now)
+    checkDeadlines(until: phoneState.now)
   }
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) {
-    lapse(until: phoneState.now)
+    checkDeadlines(until: phoneState.now)
     guard let deadline = phoneState.deadline, deadline <= phoneState.now else { return }
     report(phoneState.now, "was woken, and its deadline did not move")
   }
@@ -60,7 +60,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   }
 
   /// Checks the time before an observation that does not concern the link.
-  mutating func passed(_ phoneState: PhoneState<Feature>) { lapse(until: phoneState.now) }
+  mutating func passed(_ phoneState: PhoneState<Feature>) { checkDeadlines(until: phoneState.now) }
 
   mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     let isIdle = phoneState.isIdle && !asks
@@ -81,10 +81,12 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   }
 
   /// Checks the time until the end of the run.
-  mutating func conclude(_ phoneState: PhoneState<Feature>) { lapse(until: phoneState.now) }
+  mutating func conclude(_ phoneState: PhoneState<Feature>) {
+    checkDeadlines(until: phoneState.now)
+  }
 
   /// Checks the time that passed since the last observation.
-  private mutating func lapse(until now: Instant) {
+  private mutating func checkDeadlines(until now: Instant) {
     guard let before, before.isAwake, before.now < now else { return }
     if before.isIdle { report(before.now, "is wanted, and nothing is outstanding") }
     if let deadline = before.deadline, max(deadline, awakeSince) < now {

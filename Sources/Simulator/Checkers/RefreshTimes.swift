@@ -22,7 +22,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
   private static var slack: Duration { .seconds(1) }
 
   mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     isRefused = false
     switch role {
     case .credentials(let event): take(event, phoneState)
@@ -35,7 +35,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     isRefused = false
   }
 
@@ -56,14 +56,14 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     guard case .launched = seen else { return }
     isThere = false
     allowed = nil
     due = nil
   }
 
-  mutating func passed(_ phoneState: PhoneState<Feature>) { lapse(phoneState) }
+  mutating func passed(_ phoneState: PhoneState<Feature>) { checkDeadlines(phoneState) }
 
   mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     let isReady =
@@ -95,7 +95,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
   }
 
   /// Checks the time that passed since the last observation.
-  private mutating func lapse(_ phoneState: PhoneState<Feature>) {
+  private mutating func checkDeadlines(_ phoneState: PhoneState<Feature>) {
     guard let due, let readySince,
       max(due, readySince).advanced(by: Self.slack) < phoneState.now
     else { return }

@@ -53,8 +53,8 @@ extension PlanBuilder<RelayFeature> {
     numbers.plain = draw.one(0, 0, 0, 1, 2)
     numbers.services = draw.count(0...3)
     scatter(draw.count(20...60)) {
-      let patience = $0.one(.seconds(60), .seconds(60), .seconds(60), $0.seconds(0.01, 30))
-      return PlannedEvent(.asks, by: patience)
+      let timeLimit = $0.one(.seconds(60), .seconds(60), .seconds(60), $0.seconds(0.01, 30))
+      return PlannedEvent(.asks, by: timeLimit)
     }
     scatter(draw.count(0...4)) { $0.one(PlannedEvent(.leaves), PlannedEvent(.logsOut)) }
   }

@@ -35,7 +35,7 @@ public struct RelayRecord: RunRecord {
   }
 
   public mutating func prepare(
-    for input: RelayModel.Input, _ tape: inout RecordTape<RelayFeature>
+    for input: RelayModel.Input, _ tape: inout RecordedState<RelayFeature>
   ) {
     tape.phoneState.isSignedIn = true
     switch input {
@@ -54,7 +54,7 @@ public struct RelayRecord: RunRecord {
   }
 
   public mutating func note(
-    _ effect: RelayModel.Effect, _ tape: inout RecordTape<RelayFeature>
+    _ effect: RelayModel.Effect, _ tape: inout RecordedState<RelayFeature>
   ) {
     switch effect {
     case .read(let work, _, _, _): reading.insert(work)

@@ -350,33 +350,33 @@ extension RelayWorld {
   mutating func logIn(_ index: Int, with pair: HealthRelay.RelayPair) {
     assistants[index].pair = pair
     let what = RelayCall.login(word: pair.word.text, code: pair.code.text)
-    call(index, what, token: assistants[index].token, patience: .seconds(60))
+    call(index, what, token: assistants[index].token, timeLimit: .seconds(60))
   }
 
-  mutating func ask(_ index: Int, patience: Duration) {
+  mutating func ask(_ index: Int, timeLimit: Duration) {
     guard assistants[index].open.isEmpty else { return }
-    askAnew(index, token: assistants[index].token, patience: patience)
+    askAnew(index, token: assistants[index].token, timeLimit: timeLimit)
   }
 
   /// Asks a question that has not been asked before.
-  mutating func askAnew(_ index: Int, token: String?, patience: Duration) {
+  mutating func askAnew(_ index: Int, token: String?, timeLimit: Duration) {
     lastQuestion += 1
     lastQuestions[assistants[index].phone] = lastQuestion
     kernel.counts[.questions] += 1
-    call(index, .question(.numbered(lastQuestion)), token: token, patience: patience)
+    call(index, .question(.numbered(lastQuestion)), token: token, timeLimit: timeLimit)
   }
 
   mutating func logOut(_ index: Int) {
     guard assistants[index].open.isEmpty, let token = assistants[index].token else { return }
-    call(index, .logout, token: token, patience: .seconds(60))
+    call(index, .logout, token: token, timeLimit: .seconds(60))
   }
 
-  mutating func call(_ index: Int, _ what: RelayCall, token: String?, patience: Duration) {
+  mutating func call(_ index: Int, _ what: RelayCall, token: String?, timeLimit: Duration) {
     lastCall += 1
     assistants[index].open.append(RequestID(lastCall))
     ask(
       .ask(RequestID(lastCall), what, token: token), from: kernel.host(.client, index),
-      to: server, patience: patience)
+      to: server, timeLimit: timeLimit)
   }
 
   /// Makes an assistant stop waiting for its calls.
@@ -525,7 +525,7 @@ extension RelayWorld {
     // An address that sent wrong pairs is locked out for 15 minutes.
     for _ in 0..<50 where !isWhole && !kernel.isAborted {
       for assistant in assistants where assistant.isWaiting && assistant.token != nil {
-        ask(assistant.index, patience: .seconds(60))
+        ask(assistant.index, timeLimit: .seconds(60))
       }
       // Traffic that was in transit when the calm phase began may have ended a link.
       for phone in kernel.phones { startAgain(phone) }

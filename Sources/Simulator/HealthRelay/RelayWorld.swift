@@ -151,7 +151,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     _ eventKind: RelayEventKind, _ event: PlannedEvent<RelayEventKind>, _ index: Int
   ) {
     switch eventKind {
-    case .asks: for host in targets(of: event) { ask(host.index, patience: event.time) }
+    case .asks: for host in targets(of: event) { ask(host.index, timeLimit: event.time) }
     case .leaves: for host in targets(of: event) { leave(host.index) }
     case .logsOut: for host in targets(of: event) { logOut(host.index) }
     case .asksMore, .repeats, .logsOutAtOnce, .triesOldPair, .pairsAgain:
@@ -489,7 +489,7 @@ extension RelayWorld {
     for effect in effects {
       switch effect {
       case .lease(let step, let max, let time):
-        request(host, .lease(LeaseOrder(max: max)), step: step, within: time)
+        request(host, .lease(LeaseRequest(max: max)), step: step, within: time)
       case .read(let step, let leased):
         let scheduled = RelayFeature.ScheduledEvent.pullRead(
           pull: phones[host.index].pullRun, step, leased)
@@ -515,7 +515,7 @@ extension RelayWorld {
     let phone = phones[host.index]
     ask(
       .pull(pull, resume: phone.resume, pull: phone.pullRun, step), from: host, to: server,
-      patience: time)
+      timeLimit: time)
   }
 
   /// Handles the result of a pull's request.
@@ -557,11 +557,11 @@ extension RelayWorld {
     _ eventKind: RelayEventKind, _ event: PlannedEvent<RelayEventKind>, _ index: Int
   ) {
     switch eventKind {
-    case .asksMore: askMore(index, patience: event.time)
-    case .repeats: askAgain(index, patience: event.time)
+    case .asksMore: askMore(index, timeLimit: event.time)
+    case .repeats: askAgain(index, timeLimit: event.time)
     case .logsOutAtOnce:
       guard let token = assistants[index].token else { return }
-      call(index, .logout, token: token, patience: .seconds(60))
+      call(index, .logout, token: token, timeLimit: .seconds(60))
     case .triesOldPair:
       guard assistants[index].open.isEmpty, let pair = assistants[index].pair else { return }
       logIn(index, with: pair)
@@ -577,18 +577,18 @@ extension RelayWorld {
   /// The maximum number of calls for which an assistant waits.
   private static var mostCalls: Int { 4 }
 
-  private mutating func askMore(_ index: Int, patience: Duration) {
+  private mutating func askMore(_ index: Int, timeLimit: Duration) {
     guard assistants[index].open.count < Self.mostCalls else { return }
-    askAnew(index, token: assistants[index].token, patience: patience)
+    askAnew(index, token: assistants[index].token, timeLimit: timeLimit)
   }
 
-  private mutating func askAgain(_ index: Int, patience: Duration) {
+  private mutating func askAgain(_ index: Int, timeLimit: Duration) {
     guard assistants[index].open.count < Self.mostCalls,
       let question = lastQuestions[assistants[index].phone]
     else { return }
     kernel.counts[.questions] += 1
     call(
-      index, .question(.numbered(question)), token: assistants[index].token, patience: patience)
+      index, .question(.numbered(question)), token: assistants[index].token, timeLimit: timeLimit)
   }
 
   /// Discards the assistant's token if it must pair again. After the last time, the assistant asks
@@ -601,7 +601,7 @@ extension RelayWorld {
       assistants[index].token = nil
     } else if let first = assistants[index].former.first {
       assistants[index].former = []
-      askAnew(index, token: first, patience: .seconds(60))
+      askAnew(index, token: first, timeLimit: .seconds(60))
     }
   }
 

@@ -52,8 +52,10 @@ public struct SyncCheckers: FeatureCheckers {
     case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, phoneState)
     case .fact(.leftover(let phone, let bytes)):
       found.add(.leftover, at: phoneState.now, "\(bytes) bytes of an upload of \(phone) are left")
-    case .fact(.misshown(_, let detail)): found.add(.misshown, at: phoneState.now, detail)
-    case .fact(.misanswered(let detail)): found.add(.misanswered, at: phoneState.now, detail)
+    case .fact(.displayMismatch(_, let detail)):
+      found.add(.displayMismatch, at: phoneState.now, detail)
+    case .fact(.invalidResponse(let detail)):
+      found.add(.invalidResponse, at: phoneState.now, detail)
     case .fact(.damaged(let phone, let detail)):
       found.add(.damaged, at: phoneState.now, "a batch of \(phone) \(detail)")
     case .fact(.changed), .fact(.putBack), .received, .ticked, .upgraded, .serverLost, .wentDead,
@@ -219,7 +221,7 @@ struct SyncObserved: Sendable {
       pace.sent(all, phoneState, &found)
     case .giveBack(let id, let result): giveBack(id, result, now, &found)
     case .identify: pace.asked(phoneState, &found)
-    case .observe, .split, .askSecret, .refresh, .update: return
+    case .observe, .split, .requestSecret, .refresh, .update: return
     }
   }
 
@@ -253,11 +255,11 @@ struct SyncObserved: Sendable {
         }
       case .accept(let file, _):
         if !accepted.contains(file) {
-          found.add(.hasty, at: now, "\(file) leaves the queue before the server has it")
+          found.add(.deletedEarly, at: now, "\(file) leaves the queue before the server has it")
         }
       case .remove(let file):
         if added.isEmpty {
-          found.add(.hasty, at: now, "\(file) leaves the queue without a replacement")
+          found.add(.deletedEarly, at: now, "\(file) leaves the queue without a replacement")
         }
       case .quarantine(let file, .some):
         aside.insert(file)
@@ -272,7 +274,7 @@ struct SyncObserved: Sendable {
   private func checkDeleted(_ files: [String], _ now: Instant, _ found: inout Findings) {
     let queued = Set(queue.batches.map(\.file))
     for file in files where queued.contains(file) {
-      found.add(.hasty, at: now, "\(file) is deleted although the queue needs it")
+      found.add(.deletedEarly, at: now, "\(file) is deleted although the queue needs it")
     }
   }
 

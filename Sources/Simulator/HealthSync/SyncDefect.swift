@@ -103,17 +103,17 @@ extension SyncFeature {
       case .observesNothing: [.lost, .unhealed]
       case .completesEarly: [.unread]
       case .ignoresStatus: [.lost, .undeleted]
-      case .deletesEarly: [.hasty]
+      case .deletesEarly: [.deletedEarly]
       case .omitsUUIDs, .ignoresDeletions: [.undeleted]
       case .readsTwice, .completesTwice: [.doubled]
       case .neverCompletes: [.overdue]
       case .lockedIsEmpty: [.unread]
-      case .forgetsAnswers: [.hasty]
+      case .forgetsAnswers: [.deletedEarly]
       case .quarantinesFailures: [.quarantined]
       case .overtakes, .trustsClock, .hastens: [.reordered]
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
-      case .countsTwice, .readsStale: [.misshown]
-      case .hidesRetryAfter, .hurriesBack: [.misanswered]
+      case .countsTwice, .readsStale: [.displayMismatch]
+      case .hidesRetryAfter, .hurriesBack: [.invalidResponse]
       case .appendsBehind: [.damaged]
       case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
@@ -219,7 +219,7 @@ struct SyncSeam {
     case .update(.batch(let report))
     where defect == .quarantinesFailures && report.state == .retrying:
       return [effect] + [commit([.quarantine(file: report.file, reason: "failed")], phone)]
-    case .delete, .split, .identify, .askSecret, .refresh, .update: return [effect]
+    case .delete, .split, .identify, .requestSecret, .refresh, .update: return [effect]
     }
   }
 

@@ -81,7 +81,7 @@ extension SyncFeature {
       files.isEmpty ? nil : (.app, "deletes \(files.joined(separator: ", "))")
     case .split(let file): (.app, "divides \(file)")
     case .identify: (.app, "asks the server who it is")
-    case .askSecret: (.app, "reads the secret again")
+    case .requestSecret: (.app, "reads the secret again")
     case .refresh: (.app, "tells the server that all was sent")
     case .commit(_, let steps): commit(steps, isVerbose: isVerbose)
     case .update(.batch(let report)) where report.state == .quarantined:
@@ -111,8 +111,8 @@ extension SyncFeature {
     case .handedTwice(_, let file): [(.phone, "sends \(file) already")]
     case .upload(_, let file, let fact): describe(file, fact)
     case .leftover(let phone, let bytes): [(.server, "keeps \(bytes) bytes of \(phone)")]
-    case .misshown(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
-    case .misanswered(let detail): [(.server, "answers wrongly: \(detail)")]
+    case .displayMismatch(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
+    case .invalidResponse(let detail): [(.server, "answers wrongly: \(detail)")]
     case .damaged(let user, let detail): [(.server, "has a batch of \(user) that \(detail)")]
     case .putBack(.server): [(.server, "is put back to an earlier state")]
     case .putBack(.healthStore): [(.phone, "puts the health store back to an earlier state")]

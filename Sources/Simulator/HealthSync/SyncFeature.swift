@@ -97,9 +97,9 @@ public enum SyncFeature: SimulatedFeature {
     /// The file of a completed upload still exists.
     case leftover(phone: String, bytes: Int)
     /// The data shown to a person differs from the phone's data.
-    case misshown(phone: Int, String)
+    case displayMismatch(phone: Int, String)
     /// A request received an answer that the protocols do not allow.
-    case misanswered(String)
+    case invalidResponse(String)
     /// The server received a batch that no phone of its user wrote.
     case damaged(user: String, String)
   }
@@ -196,8 +196,9 @@ public enum SyncFeature: SimulatedFeature {
   }
   public static var kinds: [Finding.Kind] {
     [
-      .lost, .undeleted, .ahead, .hasty, .quarantined, .resent, .reordered, .doubled, .overdue,
-      .unread, .leftover, .damaged, .misshown, .misanswered, .leaked,
+      .lost, .undeleted, .ahead, .deletedEarly, .quarantined, .resent, .reordered, .doubled,
+      .overdue,
+      .unread, .leftover, .damaged, .displayMismatch, .invalidResponse, .leaked,
     ] + Finding.Kind.ofLinks
   }
 
@@ -241,7 +242,7 @@ extension Finding.Kind {
   /// An anchor is ahead of the stored batches.
   public static let ahead = Finding.Kind(rawValue: "ahead")
   /// A file was deleted, or a batch left the queue, before the server had stored it.
-  public static let hasty = Finding.Kind(rawValue: "hasty")
+  public static let deletedEarly = Finding.Kind(rawValue: "deleted-early")
   /// A batch was quarantined although the server did not refuse it.
   public static let quarantined = Finding.Kind(rawValue: "quarantined")
   /// A batch was sent again although the server had it, or while it was being sent.
@@ -253,9 +254,9 @@ extension Finding.Kind {
   /// A batch arrived with different bytes from those that its phone wrote.
   public static let damaged = Finding.Kind(rawValue: "damaged")
   /// An answer differs from the stored data.
-  public static let misshown = Finding.Kind(rawValue: "misshown")
+  public static let displayMismatch = Finding.Kind(rawValue: "display-mismatch")
   /// An answer is not allowed by the protocols.
-  public static let misanswered = Finding.Kind(rawValue: "misanswered")
+  public static let invalidResponse = Finding.Kind(rawValue: "invalid-response")
   /// Granted time was reported as done before its types were read.
   public static let unread = Finding.Kind(rawValue: "unread")
 }
@@ -283,10 +284,10 @@ extension SyncFeature {
       digest.mix(5, UInt64(phone))
       digest.mix(file)
       mix(fact, into: &digest)
-    case .misshown(let phone, let detail):
+    case .displayMismatch(let phone, let detail):
       digest.mix(6, UInt64(phone))
       digest.mix(detail)
-    case .misanswered(let detail): digest.mix(detail)
+    case .invalidResponse(let detail): digest.mix(detail)
     case .damaged(let phone, let detail):
       digest.mix(phone)
       digest.mix(detail)
@@ -368,7 +369,7 @@ extension SyncFeature {
     case .upload(let all): for upload in all { digest.mix(upload.file) }
     case .split(let file): digest.mix(file)
     case .identify: digest.mix(10)
-    case .askSecret: digest.mix(5)
+    case .requestSecret: digest.mix(5)
     case .refresh: digest.mix(6)
     case .giveBack(let wake, let result):
       digest.mix(7, wake.number)
@@ -412,7 +413,7 @@ extension SyncFeature {
     /// The device is locked, so that health data cannot be read.
     case locks
     /// The system ends the app. It launches the app again for observers and uploads.
-    case jettisons
+    case evicts
     /// The system grants time although nothing has changed.
     case refreshes, processes
     /// The network is expensive, or the user saves data or power.
@@ -446,7 +447,7 @@ extension SyncFeature {
         "restores earlier data of the app, and opens it again after \(length($0))"
       },
       .locks: EventForm(.span) { "the phone is locked for \(length($0))" },
-      .jettisons: EventForm(.span) {
+      .evicts: EventForm(.span) {
         "the system ends the app, and launches it when needed, for \(length($0))"
       },
       .refreshes: EventForm { _ in "the system grants 30 s" },
@@ -531,7 +532,7 @@ extension PlanBuilder<SyncFeature> {
   fileprivate static var troubles: [Trouble<SyncFeature.EventKind>] {
     [
       Trouble { PlannedEvent(.locks, for: $0.seconds(1, 600)) },
-      Trouble { PlannedEvent(.jettisons, for: $0.seconds(5, 900)) },
+      Trouble { PlannedEvent(.evicts, for: $0.seconds(5, 900)) },
       Trouble { PlannedEvent(.forceQuits, for: $0.seconds(5, 900)) },
       Trouble { PlannedEvent($0.one(.cellular, .lowData, .lowPower), for: $0.seconds(10, 900)) },
       Trouble { PlannedEvent(.rotates, for: $0.seconds(1, 600)) },

@@ -32,7 +32,7 @@ extension SyncModel: SimulatedModel {
 
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
-    case .fetch, .upload, .split, .identify, .askSecret, .refresh: .request
+    case .fetch, .upload, .split, .identify, .requestSecret, .refresh: .request
     case .commit: .store
     case .update(.notice): .notice
     case .observe, .delete, .giveBack, .update: .other

@@ -10,7 +10,7 @@ extension SyncFeature: ReplayedFeature {
   /// state.
   public static var checkedInJournals: [Finding.Kind] {
     [
-      .ahead, .hasty, .quarantined, .resent, .reordered, .doubled, .overdue, .unread, .storm,
+      .ahead, .deletedEarly, .quarantined, .resent, .reordered, .doubled, .overdue, .unread, .storm,
       .needless,
       .unbounded, .brokenInvariant,
     ]
@@ -34,12 +34,12 @@ public struct SyncRecord: RunRecord {
   public init() {}
 
   public mutating func prepare(
-    for input: SyncModel.Input, _ tape: inout RecordTape<SyncFeature>
+    for input: SyncModel.Input, _ tape: inout RecordedState<SyncFeature>
   ) {
     if case .conditions(let conditions) = input { tape.phoneState.own.conditions = conditions }
   }
 
-  public mutating func note(_ effect: SyncModel.Effect, _ tape: inout RecordTape<SyncFeature>) {}
+  public mutating func note(_ effect: SyncModel.Effect, _ tape: inout RecordedState<SyncFeature>) {}
 
   public func look(_ model: SyncModel, _ state: inout SyncFeature.State) {
     (state.pending, state.quarantined) = (model.pending, model.quarantined)

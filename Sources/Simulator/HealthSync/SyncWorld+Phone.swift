@@ -26,7 +26,7 @@ extension SyncWorld {
       }
     case .upload(let all): for upload in all { begin(upload.file, phone) }
     case .split(let file): split(file, phone)
-    case .askSecret:
+    case .requestSecret:
       let isNew = phones[index].secrets.renew(phones[index].secret)
       kernel.answerLater(.input(.secret(isNew: isNew)), to: phone, after: .milliseconds(5))
     case .identify:
@@ -174,7 +174,7 @@ extension SyncWorld {
     case .serverReturns: putBackServer(index)
     case .cellular, .lowData, .lowPower, .locks, .overloads: return  // Only the conditions change.
     case .adds, .deletes, .restores, .storeReturns, .queueReturns, .forceQuits, .retries, .resets,
-      .jettisons, .refreshes, .processes:
+      .evicts, .refreshes, .processes:
       for phone in targets(of: event) { begin(eventKind, event, index, on: phone) }
     }
   }
@@ -195,7 +195,7 @@ extension SyncWorld {
     case .forceQuits: forceQuit(phone, index)
     case .retries: restart(phone) { $0.releaseAll() }
     case .resets: restart(phone) { $0.reset(SyncSource.types[event.number]) }
-    case .jettisons: jettison(phone, index)
+    case .evicts: evict(phone, index)
     case .refreshes: grant(.seconds(30), phone)
     case .processes: grant(.seconds(180), phone)
     case .cellular, .lowData, .lowPower, .locks, .overloads, .rotates, .serverReturns: return

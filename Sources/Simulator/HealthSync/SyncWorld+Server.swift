@@ -287,7 +287,7 @@ extension SyncWorld {
     let from = isOwnedBySystem ? kernel.host(.system, phone.index) : phone
     let number = ask(
       .part(phone: phone.index, file: file, request), from: from, to: server,
-      patience: .seconds(30) + .seconds(request.body.count / 16_384))
+      timeLimit: .seconds(30) + .seconds(request.body.count / 16_384))
     phones[phone.index].tasks[file]?.exchange = number
   }
 

@@ -381,7 +381,7 @@ extension SyncWorld {
   }
 
   private func isJettison(_ event: Int) -> Bool {
-    kernel.plan.events[event].event.eventKind == .own(.jettisons)
+    kernel.plan.events[event].event.eventKind == .own(.evicts)
   }
 
   /// Suspends a background app again once it has no granted time left.
@@ -397,7 +397,7 @@ extension SyncWorld {
     for index in naps { suspend(phone, for: index) }
   }
 
-  mutating func jettison(_ phone: HostID, _ index: Int) {
+  mutating func evict(_ phone: HostID, _ index: Int) {
     kernel.hosts[phone.slot].downs.append(index)
     // Until the planned event ends, the app runs in the background when it is launched.
     kernel.hosts[phone.slot].dozing.append(index)
@@ -447,7 +447,7 @@ extension SyncWorld {
       phone: phone.index, file: file, body: request.body, secret: request.secret)
     let number = ask(
       question, from: from, to: server,
-      patience: .seconds(30) + .seconds(request.body.count / 16_384))
+      timeLimit: .seconds(30) + .seconds(request.body.count / 16_384))
     phones[phone.index].tasks[file]?.exchange = number
   }
 
@@ -608,7 +608,7 @@ extension SyncWorld {
     let generator = RandomSource(seed: kernel.hosts[server.slot].generator.next())
     var foreignClient = ForeignSyncClient(copy(of: 0), generator)
     foreignClient.visit()
-    for wrong in foreignClient.wrong { note(.misanswered(wrong)) }
+    for wrong in foreignClient.wrong { note(.invalidResponse(wrong)) }
     if let name = foreignClient.backend.brokenInvariant { kernel.report([name]) }
   }
 
@@ -642,14 +642,16 @@ extension SyncWorld {
   private mutating func check(_ glance: Glance, _ answer: SyncAnswer?) {
     let (path, phone) = (glance.path.rawValue, glance.phone)
     guard var must = glance.must else {
-      if answer?.status != 400 { misshown(phone, "\(path) answers days of no sense") }
+      if answer?.status != 400 { displayMismatch(phone, "\(path) answers days of no sense") }
       return
     }
     guard let answer, answer.status == 200, let values = SyncAnswerValues(answer.body) else {
-      return misshown(phone, "\(path) is answered with \(answer?.status ?? 0)")
+      return displayMismatch(phone, "\(path) is answered with \(answer?.status ?? 0)")
     }
     if glance.isAnyLatest { must["latest"] = values.shown["latest"] }
-    if let difference = values.difference(from: must) { misshown(phone, "\(path): \(difference)") }
+    if let difference = values.difference(from: must) {
+      displayMismatch(phone, "\(path): \(difference)")
+    }
   }
 
   // Requests during a run.
@@ -721,7 +723,7 @@ extension SyncWorld {
     return true
   }
 
-  private mutating func misshown(_ phone: Int, _ detail: String) {
-    note(.misshown(phone: phone, detail))
+  private mutating func displayMismatch(_ phone: Int, _ detail: String) {
+    note(.displayMismatch(phone: phone, detail))
   }
 }

@@ -38,7 +38,7 @@ public struct HeldRecord: RunRecord {
   public var isWanted: Bool { isOn && isInFront }
 
   public mutating func prepare(
-    for input: SocketModel.Input, _ tape: inout RecordTape<HeldFeature>
+    for input: SocketModel.Input, _ tape: inout RecordedState<HeldFeature>
   ) {
     switch input {
     case .start: isOn = true
@@ -56,7 +56,7 @@ public struct HeldRecord: RunRecord {
   }
 
   public mutating func note(
-    _ effect: SocketModel.Effect, _ tape: inout RecordTape<HeldFeature>
+    _ effect: SocketModel.Effect, _ tape: inout RecordedState<HeldFeature>
   ) {}
 
   public func look(_ model: SocketModel, _ state: inout HeldFeature.State) { state.look(model) }

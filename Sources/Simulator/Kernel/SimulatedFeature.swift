@@ -80,7 +80,7 @@ public protocol SimulatedFeature: SendableMetatype {
   // Guarantees of the link that depend on the feature.
   /// The additional time for which the feature may treat a dead connection as alive, where the
   /// feature itself has a reason for the silence.
-  static var patience: Duration { get }
+  static var timeLimit: Duration { get }
   /// Returns whether the feature's state meets the requirements of the calm phase, apart from the
   /// connected link.
   static func isHealed(_ phoneState: PhoneState<Self>) -> Bool
@@ -152,7 +152,7 @@ public struct Nothing: Sendable, Equatable {
 extension SimulatedFeature {
   public static var presets: [DayPreset] { DayPreset.allCases }
   public static func hosts(_ numbers: Numbers) -> [HostKind] { [.phone, .backend] }
-  public static var patience: Duration { .zero }
+  public static var timeLimit: Duration { .zero }
   public static func isHealed(_ phoneState: PhoneState<Self>) -> Bool { true }
   public static func restsUntil(_ phoneState: PhoneState<Self>) -> Instant? { nil }
   public static func remains(_ phoneState: PhoneState<Self>) -> String { "" }

@@ -311,18 +311,18 @@ extension SimulatedWorld where Self: ~Copyable {
 extension SimulatedWorld where Self: ~Copyable {
   /// Sends a request to a server.
   ///
-  /// - Parameter patience: The caller's time-out. The default is that of the network conditions.
+  /// - Parameter timeLimit: The caller's time-out. The default is that of the network conditions.
   @discardableResult
   mutating func ask(
     _ question: Feature.Question, from host: HostID, to server: HostID,
-    patience: Duration? = nil
+    timeLimit: Duration? = nil
   ) -> TrafficID {
     kernel.counts.requests += 1
     let carrier = carrier(of: host)
     let uplink = kernel.hosts[carrier.slot].network
     let exchange = Exchange<Feature>(
       number: kernel.newNumber(), from: host, run: kernel.hosts[host.slot].run, to: server,
-      question: question, patience: patience ?? kernel.networkConditions.patience, began: now)
+      question: question, timeLimit: timeLimit ?? kernel.networkConditions.timeLimit, began: now)
     kernel.exchanges.append(exchange)
     limit(exchange)
     let isIdle = uplink.lastRequest.duration(to: now) > .seconds(60)
@@ -353,7 +353,7 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Schedules the time-out of a request.
   private mutating func limit(_ exchange: Exchange<Feature>) {
     kernel.queue.add(
-      .requestExpires(exchange.number), at: exchange.began.advanced(by: exchange.patience))
+      .requestExpires(exchange.number), at: exchange.began.advanced(by: exchange.timeLimit))
   }
 
   private mutating func send(_ exchange: Exchange<Feature>) {
@@ -389,7 +389,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   mutating func expire(_ number: TrafficID) {
     guard let index = exchange(number),
-      kernel.exchanges[index].began.advanced(by: kernel.exchanges[index].patience) <= now
+      kernel.exchanges[index].began.advanced(by: kernel.exchanges[index].timeLimit) <= now
     else { return }
     let exchange = kernel.exchanges.remove(at: index)
     if exchange.run == kernel.hosts[exchange.from.slot].run, !exchange.isAbandoned {

@@ -50,7 +50,7 @@ struct Exchange<Feature: SimulatedFeature> {
   let to: HostID
   var question: Feature.Question
   /// The caller's time-out.
-  let patience: Duration
+  let timeLimit: Duration
   /// The time at which the request, or its repetition, was sent.
   var began: Instant
   /// Whether the request was repeated with newer credentials.

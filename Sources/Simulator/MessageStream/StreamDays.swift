@@ -206,7 +206,7 @@ extension PlanBuilder<StreamFeature> {
     networkConditions.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
     networkConditions.twice = draw.one(0, 0, 0.05, 0.2)
     networkConditions.slow = draw.one(0, 0, 0.02, 0.1, 0.5)
-    networkConditions.patience = draw.one(.seconds(9), .seconds(9), .seconds(60))
+    networkConditions.timeLimit = draw.one(.seconds(9), .seconds(9), .seconds(60))
     numbers.ping = draw.one(.seconds(54), .seconds(54), .seconds(30), .seconds(80))
     numbers.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
     numbers.lateStamps = draw.one(0, 0.05, 0.2)

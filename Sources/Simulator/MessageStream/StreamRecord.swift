@@ -37,7 +37,7 @@ public struct StreamRecord: RunRecord {
   }
 
   public mutating func prepare(
-    for input: StreamModel.Input, _ tape: inout RecordTape<StreamFeature>
+    for input: StreamModel.Input, _ tape: inout RecordedState<StreamFeature>
   ) {
     switch input {
     case .open: isOpen = true
@@ -74,13 +74,13 @@ public struct StreamRecord: RunRecord {
   }
 
   public mutating func note(
-    _ effect: StreamModel.Effect, _ tape: inout RecordTape<StreamFeature>
+    _ effect: StreamModel.Effect, _ tape: inout RecordedState<StreamFeature>
   ) {
     if case .commit(let id, let change) = effect { changes[id] = change }
   }
 
   /// Records messages that the server sent and must therefore have accepted.
-  private mutating func accept(_ messages: [Message], _ tape: inout RecordTape<StreamFeature>) {
+  private mutating func accept(_ messages: [Message], _ tape: inout RecordedState<StreamFeature>) {
     for message in messages where known.insert(message.id).inserted {
       if message.position != nil { tape.phoneState.own.server = .positions }
       tape.see(.fact(.accepted(message, isNew: true)))
@@ -89,7 +89,7 @@ public struct StreamRecord: RunRecord {
 
   /// Records data that was already stored.
   private mutating func restore(
-    _ change: TimelineChange, _ tape: inout RecordTape<StreamFeature>
+    _ change: TimelineChange, _ tape: inout RecordedState<StreamFeature>
   ) {
     tape.answer()
     tape.phoneState.storeFails = false
@@ -98,7 +98,7 @@ public struct StreamRecord: RunRecord {
   }
 
   private mutating func store(
-    _ id: CommitID, _ commit: TimelineCommit, _ tape: inout RecordTape<StreamFeature>
+    _ id: CommitID, _ commit: TimelineCommit, _ tape: inout RecordedState<StreamFeature>
   ) {
     tape.answer()
     tape.phoneState.storeFails = false

@@ -78,7 +78,7 @@ public struct NetworkConditions: PlanNumbers {
   /// time-out.
   public var slow = 0.0
   /// The response time-out of a phone's HTTP client: 9 s in this package, longer in others.
-  public var patience = Duration.seconds(9)
+  public var timeLimit = Duration.seconds(9)
   /// The relative rate by which a phone's wall clock runs faster than the world's clock.
   public var wallDrift = 0.0
 
@@ -89,7 +89,7 @@ public struct NetworkConditions: PlanNumbers {
       .span("jitter", \.jitter), .span("delay", \.delay),
       .number("bandwidth", \.bandwidth, 0...1_000_000_000), .number("loss", \.loss, 0...1),
       .number("twice", \.twice, 0...1), .number("slow", \.slow, 0...1),
-      .span("patience", \.patience), .number("wallDrift", \.wallDrift, -0.01...0.01),
+      .span("requestTimeout", \.timeLimit), .number("wallDrift", \.wallDrift, -0.01...0.01),
     ]
   }
 

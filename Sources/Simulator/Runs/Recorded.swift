@@ -18,15 +18,15 @@ public protocol RunRecord {
   /// Whether the user wants the link, according to the inputs so far.
   var isWanted: Bool { get }
   /// Records the information that an input contains about the world, before the model receives it.
-  mutating func prepare(for input: Feature.Input, _ tape: inout RecordTape<Feature>)
+  mutating func prepare(for input: Feature.Input, _ tape: inout RecordedState<Feature>)
   /// Records the operation that an effect starts.
-  mutating func note(_ effect: Feature.Effect, _ tape: inout RecordTape<Feature>)
+  mutating func note(_ effect: Feature.Effect, _ tape: inout RecordedState<Feature>)
   /// Copies the model's state to the feature's state.
   func look(_ model: Feature.Model, _ state: inout Feature.State)
 }
 
 /// The checkers of a recorded run, and the phone state that they check.
-public struct RecordTape<Feature: SimulatedFeature> {
+public struct RecordedState<Feature: SimulatedFeature> {
   var checkers = CheckerSet<Feature>()
 
   init(_ phoneState: PhoneState<Feature>) {
@@ -53,7 +53,7 @@ public struct Recorded<Feature: ReplayedFeature> {
   /// The maximum delay of a timer on a real device that is awake.
   private static var slack: Duration { .seconds(1) }
 
-  private var tape: RecordTape<Feature>
+  private var tape: RecordedState<Feature>
   private var record = Feature.Record()
   private var isLaunched = false
   /// The broken invariants. The value is the time of the first step after which the invariant did
@@ -66,7 +66,7 @@ public struct Recorded<Feature: ReplayedFeature> {
       policy: model.policy, status: model.status, own: Feature.state(of: model))
     phoneState.isAwake = true
     phoneState.isSignedIn = false
-    tape = RecordTape(phoneState)
+    tape = RecordedState(phoneState)
   }
 
   /// The findings so far, limited to the kinds that can be detected in a journal.

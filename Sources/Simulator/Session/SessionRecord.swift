@@ -42,7 +42,7 @@ public struct SessionRecord: RunRecord {
   public var isWanted: Bool { isOn && isInFront }
 
   public mutating func prepare(
-    for input: SessionModel.Input, _ tape: inout RecordTape<SessionsFeature>
+    for input: SessionModel.Input, _ tape: inout RecordedState<SessionsFeature>
   ) {
     switch input {
     case .start: isOn = true
@@ -67,7 +67,7 @@ public struct SessionRecord: RunRecord {
   }
 
   public mutating func note(
-    _ effect: SessionModel.Effect, _ tape: inout RecordTape<SessionsFeature>
+    _ effect: SessionModel.Effect, _ tape: inout RecordedState<SessionsFeature>
   ) {
     guard case .commit(let id, let change) = effect else { return }
     let ids = change.news.compactMap(\.entry?.id)

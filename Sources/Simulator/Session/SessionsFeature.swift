@@ -254,7 +254,7 @@ public enum SessionsFeature: SimulatedFeature {
   }
 
   /// The maximum time for which an upload delays pings.
-  public static var patience: Duration { SessionSettings.longestUpload }
+  public static var timeLimit: Duration { SessionSettings.longestUpload }
   public static func isHealed(_ phoneState: PhoneState<SessionsFeature>) -> Bool {
     (phoneState.own.unanswered == 0 || phoneState.own.waitsForSign) && phoneState.own.missing == 0
   }

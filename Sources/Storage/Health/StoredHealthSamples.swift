@@ -14,7 +14,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
   }
 
   /// The stored samples of one type.
-  fileprivate struct Shelf: Hashable {
+  fileprivate struct TypeSamples: Hashable {
     var samples: [HealthSampleKey: HealthSample] = [:]
     /// The positions of the samples, in order.
     var positions: [Position] = []
@@ -31,7 +31,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
   /// change that removed them.
   private var deletions: [String: [HealthSampleKey: Int64]] = [:]
 
-  private var shelves: [String: Shelf] = [:]
+  private var samplesByType: [String: TypeSamples] = [:]
   private var covered: [HealthCoverage] = []
   /// The date of the newest reconciled export.
   public private(set) var newestExport: Timestamp?
@@ -52,9 +52,11 @@ public struct StoredHealthSamples: Sendable, Hashable {
     var addition = HealthAddition()
     for (row, duration) in zip(batch.rows, durations) {
       let sample = batch[row]
-      if shelves[sample.type, default: Shelf()].insert(sample, row.key, lasting: duration) {
+      if samplesByType[sample.type, default: TypeSamples()].insert(
+        sample, row.key, lasting: duration)
+      {
         addition.added += 1
-        shelves[sample.type]?.additions[row.key] = newestChange + 1
+        samplesByType[sample.type]?.additions[row.key] = newestChange + 1
         deletions[sample.type]?[row.key] = nil
       } else {
         addition.known += 1
@@ -67,13 +69,13 @@ public struct StoredHealthSamples: Sendable, Hashable {
   /// Returns one page of the samples that overlap a time span.
   public func samples(_ query: HealthSampleQuery) -> HealthSamplePage {
     query.page { type, after, limit in
-      shelves[type]?.samples(query, after: after, limit: limit) ?? []
+      samplesByType[type]?.samples(query, after: after, limit: limit) ?? []
     }
   }
 
   /// A summary of each type, ordered by identifier.
   public var summary: [HealthTypeSummary] {
-    shelves.compactMap { type, shelf in
+    samplesByType.compactMap { type, shelf in
       guard let first = shelf.positions.first, let last = shelf.positions.last else { return nil }
       return HealthTypeSummary(
         type: type, count: shelf.positions.count, first: first.start, last: last.start)
@@ -84,15 +86,17 @@ public struct StoredHealthSamples: Sendable, Hashable {
 extension StoredHealthSamples {
   /// The sample counts of each type.
   public var totals: [String: HealthCount] {
-    shelves.mapValues { shelf in shelf.positions.reduce(into: HealthCount()) { $0.add($1.key) } }
+    samplesByType.mapValues { shelf in
+      shelf.positions.reduce(into: HealthCount()) { $0.add($1.key) }
+    }
   }
 
   /// Returns the counts of samples that begin in an interval, grouped by
   /// `SampleCounts.interval(of:)`.
   public func counts(_ interval: CoverageInterval) -> [Int64: HealthCount] {
     var counts: [Int64: HealthCount] = [:]
-    for position in shelves[interval.type]?.positions ?? [] where interval.contains(position.start)
-    {
+    for position in samplesByType[interval.type]?.positions ?? []
+    where interval.contains(position.start) {
       counts[SampleCounts.interval(of: position.start), default: HealthCount()].add(position.key)
     }
     return counts
@@ -109,7 +113,7 @@ extension StoredHealthSamples {
   public func missing(_ batch: HealthBatch, in intervals: [CoverageInterval]) -> [Int] {
     batch.rows(in: intervals).filter { index in
       let row = batch.rows[index]
-      return shelves[batch.names[Int(row.type)].text]?.samples[row.key] == nil
+      return samplesByType[batch.names[Int(row.type)].text]?.samples[row.key] == nil
     }
   }
 
@@ -129,10 +133,10 @@ extension StoredHealthSamples {
     var removed: [String: Int] = [:]
     for interval in reconciliation.intervals {
       let type = interval.type
-      let keys = shelves[type]?.remove(interval, except: marks) ?? []
+      let keys = samplesByType[type]?.remove(interval, except: marks) ?? []
       for key in keys { deletions[type, default: [:]][key] = newestChange + 1 }
       if !keys.isEmpty { removed[type, default: 0] += keys.count }
-      if shelves[type]?.positions.isEmpty == true { shelves[type] = nil }
+      if samplesByType[type]?.positions.isEmpty == true { samplesByType[type] = nil }
     }
     if !removed.isEmpty { newestChange += 1 }
     for interval in reconciliation.covered { covered.note(interval, of: reconciliation) }
@@ -147,25 +151,26 @@ extension StoredHealthSamples {
   public func changes(_ query: HealthChangeQuery) -> HealthChangePage {
     HealthChangeCursor.page(query, of: 0, newest: newestChange) { span in
       deletions[span.type]?.values.contains { $0 > span.done } ?? false
-        || shelves[span.type]?.additions.values.contains { $0 > span.done } ?? false
+        || samplesByType[span.type]?.additions.values.contains { $0 > span.done } ?? false
     } deletions: { span, key, limit in
       let found = deletions[span.type]?.lazy.filter { one in
         span.done < one.value && one.value <= span.until && key.map { $0 < one.key } ?? true
       }.map(\.key)
       return Array((found.map { $0.sorted() } ?? []).prefix(limit))
     } additions: { span, position, limit in
-      shelves[span.type]?.added(span, after: position, limit: limit) ?? []
+      samplesByType[span.type]?.added(span, after: position, limit: limit) ?? []
     }
   }
 
   /// The times that show how recent the samples are.
   package var stored: StoredHealth {
     StoredHealth(
-      lastSamples: shelves.compactMapValues { $0.positions.last?.start }, lastImport: lastImport)
+      lastSamples: samplesByType.compactMapValues { $0.positions.last?.start },
+      lastImport: lastImport)
   }
 }
 
-extension StoredHealthSamples.Shelf {
+extension StoredHealthSamples.TypeSamples {
   /// Removes the unmarked samples of an interval. Returns their keys.
   fileprivate mutating func remove(
     _ interval: CoverageInterval, except marks: Set<HealthSamplePosition>

@@ -12,7 +12,7 @@ public import LinkWire
 public struct StoredSync: Sendable, Hashable {
   /// The generation of the stored samples. Another epoch may lack samples of this epoch.
   public private(set) var epoch: String
-  private var shelves: [String: Shelf] = [:]
+  private var samplesByType: [String: TypeSamples] = [:]
 
   /// Creates an empty value.
   public init(epoch: String = "memory") { self.epoch = epoch }
@@ -22,18 +22,18 @@ public struct StoredSync: Sendable, Hashable {
 
   /// Returns the newest timestamp of a batch from a phone.
   public func newestStamp(of user: String, device: String) -> Timestamp? {
-    shelves[user]?.stamps.newest(of: device)
+    samplesByType[user]?.stamps.newest(of: device)
   }
 
   /// Applies the deletions and then the samples of a batch.
   public mutating func apply(_ delivery: SyncDelivery) -> IngestCounts {
-    shelves[delivery.user, default: Shelf()].apply(delivery)
+    samplesByType[delivery.user, default: TypeSamples()].apply(delivery)
   }
 
   /// Returns one page of the samples that overlap a time span.
   public func samples(_ query: HealthSampleQuery, of user: String) -> HealthSamplePage {
     query.page { type, after, limit in
-      let positions = shelves[user]?.positions(of: type) ?? []
+      let positions = samplesByType[user]?.positions(of: type) ?? []
       let found = positions.lazy.filter { position in
         after.map {
           $0.start < position.start
@@ -41,7 +41,7 @@ public struct StoredSync: Sendable, Hashable {
         } ?? true
       }
       .compactMap { position in
-        shelves[user]?.samples[position]?.sample.sample.map { (position, $0) }
+        samplesByType[user]?.samples[position]?.sample.sample.map { (position, $0) }
       }
       .filter { query.covers(start: $0.1.start, end: $0.1.end) }
       return found.prefix(limit).map { (key: $0.0.key, sample: $0.1) }
@@ -50,7 +50,7 @@ public struct StoredSync: Sendable, Hashable {
 
   /// Returns a summary of each type of a user, ordered by identifier.
   public func summary(of user: String) -> [HealthTypeSummary] {
-    let samples = shelves[user]?.samples.values.map(\.sample) ?? []
+    let samples = samplesByType[user]?.samples.values.map(\.sample) ?? []
     return Dictionary(grouping: samples, by: \.type).compactMap { type, samples in
       let starts = samples.map(\.start)
       guard let first = starts.min(), let last = starts.max() else { return nil }
@@ -60,7 +60,7 @@ public struct StoredSync: Sendable, Hashable {
 
   /// Returns the positions of all samples of a user.
   package func positions(of user: String) -> Set<HealthSamplePosition> {
-    shelves[user].map { Set($0.samples.keys) } ?? []
+    samplesByType[user].map { Set($0.samples.keys) } ?? []
   }
 
   /// Returns records of a type as they were sent, ordered by start. They begin after a position, or
@@ -68,11 +68,11 @@ public struct StoredSync: Sendable, Hashable {
   public func raw(
     _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) -> [SyncRaw] {
-    let positions = shelves[user]?.positions(of: type) ?? []
+    let positions = samplesByType[user]?.positions(of: type) ?? []
     return positions.lazy.filter { position in
       after.map { ($0.start, $0.key) < (position.start, position.key) } ?? true
     }.prefix(max(1, limit)).compactMap { position in
-      shelves[user]?.samples[position].map {
+      samplesByType[user]?.samples[position].map {
         SyncRaw(position: position, bytes: Array($0.sample.raw))
       }
     }
@@ -80,7 +80,7 @@ public struct StoredSync: Sendable, Hashable {
 }
 
 /// The samples of one user.
-private struct Shelf: Sendable, Hashable {
+private struct TypeSamples: Sendable, Hashable {
   struct Entry: Hashable {
     var sample: SyncSample
     var uuids: Int

@@ -32,13 +32,13 @@ private struct ClientCheck: Sendable {
   ///
   /// It is long, because a slow response on a busy machine breaks no promise. Only requests that
   /// must time out use a shorter one.
-  static let patience = Duration.seconds(120)
+  static let timeLimit = Duration.seconds(120)
   let client: any HTTPClient
   let server: ContractServer<any FarExchange>
 
   func request(
     _ method: String = "GET", url: String? = nil, body: [UInt8] = [],
-    timeout: Duration = patience
+    timeout: Duration = timeLimit
   ) -> HTTPCall {
     HTTPCall(
       method: method, url: url ?? server.url, headers: [("X-Contract", "Yes")], body: body,

@@ -56,11 +56,11 @@ struct DialerCheck: Sendable {
   ///
   /// It is long, because a slow response on a busy machine breaks no promise. Only requests that
   /// must time out use a shorter one.
-  static let patience = Duration.seconds(120)
+  static let timeLimit = Duration.seconds(120)
   let dialer: any SocketDialer
   let server: ContractServer<any FarSocket>
 
-  func request(_ url: String? = nil, openTimeout: Duration = patience) -> SocketRequest {
+  func request(_ url: String? = nil, openTimeout: Duration = timeLimit) -> SocketRequest {
     SocketRequest(
       url: url ?? server.url, openTimeout: openTimeout, maxMessageBytes: Self.limit)
   }

@@ -9,7 +9,7 @@ public struct AuditPlan: Sendable {
   /// The number of connections that are opened at once to test how a server handles a burst.
   static let burst = 20
   /// The time within which a server must respond.
-  static let patience = Duration.seconds(3)
+  static let timeLimit = Duration.seconds(3)
   /// The maximum time for handling a prompt.
   static let work = Duration.seconds(12)
   /// The time to wait for a server's heartbeat, which is sent every 45 s.
@@ -53,7 +53,7 @@ extension AuditPlan {
   private static func open(_ socket: Int) -> [Step] {
     [
       .open(socket), .expect([.opened], count: 1, within: .seconds(5), orStop: true),
-      .expect([.message("hello")], count: 1, within: patience, orStop: false),
+      .expect([.message("hello")], count: 1, within: timeLimit, orStop: false),
     ]
   }
 
@@ -68,7 +68,7 @@ extension AuditPlan {
 
   private static func say(
     _ sayings: [AuditScript.Saying], for types: [String], count: Int = 1,
-    within limit: Duration = patience
+    within limit: Duration = timeLimit
   ) -> [Step] {
     [
       .say(sayings),
@@ -90,7 +90,7 @@ extension AuditPlan {
   /// wait for the end.
   private static let leave: [Step] = [
     .raw([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8], "a close frame with code 1000"),
-    .expect([.end], count: 1, within: patience, orStop: false),
+    .expect([.end], count: 1, within: timeLimit, orStop: false),
   ]
 }
 
@@ -102,21 +102,21 @@ extension AuditPlan {
       [0x81, 0xFF, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
       "the header of a text frame of 1 TiB without its content")
     return [
-      script(.opening, .first, open(0) + [.ping, .expect([.pong], within: patience)] + leave),
+      script(.opening, .first, open(0) + [.ping, .expect([.pong], within: timeLimit)] + leave),
       script(.pings, .first, open(0) + Array(repeating: pinged, count: 10).flatMap { $0 }),
       script(
         .stranger, .first,
         open(0) + [.expect([.end], within: stranger)]
-          + [.ping, .expect([.pong], within: patience)]),
+          + [.ping, .expect([.pong], within: timeLimit)]),
       script(
         .huge, .first,
         open(0) + open(1) + [frame, .expect([.end], within: .seconds(5)), .use(0), .ping]
-          + [.expect([.pong], within: patience)]),
+          + [.expect([.pong], within: timeLimit)]),
       script(
         .garbage, .first,
-        open(0) + [.say([.text(malformed)]), .expect([.anything, .end], within: patience)]
-          + [.ping, .expect([.pong], within: patience)] + open(1)
-          + [.say([.text(longPing)]), .expect([.anything, .end], within: patience)]),
+        open(0) + [.say([.text(malformed)]), .expect([.anything, .end], within: timeLimit)]
+          + [.ping, .expect([.pong], within: timeLimit)] + open(1)
+          + [.say([.text(longPing)]), .expect([.anything, .end], within: timeLimit)]),
     ]
   }
 
@@ -126,7 +126,7 @@ extension AuditPlan {
 
   private static let pinged: [Step] = [
     .say([.message(.ping)]),
-    .expect([.message("pong")], count: 1, within: patience, orStop: true),
+    .expect([.message("pong")], count: 1, within: timeLimit, orStop: true),
   ]
   private static let malformed = #"{"type":"prompt","text":"#
 
@@ -223,7 +223,7 @@ extension AuditPlan {
         .replay, .second, needsLogin: true,
         connect(0, kept) + say([.message(.prompt(lost))], for: ["ack", "response", "error"])
           + [.drop, .pause(.seconds(1))] + connect(1, kept) + [delivery(within: .seconds(8))]
-          + barrier + [.drop] + connect(2, kept) + [delivery(within: patience), .say([.ack])]
+          + barrier + [.drop] + connect(2, kept) + [delivery(within: timeLimit), .say([.ack])]
           + barrier + [.drop] + connect(3, kept) + [.pause(.seconds(1))] + barrier),
       script(
         .takeover, .second, needsLogin: true,
@@ -251,7 +251,7 @@ extension AuditPlan {
     let tried = faults.enumerated().flatMap { socket, fault in
       connect(socket, .init(session: draw.id())) + [
         .say([fault]),
-        .expect([.message("error"), .message("auth_error"), .end], within: patience),
+        .expect([.message("error"), .message("auth_error"), .end], within: timeLimit),
       ] + barrier + [.drop]
     }
     return [

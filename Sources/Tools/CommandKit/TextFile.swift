@@ -39,7 +39,7 @@ package enum TextFile {
   /// The maximum size of a file, in bytes. A policy or a token needs far less.
   package static let maxBytes = 1 << 20
   /// The maximum time to wait for a writer of a pipe.
-  private static let patience = Duration.seconds(2)
+  private static let timeLimit = Duration.seconds(2)
 
   /// Returns the bytes of a file, or of standard input for `-`.
   ///
@@ -117,7 +117,7 @@ package enum TextFile {
     _ descriptor: Int32, _ name: String, within limit: Duration?
   ) throws(CommandFailure) -> [UInt8] {
     guard SystemCall.isPipe(descriptor) else { return [] }
-    switch SystemCall.awaitWriter(of: descriptor, within: min(limit ?? patience, patience)) {
+    switch SystemCall.awaitWriter(of: descriptor, within: min(limit ?? timeLimit, timeLimit)) {
     case .readable, .silent: return []
     case .read(let byte): return [byte]
     case .failed(let code): throw failure(name, code)

@@ -9,7 +9,7 @@ import LinkWire
 /// share.
 actor DemoEnvironment {
   /// The maximum time of a recovery. A recovery that takes longer has failed.
-  static let patience = Duration.seconds(12)
+  static let timeLimit = Duration.seconds(12)
 
   let scene = Scene()
   let server: Server
@@ -165,7 +165,7 @@ actor DemoEnvironment {
   /// within `limit`.
   @discardableResult
   func wait(
-    atMost limit: Duration = DemoEnvironment.patience, until condition: @escaping Scene.Condition
+    atMost limit: Duration = DemoEnvironment.timeLimit, until condition: @escaping Scene.Condition
   ) async throws(DemoFailure) -> Scene.Moment? {
     let met = await scene.wait(atMost: limit, until: condition)
     try checkWanted()
@@ -223,11 +223,11 @@ actor DemoEnvironment {
     let isLoss = { @Sendable (at: Scene.Moment, status: AppLine.Status) in
       at >= start - early && !status.isConnected
     }
-    try await wait(atMost: max(start - .now, .zero) + Self.patience) {
+    try await wait(atMost: max(start - .now, .zero) + Self.timeLimit) {
       $0[app].ending != nil || $0[app].statuses.contains(where: isLoss)
     }
     guard let loss = await scene.facts[app].statuses.first(where: isLoss) else {
-      say(app.who, "has not noticed after \(Self.patience.seconds(0)) s")
+      say(app.who, "has not noticed after \(Self.timeLimit.seconds(0)) s")
       return nil
     }
     let time = max(loss.at - start, .zero)
@@ -246,7 +246,7 @@ actor DemoEnvironment {
       return nil
     }
     guard let met else {
-      say(app.who, "is not whole again after \(Self.patience.seconds(0)) s")
+      say(app.who, "is not whole again after \(Self.timeLimit.seconds(0)) s")
       return nil
     }
     return max(met - end, .zero)

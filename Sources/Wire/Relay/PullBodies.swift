@@ -1,7 +1,7 @@
 public import LinkHealth
 
 /// The body of `POST /relay/lease`, with the maximum number of questions that the phone accepts.
-public struct LeaseOrder: Sendable, Hashable, Codable {
+public struct LeaseRequest: Sendable, Hashable, Codable {
   /// The maximum number of questions, from 1 to 100. The limit is Holdfast's own.
   public var max: Int
 

@@ -1,18 +1,18 @@
 import LinkHealth
 import LinkJSON
 
-extension LeaseOrder {
+extension LeaseRequest {
   /// The allowed numbers of questions in one request. The limit is Holdfast's own.
   public static let bounds = 1...100
 
   /// Decodes the body of the request. If `max` is missing, it is 1.
   ///
   /// - Throws: An error if the body is not a JSON object, or if `max` is out of bounds.
-  public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeaseOrder {
+  public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeaseRequest {
     let fields = JSONFields(bytes, keeping: ["max"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
       try fields.check()
-      return LeaseOrder(max: try fields.optionalInt("max", in: bounds) ?? 1)
+      return LeaseRequest(max: try fields.optionalInt("max", in: bounds) ?? 1)
     }
   }
 
@@ -39,7 +39,7 @@ extension LeasedQuestions {
       guard fields.has("requests") else { throw .missing(field: "requests") }
       let seconds = try fields.int("lease_expires_in", in: 0...86_400)
       var found = LeasedQuestions(questions: [], expiresIn: .seconds(seconds))
-      for element in try fields.elements("requests", atMost: LeaseOrder.bounds.upperBound) {
+      for element in try fields.elements("requests", atMost: LeaseRequest.bounds.upperBound) {
         try found.take(element)
       }
       return found

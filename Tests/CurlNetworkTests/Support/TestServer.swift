@@ -203,7 +203,7 @@ final class Peer {
 
   /// Writes `bytes` repeatedly while the other end accepts more. Returns the number of bytes
   /// written.
-  func flood(_ bytes: [UInt8], patience milliseconds: Int32) -> Int {
+  func flood(_ bytes: [UInt8], timeLimit milliseconds: Int32) -> Int {
     var written = 0
     while true {
       let rest = bytes[(written % bytes.count)...]

@@ -54,8 +54,8 @@ enum RelayProperty {
   }
 
   private static func pull(_ text: [UInt8]) throws(Broken) {
-    if let order = try? LeaseOrder.read(text) {
-      try same(try? LeaseOrder.read(order.bytes), order)
+    if let order = try? LeaseRequest.read(text) {
+      try same(try? LeaseRequest.read(order.bytes), order)
     }
     if var leased = try? LeasedQuestions.read(text) {
       leased.rejected = []

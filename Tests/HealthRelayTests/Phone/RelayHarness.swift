@@ -111,7 +111,7 @@ struct RelayHarness {
 
   /// The read in progress.
   var work: WorkID? {
-    model.line.items.first?.progress.work
+    model.questions.items.first?.progress.work
   }
 
   mutating func forget() {

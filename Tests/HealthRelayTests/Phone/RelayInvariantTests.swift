@@ -27,7 +27,7 @@ import Testing
     ),
     (
       "relay: an answer is sent over the connection that waits for it",
-      { $0.line.items[0].attempt = AttemptID(99) }
+      { $0.questions.items[0].attempt = AttemptID(99) }
     ),
     ("relay: the user is shown the present state", { $0.status = RelayStatus(.error) }),
     ("gate: it is left only in the background", { $0.link.gate.leavesAt = .zero }),
@@ -39,34 +39,37 @@ import Testing
       }
     ),
     (
-      "request line: it holds no more than its limits",
+      "question queue: its sizes are within the limits",
       { model in
-        for number in 0...RelaySettings.lineLimit { model.line.items.append(item("n\(number)")) }
+        for number in 0...RelaySettings.queueLimit {
+          model.questions.items.append(item("n\(number)"))
+        }
       }
     ),
     (
-      "request line: it holds no more than its limits",
+      "question queue: its sizes are within the limits",
       { $0.line.answered = (0...256).map { .of("n\($0)") } }
     ),
     (
-      "request line: only the first is worked on",
-      { $0.line.items[1].progress = .reading(WorkID(1), until: .zero) }
+      "question queue: only the first question is in progress",
+      { $0.questions.items[1].progress = .reading(WorkID(1), until: .zero) }
     ),
-    ("request line: the part that is sent is one of the answer", { send(part: -1, of: &$0) }),
-    ("request line: the part that is sent is one of the answer", { send(part: 2, of: &$0) }),
-    ("request line: a question is in it once", { $0.line.items.append(item("b")) }),
-    ("request line: an answered question is no longer in it", { $0.line.noteAnswered(.of("b")) }),
+    ("question queue: the part being sent belongs to the answer", { send(part: -1, of: &$0) }),
+    ("question queue: the part being sent belongs to the answer", { send(part: 2, of: &$0) }),
+    ("question queue: ids are unique", { $0.questions.items.append(item("b")) }),
+    ("question queue: answered questions are removed", { $0.line.noteAnswered(.of("b")) }),
   ]
 
-  private static func item(_ id: String) -> RequestLine.Item {
-    RequestLine.Item(id: .of(id), question: .steps, attempt: AttemptID(1), askedAt: .zero)
+  private static func item(_ id: String) -> QuestionQueue.Item {
+    QuestionQueue.Item(id: .of(id), question: .steps, attempt: AttemptID(1), askedAt: .zero)
   }
 
   private static func send(part: Int, of model: inout RelayModel) {
-    guard case .sending(let work, let answer, _, let ping) = model.line.items[0].progress else {
+    guard case .sending(let work, let answer, _, let ping) = model.questions.items[0].progress
+    else {
       return
     }
-    model.line.items[0].progress = .sending(work, answer, part: part, ping: ping)
+    model.questions.items[0].progress = .sending(work, answer, part: part, ping: ping)
   }
 
   @Test func `the invariants detect every broken relay state`() {

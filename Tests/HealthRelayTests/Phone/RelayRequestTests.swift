@@ -29,7 +29,7 @@ struct RelayRequestTests {
   }
 
   @Test func `the last 256 answered questions are remembered`() {
-    var line = RequestLine()
+    var line = QuestionQueue()
     for number in 0...256 { line.noteAnswered(.of("n\(number)")) }
     let known = (1...256).map { RelayRequestID.of("n\($0)") }
     #expect(line.answered == known)
@@ -111,7 +111,7 @@ struct RelayRequestTests {
     #expect(harness.take() == [.discard(WorkID(2))])
     harness.give(.pong(first, ping(1)))
     #expect(harness.receipts.map(\.outcome) == [.cancelled])
-    #expect(harness.model.line.items == [])
+    #expect(harness.model.questions.items == [])
   }
 
   @Test func `a cancelled question can be asked again`() {
@@ -136,7 +136,7 @@ struct RelayRequestTests {
   @Test func `32 questions can be queued, and the next is refused at once`() {
     var harness = RelayHarness.running()
     for number in 1...32 { harness.ask("\(number)") }
-    #expect(harness.model.line.items.count == 32)
+    #expect(harness.model.questions.items.count == 32)
     #expect(harness.problems == [])
     _ = harness.take()
     harness.ask("33")
@@ -149,7 +149,7 @@ struct RelayRequestTests {
     #expect(harness.problems == [.busy])
     harness.prepare()
     harness.ask("34")
-    #expect(harness.model.line.items.count == 32)
+    #expect(harness.model.questions.items.count == 32)
   }
 
   @Test func `a store that does not answer within 40 s fails its question, not the next`() {
@@ -226,7 +226,7 @@ struct RelayRequestTests {
   private func receipt(
     _ id: String, _ outcome: RelayReceipt.Outcome, _ duration: Duration
   ) -> RelayReceipt {
-    var item = RequestLine.Item(id: .of(id), question: .steps, attempt: first, askedAt: .zero)
+    var item = QuestionQueue.Item(id: .of(id), question: .steps, attempt: first, askedAt: .zero)
     item.progress = .waiting
     return RelayReceipt(item, outcome, at: .zero.advanced(by: duration))
   }

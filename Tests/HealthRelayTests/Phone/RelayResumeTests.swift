@@ -213,7 +213,7 @@ struct RelayResumeTests {
     harness.give(end)
     #expect(harness.receipts.map(\.outcome) == [.dropped, .dropped])
     #expect(harness.take().contains(.discard(WorkID(1))))
-    #expect(harness.model.line.items == [])
+    #expect(harness.model.questions.items == [])
   }
 
   @Test func `events of an older attempt change nothing`() {

@@ -55,7 +55,7 @@ import Testing
         notFetched notIdentified notSplit notWritten refreshed restored secret split stop uploaded
         """,
       effects: """
-        askSecret commit delete fetch giveBack identify observe refresh split update upload
+        commit delete fetch giveBack identify observe refresh requestSecret split update upload
         """)
   }
 

@@ -102,7 +102,7 @@ struct PhoneRelayInputs: LinkedGenerator {
       if case .update(.status(let status)) = effect { status } else { nil }
     },
     MachineProperty("each held reading belongs to a question in line") { generator, step in
-      step.held(after: generator.held) == Set(step.after.line.items.compactMap(\.progress.work))
+      step.held(after: generator.held) == Set(step.after.questions.items.compactMap(\.progress.work))
     },
   ]
 }

@@ -59,7 +59,7 @@ struct PhoneSyncInputs: InputGenerator {
       case .upload(let all): uploads += all.map(\.file)
       case .split(let file): splits.append(file)
       case .identify: isIdentifying = true
-      case .askSecret: isAsked = true
+      case .requestSecret: isAsked = true
       case .refresh: isRefreshing = true
       case .observe, .delete, .giveBack, .update: continue
       }
@@ -72,7 +72,7 @@ struct PhoneSyncInputs: InputGenerator {
     case .fetch(let id, _, _, _, _): "fetch \(id)"
     case .commit(let id, _): "commit \(id)"
     case .giveBack(let wake, _): "give back \(wake)"
-    case .observe, .delete, .upload, .split, .identify, .askSecret, .refresh, .update: nil
+    case .observe, .delete, .upload, .split, .identify, .requestSecret, .refresh, .update: nil
     }
   }
 

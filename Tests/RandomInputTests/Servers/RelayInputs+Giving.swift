@@ -116,7 +116,7 @@ extension RelayInputs {
     let token = resumes.last.map { oneIn(4) ? one(resumes).token : $0.token }
     let bearer = oneIn(20) ? one([nil, tokens.last]) : token
     switch number(0...9) {
-    case 0...3: give(.lease(LeaseOrder(max: one([1, 1, 2, 100]))), by: bearer)
+    case 0...3: give(.lease(LeaseRequest(max: one([1, 1, 2, 100]))), by: bearer)
     case 4...7: giveResult(bearer)
     case 8: register()
     case _:
@@ -127,7 +127,7 @@ extension RelayInputs {
 
   private mutating func giveResult(_ bearer: TokenHash?) {
     guard let (token, question) = leased.last.map({ oneIn(4) ? one(leased) : $0 }) else {
-      return give(.lease(LeaseOrder(max: 2)), by: bearer)
+      return give(.lease(LeaseRequest(max: 2)), by: bearer)
     }
     let lease = oneIn(12) ? one(leased).question.lease : question.lease
     let message = message(question.id, question.question.kind)

@@ -14,7 +14,7 @@ struct RelayLeaseTests {
     relay.login(1)
     _ = relay.complete(relay.gone(1))
     (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
   }
 
   private mutating func say(_ message: PhoneMessage) -> (RequestID, [RelayServer.Effect]) {

@@ -144,7 +144,7 @@ struct RelayLifeTests {
 
   @Test func `a restored question is not leased and ends at its deadline`() {
     var (relay, _) = restored(stored())
-    let (lease, none) = relay.pull(.lease(LeaseOrder(max: 5)))
+    let (lease, none) = relay.pull(.lease(LeaseRequest(max: 5)))
     #expect(
       none.unstored
         == [
@@ -274,7 +274,7 @@ struct RelayLifeTests {
     #expect(
       relay.open(2, device: 2)
         == [.refuse(ConnectionID(2), HTTPRefusal(503, "draining", retryAfter: .seconds(2)))])
-    let (pull, busy) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (pull, busy) = relay.pull(.lease(LeaseRequest(max: 1)))
     #expect(busy == [.respond(pull, .refused(.busy(retryAfter: .seconds(2))))])
     let asked = relay.wall
     let effects = relay.tick(at: .second(1))

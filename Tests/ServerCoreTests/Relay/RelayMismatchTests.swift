@@ -56,7 +56,7 @@ struct RelayMismatchTests {
     var relay = Relayed.paired()
     let (ask, _) = relay.question()
     #expect(relay.said(1, part(#"{"succ"#, of: 2)) == [])
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let result = LeasedResult(lease: "a-l1", message: part(Self.whole))
     let (id, effects) = relay.pull(.result(result))
     let object = HealthObject(succeeded: true, bytes: Array(Self.whole.utf8))
@@ -72,7 +72,7 @@ struct RelayMismatchTests {
   @Test func `a leased result above the limit of bytes is refused for now`() {
     var relay = Relayed.paired { $0.maxGatheredBytes = 8 }
     _ = relay.question()
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let result = LeasedResult(lease: "a-l1", message: part("123456789", of: 2))
     let (id, effects) = relay.pull(.result(result))
     #expect(effects == [.respond(id, .refused(.busy(retryAfter: .seconds(2))))])

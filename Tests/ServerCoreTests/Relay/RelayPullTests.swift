@@ -53,7 +53,7 @@ struct RelayPullTests {
 
   @Test func `a pull without a known resume token is refused`() {
     var relay = away()
-    for pull in [RelayPull.lease(LeaseOrder(max: 1)), result(1, "x", lease: 1), .push(address)] {
+    for pull in [RelayPull.lease(LeaseRequest(max: 1)), result(1, "x", lease: 1), .push(address)] {
       let (id, effects) = relay.pull(pull, as: 2)
       #expect(effects == [.respond(id, .refused(.notSignedIn))])
     }
@@ -66,7 +66,7 @@ struct RelayPullTests {
       asked.unstored
         == [.push(phone, address, expiresAt: relay.wall.advanced(by: .seconds(45)))])
     relay.pass(.seconds(3))
-    let (lease, effects) = relay.pull(.lease(LeaseOrder(max: 5)))
+    let (lease, effects) = relay.pull(.lease(LeaseRequest(max: 5)))
     #expect(effects.unstored == [.respond(lease, .leased(leased((1, 1))))])
     let (id, posted) = relay.pull(result(1, "7", lease: 1))
     #expect(
@@ -74,7 +74,7 @@ struct RelayPullTests {
         .answer(ask, .data(RelayStage.object("7"))), .respond(id, .taken),
       ])
     #expect(posted.changes.last == .endQuestion(request(1)))
-    let (empty, nothing) = relay.pull(.lease(LeaseOrder(max: 5)))
+    let (empty, nothing) = relay.pull(.lease(LeaseRequest(max: 5)))
     #expect(nothing.unstored == [.respond(empty, .leased(leased()))])
   }
 
@@ -82,9 +82,9 @@ struct RelayPullTests {
     var relay = away()
     _ = relay.question(1)
     _ = relay.question(2)
-    let (_, first) = relay.pull(.lease(LeaseOrder(max: 1)))
-    let (_, second) = relay.pull(.lease(LeaseOrder(max: 1)))
-    let (id, both) = relay.pull(.lease(LeaseOrder(max: 5)))
+    let (_, first) = relay.pull(.lease(LeaseRequest(max: 1)))
+    let (_, second) = relay.pull(.lease(LeaseRequest(max: 1)))
+    let (id, both) = relay.pull(.lease(LeaseRequest(max: 5)))
     #expect(first.unstored == [.respond(RequestID(2), .leased(leased((1, 1))))])
     #expect(second.unstored == [.respond(RequestID(3), .leased(leased((1, 1))))])
     #expect(both.unstored == [.respond(id, .leased(leased((1, 1), (2, 2))))])
@@ -93,7 +93,7 @@ struct RelayPullTests {
   @Test func `a result that is posted twice is accepted once`() {
     var relay = away()
     _ = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     _ = relay.pull(result(1, "7", lease: 1))
     let (id, again) = relay.pull(result(1, "7", lease: 1))
     #expect(again.unstored == [.respond(id, .taken)])
@@ -106,7 +106,7 @@ struct RelayPullTests {
   {
     var relay = away()
     let (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let back = relay.tick(at: .second(seconds))
     #expect(back.contains { if case .push = $0 { true } else { false } } == !holds)
     let (id, posted) = relay.pull(result(1, "7", lease: 1))
@@ -115,7 +115,7 @@ struct RelayPullTests {
         == (holds
           ? [.answer(ask, .data(RelayStage.object("7"))), .respond(id, .taken)]
           : [.respond(id, .refused(.leaseExpired))]))
-    let (next, anew) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (next, anew) = relay.pull(.lease(LeaseRequest(max: 1)))
     #expect(anew.unstored == [.respond(next, .leased(holds ? leased() : leased((1, 2))))])
   }
 
@@ -124,7 +124,7 @@ struct RelayPullTests {
     relay.phone(2)
     _ = relay.gone(2)
     _ = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let (wrong, lease) = relay.pull(result(1, "x", lease: 2))
     #expect(lease.unstored == [.respond(wrong, .refused(.leaseExpired))])
     let (foreign, stolen) = relay.pull(result(1, "x", lease: 1), as: 2)
@@ -136,7 +136,7 @@ struct RelayPullTests {
   @Test func `a malformed result can be corrected while the lease lasts`() {
     var relay = away()
     let (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let wrong = LeasedResult(
       lease: "a-l1", message: .summary(request(1), RelayStage.object("x")))
     let (id, refused) = relay.pull(.result(wrong))
@@ -150,7 +150,7 @@ struct RelayPullTests {
   @Test func `a result may arrive in parts, each of which may be repeated`() {
     var relay = away()
     let (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let parts = [#"{"success"#, #"":true,"health_data":[]}"#].enumerated().map { index, text in
       RelayPull.result(
         LeasedResult(
@@ -174,7 +174,7 @@ struct RelayPullTests {
   func `the size of a result is limited`(limit: Int, isRefused: Bool) {
     var relay = away { $0.maxAnswerBytes = limit }
     let (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let whole = HealthObject(
       succeeded: true, bytes: Array(#"{"success":true,"health_data":[]}"#.utf8))
     let message = PhoneMessage.healthData(request(1), whole)
@@ -192,7 +192,7 @@ struct RelayPullTests {
   @Test func `a result whose caller has disconnected is refused`() {
     var relay = away()
     let (ask, _) = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     #expect(relay.take(.abandoned(ask)).unstored == [])
     let (id, effects) = relay.pull(result(1, "7", lease: 1))
     #expect(effects.unstored == [.respond(id, .refused(.notWanted))])
@@ -203,7 +203,7 @@ struct RelayPullTests {
     let (ask, _) = relay.question(1)
     _ = relay.question(2)
     _ = relay.question(3)
-    let (id, effects) = relay.pull(.lease(LeaseOrder(max: 100)))
+    let (id, effects) = relay.pull(.lease(LeaseRequest(max: 100)))
     #expect(effects == [.respond(id, .leased(leased((1, 1), (2, 2))))])
     let object = RelayStage.object("1")
     #expect(relay.said(1, .healthData(request(1), object)) == [.answer(ask, .data(object))])
@@ -214,7 +214,7 @@ struct RelayPullTests {
   @Test func `a question whose lease expires while its phone is connected is asked again there`() {
     var relay = away()
     _ = relay.question(1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let back = relay.open(2, resume: "resume-1")
     #expect(back.unstored == [.accept(ConnectionID(2)), .drawToken(.pair(phone))])
     #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))).count == 1)
@@ -241,14 +241,14 @@ struct RelayPullTests {
   @Test func `a phone whose last lease was empty is woken at once for the next question`() {
     var relay = away()
     #expect(relay.question(1).1.unstored.count == 1)
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     _ = relay.pull(result(1, "1", lease: 1))
     // The phone may still be awake, and its next lease would include this question.
     relay.pass(.seconds(1))
     #expect(relay.question(2).1.unstored == [])
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     _ = relay.pull(result(2, "2", lease: 2))
-    let (id, none) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (id, none) = relay.pull(.lease(LeaseRequest(max: 1)))
     #expect(none.unstored == [.respond(id, .leased(leased()))])
     relay.pass(.seconds(1))
     let deadline = RelayStage.dawn.advanced(by: .seconds(47))
@@ -265,9 +265,9 @@ struct RelayPullTests {
     }
     for number in 1...2 {
       #expect(relay.question(1).1.unstored.count == 1)
-      _ = relay.pull(.lease(LeaseOrder(max: 1)))
+      _ = relay.pull(.lease(LeaseRequest(max: 1)))
       _ = relay.pull(result(number, "x", lease: number))
-      _ = relay.pull(.lease(LeaseOrder(max: 1)))
+      _ = relay.pull(.lease(LeaseRequest(max: 1)))
       relay.pass(.seconds(1))
     }
     #expect(relay.question(1).1.unstored == [])
@@ -347,7 +347,7 @@ struct RelayPullTests {
   func `nothing new begins while too many store writes are pending`(waiting: Int, isRefused: Bool) {
     var relay = away { $0.maxWrites = 2 }
     var writes: [Relayed.Effect] = []
-    for _ in 0..<min(waiting, 2) { writes += relay.pull(.lease(LeaseOrder(max: 1))).1 }
+    for _ in 0..<min(waiting, 2) { writes += relay.pull(.lease(LeaseRequest(max: 1))).1 }
     if waiting == 3 { writes += relay.take(.pushed(phone, to: address, .gone)) }
     #expect(writes.changes.count == waiting)
     let wait = Duration.seconds(2)
@@ -361,7 +361,7 @@ struct RelayPullTests {
 
   @Test func `calls are refused while store writes are pending, and accepted afterwards`() {
     var relay = away { $0.maxWrites = 1 }
-    let (_, writes) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (_, writes) = relay.pull(.lease(LeaseRequest(max: 1)))
     let (ask, refused) = relay.question(1)
     #expect(refused == [.answer(ask, .refused(.tooManyWaiting(retryAfter: .seconds(2))))])
     _ = relay.complete(writes)
@@ -372,7 +372,7 @@ struct RelayPullTests {
     var relay = Relayed.withPhone()
     _ = relay.gone(1)
     relay.pass(.seconds(500))
-    let (_, effects) = relay.pull(.lease(LeaseOrder(max: 1)))
+    let (_, effects) = relay.pull(.lease(LeaseRequest(max: 1)))
     #expect(effects.changes.count == 1)
     #expect(relay.tick(at: .second(1_099.999)) == [])
     #expect(relay.tick(at: .second(1_100)).changes == [.endPhone(phone)])
@@ -382,7 +382,7 @@ struct RelayPullTests {
     var relay = away { $0.maxEnded = 1 }
     _ = relay.question(1)
     _ = relay.question(2)
-    _ = relay.pull(.lease(LeaseOrder(max: 2)))
+    _ = relay.pull(.lease(LeaseRequest(max: 2)))
     _ = relay.pull(result(1, "1", lease: 1))
     _ = relay.pull(result(2, "2", lease: 2))
     let (first, forgotten) = relay.pull(result(1, "1", lease: 1))

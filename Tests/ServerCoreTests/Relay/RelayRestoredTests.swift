@@ -150,9 +150,9 @@ struct RelayRestoredTests {
     _ = relay.question(7, bearer: "token-2")
     relay.pass(.seconds(5))
     _ = relay.question()
-    _ = relay.pull(.lease(LeaseOrder(max: 2)))
+    _ = relay.pull(.lease(LeaseRequest(max: 2)))
     relay.pass(.seconds(5))
-    _ = relay.pull(.lease(LeaseOrder(max: 1)))
+    _ = relay.pull(.lease(LeaseRequest(max: 1)))
     let effects = relay.tick(at: .second(30)).unstored
     #expect(effects == [push(relay, within: 15)])
   }

@@ -71,7 +71,7 @@ struct RaceScenarios {
       let recording = whole(
         .short(seed: seed, pulls + [(100, Action(.send)), (300, Action(.send))]) {
           $0.networkConditions.slow = 0.8
-          $0.networkConditions.patience = .seconds(60)
+          $0.networkConditions.timeLimit = .seconds(60)
         })
       #expect(recording.texts.filter { $0.hasPrefix("own") } == ["own 1", "own 2"])
     }

@@ -141,7 +141,7 @@ import Testing
       + #""lease":"l2"}],"lease_expires_in":25}"#
     #expect(RelaySample.pull.bytes.text == leased)
     #expect(try LeasedQuestions.read(Array(text: leased)) == RelaySample.pull)
-    #expect(LeaseOrder(max: 7).bytes.text == #"{"max":7}"#)
+    #expect(LeaseRequest(max: 7).bytes.text == #"{"max":7}"#)
     let orders: [(AssistantsOrder, String)] = [
       (.list, "{}"), (.end("a"), #"{"end":"a"}"#), (.endAll, #"{"end":"all"}"#),
     ]

@@ -36,8 +36,8 @@ extension WireFamily {
 
   private static let pull = [
     WireFamily(
-      "order of questions", read: LeaseOrder.read, write: \.bytes,
-      random: { LeaseOrder(max: $0.one([1, 2, 99, 100])) }),
+      "order of questions", read: LeaseRequest.read, write: \.bytes,
+      random: { LeaseRequest(max: $0.one([1, 2, 99, 100])) }),
     WireFamily(
       "leased questions",
       read: { bytes in

@@ -85,7 +85,7 @@ enum RelayRoute: String, CaseIterable {
   func pull(_ body: [UInt8]) throws(RelayWireError) -> RelayPull? {
     switch self {
     case .phone, .health: return nil
-    case .lease: return .lease(try LeaseOrder.read(body))
+    case .lease: return .lease(try LeaseRequest.read(body))
     case .results: return .result(try LeasedResult.read(body))
     case .assistants: return .assistants(try AssistantsOrder.read(body))
     case .push:

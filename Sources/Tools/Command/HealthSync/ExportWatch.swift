@@ -17,7 +17,7 @@ struct ExportWatch: Sendable {
   private static let pause = Duration.seconds(2)
   /// The time after which an import is retried if the store refused it. The value is Holdfast's
   /// own.
-  private static let patience = Duration.seconds(60)
+  private static let timeLimit = Duration.seconds(60)
 
   init(_ path: String, into store: any HealthStore, _ view: SyncView) {
     (self.path, self.store, self.view) = (path, store, view)
@@ -35,7 +35,7 @@ struct ExportWatch: Sendable {
     guard isRequired else {
       await view.note("export", failure.line)
       return Progress(
-        imported: state, again: isStores ? clock.now.advanced(by: Self.patience) : nil)
+        imported: state, again: isStores ? clock.now.advanced(by: Self.timeLimit) : nil)
     }
     throw failure
   }
@@ -55,7 +55,7 @@ struct ExportWatch: Sendable {
       last = Progress(imported: state)
       let (failure, isStores) = await importOnce()
       guard let failure else { continue }
-      if isStores { last.again = clock.now.advanced(by: Self.patience) }
+      if isStores { last.again = clock.now.advanced(by: Self.timeLimit) }
       await view.note("export", failure.line)
     }
   }

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// A checker that detects tokens in anything that the model stores, sends or shows.
-struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
+struct SecretLeakChecker<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var logged = LogSample()
 

@@ -3,7 +3,7 @@ import LinkCore
 import LinkWire
 
 /// A checker of idle connections. Unused connections must end, and held connections must not.
-struct BottleIdling: Sendable {
+struct IdleChecker: Sendable {
   private(set) var found = Findings()
   private var phase = LinkStatus.Phase.disconnected
   /// The times at which the connection was established and at which it was last used.
@@ -27,7 +27,7 @@ struct BottleIdling: Sendable {
   mutating func received(
     _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(phoneState)
+    checkDeadlines(phoneState)
     guard let input else { return }
     noteRest(input, isLate: isLate, phoneState)
     switch input {
@@ -111,17 +111,17 @@ struct BottleIdling: Sendable {
     switch seen {
     case .launched:
       let findings = found
-      self = BottleIdling()
+      self = IdleChecker()
       (found, awakeSince) = (findings, phoneState.now)
     case .resumed: awakeSince = phoneState.now
     case .killed, .suspended: return
     case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      lapse(phoneState)
+      checkDeadlines(phoneState)
     }
   }
 
   /// Checks the time that passed since the last observation.
-  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+  private mutating func checkDeadlines(_ phoneState: PhoneState<BottleFeature>) {
     held = phoneState.own.holds > 0 ? held ?? phoneState.now : nil
     guard phoneState.isAwake, phase == .connected else { return }
     if phoneState.own.holds == 0 { overstay(phoneState) } else { neglect(phoneState) }

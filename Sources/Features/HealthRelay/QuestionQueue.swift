@@ -3,7 +3,7 @@ import LinkHealth
 import LinkWire
 
 /// The queue of questions, in order of arrival. Only the first one is being answered.
-struct RequestLine: Sendable, Hashable {
+struct QuestionQueue: Sendable, Hashable {
   /// A question in the queue.
   struct Item: Sendable, Hashable {
     let id: RelayRequestID
@@ -70,30 +70,30 @@ struct RequestLine: Sendable, Hashable {
   }
 }
 
-extension RequestLine: SelfChecking {
+extension QuestionQueue: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
-      items.count <= RelaySettings.lineLimit && answered.count <= RelaySettings.answeredLimit,
-      "request line: it holds no more than its limits")
+      items.count <= RelaySettings.queueLimit && answered.count <= RelaySettings.answeredLimit,
+      "question queue: its sizes are within the limits")
     check.require(
       items.dropFirst().allSatisfy { $0.progress == .waiting },
-      "request line: only the first is worked on")
+      "question queue: only the first question is in progress")
     if let first = items.first {
       check.require(
-        first.progress.work?.number ?? 0 <= lastWork, "request line: a reading was numbered")
+        first.progress.work?.number ?? 0 <= lastWork, "question queue: every read has a number")
       if case .sending(_, let prepared, let part, let ping) = first.progress {
         check.require(
           part >= 0 && part < max(prepared.parts, 1),
-          "request line: the part that is sent is one of the answer")
+          "question queue: the part being sent belongs to the answer")
         check.require(
-          ping == 1 << 63 | lastPing, "request line: the awaited pong is of the last ping")
+          ping == 1 << 63 | lastPing, "question queue: the awaited pong answers the last ping")
       }
     }
     guard check.isThorough else { return }
     let ids = Set(items.map(\.id))
-    check.require(ids.count == items.count, "request line: a question is in it once")
+    check.require(ids.count == items.count, "question queue: ids are unique")
     check.require(
-      ids.isDisjoint(with: answered), "request line: an answered question is no longer in it")
+      ids.isDisjoint(with: answered), "question queue: answered questions are removed")
   }
 }
 

@@ -48,7 +48,7 @@ import Testing
     ),
     (
       "question queue: its sizes are within the limits",
-      { $0.line.answered = (0...256).map { .of("n\($0)") } }
+      { $0.questions.answered = (0...256).map { .of("n\($0)") } }
     ),
     (
       "question queue: only the first question is in progress",
@@ -57,7 +57,7 @@ import Testing
     ("question queue: the part being sent belongs to the answer", { send(part: -1, of: &$0) }),
     ("question queue: the part being sent belongs to the answer", { send(part: 2, of: &$0) }),
     ("question queue: ids are unique", { $0.questions.items.append(item("b")) }),
-    ("question queue: answered questions are removed", { $0.line.noteAnswered(.of("b")) }),
+    ("question queue: answered questions are removed", { $0.questions.noteAnswered(.of("b")) }),
   ]
 
   private static func item(_ id: String) -> QuestionQueue.Item {

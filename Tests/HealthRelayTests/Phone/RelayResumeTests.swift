@@ -233,7 +233,7 @@ struct RelayResumeTests {
     for input in inputs { harness.give(input) }
     #expect(harness.log == [])
     #expect(harness.model.link == before.link)
-    #expect(harness.model.line == before.line)
+    #expect(harness.model.questions == before.questions)
   }
 
   @Test func `a socket that fails to send is closed, and the relay reconnects`() {

@@ -119,7 +119,7 @@ struct LossTests {
     }
     let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
     let failure = await socket.failure()
-    #expect(failure == .protocolError(detail: "Sec-WebSocket-Accept does not fit the key"))
+    #expect(failure == .protocolError(detail: "Sec-WebSocket-Accept does not match the key"))
   }
 
   @Test(arguments: [
@@ -127,7 +127,7 @@ struct LossTests {
     ([0x81, 0x01, 0xFF], "a text that is not UTF-8"),
     ([0x91, 0x01, 0x61], "a reserved bit is set"), ([0x83, 0x00], "a reserved opcode"),
     ([0x09, 0x00], "a fragmented control frame"),
-    ([0x80, 0x01, 0x61], "a continuation of nothing"),
+    ([0x80, 0x01, 0x61], "a continuation frame outside a fragmented message"),
   ])
   func `a protocol error names the violated rule`(frame: [UInt8], detail: String) async throws {
     let server = try TestServer { peer in

@@ -77,7 +77,7 @@ struct LifecycleTests {
   }
 
   @Test(arguments: Shop.Kind.allCases, [false, true])
-  func `a message that arrives before the fetch answers moves no cursor past the hole`(
+  func `a message that arrives before the fetch completes does not move the cursor past the gap`(
     kind: Shop.Kind, isKilled: Bool
   ) {
     var world = StreamHarness.connected(kind)

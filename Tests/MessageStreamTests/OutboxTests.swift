@@ -55,7 +55,7 @@ struct OutboxTests {
       world.ledger.updates.contains {
         guard case .outbox(let entry) = $0 else { return false }
         return entry.text == "1001"
-          && entry.state == .failed(reason: "too many messages wait to be sent")
+          && entry.state == .failed(reason: "too many messages are waiting to be sent")
       })
   }
 

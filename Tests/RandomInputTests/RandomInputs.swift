@@ -1,6 +1,6 @@
 import LinkCore
 
-/// A generator of random inputs for one machine, and the promises of that machine.
+/// A generator of random inputs for one machine, and the properties that the machine must satisfy.
 ///
 /// The driver calls `begin` once and `act` repeatedly. Both pass inputs to `give`, which checks the
 /// machine after each one. A generator uses `run.machine` and its own notes about effects, so that
@@ -22,7 +22,7 @@ protocol InputGenerator: RandomValues, SendableMetatype {
   mutating func note(_ step: MachineStep<Subject>)
   /// Discards the notes about the previous process.
   mutating func noteRestart()
-  /// Answers requests that the machine made when a deadline passed, while more time passes.
+  /// Answers the requests that the machine made at a deadline, before the clock advances further.
   mutating func answerWhileWaiting()
 
   /// Returns the identifier of the request in an effect, or `nil` if several effects may have the
@@ -43,7 +43,7 @@ struct MachineStep<Subject: Machine> {
   let now: Instant
 }
 
-/// A promise that a machine keeps in each step. It has a name and a condition.
+/// A property that must hold after every step of a machine. It has a name and a condition.
 struct MachineProperty<Generator: InputGenerator>: Sendable {
   typealias Condition = @Sendable (Generator, MachineStep<Generator.Subject>) -> Bool
 
@@ -115,7 +115,7 @@ extension RandomRun {
       before: before, input: input, effects: effects, after: machine, now: now)
   }
 
-  /// Checks the promises that every machine must keep.
+  /// Checks the properties that every machine must satisfy.
   mutating func check(
     _ step: MachineStep<Subject>, _ request: (Subject.Effect) -> String?
   ) {
@@ -123,7 +123,7 @@ extension RandomRun {
     for id in step.effects.compactMap(request) where !requests.insert(id).inserted {
       fail("asks only once for \(id)")
     }
-    // A call of a copy takes as long as the step itself, so not every step is checked.
+    // Calling a copy takes as long as the step itself, so not every step is checked.
     if step.input == nil || given.count % 4 == 1 { checkTime(step) }
   }
 
@@ -170,7 +170,7 @@ extension InputGenerator {
   }
   var machine: Subject { run.machine }
   var now: Instant { run.now }
-  /// Whether a property has broken, so that more inputs are pointless.
+  /// Whether a property has been violated, which makes further inputs pointless.
   var isOver: Bool { run.broken != nil }
 
   mutating func begin() {}
@@ -286,15 +286,16 @@ struct RandomInputs<Generator: InputGenerator> {
       "  \($0.at.nanoseconds) ns: \($0.fresh == nil ? describe($0.input) : "a new process")"
     }
     return "\(Generator.self), seed \(generator.run.seed), step \(given.count), after "
-      + "\(describe(given.last?.input)): \(broken). The fewest inputs that show it:\n"
+      + "\(describe(given.last?.input)): \(broken). Minimal inputs that reproduce it:\n"
       + lines.joined(separator: "\n")
   }
 
   private func describe(_ input: Generator.Subject.Input?) -> String {
-    input.map { String("\($0)".prefix(500)) } ?? "a while"
+    input.map { String("\($0)".prefix(500)) } ?? "a tick"
   }
 
-  /// Returns only the inputs that a failure needs. The method removes ever shorter pieces.
+  /// Returns a minimal list of inputs that still reproduces the failure. The method removes ever
+  /// shorter pieces.
   private func fewest(
     _ given: [RandomRun<Generator.Subject>.Given], breaking property: String, seed: UInt64
   ) -> [RandomRun<Generator.Subject>.Given] {

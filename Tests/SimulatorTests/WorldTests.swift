@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: DayPreset.allCases)
-  func `a plain server that ignores since causes no findings`(_ preset: DayPreset) {
+  func `a plain server that ignores the since parameter causes no findings`(_ preset: DayPreset) {
     for seed in UInt64(1)...3 {
       var plan = Plan.drawn(preset, seed: seed, server: .plain)
       plan.numbers.ignoresSince = 1

@@ -13,7 +13,7 @@ enum CatchUp {
     let batches = Mutex<[Int]>([])
     return Benchmark(
       name: "catch-up",
-      question: "\(count) missed messages: fetched by pages, parsed, ordered, stored, shown",
+      question: "\(count) missed messages: fetched page by page, parsed, ordered, stored, shown",
       unit: "messages/s",
       subject: Contender(name: "holdfast, as an app has it") {
         let run = try await missed(count)
@@ -55,7 +55,7 @@ enum CatchUp {
     let server = try await canned.paged()
     let phone = try await Phone.open(server.url, canned.shop, in: scratch.path)
     let end = try await phone.read(count)
-    guard let start = await server.opened() else { throw Unavailable("nobody connected") }
+    guard let start = await server.opened() else { throw Unavailable("no client connected") }
     await phone.close()
     await server.server.stop()
     let rate = Double(count) / start.duration(to: end).inSeconds
@@ -80,7 +80,7 @@ enum CatchUp {
           query: PageQuery.after(position, limit: 100).parameters, timeout: .seconds(9),
           maxBodyBytes: 8 << 20))
       guard answer.status == 200, answer.body.count > 10_000 else {
-        throw Unavailable("a page was not there")
+        throw Unavailable("a page is missing or too short")
       }
     }
     let rate = Double(count) / start.duration(to: .now).inSeconds

@@ -2,7 +2,8 @@ import CommandKit
 import LinkProtocols
 import ServerSockets
 
-/// The command `HoldfastBench echo-server`, which serves the backend's sockets to a test suite.
+/// The command `HoldfastBench echo-server`, which runs an echo server on the backend's sockets for
+/// a conformance suite.
 enum EchoServerCommand {
   private static let port = Parameter<Int>.option(
     "port", .integer("PORT", 0...65_535), default: 0, "where to listen; 0 lets the system pick")

@@ -146,6 +146,6 @@ struct BackendServer: Sendable {
       try await Task.sleep(for: .milliseconds(50))
     }
     process.signal(SIGKILL)
-    throw Unavailable(await process.diagnostics.reduce("nothing listens on its port") { $1 })
+    throw Unavailable(await process.diagnostics.reduce("nothing is listening on its port") { $1 })
   }
 }

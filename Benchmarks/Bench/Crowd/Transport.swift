@@ -1,4 +1,4 @@
-/// Server sockets under load, compared with common servers and with the minimum on this machine.
+/// Server sockets under load, compared with common servers and with a minimal C server.
 ///
 /// The minimum comes from a few lines of C that make the same system calls.
 enum Transport {
@@ -36,13 +36,13 @@ enum Transport {
       figure: "fan-out", question: "messages of 300 bytes to 1,000 sockets, one after the other",
       unit: "messages/s", better: .more, least: 0.9),
     Row(
-      figure: "echo", question: "300 bytes there and back, median",
+      figure: "echo", question: "round trip of 300 bytes, median",
       unit: "us", least: 1.25),
     Row(
       figure: "echo-in-crowd", question: "the same while 5,000 others are connected",
       unit: "us", least: 1.25),
     Row(
-      figure: "accept-plain", question: "connect and upgrade at a server, median",
+      figure: "accept-plain", question: "TCP connect and WebSocket upgrade, median",
       unit: "us", least: 1.5),
     Row(
       figure: "accept-tls", question: "the same with a full TLS 1.3 handshake",
@@ -51,7 +51,7 @@ enum Transport {
       figure: "accept-resumed", question: "the same with a resumed TLS 1.3 session",
       unit: "us", least: 1.2),
     Row(
-      figure: "socket-memory", question: "memory of a server for one idle socket",
+      figure: "socket-memory", question: "server memory for each idle socket",
       unit: "bytes"),
     Row(
       figure: "socket-memory-tls", question: "the same over TLS",

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The cost that one more message causes in the state machine when the timeline is full.
+/// The cost in the state machine of adding one message to a full timeline.
 ///
 /// It comprises the step that handles the frame and the step that shows the message.
 enum Insertion {
@@ -16,7 +16,7 @@ enum Insertion {
         var bench = try InsertionBench()
         return Statistics.quantile(0.99, of: try (0..<count).map { try bench.insert($0) })
       },
-      peers: [Contender(name: "a picture of a screen with 60 Hz", aim: 0.1) { 16 }])
+      peers: [Contender(name: "one frame at 60 Hz", aim: 0.1) { 16 }])
   }
 }
 

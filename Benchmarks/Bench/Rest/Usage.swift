@@ -44,7 +44,7 @@ enum Usage {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
       let kilobytes = Double(line.split { !$0.isNumber }.first ?? "")
-    else { throw Unavailable("this system does not tell VmHWM") }
+    else { throw Unavailable("this system does not report VmHWM") }
     return kilobytes / 1024
   }
 
@@ -55,6 +55,6 @@ enum Usage {
       let number = line.split(separator: " ").dropFirst().first.flatMap { Double($0) }
       if let number { return number * 1024 }
     }
-    throw Unavailable("the system does not tell how much memory is used")
+    throw Unavailable("this system does not report memory usage")
   }
 }

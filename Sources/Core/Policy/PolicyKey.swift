@@ -358,7 +358,7 @@ extension PolicyKey {
       "standby.floor", "the least time between two queued connects after a fast failure",
       { $1(&$0.floor) }),
     queue(
-      "standby.background", "the longest such time while the app is in background",
+      "standby.background", "the longest such time while the app is in the background",
       { $1(&$0.background) }),
     queue(
       "standby.rest", "how long the system ignores the peer after an idle link",

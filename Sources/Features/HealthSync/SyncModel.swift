@@ -13,7 +13,8 @@ import LinkWire
 /// A `TypeQueue` reads each type. An anchor moves in the transaction that stores the batches up to
 /// it. If the process is killed at any point, work is repeated but no data is lost. A batch leaves
 /// the queue when the server reports it as stored. A batch is quarantined only if the server
-/// refuses it. Nothing is sent before the server has identified the owner of the progress.
+/// refuses it. Nothing is sent until the server has identified the account that owns the stored
+/// progress.
 ///
 /// Sample values never enter this machine: the shell packs pages into files and reports their
 /// counts.
@@ -87,8 +88,8 @@ public struct SyncModel: Machine {
       if gate.note(change, isFailing: server.isFailing) { tryNow(at: now) }
     case .conditions(let conditions): gate.note(conditions)
     case .again:
-      // A person who retries may have restored the server. While the server fails, a single attempt
-      // is enough.
+      // A person who retries may have restored the server. While the server is failing, a single
+      // attempt is enough.
       if ownership.identification == .known, !server.isFailing { ownership.verifyAgain() }
       tryNow(at: now)
     case .stop: stop(at: now, &effects)
@@ -306,7 +307,7 @@ extension SyncModel {
     take(queues[index].proceed(), index, &effects)
   }
 
-  /// Postpones a run to be retried later.
+  /// Postpones a run after a failure.
   private mutating func postpone(
     _ id: SyncFetchID, _ trouble: SyncSourceTrouble, at now: Instant, _ effects: inout [Effect]
   ) {
@@ -362,7 +363,7 @@ extension SyncModel {
   ) {
     guard let since = ownership.answered(isKnown: true) else { return }  // a late event
     server.answered(at: now)
-    // The request used an earlier secret, perhaps of another person.
+    // The request used an earlier secret, which may belong to another person.
     if gate.isOfEarlierSecret(since: since) { return ownership.verifyAgain() }
     // The server has a newer timestamp than the queue, so the queue was restored to an earlier
     // state. Later batches need timestamps after all earlier ones.
@@ -512,7 +513,7 @@ extension SyncModel {
     queues[index].requeue(batch, until: now.advanced(by: commits.pause))
   }
 
-  // MARK: Batches that are larger than the server takes
+  // MARK: Batches that exceed the server's size limit
 
   private mutating func wasSplit(
     _ file: String, _ drafts: [PayloadDraft], at now: Instant, _ effects: inout [Effect]
@@ -703,7 +704,7 @@ extension SyncModel {
   /// The maximum number of uploads of one type that are handed over at once.
   package var depth: Int { settings.depth }
 
-  /// The progress of the sync, for a user who waits for its end.
+  /// The progress of the sync, for a user who is waiting for it to finish.
   public var state: SyncState {
     guard stage != .new else { return .working }
     if gate.isSecretRefused, needsServer { return .secretRefused }
@@ -773,12 +774,12 @@ extension SyncModel {
 }
 
 extension BlockedReason {
-  /// The failure that an attempt would have.
+  /// The failure with which an attempt would end.
   fileprivate var failure: LinkFailure {
     switch self {
     case .unreachable: .unreachable(detail: "this device is offline")
     case .captivePortal: .captivePortal
-    case .background: .local(detail: "the app is in background")
+    case .background: .local(detail: "the app is in the background")
     }
   }
 }

@@ -7,7 +7,7 @@ public struct SyncSettings: Sendable, Hashable, Codable {
   /// The maximum number of uploads of one type that are handed over at once.
   ///
   /// If the value is 1, batches are sent in order. A system that uploads while the app is suspended
-  /// receives more uploads at once, since servers determine the order from the timestamps.
+  /// is given more uploads at once, because servers order the samples by timestamp.
   public var depth: Int
 
   /// Creates settings with a policy.
@@ -17,8 +17,8 @@ public struct SyncSettings: Sendable, Hashable, Codable {
 
   /// The time span of the first sync of a type (contract 5.4).
   static let firstSpan = Duration.seconds(30 * 86_400)
-  /// The maximum number of samples and deletions in one page. Project choice: two batches, so that
-  /// little is read twice.
+  /// The maximum number of samples and deletions in one page. Project choice: two batches, which
+  /// limits how much is read again after a failure.
   static let pageLimit = 2 * SyncPacking.mostRecords
   /// The maximum number of waiting batches of a type. At the limit, the source is not read until
   /// half of the batches are gone.
@@ -28,7 +28,8 @@ public struct SyncSettings: Sendable, Hashable, Codable {
   static let gathering = Duration.milliseconds(50)
   /// The waits after failures of a source, a file or the store. The last wait repeats.
   static let pauses: [Duration] = [1, 2, 4, 8, 16, 32, 60].map { .seconds($0) }
-  /// The number of consecutive failures that counts as an outage. Project choice: 7 s of waits.
+  /// The number of consecutive failures that counts as an outage. Project choice: the waits before
+  /// it add up to 7 s.
   static let mostFailures = 4
   /// The interval at which a refused secret is read again. Project choice.
   static let secretPause = Duration.seconds(60)
@@ -56,7 +57,7 @@ public struct SyncConditions: Sendable, Hashable, Codable {
   public var isExpensive: Bool
   /// Whether the device saves power (Low Power Mode).
   public var isLowPower: Bool
-  /// Whether health data can be read because the device was unlocked.
+  /// Whether the device has been unlocked, so that health data can be read.
   public var isUnlocked: Bool
 
   /// Creates conditions. The defaults allow everything.

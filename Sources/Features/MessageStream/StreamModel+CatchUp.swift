@@ -102,8 +102,8 @@ extension StreamModel {
   ) {
     var run = before
     if case .since = run.kind, case .page(_, let limit) = next {
-      // The walk must reach beyond the messages that `since` returned. Memory contains no more
-      // stored messages than this.
+      // The walk must reach beyond the messages that `since` returned. Memory never holds more
+      // stored messages than `reach`.
       let reach = settings.memory + run.pages * settings.catchUpPage
       run.kind = .newest(pages: max(1, reach / limit))
       run.pages = 0
@@ -269,8 +269,8 @@ extension StreamModel {
     }
   }
 
-  /// If the timeline is complete, updates the time at which it was last complete. An absence begins
-  /// now.
+  /// If the timeline is complete, updates the time at which it was last complete. The length of an
+  /// absence is measured from this time.
   mutating func noteWhole(at now: Instant) {
     guard link.status.phase == .connected, recovery.isIdle, recovery.ahead.isEmpty,
       recovery.backlog == nil
@@ -442,7 +442,7 @@ extension StreamModel {
   /// Returns the position of one of these messages if a different message is known at that
   /// position.
   ///
-  /// Only messages in the past count, and only messages above the newest gap. Messages below a gap
+  /// Only messages before the cursor and above the newest gap are considered. Messages below a gap
   /// may belong to a replaced log.
   func otherPosition(in messages: [Message]) -> Position? {
     let unknown = messages.filter(isOfThePast)
@@ -498,8 +498,8 @@ extension StreamModel {
       && !recovery.unplaced.contains(message.id)
   }
 
-  /// Returns whether a page has an unseen message whose timestamp is too early even for a late
-  /// message.
+  /// Returns whether a page has an unseen message whose timestamp precedes the cursor by more than
+  /// the overlap.
   func hidesLate(_ page: Page) -> Bool {
     guard let time = recovery.cursor.time else { return false }
     let earliest = time.advanced(by: .zero - settings.overlap)
@@ -516,11 +516,12 @@ extension StreamModel {
 
   func isSeen(_ id: MessageID) -> Bool { timeline.contains(id) || commits.holds(id) }
 
-  /// Records how far down a page leads.
+  /// Records how far back a page reaches.
   ///
-  /// `since` may return messages below all stored ones and omit the messages with late timestamps
-  /// between them. Such a message follows a stored message in the server's order, or is on a page
-  /// without stored messages. Its timestamp is at most `overlap` after the oldest stored message.
+  /// `since` may return messages older than all stored ones, but omit late messages between those
+  /// and the stored ones. A returned message below the stored ones follows a stored message in the
+  /// server's order, or is on a page without stored messages. Its timestamp is at most `overlap`
+  /// after the oldest stored message.
   func noteBottom(_ page: Page, in run: inout Recovery.Run) {
     let messages = page.messages
     switch run.kind {

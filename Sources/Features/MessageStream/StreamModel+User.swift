@@ -78,8 +78,8 @@ extension StreamModel {
       let newer = timeline.messages.count { $0.key >= mark.key }
       let isGap = holes[before: mark.key] != nil
       fetch.counted = isGap ? newer : history.shown
-      // A page that is too early costs one extra request. A page that is too late costs a request
-      // for each page on the way down to it.
+      // If the estimated page is too new, one extra request is needed. If it is too old, the fetch
+      // restarts at page 1 and requests every page in between.
       let number = (fetch.counted - history.excess) / settings.historyPage
       query = .page(number: max(1, number), limit: settings.historyPage)
     }
@@ -96,8 +96,9 @@ extension StreamModel {
 
   /// Returns the lowest position in memory that can be reached from a message without a break.
   ///
-  /// If the server's clock goes back, later messages have earlier timestamps. The messages before
-  /// the oldest one in the log are then already shown further down. In a gap, this is unknown.
+  /// If the server's clock goes back, later messages have earlier timestamps. The log's
+  /// predecessors of the oldest shown message may then already be on the screen, below it. In a
+  /// gap, this is unknown.
   private func lowest(from position: Position, above key: TimelineKey) -> Position {
     guard holes[before: key] == nil else { return position }
     let known = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
@@ -131,8 +132,7 @@ extension StreamModel {
       return
     }
     if !page.recovered, case .before(_, let limit) = fetch.query {
-      // The position belongs to another log. The pages lead down from the newest message of this
-      // log.
+      // The position belongs to another log. The fetch starts over at the newest page of this log.
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
@@ -141,8 +141,8 @@ extension StreamModel {
     if !repeats || page.messages.isEmpty, fetch.isMisplaced(after: page),
       case .page(_, let limit) = fetch.query
     {
-      // The page's messages are not stored. After a kill, they would seem to follow the screen
-      // directly.
+      // The page's messages are not stored. If they were stored, they would seem to be adjacent to
+      // the shown messages after a kill.
       fetch.repetition = Repetition()
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
@@ -177,8 +177,8 @@ extension StreamModel {
   ///
   /// An app that received `hasMore: false` receives a correction.
   mutating func noteBeginning(hasMore isOlder: Bool, _ step: inout Step) {
-    // Messages with earlier timestamps than the screen may have been stored but not shown while
-    // this was unknown.
+    // Until this was known, messages older than those on the screen may have been stored without
+    // being shown.
     let isHidden = history.oldest.flatMap { shown in timeline.oldest.map { $0 < shown.key } }
     let hasMore = isOlder || isHidden ?? false
     let isNews = hasMore && !history.hasMore
@@ -212,7 +212,7 @@ extension StreamModel {
   /// Returns whether the pages of a fetch reach the messages before a gap.
   ///
   /// The pages must reach the position of the gap's lower end. If the log has no such position,
-  /// they must reach as far back as late timestamps can lie.
+  /// they must reach past that end by the overlap, which is the maximum lag of timestamps.
   private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
     guard fetch.meetsBeyond, let after = gap.after, let reached = fetch.reached else {
       return false
@@ -288,7 +288,7 @@ extension StreamModel {
     // The entry is shown once it is stored, since a message that is shown as waiting must survive
     // the end of the process.
     guard outbox.queue.add(entry) else {
-      return refuse(entry, "too many messages wait to be sent", &step)
+      return refuse(entry, "too many messages are waiting to be sent", &step)
     }
     commits.waiting.put(entry)
   }
@@ -353,7 +353,7 @@ extension StreamModel {
   /// Whether the first cursor is being stored. Only a stored cursor survives a kill.
   private var awaitsCursor: Bool { !recovery.isCursorStored && recovery.cursor.isKnown }
 
-  /// Delays the next entry if it needs a check on the server, after a check without a result.
+  /// After an inconclusive check on the server, delays the next entry if it depends on that check.
   mutating func postponeLooked(until instant: Instant, _ step: inout Step) {
     guard let next = outbox.queue.oldestQueued, needsLook(next) else { return }
     outbox.queue.pause(next.orderingKey, until: instant)
@@ -498,7 +498,7 @@ extension StreamModel {
 }
 
 extension LinkFailure {
-  /// Whether a redirect or a web page may have followed an accepted message.
+  /// Whether this redirect or web page may be the response to an accepted message.
   ///
   /// A 303 has this purpose (RFC 9110 section 15.4.4). Any other redirect asks for the same request
   /// at another URL.

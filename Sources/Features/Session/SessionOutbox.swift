@@ -28,7 +28,7 @@ struct SessionOutbox: Sendable, Hashable {
 
   init(_ generator: RandomSource) { self.generator = generator }
 
-  /// Returns the prompt with a key.
+  /// Returns the prompt with the given key.
   subscript(_ key: UUID128) -> StoredPrompt? { queue[key] }
 
   /// The prompts, oldest first.
@@ -144,7 +144,7 @@ struct SessionOutbox: Sendable, Hashable {
       schedule: SessionSettings.retries, generator: &generator)?.waiting
   }
 
-  /// Ends the pauses that are over.
+  /// Ends the pauses whose time has passed.
   mutating func wake(at now: Instant) { queue.wake(at: now) }
 
   /// Returns a prompt that has timed out.

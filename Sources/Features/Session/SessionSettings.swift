@@ -69,8 +69,8 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let pendingAckLimit = 1_000
   /// The maximum number of conversations for which evidence about prompts is kept.
   static let weighedLimit = 1_000
-  /// The waits between attempts of a prompt that the server refuses temporarily. The prompt fails
-  /// after the last one.
+  /// The waits between attempts to send a prompt that the server temporarily refuses. The prompt
+  /// fails after the last one.
   static let retries = Schedule.exponential(
     first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .seconds(1),
     attempts: 20)

@@ -81,8 +81,7 @@ struct ImportRun {
     }
   }
 
-  /// Returns a batch without the samples whose time a newer export covers but that it does not
-  /// contain.
+  /// Returns the batch without the samples that a newer export covers in time but does not contain.
   ///
   /// The removed samples were deleted at their source.
   private mutating func withoutOutdated(

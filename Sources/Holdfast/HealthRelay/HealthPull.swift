@@ -45,7 +45,7 @@ public struct HealthPull: Sendable {
     }
   }
 
-  /// Creates a pull that answers with a closure of the app.
+  /// Creates a pull that gets each answer from a closure that the app provides.
   ///
   /// - Parameters:
   ///   - server: The server's URL: `http` or `https`, host and port. A path is used as a prefix.
@@ -89,7 +89,7 @@ public struct HealthPull: Sendable {
 }
 
 extension HealthPull {
-  /// Ends the pairings that an order names, and returns the assistants that are still paired.
+  /// Ends the pairings that an order specifies, and returns the assistants that are still paired.
   ///
   /// - Throws: The failure of the exchange. It is `.http` with 401 if the token has expired, and
   ///   with 404 if the backend does not support this or no assistant has the id.

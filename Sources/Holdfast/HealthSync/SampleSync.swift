@@ -16,8 +16,8 @@ import Foundation
 ///     }
 ///
 /// Samples that were read survive the end of the process and are sent until the server has them.
-/// Only one loop may read the sequence. While the loop does not read, newer counts replace older
-/// ones. End the sync with `close()`.
+/// Only one loop may read the sequence. While the loop is not reading, a newer report of a type
+/// replaces the older one. End the sync with `close()`.
 public final class SampleSync: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SyncUpdate

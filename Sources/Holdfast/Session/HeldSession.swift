@@ -19,9 +19,9 @@ public import Session
 ///
 /// Prompts survive the end of the process and are answered exactly once. Messages are stored before
 /// they are shown, and the next run shows them again unless they were confirmed. Only one loop may
-/// read the events. While the loop does not read, up to 1,024 events or 16 MiB wait. Beyond that
-/// limit, the socket is not read. End the session with `close()`. Releasing the last reference also
-/// closes the socket.
+/// read the events. While the loop does not read, up to 1,024 events or 16 MiB are buffered. Beyond
+/// that limit, the socket is not read. End the session with `close()`. Releasing the last reference
+/// also closes the socket.
 public final class HeldSession: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SessionUpdate
@@ -31,7 +31,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   private let runtime: MachineRuntime<SessionEffectHandler>
   private let clock: any LinkClock
 
-  /// Starts to connect.
+  /// Creates a session and starts connecting.
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.

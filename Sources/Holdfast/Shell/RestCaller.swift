@@ -4,15 +4,15 @@ import LinkRuntime
 
 /// A client of a backend's JSON interface over HTTP.
 ///
-/// It adds the token, retries once with a newer token, recognizes redirects and login pages of
-/// networks, and redacts the texts of the errors that it throws.
+/// It adds the token, retries once with a newer token, detects redirects and captive portals, and
+/// redacts the errors that it throws.
 struct RestCaller: Sendable {
   let http: any HTTPClient
   let credentials: RequestCredentials
   /// A closure that returns the server's description of a failure, given the body of the response.
   var note: @Sendable ([UInt8]) -> String? = { _ in nil }
 
-  /// Makes one exchange and decodes the body of the response.
+  /// Sends a request and decodes the body of the response.
   ///
   /// - Parameters:
   ///   - request: The request, without the token and the media types.
@@ -34,7 +34,7 @@ struct RestCaller: Sendable {
     }
   }
 
-  /// Makes one exchange and returns the response, regardless of its status.
+  /// Sends a request and returns the response, regardless of its status.
   ///
   /// - Returns: The response, and the failure that it represents if its status does not indicate
   ///   success.
@@ -56,7 +56,7 @@ struct RestCaller: Sendable {
         detail: response.head.summary ?? note(response.body) ?? ""))
   }
 
-  /// Throws an error for a page or a redirect.
+  /// Throws an error for an HTML page or a redirect.
   ///
   /// Redirects are not followed, because the token and the body are only for this server.
   private func refusePage(
@@ -108,7 +108,8 @@ struct RestCaller: Sendable {
 }
 
 extension HTTPAnswer {
-  /// The parts of the response that show whether the backend or a network wrote it.
+  /// The parts of the response that show whether it came from the backend or from the network, such
+  /// as a captive portal.
   var head: AnswerHead {
     AnswerHead(
       status: status, contentType: headers["content-type"], location: headers["location"])

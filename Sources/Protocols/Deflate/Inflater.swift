@@ -1,6 +1,7 @@
 import CZlib
 
-/// A decompressor for one direction (RFC 7692 section 7.2.2). It works in pieces and within limits.
+/// A decompressor for one direction (RFC 7692 section 7.2.2). Its output comes in pieces, and the
+/// receiver can stop after each.
 @safe struct Inflater: ~Copyable {
   /// A function that receives a piece of output and returns whether it accepts more.
   typealias Take = (UnsafeRawBufferPointer) throws(WebSocketError) -> Bool
@@ -88,11 +89,11 @@ import CZlib
     }
   }
 
-  /// Returns the error for a zlib status: 1011 if memory is exhausted on this side. Otherwise the
-  /// code is 1007, since the peer sent the data.
+  /// Returns the error for a zlib status: 1011 if memory is exhausted on this side. Any other
+  /// status gives 1007, because the peer sent invalid data.
   static func fault(_ status: CInt) -> WebSocketError {
     status == Z_MEM_ERROR
-      ? WebSocketError(code: 1011, detail: "no memory to inflate")
+      ? WebSocketError(code: 1011, detail: "out of memory during decompression")
       : .inconsistent("compressed data that does not inflate")
   }
 

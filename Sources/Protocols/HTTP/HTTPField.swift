@@ -21,7 +21,7 @@ public struct HTTPQueryItem: Equatable, Sendable {
 }
 
 extension [HTTPField] {
-  /// Returns the value of the first field with a lower-case name.
+  /// Returns the value of the first field with the given name, which must be in lower case.
   func first(_ name: String) -> String? {
     first { $0.name == name }?.value
   }
@@ -30,8 +30,8 @@ extension [HTTPField] {
     compactMap { $0.name == name ? $0.value : nil }
   }
 
-  /// Returns the comma-separated members of all fields with a name. They are trimmed and in lower
-  /// case.
+  /// Returns the comma-separated members of all fields with the given name. They are trimmed and in
+  /// lower case.
   func tokens(_ name: String) -> [String] {
     guard contains(where: { $0.name == name }) else { return [] }
     return values(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }

@@ -47,17 +47,17 @@ public struct HTTPRequestHead: Equatable, Sendable {
     headers.append(HTTPField(name: "host", value: authority))
   }
 
-  /// Returns the values of all fields with a lower-case name, in order.
+  /// Returns the values of all fields with the given name, which must be in lower case, in order.
   public func all(_ name: String) -> [String] {
     headers.filter { $0.name == name }.map(\.value)
   }
 
-  /// Returns the value of the first field with a lower-case name.
+  /// Returns the value of the first field with the given name, which must be in lower case.
   public func first(_ name: String) -> String? {
     headers.first(name)
   }
 
-  /// Returns the decoded value of the first query item with a name.
+  /// Returns the decoded value of the first query item with the given name.
   public func firstQuery(_ name: String) -> String? {
     query.first { $0.name == name }?.value
   }

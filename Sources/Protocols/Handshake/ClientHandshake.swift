@@ -100,13 +100,13 @@ public struct ClientHandshake: Sendable {
     guard head.status == 101 else { return .refused(head, bodyPrefix: rest) }
     guard head.minorVersion == 1 else { return .malformed("an upgrade in HTTP/1.0") }
     guard head.headers.tokens("upgrade") == ["websocket"] else {
-      return .malformed("an upgrade to something else")
+      return .malformed("an upgrade to a protocol other than WebSocket")
     }
     guard head.headers.tokens("connection").contains("upgrade") else {
       return .malformed("Connection does not name Upgrade")
     }
     guard head.headers.values("sec-websocket-accept") == [accept] else {
-      return .malformed("Sec-WebSocket-Accept does not fit the key")
+      return .malformed("Sec-WebSocket-Accept does not match the key")
     }
     let chosen = head.headers.values("sec-websocket-protocol")
     guard chosen.isEmpty || chosen.count == 1 && subprotocols.contains(chosen[0]) else {

@@ -75,7 +75,9 @@ struct FrameHeader: Equatable {
     case .text, .binary:
       if context.insideMessage { throw .violation("a new message inside a fragmented one") }
     case .continuation:
-      guard context.insideMessage else { throw .violation("a continuation of nothing") }
+      guard context.insideMessage else {
+        throw .violation("a continuation frame outside a fragmented message")
+      }
     case .close, .ping, .pong:
       guard final else { throw .violation("a fragmented control frame") }
     }

@@ -1,4 +1,5 @@
-/// An open WebSocket without its transport, which converts bytes to events (RFC 6455, RFC 7692).
+/// An open WebSocket, independent of a transport, that converts bytes to events (RFC 6455, RFC
+/// 7692).
 ///
 /// Either end uses it in three steps. First, pass received bytes to
 /// ``receive(_:into:)-(RawSpan,_)``. Then handle the events. Finally, send the result of

@@ -77,7 +77,7 @@ extension RelayServer {
     return nil
   }
 
-  /// Makes room for a new phone, or returns the refusal if there is none.
+  /// Makes room for a new phone. Returns a refusal if that is impossible.
   ///
   /// At the bound, an away phone that no assistant is paired with is removed: the one that has been
   /// away the longest. A client that connects and leaves repeatedly therefore does not block other
@@ -108,7 +108,7 @@ extension RelayServer {
     if pairing.pair(of: id) == nil { emit(.drawToken(.pair(id))) } else { greet(id) }
   }
 
-  /// Ends the pairings of all earlier phones of the same device.
+  /// Ends the pairings of all earlier registrations of the same device.
   private mutating func endOthers(of device: UUID128, than id: PhoneID) {
     for other in phones.claim(device, for: id) { end(other, .replaced) }
   }
@@ -139,7 +139,7 @@ extension RelayServer {
     phones.add(phone)
     if phone.device != nil {
       remember(pair, of: id)
-      // The token is sent only once it is stored, so that it stays valid after a restart.
+      // The token is sent after it has been stored, so that it stays valid after a restart.
       store(phone.changes, then: .phone(id))
     } else {
       show(pair, of: id)
@@ -297,7 +297,7 @@ extension RelayServer {
     sendWakePush(to: phone.id)
   }
 
-  /// The maximum delay until the time of an assistant's last question is stored.
+  /// The maximum delay before the time of an assistant's last question is stored.
   private static let noteInterval = Duration.seconds(60)
 
   /// Returns when to stop waiting for a phone that no push can wake, or `nil` for other questions.
@@ -311,7 +311,7 @@ extension RelayServer {
     alarms.set(.question(id), at: min(question.wake, waitsUntil(question) ?? question.wake))
   }
 
-  /// Resets the alarms of the questions to a phone after it left or lost its push address.
+  /// Resets the alarms of a phone's questions after it disconnected or lost its push address.
   private mutating func armLine(of id: PhoneID) {
     for question in questions.line(of: id) { arm(question) }
   }
@@ -324,18 +324,18 @@ extension RelayServer {
     emit(.send(connection, .question(next.id, next.question)))
   }
 
-  /// Returns the question that was under way on an ended socket to the queue, to send it again.
+  /// Puts the question that was in progress on a closed socket back into the queue.
   private mutating func requeue(_ id: PhoneID, from connection: ConnectionID) {
     for question in questions.asked(on: connection, of: id) { wait(question) }
   }
 
-  /// Returns a question to the queue of its phone.
+  /// Puts a question back into the queue of its phone.
   private mutating func wait(_ id: QuestionID) {
     questions.wait(id, from: now)
     arm(id)
   }
 
-  /// Stores the questions to a phone that is away, so that they survive a restart.
+  /// Stores the questions for a phone that is away, so that they survive a restart.
   private mutating func storeLine(of id: PhoneID) {
     if phones[id]?.isAway == true { store(questions.keep(lineOf: id)) }
   }
@@ -450,7 +450,7 @@ extension RelayServer {
     finish(question, .refused(.malformed(reason: error.description)), byPhone: true)
   }
 
-  /// Returns the phone that is connected on a connection.
+  /// Returns the phone that uses a connection.
   private func speaker(on connection: ConnectionID) -> PhoneID? {
     guard sockets.isOpen(connection), let id = sockets.phone(on: connection),
       phones[id]?.presence == .here(connection)
@@ -626,7 +626,7 @@ extension RelayServer {
     emit(.respond(request, reply))
   }
 
-  /// Ends the accesses to a phone that the order names, and responds with the remaining ones.
+  /// Revokes the access of the assistants that the order names, and responds with the others.
   private mutating func take(_ request: RequestID, _ order: AssistantsOrder, of id: PhoneID) {
     let all = tokens.tokens(of: id)
     switch order {

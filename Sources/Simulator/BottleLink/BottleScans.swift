@@ -134,7 +134,7 @@ struct BottleScans: Sendable {
     }
     due = nil
     if !isInFront, prompted != phoneState.now {
-      found.add(.storm, at: phoneState.now, "a scan begins in background")
+      found.add(.storm, at: phoneState.now, "a scan begins in the background")
     }
     for window in phoneState.policy.retry.windows where bursts.count >= window.attempts {
       let first = bursts[bursts.count - window.attempts]
@@ -194,7 +194,7 @@ struct BottleScans: Sendable {
     }
     if let leaveBy, leaveBy.advanced(by: Self.slack) < now {
       self.leaveBy = nil
-      found.add(.storm, at: now, "is still connected in background")
+      found.add(.storm, at: now, "is still connected in the background")
     }
   }
 

@@ -1,7 +1,7 @@
 import LinkCore
 
-/// A checker that detects a world that does not become complete in the calm phase, and a link that
-/// still has a deadline after the user has left.
+/// A checker that verifies that the world recovers fully in the calm phase, and that a link has no
+/// deadline after the user has left.
 struct Healing<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var calm: Instant?

@@ -80,7 +80,7 @@ extension RelayFeature {
   private static func describe(_ problem: RelayProblem) -> String {
     switch problem {
     case .connection(let cause): "all tries failed, the last one with \(TraceText.failure(cause))"
-    case .inBackground: "the app is in background"
+    case .inBackground: "the app is in the background"
     case .malformed: "something was no message"
     case .unknownType(let type): "something unknown came (\(type))"
     case .oversized(let bytes): "\(bytes) bytes were too many"

@@ -29,7 +29,7 @@ struct RelayPhoneChecker: Sendable {
     checkQuestions(input, ended: ended, phoneState, name, &found)
     let isTrue = isNotified == (phoneState.own.hasNotification && phoneState.own.state.isUp)
     if !isTrue, !isReported {
-      found.add(.misleading, at: phoneState.now, "\(name) has a wrong notification")
+      found.add(.misleading, at: phoneState.now, "\(name) shows the wrong notification")
     }
     isReported = !isTrue
   }
@@ -44,20 +44,20 @@ struct RelayPhoneChecker: Sendable {
     open = phoneState.own.open
     var isQuestion = false
     if case .message(_, .asked) = input { isQuestion = true }
-    if taken < 0 { found.add(.unanswered, at: now, "\(name) dropped a question unended") }
+    if taken < 0 { found.add(.unanswered, at: now, "\(name) dropped a question without ending it") }
     if taken > (isQuestion ? 1 : 0) {
-      found.add(.doubled, at: now, "\(name) ended more questions than it took")
+      found.add(.doubled, at: now, "\(name) ended more questions than it accepted")
     }
     switch phoneState.own.state {
     case .idle, .error:
-      if open > 0 { found.add(.unanswered, at: now, "\(name) keeps questions, and is off") }
+      if open > 0 { found.add(.unanswered, at: now, "\(name) is off but still has open questions") }
     case .starting, .running, .reconnecting, .stopping: return
     }
   }
 
   private mutating func checkProblem(_ now: Instant, _ name: String, _ found: inout Findings) {
     if let lastProblem, lastProblem.duration(to: now) < RelaySettings.problemInterval {
-      found.add(.storm, at: now, "\(name) told two problems within 30 s")
+      found.add(.storm, at: now, "\(name) reported two problems within 30 s")
     }
     lastProblem = now
   }

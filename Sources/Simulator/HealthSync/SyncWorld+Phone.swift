@@ -338,7 +338,7 @@ extension SyncWorld {
       .informs(phone: phone, file: file, id, fields), after: kernel.delay())
   }
 
-  /// Returns an answer in the form in which the server of the plan sends it.
+  /// Returns an answer as the server of the plan would send it.
   func disguised(_ answer: SyncAnswer, to id: TrafficID) -> SyncAnswer {
     var answer = answer
     if numbers.coded == 0 { answer.listsEncodings = false }
@@ -378,7 +378,7 @@ extension SyncWorld {
   /// Writes a piece to an upload's file. It replaces bytes that a failed write left after the
   /// piece's offset.
   mutating func append(_ piece: SyncPiece) -> Feature.ScheduledEvent? {
-    // Half of the processes that die during a write die in the middle of the write.
+    // Half of the kills during a write leave the piece partially written.
     if kernel.hosts[server.slot].pendingKill == .durable, piece.token.number % 2 == 0 {
       tear(piece, isKilled: true)
       return nil

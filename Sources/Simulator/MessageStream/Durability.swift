@@ -28,7 +28,7 @@ struct Durability: StreamChecker {
       }
     case .update(.outboxDone(_, let message?)):
       guard !known.contains(message) else { return }
-      found.add(.early, at: facts.now, "reported as sent before the server has it: \(message)")
+      found.add(.early, at: facts.now, "reported as sent before the server had it: \(message)")
     case .post(let entry, _):
       guard !facts.own.disk.outbox.contains(where: { $0.text == entry.text }) else { return }
       found.add(.early, at: facts.now, "sent before it was stored: \(entry.text)")
@@ -68,9 +68,9 @@ struct Durability: StreamChecker {
 
   /// Checks that every message that the cursor covers is stored or lies in a gap.
   ///
-  /// Messages older than all stored messages arrive with the reader's pages: in the order of the
-  /// log, or by stamp if a plain server sorts its pages by stamp. If such a server stamped a
-  /// message far back, it is not considered to be the oldest message.
+  /// Messages older than all stored messages are not expected yet: they arrive when the reader
+  /// scrolls back, in the order of the log, or by timestamp if a plain server sorts its pages so. A
+  /// message that such a server backdated does not count as the oldest one.
   private mutating func checkCursor(_ facts: Facts) {
     let byStamp = facts.own.server == .plain && facts.own.pages == .stamp
     if absent.isByStamp != byStamp {
@@ -81,7 +81,8 @@ struct Durability: StreamChecker {
     reported.formUnion(missing.map(\.id))
     let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
     found.add(
-      .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
+      .early, at: facts.now,
+      "the cursor is beyond \(missing.count) messages that are not stored (\(texts))")
   }
 
   /// Returns whether the log ends before the cursor. In that case the log was restored, and the
@@ -142,8 +143,8 @@ extension StoredTimeline {
 
   /// Returns whether a reader of a plain server's pages may find a message in a gap.
   ///
-  /// Within the last instant of the gap, IDs do not determine the order. At the beginning of the
-  /// gap, stamps may be late by the overlap. If pages are sorted by arrival, the message after the
+  /// Within the last instant of the gap, IDs do not determine the order. At the start of the gap,
+  /// timestamps may lag by up to the overlap. If pages are sorted by arrival, the message after the
   /// gap may also be stamped late, by at most `rising`.
   fileprivate func hasGap(
     near time: Timestamp, within overlap: Duration, rising: Duration
@@ -158,8 +159,8 @@ extension StoredTimeline {
 extension Cursor {
   /// Returns whether the cursor implies that a message is stored.
   ///
-  /// A cursor with a position implies it by the position. A cursor without one implies it by its
-  /// time, minus the overlap by which stamps may be late.
+  /// A cursor with a position covers all messages up to that position. A cursor without one covers
+  /// messages up to its time minus the overlap, which is the maximum lag of timestamps.
   fileprivate func covers(_ message: Message, overlap: Duration) -> Bool {
     if let position {
       return message.position.map { $0.epoch == position.epoch && $0.offset <= position.offset }

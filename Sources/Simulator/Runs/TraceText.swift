@@ -49,7 +49,7 @@ enum TraceText {
     switch reason {
     case .blocked(.unreachable): "there is no network"
     case .blocked(.captivePortal): "a login page is in the way"
-    case .blocked(.background): "the app is in background"
+    case .blocked(.background): "the app is in the background"
     case .failure(let failure): TraceText.failure(failure)
     case .exhausted(let failure):
       "all tries failed, the last one with \(TraceText.failure(failure))"

@@ -21,7 +21,9 @@ struct ExplorationTests {
   }
 
   @Test(arguments: LinkPolicy.presets.map(\.name) + ["narrow"])
-  func `every reachable state and edge of a preset keeps the promises`(name: String) async throws {
+  func `every reachable state and transition of a preset satisfies the guarantees of a link`(
+    name: String
+  ) async throws {
     let policy = try Self.shortened(
       #require(name == "narrow" ? Self.narrow : LinkPolicy.preset(named: name)))
     var explorer = Explorer(policy)

@@ -34,7 +34,9 @@ import Testing
     #expect(export.counts.repaired == 1)
   }
 
-  @Test func `an open workout keeps its texts even if many others follow before its end`() throws {
+  @Test func `an open workout keeps its strings even if many others follow before its end tag`()
+    throws
+  {
     let zones = (0..<70_000).map { "<MetadataEntry key=\"HKTimeZone\" value=\"z\($0)\"/>" }
     let attributes = "workoutActivityType=\"a\" sourceName=\"s\" device=\"d\" \(Self.dates)"
     let export = try Export(body: "<Workout \(attributes)>\(zones.joined())</Workout>")
@@ -54,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: [nil, ""] as [String?])
-  func `each batch updates the counts of read bytes and repaired texts`(body: String?) throws {
+  func `each batch updates the counts of bytes read and strings repaired`(body: String?) throws {
     let record = Export.record("value=\"1\" device=\"d\u{01}\"", body: body)
     let first = "<HealthData>" + String(repeating: record, count: 8_192)
     var reader = HealthExportReader()

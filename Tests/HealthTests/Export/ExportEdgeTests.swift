@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `attribute names written with blanks are read with all of their words`() throws {
+  @Test func `attribute names that contain spaces are read in full`() throws {
     let energy = "total energy burned=\"12\" total energy burned unit=\"kcal\""
     let dates = "start date=\"20260105080000+0000\" end date=\"20260105083000+0000\""
     let names = "workout activity type=\"a\" source name=\"s\""

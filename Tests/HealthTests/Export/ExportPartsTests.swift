@@ -81,7 +81,7 @@ import Testing
     "2017-11-17", "2017-11-27", "2017-11-08", "2017-12-07", "2017-01-07", "2018-11-07",
     "2027-11-07", "2117-11-07", "2217-11-07",
   ])
-  func `a day is distinguished from the previous one that differs in one digit`(_ other: String) {
+  func `a day that differs from the previous one in one digit is read correctly`(_ other: String) {
     var time = ExportTime()
     for day in ["2017-11-07", other, "2017-11-07"] {
       let bytes = Array("\(day) 10:05:13 +0000".utf8)
@@ -105,7 +105,7 @@ import Testing
     "123456789012345678901234567890", "0.00000000000000000000001", ".5", "5.",
     ".0000000000000000001",
   ])
-  func `numbers are the nearest doubles`(_ text: String) {
+  func `a number is read as the nearest double`(_ text: String) {
     #expect(number(text) == Double(text))
   }
 
@@ -117,7 +117,7 @@ import Testing
     #expect(number(text) == nil)
   }
 
-  @Test func `numbers of any length are the nearest doubles`() {
+  @Test func `a number of any length is read as the nearest double`() {
     var generator = RandomSource(seed: 5)
     for _ in 0..<20_000 {
       let bits = Double(bitPattern: generator.next() >> 2 | 0x3000_0000_0000_0000)

@@ -104,7 +104,7 @@ import Testing
     // These are `Z_MEM_ERROR` and `Z_DATA_ERROR` (zlib.h).
     #expect(
       [-4, -3].map { Inflater.fault($0) } == [
-        WebSocketError(code: 1011, detail: "no memory to inflate"),
+        WebSocketError(code: 1011, detail: "out of memory during decompression"),
         WebSocketError(code: 1007, detail: "compressed data that does not inflate"),
       ])
   }

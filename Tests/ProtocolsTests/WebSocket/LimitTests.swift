@@ -17,14 +17,14 @@ import Testing
     #expect(WebSocketLimits(oversize: .skip) == explicit)
   }
 
-  @Test func `limits are raised to at least an empty message in one frame`() {
+  @Test func `limits always allow at least an empty message in one frame`() {
     let limits = WebSocketLimits(maxMessageBytes: -1, maxFragments: 0, oversize: .skip)
     #expect(limits.maxMessageBytes == 0)
     #expect(limits.maxFragments == 1)
   }
 
   @Test(arguments: [(9, false), (10, false), (11, true)])
-  func `the length in a frame's head is checked against the limit`(_ count: Int, _ tooBig: Bool) {
+  func `the length in a frame header is checked against the limit`(_ count: Int, _ tooBig: Bool) {
     let head = Array(frame(2, [UInt8](repeating: 1, count: count)).prefix(2))
     #expect(Self.end(.close).failure(head) == (tooBig ? 1009 : nil))
     #expect(Self.end(.skip).failure(head) == nil)
@@ -55,7 +55,7 @@ import Testing
     #expect(skipping.reads(head) == Outcome(events: [], output: [], state: .open))
   }
 
-  @Test func `without a limit, a huge length does not reserve its whole memory in advance`() {
+  @Test func `without a limit, memory for a huge declared length is not allocated up front`() {
     let end = Self.end(.close, bytes: .max)
     let outcome = end.reads(hex("82 7f 40 00 00 00 00 00 00 00 61"))
     #expect(outcome == Outcome(events: [], output: [], state: .open))
@@ -176,7 +176,7 @@ import Testing
     #expect(message?.fate == .skipped)
   }
 
-  @Test func `a compressed length far beyond the limit is refused by the frame head`() {
+  @Test func `a compressed length far beyond the limit is refused when the frame header arrives`() {
     let end = Self.end(.close, deflate: DeflateParameters())
     // A message of 10 octets has at most 10 + 10 / 8 + 16384 octets in compressed form.
     #expect(end.failure(hex("c2 7e 40 0b")) == nil)

@@ -2,7 +2,7 @@ import Testing
 
 /// Tests that pass random inputs to every client machine and check its invariants and properties.
 @Suite struct ClientMachineTests {
-  @Test func `a link of any policy keeps its promises`() {
+  @Test func `a link with any policy satisfies its guarantees`() {
     RandomInputs<LinkInputs>(seeds: 0..<120, acts: 90).expectSound(
       inputs: """
         credentials draining established flushed found heard lifecycle lost opened polled pong

@@ -101,8 +101,9 @@ struct PhoneRelayInputs: LinkedGenerator {
     .reportsChanges(of: { $0.status }) { effect -> RelayStatus? in
       if case .update(.status(let status)) = effect { status } else { nil }
     },
-    MachineProperty("each held reading belongs to a question in line") { generator, step in
-      step.held(after: generator.held) == Set(step.after.questions.items.compactMap(\.progress.work))
+    MachineProperty("each held read belongs to a queued question") { generator, step in
+      step.held(after: generator.held)
+        == Set(step.after.questions.items.compactMap(\.progress.work))
     },
   ]
 }
@@ -142,7 +143,7 @@ extension PhoneRelayInputs {
     oneIn(3) ? talk() : give(.message(attempt, welcome()))
   }
 
-  /// Passes a message of the backend to a connected phone, or an answer from its health data.
+  /// Passes a message from the backend to a connected phone, or an answer from its health data.
   private mutating func talk() {
     switch number(0...13) {
     case 0...3: ask(number(0...9))
@@ -155,7 +156,7 @@ extension PhoneRelayInputs {
     }
   }
 
-  /// Passes an input of another socket, a late input, or a rare input.
+  /// Passes an input from another socket, a late input, or a rare input.
   private mutating func disturb() {
     let attempt = anyAttempt()
     switch number(0...8) {
@@ -218,7 +219,8 @@ extension PhoneRelayInputs {
     return .malformed(RelayWireError(.missing(field: "request_id"), id: id, kind: kind))
   }
 
-  /// Returns a backend's connection code. It usually recognizes a returning phone.
+  /// Returns a backend's connection code. It usually states correctly whether the phone has
+  /// returned.
   private mutating func welcome() -> RelayModel.Message {
     let tokens: [String?] = [nil, "t1", "t1", "t2"]
     var code = ConnectionCode(code: "\(number(100_000...999_999))", word: "anchor", message: "say")

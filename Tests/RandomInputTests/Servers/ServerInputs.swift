@@ -113,7 +113,7 @@ extension ServerInputs {
   mutating func checkDrain(_ step: MachineStep<Subject>) {
     guard step.input == nil, let drainedAt = notes.drainedAt else { return }
     let isDue = now >= drainedAt.advanced(by: drainLimit)
-    require(!isDue || step.after.isFinished, "a drain ends by its limit")
+    require(!isDue || step.after.isFinished, "a drain ends within its time limit")
   }
 
   /// Returns an open connection, or rarely one that never existed.

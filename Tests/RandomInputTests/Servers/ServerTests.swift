@@ -53,7 +53,7 @@ struct ServerTests {
         if case .send(.message, _) = effect { [effect, effect] } else { [effect] }
       }
     }
-    Inputs.expectFound("a drain ends by its limit") { shop, _, _ in
+    Inputs.expectFound("a drain ends within its time limit") { shop, _, _ in
       if shop.isFinished { shop.frame = ServerFrame(at: shop.now) }
     }
   }

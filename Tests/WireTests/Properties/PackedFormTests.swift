@@ -77,7 +77,8 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test func `random radio bytes are frames that can be written, or end the connection`() {
+  @Test func `random radio bytes either decode to frames that encode again, or end the connection`()
+  {
     var generator = RandomSource(seed: 23)
     for _ in 0..<1_000 {
       let count = Int.random(in: 0...40, using: &generator)

@@ -65,7 +65,7 @@ struct BottleDrinks: DemoScenario {
     try await bottle.launch()
     environment.say(.bottle, "starts again, and sleeps")
     try await environment.play(
-      .bottleAsleep, of: .bottle, lasting: .zero, recovered: "has them all, in background,"
+      .bottleAsleep, of: .bottle, lasting: .zero, recovered: "has them all, in the background,"
     ) { environment throws(DemoFailure) in
       await bottle.type("gone")
       try await pour(Self.away, after: Self.open, from: bottle, on: environment)

@@ -24,7 +24,7 @@ enum MessageOptions {
     .init(
       .option(
         "max-message-bytes", .integer("N", 1_024...65_536), default: usual.limits.maxFrameBytes,
-        "the largest message, in bytes of its frame")
+        "the maximum size of a message frame, in bytes")
     ) { $0.policy.limits.maxFrameBytes = $1 },
     .init(
       .option(
@@ -42,7 +42,7 @@ enum MessageOptions {
           + "again")
     ) { $0.beginsNewEpoch = $1 },
     .init(
-      .flag("plain", "act as a server without positions, heads and idempotency keys")
+      .flag("plain", "act as a server without positions, heads or idempotency keys")
     ) { $0.policy.dialect = $1 ? .plain : .positions },
     .init(
       .flag("no-stream", "reject every socket with status 503, so that clients must poll")

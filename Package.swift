@@ -68,101 +68,141 @@ func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = [
 
 // 1. Pure: values only. No clock, no randomness of their own, no tasks, no Foundation.
 let pure: [Target] = [
-  played("LinkCore", at: "Core"),
-  played("LinkJSON", at: "JSON", uses: ["LinkCore"]),
-  played("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
-  played("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
+  played("HoldfastCore", at: "Core"),
+  played("HoldfastJSON", at: "JSON", uses: ["HoldfastCore"]),
+  played("HoldfastHealth", at: "Health", uses: ["HoldfastCore", "HoldfastJSON"]),
+  played("HoldfastWire", at: "Wire", uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth"]),
   // The stored forms of feature data. Messages do not use them.
   played(
-    "LinkStorage", at: "Storage", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
-  played("BottleFirmware", at: "Firmware"),
-  played("VirtualBottle", at: "VirtualBottle", uses: ["BottleFirmware", "LinkCore", "LinkWire"]),
-  library("LinkProtocols", at: "Protocols", uses: ["CZlib"]),
+    "HoldfastStorage", at: "Storage",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire"]),
+  played("HoldfastFirmware", at: "Firmware"),
   played(
-    "MessageStream", at: "Features/MessageStream", uses: ["LinkCore", "LinkWire", "LinkStorage"]),
-  played("HealthRelay", at: "Features/HealthRelay", uses: ["LinkCore", "LinkHealth", "LinkWire"]),
-  played("HeldSocket", at: "Features/HeldSocket", uses: ["LinkCore"]),
+    "HoldfastVirtualBottle", at: "VirtualBottle",
+    uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastWire"]),
+  library("HoldfastProtocols", at: "Protocols", uses: ["CHoldfastZlib"]),
+  played(
+    "HoldfastMessageStream", at: "Features/MessageStream",
+    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage"]),
+  played(
+    "HoldfastHealthRelay", at: "Features/HealthRelay",
+    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastWire"]),
+  played("HoldfastHeldSocket", at: "Features/HeldSocket", uses: ["HoldfastCore"]),
   library(
-    "SessionAudit", at: "Tools/Audit", uses: ["LinkCore", "LinkJSON", "LinkWire"]),
-  played("Session", at: "Features/Session", uses: ["LinkCore", "LinkWire", "LinkStorage"]),
-  played("BottleLink", at: "Features/BottleLink", uses: ["LinkCore", "LinkWire", "LinkStorage"]),
+    "HoldfastSessionAudit", at: "Tools/Audit",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastWire"]),
   played(
-    "HealthSync", at: "Features/HealthSync",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage"]),
+    "HoldfastSession", at: "Features/Session",
+    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage"]),
   played(
-    "LinkServerCore", at: "ServerCore",
-    uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage"]),
+    "HoldfastBottleLink", at: "Features/BottleLink",
+    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage"]),
   played(
-    "LinkSimulator", at: "Simulator",
+    "HoldfastHealthSync", at: "Features/HealthSync",
+    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage"]),
+  played(
+    "HoldfastServerCore", at: "ServerCore",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage"]),
+  played(
+    "HoldfastWorlds", at: "Simulator",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "MessageStream",
-      "HealthRelay",
-      "HeldSocket", "LinkServerCore", "Session", "HealthSync", "BottleFirmware", "BottleLink",
-      "VirtualBottle",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastMessageStream",
+      "HoldfastHealthRelay",
+      "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastFirmware", "HoldfastBottleLink",
+      "HoldfastVirtualBottle",
     ]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.
 let runtime: [Target] = [
-  library("LinkDriver", at: "Driver", uses: ["LinkCore"]),
-  // The ports of the features. The module re-exports the driver.
+  library("HoldfastPorts", at: "Ports", uses: ["HoldfastCore"]),
+  library("HoldfastDriver", at: "Driver", uses: ["HoldfastCore", "HoldfastPorts"]),
+  // The ports of the features.
   library(
-    "LinkRuntime", at: "Runtime",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkDriver"]),
+    "HoldfastFeaturePorts", at: "FeaturePorts",
+    uses: ["HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastPorts"]),
 ]
 
 // 3. Adapters: one folder for each outside system.
 let adapters: [Target] = [
-  system("CZlib", apt: "zlib1g-dev"),
-  system("CSQLite", apt: "libsqlite3-dev"),
-  system("CCurl", "libcurl", apt: "libcurl4-openssl-dev"),
-  system("COpenSSL", "openssl", apt: "libssl-dev"),
-  system("CArchive", "libarchive", apt: "libarchive-dev"),
-  system("CSystemd", "libsystemd", apt: "libsystemd-dev"),
-  .target(name: "CLinux", path: "Sources/Adapters/System/CLinux"),
-  library("LinuxEvents", at: "Adapters/LinuxEvents", uses: ["CLinux"]),
-  library("ChildProcesses", at: "Adapters/ChildProcesses", uses: ["LinkCore", "CLinux"]),
+  system("CHoldfastZlib", apt: "zlib1g-dev"),
+  system("CHoldfastSQLite", apt: "libsqlite3-dev"),
+  system("CHoldfastCurl", "libcurl", apt: "libcurl4-openssl-dev"),
+  system("CHoldfastOpenSSL", "openssl", apt: "libssl-dev"),
+  system("CHoldfastArchive", "libarchive", apt: "libarchive-dev"),
+  system("CHoldfastSystemd", "libsystemd", apt: "libsystemd-dev"),
+  .target(name: "CHoldfastLinux", path: "Sources/Adapters/System/CHoldfastLinux"),
+  library("HoldfastLinuxEvents", at: "Adapters/LinuxEvents", uses: ["CHoldfastLinux"]),
   library(
-    "CurlNetwork", at: "Adapters/CurlNetwork",
-    uses: ["LinkCore", "LinkDriver", "LinkProtocols", "CCurl", "CLinux"]),
+    "HoldfastChildProcesses", at: "Adapters/ChildProcesses",
+    uses: ["HoldfastCore", "CHoldfastLinux"]),
   library(
-    "StoreSQLite", at: "Adapters/StoreSQLite",
+    "HoldfastCurlNetwork", at: "Adapters/CurlNetwork",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "OwnerFiles", "CSQLite",
+      "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "HoldfastProtocols", "CHoldfastCurl",
+      "CHoldfastLinux",
     ]),
   library(
-    "RadioSocket", at: "Adapters/RadioSocket", uses: ["LinkCore", "LinkWire", "LinkRuntime"]),
+    "HoldfastSQLiteStores", at: "Adapters/StoreSQLite",
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastSQLite",
+    ]),
   library(
-    "BluetoothBlueZ", at: "Adapters/BluetoothBlueZ",
-    uses: ["LinkCore", "LinkWire", "LinkRuntime", "LinuxBus"]),
-  library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkCore"]),
+    "HoldfastRadioSocket", at: "Adapters/RadioSocket",
+    uses: [
+      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+    ]),
+  library(
+    "HoldfastBlueZ", at: "Adapters/BluetoothBlueZ",
+    uses: [
+      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+      "HoldfastLinuxBus",
+    ]),
+  library("HoldfastOwnerFiles", at: "Adapters/OwnerFiles", uses: ["HoldfastCore"]),
   // Apple's platforms use CryptoKit.
-  library("KeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("COpenSSL")),
+  library("HoldfastKeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("CHoldfastOpenSSL")),
   library(
-    "ExportFiles", at: "Adapters/ExportFiles",
-    uses: ["LinkHealth", "OwnerFiles"] + onLinux("CArchive")),
+    "HoldfastExportFiles", at: "Adapters/ExportFiles",
+    uses: ["HoldfastHealth", "HoldfastOwnerFiles"] + onLinux("CHoldfastArchive")),
   library(
-    "ReachabilityNetlink", at: "Adapters/ReachabilityNetlink",
-    uses: ["LinkCore", "LinkDriver", "CLinux", "LinuxEvents"]),
-  library("LinuxBus", at: "Adapters/LinuxBus", uses: ["CSystemd", "LinuxEvents"]),
+    "HoldfastNetlink", at: "Adapters/ReachabilityNetlink",
+    uses: [
+      "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "CHoldfastLinux", "HoldfastLinuxEvents",
+    ]),
   library(
-    "NetworkCost", at: "Adapters/NetworkCost",
-    uses: ["LinkCore", "LinkDriver", "LinuxBus", "LinuxEvents"]),
+    "HoldfastLinuxBus", at: "Adapters/LinuxBus", uses: ["CHoldfastSystemd", "HoldfastLinuxEvents"]),
   library(
-    "LifecycleSystem", at: "Adapters/LifecycleSystem",
-    uses: ["LinkDriver", "CSystemd", "LinuxEvents", "LinuxBus"]),
+    "HoldfastNetworkCost", at: "Adapters/NetworkCost",
+    uses: [
+      "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "HoldfastLinuxBus", "HoldfastLinuxEvents",
+    ]),
   library(
-    "NotificationsDBus", at: "Adapters/NotificationsDBus",
-    uses: ["LinkDriver", "CSystemd", "LinuxBus"]),
+    "HoldfastSystemLifecycle", at: "Adapters/LifecycleSystem",
+    uses: [
+      "HoldfastDriver", "HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxEvents",
+      "HoldfastLinuxBus",
+    ]),
   library(
-    "PushAPNs", at: "Adapters/PushAPNs",
-    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "OwnerFiles", "COpenSSL"]),
+    "HoldfastDesktopNotifications", at: "Adapters/NotificationsDBus",
+    uses: ["HoldfastDriver", "HoldfastPorts", "CHoldfastSystemd", "HoldfastLinuxBus"]),
   library(
-    "PushHook", at: "Adapters/PushHook",
-    uses: ["LinkCore", "LinkJSON", "LinkWire", "LinkRuntime", "ChildProcesses"]),
+    "HoldfastAPNs", at: "Adapters/PushAPNs",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastOpenSSL",
+    ]),
   library(
-    "ServerSockets", at: "Adapters/ServerSockets",
-    uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
+    "HoldfastPushHook", at: "Adapters/PushHook",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastDriver", "HoldfastChildProcesses",
+    ]),
+  library(
+    "HoldfastServerSockets", at: "Adapters/ServerSockets",
+    uses: ["HoldfastCore", "HoldfastProtocols", "CHoldfastLinux", "CHoldfastOpenSSL"]),
 ]
 
 // 4. What people use: the APIs for apps, the test kit, the tools.
@@ -170,61 +210,73 @@ let doors: [Target] = [
   // A held socket and the parts that all feature APIs share, without any feature that stores data.
   library(
     "HoldfastSocket", at: "HoldfastSocket",
-    uses: ["LinkCore", "LinkJSON", "LinkDriver", "HeldSocket", "OwnerFiles"]
-      + onLinux("CurlNetwork", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem"),
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastDriver", "HoldfastPorts", "HoldfastHeldSocket",
+      "HoldfastOwnerFiles",
+    ]
+      + onLinux(
+        "HoldfastCurlNetwork", "HoldfastNetlink", "HoldfastNetworkCost", "HoldfastSystemLifecycle"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   library(
     "Holdfast", at: "Holdfast",
     uses: [
-      "HoldfastSocket", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage",
-      "LinkDriver",
-      "LinkRuntime", "MessageStream", "HealthRelay", "Session", "HealthSync", "BottleLink",
-      "LinkProtocols", "StoreSQLite", "KeyedHashing", "ExportFiles", "OwnerFiles",
-    ] + onLinux("NotificationsDBus", "RadioSocket", "BluetoothBlueZ"),
+      "HoldfastSocket", "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire",
+      "HoldfastStorage", "HoldfastDriver", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastSession", "HoldfastHealthSync",
+      "HoldfastBottleLink", "HoldfastProtocols", "HoldfastSQLiteStores", "HoldfastKeyedHashing",
+      "HoldfastExportFiles", "HoldfastOwnerFiles",
+    ] + onLinux("HoldfastDesktopNotifications", "HoldfastRadioSocket", "HoldfastBlueZ"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   // Observable models for the screens of an app.
-  library("HoldfastUI", at: "HoldfastUI", uses: ["Holdfast", "LinkHealth"]),
+  library("HoldfastUI", at: "HoldfastUI", uses: ["Holdfast", "HoldfastHealth"]),
   library(
     "HoldfastTestKit", at: "TestKit",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime"]
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastDriver",
+    ]
       + onLinux("HoldfastLab")),
   // Plays seeds of the simulator's worlds on all cores.
-  library("HoldfastSimulator", at: "Simulation", uses: ["LinkSimulator"]),
-  library("HoldfastLab", at: "NetworkLab", uses: ["ChildProcesses"]),
+  library("HoldfastSimulator", at: "Simulation", uses: ["HoldfastWorlds"]),
+  library("HoldfastLab", at: "NetworkLab", uses: ["HoldfastChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime",
-      "LinkProtocols",
-      "LinkServerCore", "ServerSockets", "StoreSQLite", "COpenSSL", "CurlNetwork", "PushAPNs",
-      "PushHook", "OwnerFiles", "ChildProcesses", "KeyedHashing",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols",
+      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastSQLiteStores", "CHoldfastOpenSSL",
+      "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook", "HoldfastOwnerFiles",
+      "HoldfastChildProcesses", "HoldfastKeyedHashing",
     ]),
   library(
-    "CommandKit", at: "Tools/CommandKit",
-    uses: ["LinkCore", "LinkJSON", "OwnerFiles", "LifecycleSystem"]),
+    "HoldfastCommandKit", at: "Tools/CommandKit",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastOwnerFiles", "HoldfastSystemLifecycle"]),
   library(
     "HoldfastDemo", at: "Tools/Demo",
     uses: [
-      "CommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore", "LinkJSON",
-      "LinkHealth", "LinkWire", "LinkRuntime", "LinkServerCore", "LinkProtocols", "ServerSockets",
-      "OwnerFiles", "StoreSQLite", "HealthSync",
+      "HoldfastCommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastCore",
+      "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastDriver", "HoldfastServerCore", "HoldfastProtocols", "HoldfastServerSockets",
+      "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
     dependencies: [
-      "CommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "LinkCore",
-      "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "MessageStream",
-      "LinkProtocols",
-      "HealthRelay", "HeldSocket", "Session", "HealthSync", "SessionAudit", "LinkServerCore",
-      "OwnerFiles", "ChildProcesses", "KeyedHashing", "COpenSSL", "BottleFirmware", "VirtualBottle",
-      "BottleLink", "RadioSocket",
-    ] + onLinux("BluetoothBlueZ"),
+      "HoldfastCommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastMessageStream",
+      "HoldfastProtocols", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastSessionAudit", "HoldfastServerCore", "HoldfastOwnerFiles",
+      "HoldfastChildProcesses", "HoldfastKeyedHashing", "CHoldfastOpenSSL", "HoldfastFirmware",
+      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastRadioSocket",
+    ] + onLinux("HoldfastBlueZ"),
     path: "Sources/Tools/Command", swiftSettings: strict),
   .executableTarget(
-    name: "SimulatorCommand",
+    name: "HoldfastSimulatorCommand",
     dependencies: [
-      "CommandKit", "HoldfastSimulator", "LinkCore", "LinkJSON", "LinkRuntime", "LinkSimulator",
-      "OwnerFiles", "HealthRelay",
+      "HoldfastCommandKit", "HoldfastSimulator", "HoldfastCore", "HoldfastJSON",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastWorlds",
+      "HoldfastOwnerFiles", "HoldfastHealthRelay",
     ],
     path: "Sources/SimulatorCommand", swiftSettings: strict),
 ]
@@ -232,171 +284,195 @@ let doors: [Target] = [
 // 5. Benchmarks: programs of their own, so that no product contains them.
 let measures: [Target] = [
   .target(
-    name: "HoldfastHerd", dependencies: ["LinkCore"], path: "Benchmarks/Herd",
+    name: "HoldfastHerd", dependencies: ["HoldfastCore"], path: "Benchmarks/Herd",
     swiftSettings: strict),
   .target(
     name: "HoldfastEngineBench",
-    dependencies: ["LinkCore", "LinkWire", "LinkStorage", "MessageStream"],
+    dependencies: ["HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream"],
     path: "Benchmarks/Engine", swiftSettings: strict),
   .executableTarget(
-    name: "EngineLoop", dependencies: ["HoldfastEngineBench"], path: "Benchmarks/EngineLoop",
+    name: "HoldfastEngineLoop", dependencies: ["HoldfastEngineBench"],
+    path: "Benchmarks/EngineLoop",
     swiftSettings: strict),
   // Holds thousands of sockets to any server. It is written in C, so that it is never the
   // bottleneck.
   .executableTarget(
-    name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib", "CCurl"], path: "Benchmarks/Load",
+    name: "HoldfastLoadGenerator",
+    dependencies: ["CHoldfastOpenSSL", "CHoldfastZlib", "CHoldfastCurl"], path: "Benchmarks/Load",
     cSettings: [.headerSearchPath(".")], linkerSettings: [.linkedLibrary("z")]),
   .executableTarget(
     name: "HoldfastBench",
     dependencies: [
-      "CommandKit", "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage",
-      "LinkProtocols",
-      "LinkRuntime", "MessageStream", "Session", "CurlNetwork", "ServerSockets", "StoreSQLite",
-      "CSQLite", "Holdfast", "HoldfastTestKit", "HoldfastBackend", "LinkServerCore",
-      "HoldfastEngineBench", "HoldfastHerd", "HealthSync", "LinkSimulator",
+      "HoldfastCommandKit", "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire",
+      "HoldfastStorage", "HoldfastProtocols", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastDriver", "HoldfastMessageStream", "HoldfastSession", "HoldfastCurlNetwork",
+      "HoldfastServerSockets", "HoldfastSQLiteStores", "CHoldfastSQLite", "Holdfast",
+      "HoldfastTestKit", "HoldfastBackend", "HoldfastServerCore", "HoldfastEngineBench",
+      "HoldfastHerd", "HoldfastHealthSync", "HoldfastWorlds",
     ],
     path: "Benchmarks/Bench", swiftSettings: strict),
 ]
 
 let checks: [Target] = [
-  tests("CoreTests", uses: ["LinkCore", "HoldfastTestKit"]),
+  tests("CoreTests", uses: ["HoldfastCore", "HoldfastTestKit"]),
   tests(
     "WireTests",
-    uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "HoldfastTestKit"]),
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastTestKit"]),
   tests(
     "StorageTests",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastTestKit",
     ]),
-  tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
+  tests("JSONTests", uses: ["HoldfastCore", "HoldfastJSON", "HoldfastTestKit"]),
   // Random inputs to every machine, with all invariants checked after each step.
   tests(
     "RandomInputTests",
     uses: [
-      "LinkCore", "LinkJSON", "LinkHealth", "LinkWire", "LinkStorage", "MessageStream",
-      "HealthRelay",
-      "HeldSocket", "Session", "HealthSync", "BottleLink", "BottleFirmware", "VirtualBottle",
-      "LinkServerCore",
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastFirmware", "HoldfastVirtualBottle",
+      "HoldfastServerCore",
     ]),
   tests(
-    "HealthTests", uses: ["LinkCore", "LinkJSON", "LinkHealth", "Holdfast", "HoldfastTestKit"],
+    "HealthTests",
+    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "Holdfast", "HoldfastTestKit"],
     besides: ["Answers/Kept", "Export/Kept"]),
-  tests("ProtocolsTests", uses: ["LinkProtocols"]),
+  tests("ProtocolsTests", uses: ["HoldfastProtocols"]),
   tests(
     "MessageStreamTests",
-    uses: ["LinkCore", "LinkWire", "LinkStorage", "MessageStream", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream", "HoldfastTestKit",
+    ]),
   tests(
     "HealthRelayTests",
-    uses: ["LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "HealthRelay", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastWire", "HoldfastHealthRelay",
+      "HoldfastTestKit",
+    ]),
   tests(
-    "AuditTests", uses: ["LinkCore", "LinkWire", "SessionAudit", "HoldfastTestKit"],
+    "AuditTests",
+    uses: ["HoldfastCore", "HoldfastWire", "HoldfastSessionAudit", "HoldfastTestKit"],
     besides: ["Kept"]),
-  tests("FirmwareTests", uses: ["BottleFirmware", "LinkCore", "LinkWire", "VirtualBottle"]),
+  tests(
+    "FirmwareTests",
+    uses: ["HoldfastFirmware", "HoldfastCore", "HoldfastWire", "HoldfastVirtualBottle"]),
   tests(
     "BottleLinkTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkStorage", "BottleFirmware", "VirtualBottle", "BottleLink",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastFirmware",
+      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastTestKit",
     ]),
-  tests("HeldSocketTests", uses: ["LinkCore", "HeldSocket", "HoldfastTestKit"]),
+  tests("HeldSocketTests", uses: ["HoldfastCore", "HoldfastHeldSocket", "HoldfastTestKit"]),
   tests(
-    "SessionTests", uses: ["LinkCore", "LinkWire", "LinkStorage", "Session", "HoldfastTestKit"]),
+    "SessionTests",
+    uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastSession", "HoldfastTestKit"]),
   tests(
     "HealthSyncTests",
-    uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "HealthSync", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastHealthSync",
+      "HoldfastTestKit",
+    ]),
   tests(
     "ServerCoreTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkStorage", "LinkServerCore",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastWire", "HoldfastStorage",
+      "HoldfastServerCore", "HoldfastTestKit",
     ]),
   tests(
     "RuntimeTests",
-    uses: ["LinkCore", "LinkWire", "LinkDriver", "HoldfastSocket", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastWire", "HoldfastDriver", "HoldfastPorts", "HoldfastSocket",
+      "HoldfastTestKit",
+    ]),
   tests(
     "CurlNetworkTests",
-    uses: ["LinkCore", "LinkRuntime", "LinkProtocols", "CurlNetwork", "CCurl", "HoldfastTestKit"]),
+    uses: [
+      "HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+      "HoldfastProtocols", "HoldfastCurlNetwork", "CHoldfastCurl", "HoldfastTestKit",
+    ]),
   tests(
     "StoreSQLiteTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "StoreSQLite",
-      "OwnerFiles",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastDriver", "HoldfastSQLiteStores", "HoldfastOwnerFiles",
       "HoldfastTestKit",
     ]),
-  tests("ExportFilesTests", uses: ["ExportFiles", "HoldfastTestKit"]),
+  tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
   // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
   tests(
     "HealthImportTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkProtocols", "LinkRuntime",
-      "Holdfast",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastProtocols",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "Holdfast", "HoldfastTestKit",
     ]),
   tests(
     "SystemTests",
     uses: [
-      "LinkCore", "LinkRuntime", "ReachabilityNetlink", "NetworkCost", "LifecycleSystem",
-      "NotificationsDBus", "ChildProcesses", "CLinux", "CSystemd", "LinuxBus", "RadioSocket",
-      "BluetoothBlueZ", "BottleFirmware", "VirtualBottle", "LinkWire", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastNetlink",
+      "HoldfastNetworkCost", "HoldfastSystemLifecycle", "HoldfastDesktopNotifications",
+      "HoldfastChildProcesses", "CHoldfastLinux", "CHoldfastSystemd", "HoldfastLinuxBus",
+      "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastFirmware", "HoldfastVirtualBottle",
+      "HoldfastWire", "HoldfastTestKit",
     ]),
   tests(
     "PushTests",
     uses: [
-      "LinkCore", "LinkWire", "LinkRuntime", "CurlNetwork", "PushAPNs", "PushHook",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+      "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook", "HoldfastTestKit",
     ]),
   tests(
     "BackendTests",
     uses: [
-      "Holdfast", "HealthRelay", "LinkProtocols", "ServerSockets", "HoldfastBackend",
-      "LinkServerCore", "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime",
-      "CLinux",
-      "HoldfastTestKit", "LinkJSON",
+      "Holdfast", "HoldfastHealthRelay", "HoldfastProtocols", "HoldfastServerSockets",
+      "HoldfastBackend", "HoldfastServerCore", "HoldfastCore", "HoldfastHealth", "HoldfastWire",
+      "HoldfastStorage", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+      "CHoldfastLinux", "HoldfastTestKit", "HoldfastJSON",
     ],
     besides: ["MCP/SDK"]),
   tests(
     "HoldfastTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime", "LinkProtocols",
-      "MessageStream",
-      "HealthRelay", "HeldSocket", "Session", "Holdfast", "HoldfastSocket", "HoldfastBackend",
-      "HoldfastTestKit", "CommandKit", "HoldfastDemo", "HoldfastLab", "LinkServerCore",
-      "ServerSockets", "HealthSync",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols", "HoldfastMessageStream",
+      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "Holdfast", "HoldfastSocket",
+      "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit", "HoldfastDemo", "HoldfastLab",
+      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastHealthSync",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
-  tests("SimulateTests", uses: ["LinkCore", "LinkSimulator", "HoldfastTestKit"]),
-  tests("HerdTests", uses: ["LinkCore", "HoldfastHerd", "HoldfastTestKit"]),
+  tests("SimulateTests", uses: ["HoldfastCore", "HoldfastWorlds", "HoldfastTestKit"]),
+  tests("HerdTests", uses: ["HoldfastCore", "HoldfastHerd", "HoldfastTestKit"]),
   tests(
     "RelayTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkRuntime", "LinkProtocols", "LinkServerCore",
-      "HealthRelay", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "ServerSockets",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
+      "HoldfastDriver", "HoldfastProtocols", "HoldfastServerCore", "HoldfastHealthRelay",
+      "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastServerSockets",
     ]),
   tests(
     "FuzzTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkJSON", "LinkWire", "LinkStorage", "LinkProtocols",
-      "LinkDriver",
-      "LinkRuntime", "LinkServerCore", "MessageStream", "HeldSocket", "BottleFirmware",
-      "BottleLink", "VirtualBottle", "StoreSQLite", "HealthSync", "ReachabilityNetlink",
-      "HoldfastBackend", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastWire", "HoldfastStorage",
+      "HoldfastProtocols", "HoldfastDriver", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastServerCore", "HoldfastMessageStream", "HoldfastHeldSocket", "HoldfastFirmware",
+      "HoldfastBottleLink", "HoldfastVirtualBottle", "HoldfastSQLiteStores", "HoldfastHealthSync",
+      "HoldfastNetlink", "HoldfastBackend", "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),
   tests(
     "SimulatorTests",
     uses: [
-      "LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "MessageStream", "HealthRelay",
-      "HeldSocket",
-      "LinkServerCore", "LinkSimulator", "HoldfastSimulator", "Session", "HealthSync", "BottleLink",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastMessageStream",
+      "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastServerCore", "HoldfastWorlds",
+      "HoldfastSimulator", "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink",
     ],
     besides: ["Corpus"]),
   tests(
     "HoldfastUITests",
     uses: [
-      "Holdfast", "HoldfastUI", "HoldfastTestKit", "LinkCore", "LinkHealth", "LinkRuntime",
-      "LinkWire",
+      "Holdfast", "HoldfastUI", "HoldfastTestKit", "HoldfastCore", "HoldfastHealth",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastWire",
     ]),
   tests("ArchitectureTests", uses: []),
 ]
@@ -404,11 +480,15 @@ let checks: [Target] = [
 /// The targets that import parts of Linux, and all targets that depend on them. They are not
 /// declared on a Mac.
 let onlyOnLinux: Set<String> = [
-  "CCurl", "COpenSSL", "CArchive", "CSystemd", "CLinux", "LinuxEvents", "LinuxBus",
-  "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
-  "NetworkCost", "RadioSocket", "BluetoothBlueZ", "PushAPNs", "PushHook", "ServerSockets",
-  "HoldfastLab", "HoldfastBackend", "CommandKit", "HoldfastDemo", "HoldfastCommand",
-  "SimulatorCommand", "HoldfastHerd", "HoldfastEngineBench", "EngineLoop", "LoadGenerator",
+  "CHoldfastCurl", "CHoldfastOpenSSL", "CHoldfastArchive", "CHoldfastSystemd", "CHoldfastLinux",
+  "HoldfastLinuxEvents", "HoldfastLinuxBus",
+  "HoldfastChildProcesses", "HoldfastCurlNetwork", "HoldfastNetlink", "HoldfastSystemLifecycle",
+  "HoldfastDesktopNotifications",
+  "HoldfastNetworkCost", "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastAPNs", "HoldfastPushHook",
+  "HoldfastServerSockets",
+  "HoldfastLab", "HoldfastBackend", "HoldfastCommandKit", "HoldfastDemo", "HoldfastCommand",
+  "HoldfastSimulatorCommand", "HoldfastHerd", "HoldfastEngineBench", "HoldfastEngineLoop",
+  "HoldfastLoadGenerator",
   "HoldfastBench", "CurlNetworkTests", "StoreSQLiteTests", "SystemTests", "PushTests",
   "BackendTests", "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
 ]
@@ -418,7 +498,7 @@ let everything = pure + runtime + adapters + doors + measures + checks
   let targets = everything
   let programs: [Product] = [
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
-    .executable(name: "holdfast-sim", targets: ["SimulatorCommand"]),
+    .executable(name: "holdfast-sim", targets: ["HoldfastSimulatorCommand"]),
   ]
 #else
   let targets = everything.filter { !onlyOnLinux.contains($0.name) }
@@ -431,10 +511,10 @@ let package = Package(
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
     // The smallest product, imported as HoldfastSocket.
-    .library(name: "HeldSocket", targets: ["HoldfastSocket"]),
+    .library(name: "HoldfastSocket", targets: ["HoldfastSocket"]),
     .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
-    .library(name: "LinkCore", targets: ["LinkCore"]),
+    .library(name: "HoldfastCore", targets: ["HoldfastCore"]),
     .library(name: "HoldfastSimulator", targets: ["HoldfastSimulator"]),
   ] + programs,
   targets: targets

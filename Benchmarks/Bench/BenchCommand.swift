@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 
 /// The program behind `make bench` and `make conformance`.
 @main

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A repeatable workload that measures how much one input costs a machine.
 public enum EngineScenario: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A fleet of clients that all follow the same retry rule.
 public enum Herd: Sendable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A queue of clients by time: a heap for the current tenth of a second, and lists for later ones.
 ///

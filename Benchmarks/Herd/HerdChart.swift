@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// An SVG chart of several fleets: attempts per second above, connected clients below.
 ///

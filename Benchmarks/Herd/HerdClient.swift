@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A client from the point of view of the simulated network: it connects, polls and waits.
 protocol HerdClient: Sendable {

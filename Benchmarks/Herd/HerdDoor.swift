@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The server from the point of view of the herd. It is away, or accepts clients up to its
 /// capacity.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A client and its connection to the server.
 struct HerdMember<Client: HerdClient>: Sendable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The plan of a simulation: the number of clients, the outage, and the server's rule afterwards.
 public struct HerdPlan: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The load that one fleet caused on the server.
 public struct HerdResult: Sendable, Equatable {

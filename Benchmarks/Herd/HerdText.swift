@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// Formatting for numbers in tables and charts.
 public enum HerdText {

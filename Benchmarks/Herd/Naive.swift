@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A retry rule that ignores other clients. Each rule is used by existing libraries.
 public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {

@@ -1,5 +1,6 @@
 import Foundation
-package import LinkCore
+package import HoldfastCore
+package import HoldfastPorts
 
 /// The loop of one machine. It waits for an input or the deadline, and performs the effects.
 ///

@@ -1,3 +1,5 @@
+import HoldfastPorts
+
 import Synchronization
 
 /// The bounded FIFO queue of a driver. Any task can use it.

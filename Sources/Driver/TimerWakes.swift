@@ -1,4 +1,5 @@
-package import LinkCore
+package import HoldfastCore
+package import HoldfastPorts
 import Synchronization
 
 /// A source of wakes in a process that is never suspended.

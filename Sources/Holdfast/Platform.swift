@@ -1,17 +1,18 @@
 public import HoldfastSocket
-public import LinkCore
-public import LinkRuntime
-import LinkStorage
-import OwnerFiles
-import StoreSQLite
+public import HoldfastCore
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+import HoldfastStorage
+import HoldfastOwnerFiles
+import HoldfastSQLiteStores
 
 #if os(Linux)
-  import BluetoothBlueZ
-  public import LinkWire
-  import NotificationsDBus
-  import RadioSocket
+  import HoldfastBlueZ
+  public import HoldfastWire
+  import HoldfastDesktopNotifications
+  import HoldfastRadioSocket
 #else
-  import LinkWire
+  import HoldfastWire
 #endif
 
 /// Adapters for features that store data or use other parts of a device.

@@ -1,4 +1,4 @@
 // These exports let an app that imports this module use the types in its signatures.
-@_exported public import HeldSocket
-@_exported public import LinkCore
-@_exported public import LinkDriver
+@_exported public import HoldfastHeldSocket
+@_exported public import HoldfastCore
+@_exported public import HoldfastDriver

@@ -1,11 +1,12 @@
-public import LinkCore
-public import LinkDriver
+public import HoldfastCore
+public import HoldfastDriver
+public import HoldfastPorts
 
 #if os(Linux)
-  import CurlNetwork
-  import LifecycleSystem
-  import NetworkCost
-  import ReachabilityNetlink
+  import HoldfastCurlNetwork
+  import HoldfastSystemLifecycle
+  import HoldfastNetworkCost
+  import HoldfastNetlink
 #endif
 
 /// The adapters of this platform.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A validated string in the reader's text, with escapes that are not resolved yet.
 public struct JSONString: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 
 /// A writer of one JSON text (RFC 8259). Members keep the order of the calls, and there is no white
 /// space.

@@ -1,4 +1,4 @@
-import ChildProcesses
+import HoldfastChildProcesses
 import Foundation
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-import ChildProcesses
+import HoldfastChildProcesses
 import Foundation
 
 /// An error that reports a failed system command.

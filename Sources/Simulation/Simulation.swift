@@ -1,5 +1,5 @@
 import Foundation
-@_exported public import LinkSimulator
+@_exported public import HoldfastWorlds
 import Synchronization
 
 /// A simulation that runs a feature in seeded worlds.

@@ -1,6 +1,6 @@
-import CommandKit
-import LinkJSON
-import LinkSimulator
+import HoldfastCommandKit
+import HoldfastJSON
+import HoldfastWorlds
 
 /// The command `holdfast-sim simulate bottle-cost`: shows the costs of a bottle's timers.
 enum BottleCostCommand {

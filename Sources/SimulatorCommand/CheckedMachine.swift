@@ -1,7 +1,7 @@
-import HealthRelay
-import LinkCore
-import LinkRuntime
-import LinkSimulator
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastDriver
+import HoldfastWorlds
 
 /// A machine whose journals `holdfast-sim judge` can check.
 struct CheckedMachine: Sendable {

@@ -1,8 +1,8 @@
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkSimulator
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastDriver
+import HoldfastWorlds
 
 /// The command `holdfast-sim judge`: checks the promises of a recorded run.
 enum JudgeCommand {

@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
-import LinkJSON
-import LinkRuntime
-import LinkSimulator
+import HoldfastJSON
+import HoldfastDriver
+import HoldfastWorlds
 
 /// Plan files, in the same format as the corpus of the tests.
 enum PlanFile<Feature: SimulatedFeature> {

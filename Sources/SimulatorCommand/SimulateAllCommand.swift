@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkJSON
-import LinkSimulator
+import HoldfastJSON
+import HoldfastWorlds
 
 /// The command `holdfast-sim simulate all`: plays all listed worlds in sequence.
 enum SimulateAllCommand {

@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkJSON
-import LinkSimulator
+import HoldfastJSON
+import HoldfastWorlds
 import Synchronization
 
 /// The option `--break all`: checks that each deliberate defect is caught.

@@ -1,5 +1,5 @@
-import CommandKit
-import LinkSimulator
+import HoldfastCommandKit
+import HoldfastWorlds
 
 /// The command `holdfast-sim simulate`: plays features in seeded worlds.
 enum SimulateCommands {

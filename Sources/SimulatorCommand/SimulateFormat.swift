@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkSimulator
-import LinkJSON
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastJSON
 
 /// The formatting of numbers, runs and findings.
 enum SimulateFormat {

@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 
 /// The parameters of `simulate WORLD`.
 enum SimulateParameters {

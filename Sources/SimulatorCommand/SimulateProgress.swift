@@ -1,5 +1,5 @@
-import CommandKit
-import OwnerFiles
+import HoldfastCommandKit
+import HoldfastOwnerFiles
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 
 /// The parsed and checked arguments of the command `simulate WORLD`.
 struct SimulateRequest<Feature: SimulatedFeature>: Sendable {

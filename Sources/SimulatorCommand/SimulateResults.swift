@@ -1,4 +1,4 @@
-import LinkSimulator
+import HoldfastWorlds
 import Synchronization
 
 /// The finished runs of a call.

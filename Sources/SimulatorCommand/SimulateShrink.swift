@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkCore
-import LinkJSON
-import LinkSimulator
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWorlds
 
 /// The option `--shrink`: finds, prints and writes the smallest plan that fails in the same way.
 struct SimulateShrink<Feature: SimulatedFeature> {

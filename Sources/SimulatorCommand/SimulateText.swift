@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkSimulator
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWorlds
 
 /// The result of many runs, formatted as tables for people and as JSON objects for programs.
 struct SimulateText<Feature: SimulatedFeature> {

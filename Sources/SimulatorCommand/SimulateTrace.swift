@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkCore
-import LinkJSON
-import LinkSimulator
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWorlds
 
 /// The trace of one run, printed line by line.
 struct SimulateTrace<Feature: SimulatedFeature> {

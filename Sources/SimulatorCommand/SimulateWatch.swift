@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 import Synchronization
 
 /// A watch that ends a `simulate` command early, after a signal or when a run takes too long.

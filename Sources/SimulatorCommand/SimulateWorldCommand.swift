@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastSimulator
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 import Synchronization
 
 /// The command `holdfast-sim simulate WORLD`, declared once for every world.

@@ -1,5 +1,5 @@
 import Foundation
-import LinkCore
+import HoldfastCore
 
 /// A stored text, in the folder `Kept` beside a test, that a long result must equal.
 ///

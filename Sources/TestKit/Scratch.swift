@@ -1,5 +1,5 @@
 import Foundation
-package import LinkCore
+package import HoldfastCore
 
 /// A temporary directory of a test. It is removed when this object is released.
 public final class Scratch: Sendable {

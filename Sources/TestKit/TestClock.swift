@@ -1,5 +1,6 @@
-public import LinkCore
-public import LinkRuntime
+public import HoldfastCore
+import HoldfastDriver
+public import HoldfastPorts
 import Synchronization
 
 /// A clock that advances only when the test advances it.

@@ -1,5 +1,5 @@
-public import BottleFirmware
-public import LinkWire
+public import HoldfastFirmware
+public import HoldfastWire
 
 // The firmware's values in the format that the phone uses.
 extension VirtualBottle {

@@ -1,6 +1,6 @@
-public import BottleFirmware
-public import LinkCore
-public import LinkWire
+public import HoldfastFirmware
+public import HoldfastCore
+public import HoldfastWire
 
 /// A bottle on a host. It applies the firmware's rules with the host's time, and encodes values as
 /// bytes.

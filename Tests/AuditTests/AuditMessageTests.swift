@@ -1,7 +1,7 @@
-import LinkWire
+import HoldfastWire
 import Testing
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Tests of the parts of a server's message that an audit evaluates.
 @Suite struct AuditMessageTests {

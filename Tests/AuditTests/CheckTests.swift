@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Tests of findings about hand-written records.
 @Suite struct CheckTests {

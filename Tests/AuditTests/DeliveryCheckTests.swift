@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Tests of findings about prompts, responses and histories in hand-written records.
 @Suite struct DeliveryCheckTests {

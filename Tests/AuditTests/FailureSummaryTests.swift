@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Tests of the descriptions of failures and times in a report.
 @Suite struct FailureSummaryTests {

@@ -1,4 +1,4 @@
-import SessionAudit
+import HoldfastSessionAudit
 import Testing
 
 @Suite struct MarkdownTests {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkWire
-import SessionAudit
+import HoldfastCore
+import HoldfastWire
+import HoldfastSessionAudit
 
 /// An audit of a simulated server, in virtual time.
 enum PretendAudit {

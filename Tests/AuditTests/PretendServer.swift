@@ -1,6 +1,6 @@
-import LinkCore
-import LinkWire
-import SessionAudit
+import HoldfastCore
+import HoldfastWire
+import HoldfastSessionAudit
 
 /// A simulated server for audits, in virtual time, with selected faults.
 struct PretendServer {

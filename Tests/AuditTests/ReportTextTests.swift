@@ -1,5 +1,5 @@
-import LinkCore
-import SessionAudit
+import HoldfastCore
+import HoldfastSessionAudit
 import Testing
 
 @testable import HoldfastTestKit

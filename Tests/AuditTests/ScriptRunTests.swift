@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Tests of scripts, including waits for several connections.
 @Suite struct ScriptRunTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Tests of servers that only seem to meet a practice. In `VerdictTests` a server meets all
 /// practices.

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Tests of findings about a server's behavior before a login, in hand-written records.
 @Suite struct SocketCheckTests {

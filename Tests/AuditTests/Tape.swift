@@ -1,7 +1,7 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
-@testable import SessionAudit
+@testable import HoldfastSessionAudit
 
 /// Functions that create hand-written records of connections.
 enum Tape {

@@ -1,5 +1,5 @@
-import LinkCore
-import SessionAudit
+import HoldfastCore
+import HoldfastSessionAudit
 import Testing
 
 /// Tests of the rules that combine findings into verdicts, with servers that have one fault.

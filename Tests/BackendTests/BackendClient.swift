@@ -1,8 +1,8 @@
 import Dispatch
 import HoldfastBackend
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 
 /// A client on its own queue, whose blocking reads do not delay the tasks of the store.
 actor BackendClient {

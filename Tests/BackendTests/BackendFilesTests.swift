@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkServerCore
+import HoldfastCore
+import HoldfastServerCore
 import Testing
 
 @testable import HoldfastBackend

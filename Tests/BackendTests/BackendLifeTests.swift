@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct BackendLifeTests {

@@ -1,6 +1,6 @@
 import Dispatch
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

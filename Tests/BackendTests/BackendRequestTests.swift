@@ -1,9 +1,9 @@
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct BackendRequestTests {

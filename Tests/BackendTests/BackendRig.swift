@@ -1,9 +1,10 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
 import Synchronization
 
 @testable import HoldfastBackend

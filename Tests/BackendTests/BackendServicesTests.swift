@@ -1,10 +1,11 @@
 import HoldfastTestKit
-import LinkCore
-import LinkProtocols
-import LinkRuntime
-import LinkServerCore
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastServerSockets
 import Synchronization
 import Testing
 
@@ -153,7 +154,7 @@ private final class ProbeStore: Sendable {
 }
 
 /// A store whose checks do not return until the store is closed.
-private actor SilentStore: LinkRuntime.Store {
+private actor SilentStore: HoldfastFeaturePorts.Store {
   private(set) var checks = 0
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -230,7 +231,7 @@ extension Probe {
     return Self(rules: ProbeRules(counts: store), store: store)
   }
 
-  var port: (any LinkRuntime.Store)? { nil }
+  var port: (any HoldfastFeaturePorts.Store)? { nil }
 
   mutating func read(
     _ event: ServiceEvent<Route>, _ context: inout ServiceContext<Self>
@@ -275,11 +276,11 @@ private struct SilentProbe: Probe {
 
   var rules: ProbeRules
   let store: ProbeStore
-  var port: (any LinkRuntime.Store)?
+  var port: (any HoldfastFeaturePorts.Store)?
 
   init(rules: ProbeRules, store: ProbeStore) { self.init(rules: rules, store: store, port: nil) }
 
-  init(rules: ProbeRules, store: ProbeStore, port: (any LinkRuntime.Store)?) {
+  init(rules: ProbeRules, store: ProbeStore, port: (any HoldfastFeaturePorts.Store)?) {
     (self.rules, self.store, self.port) = (rules, store, port)
   }
 }

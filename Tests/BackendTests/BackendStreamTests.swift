@@ -1,7 +1,7 @@
 import HoldfastBackend
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct BackendStreamTests {

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests that posts to any shop share a commit if they arrive during the previous one.

@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastBackend
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 struct BackendTokensTests {

@@ -1,4 +1,4 @@
-import CLinux
+import CHoldfastLinux
 import Glibc
 
 /// A blocking TCP client that sends raw bytes, including malformed input.

@@ -1,6 +1,6 @@
 import Glibc
-import LinkProtocols
-import ServerSockets
+import HoldfastProtocols
+import HoldfastServerSockets
 import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))

@@ -1,5 +1,5 @@
-import LinkProtocols
-import ServerSockets
+import HoldfastProtocols
+import HoldfastServerSockets
 import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))

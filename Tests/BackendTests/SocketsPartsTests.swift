@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import ServerSockets
+@testable import HoldfastServerSockets
 
 struct `Parts of the sockets` {
   @Test(arguments: 0..<20)

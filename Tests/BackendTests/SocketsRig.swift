@@ -1,6 +1,6 @@
-import LinkCore
-import LinkProtocols
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerSockets
 import Testing
 
 /// A handler that responds through a closure, and forwards its events to the test.

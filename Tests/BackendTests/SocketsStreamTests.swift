@@ -1,6 +1,6 @@
-import LinkCore
-import LinkProtocols
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerSockets
 import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkProtocols
-import ServerSockets
+import HoldfastProtocols
+import HoldfastServerSockets
 import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// Tests of refreshes and commands, step by step.
 @Suite struct BottleAskingTests {

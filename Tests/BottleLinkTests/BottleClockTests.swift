@@ -1,11 +1,11 @@
-import BottleFirmware
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastFirmware
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// Tests of the bottle's clock, which the phone sets on every connection until the bottle has
 /// accepted the time.

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// Tests of failed synchronizations and their retries.
 @Suite struct BottleFailureTests {

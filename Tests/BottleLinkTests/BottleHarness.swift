@@ -1,12 +1,12 @@
-import BottleFirmware
+import HoldfastFirmware
 import HoldfastTestKit
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// A phone with a store, a bottle, and the radio between them, in virtual time.
 ///

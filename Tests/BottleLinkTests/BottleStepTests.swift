@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// Tests of the effects of each input of the app, the device and the radio.
 @Suite struct BottleStepTests {

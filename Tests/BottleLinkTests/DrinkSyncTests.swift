@@ -1,11 +1,11 @@
-import BottleFirmware
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastFirmware
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// Tests that each drink reaches the store once, and that none is lost.
 @Suite struct DrinkSyncTests {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// A harness that drives a phone's model step by step. The test takes the place of the radio and
 /// the store, and so can compare all effects of each step.

@@ -1,11 +1,11 @@
-import BottleFirmware
-import LinkStorage
-import LinkWire
+import HoldfastFirmware
+import HoldfastStorage
+import HoldfastWire
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
-@testable import BottleLink
-@testable import LinkCore
+@testable import HoldfastBottleLink
+@testable import HoldfastCore
 
 /// Tests of refreshes, their results, and commands.
 @Suite struct BottleRequestTests {

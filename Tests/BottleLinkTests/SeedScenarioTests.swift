@@ -1,11 +1,11 @@
-import BottleFirmware
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastFirmware
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
-@testable import BottleLink
+@testable import HoldfastBottleLink
 
 /// Tests of the scenarios and the table of expected behavior in seed 002, with its timings as
 /// bounds.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests of the origin of a response and the target of its redirect.

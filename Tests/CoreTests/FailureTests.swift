@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests of the class and the texts of each failure, and of whether it means that no server was

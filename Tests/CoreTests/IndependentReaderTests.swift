@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
 #if canImport(Glibc)

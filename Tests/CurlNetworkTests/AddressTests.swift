@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 @Suite struct AddressTests {
   private static let schemes = ["ws": false, "wss": true]

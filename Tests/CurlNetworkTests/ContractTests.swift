@@ -1,10 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
 import Synchronization
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 /// Tests that run the contract suites of the ports over real sockets.
 @Suite(.timeLimit(.minutes(10)))

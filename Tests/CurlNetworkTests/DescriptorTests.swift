@@ -1,9 +1,9 @@
 import Foundation
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 #if canImport(Glibc)
   import Glibc

@@ -1,9 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 @Suite(.timeLimit(.minutes(10)))
 struct ForgettingTests {

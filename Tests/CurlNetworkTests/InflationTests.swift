@@ -1,8 +1,8 @@
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 /// Tests with peers whose compressed messages inflate to a large size.
 @Suite(.timeLimit(.minutes(10)))

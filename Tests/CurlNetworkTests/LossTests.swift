@@ -1,9 +1,8 @@
-import LinkCore
-import LinkProtocols
-import LinkRuntime
+import HoldfastCore
+import HoldfastProtocols
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 @Suite(.timeLimit(.minutes(10)))
 struct LossTests {

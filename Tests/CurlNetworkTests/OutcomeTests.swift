@@ -1,8 +1,8 @@
-import CCurl
-import LinkCore
+import CHoldfastCurl
+import HoldfastCore
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 #if canImport(Glibc)
   import Glibc

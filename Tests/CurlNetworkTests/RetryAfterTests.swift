@@ -1,7 +1,6 @@
-import LinkRuntime
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 @Suite(.timeLimit(.minutes(10)))
 struct RetryAfterTests {

@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkProtocols
-import LinkRuntime
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastPorts
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 @Suite(.timeLimit(.minutes(10)))
 struct SocketTests {

@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 struct SystemAuthoritiesTests {
   @Test(arguments: [

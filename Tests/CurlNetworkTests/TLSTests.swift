@@ -1,8 +1,7 @@
-import LinkCore
-import LinkRuntime
+import HoldfastCore
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 @Suite(.timeLimit(.minutes(10)))
 struct TLSTests {

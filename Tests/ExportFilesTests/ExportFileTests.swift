@@ -1,4 +1,4 @@
-import ExportFiles
+import HoldfastExportFiles
 import Foundation
 import HoldfastTestKit
 import Testing

@@ -1,7 +1,7 @@
-import BottleFirmware
-import LinkCore
+import HoldfastFirmware
+import HoldfastCore
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
 /// Tests of the records of a bottle, the values that a phone writes, and the synchronization of
 /// records.

@@ -1,8 +1,8 @@
-import BottleFirmware
-import LinkCore
-import LinkWire
+import HoldfastFirmware
+import HoldfastCore
+import HoldfastWire
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
 /// Tests of a bottle's rules at their limits.
 @Suite struct BottleRuleTests {

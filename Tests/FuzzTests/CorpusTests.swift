@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests that the fuzzer's seeds and its earlier findings keep all promises.

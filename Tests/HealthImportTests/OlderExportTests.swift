@@ -1,9 +1,8 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
 /// Tests of importing an export that is older than the samples of a store.

@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
 
 /// Functions that create exports of a few records, and read the samples of stores.
 enum SmallExport {

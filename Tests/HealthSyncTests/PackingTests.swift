@@ -1,9 +1,9 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
-@testable import HealthSync
+@testable import HoldfastHealthSync
 
 /// Tests of the packing of samples into batches.
 @Suite struct PackingTests {

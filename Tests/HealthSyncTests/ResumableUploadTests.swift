@@ -1,7 +1,7 @@
-import LinkWire
+import HoldfastWire
 import Testing
 
-@testable import HealthSync
+@testable import HoldfastHealthSync
 
 /// Tests of the steps of a resumable upload, and of the reaction to each answer.
 @Suite struct ResumableUploadTests {

@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkStorage
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
 import Testing
 
-@testable import HealthSync
+@testable import HoldfastHealthSync
 
 /// Tests that the invariant checks of a sync and its parts detect broken states and accept valid
 /// ones.

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
 import Testing
 
-@testable import HealthSync
+@testable import HoldfastHealthSync
 
 /// Tests of the constants of a sync, and of the device conditions under which it works.
 @Suite struct SyncNumberTests {

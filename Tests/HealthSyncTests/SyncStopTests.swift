@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
-@testable import HealthSync
+@testable import HoldfastHealthSync
 
 /// Tests of the work that a sync completes after it has been stopped.
 @Suite struct SyncStopTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
-@testable import HealthSync
+@testable import HoldfastHealthSync
 
 /// Tests of the times of a sync's retries, and of the state that it reports between them.
 @Suite struct SyncTryTests {

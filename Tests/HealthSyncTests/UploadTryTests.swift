@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import HealthSync
+@testable import HoldfastHealthSync
 
 /// Tests of the requests of one try to upload a payload, and of the reaction to each answer.
 @Suite struct UploadTryTests {

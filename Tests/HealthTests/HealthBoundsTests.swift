@@ -1,7 +1,7 @@
-import LinkJSON
+import HoldfastJSON
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of the required members of questions and replies, and of their upper bounds.
 @Suite struct HealthBoundsTests {

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of a reader whose first page came from a store without changes.
 @Suite struct HealthChangeCursorEdgeTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of replies that contain only some of the members that describe their freshness.
 @Suite struct HealthFreshnessEdgeTests {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkHealth
-import LinkJSON
+import HoldfastHealth
+import HoldfastJSON
 import Testing
 
 /// Tests of the members of a question's payload, and of malformed payloads.

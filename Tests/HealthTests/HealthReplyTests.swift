@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct HealthReplyTests {
   private static let summary = SummaryReply(

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of samples in batches and queries, and of the anchors that mark a position in their
 /// changes.

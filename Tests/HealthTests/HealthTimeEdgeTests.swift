@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of the faults of invalid times, and of times at the ends of the supported range.
 @Suite struct HealthTimeEdgeTests {

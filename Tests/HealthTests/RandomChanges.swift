@@ -1,6 +1,6 @@
-import LinkCore
+import HoldfastCore
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// A generator of changes to a store with samples of two types. The changes are read page by page.
 struct RandomChanges: RandomInput {

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Property tests of codecs, batches and pages with random values.
 @Suite struct RandomValueTests {

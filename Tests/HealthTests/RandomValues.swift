@@ -1,6 +1,6 @@
-import LinkCore
+import HoldfastCore
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// A generator of questions, replies and samples for round-trip tests of their codecs.
 struct RandomValues: RandomInput {

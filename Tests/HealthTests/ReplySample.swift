@@ -1,6 +1,6 @@
-import LinkCore
+import HoldfastCore
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// A sample reply with points of every kind, and the times of its question.
 enum ReplySample {

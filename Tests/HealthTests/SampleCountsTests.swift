@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of the time that a complete import covers, and of stored samples that it does not contain.
 @Suite struct SampleCountsTests {

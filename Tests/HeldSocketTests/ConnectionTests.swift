@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import HeldSocket
+@testable import HoldfastHeldSocket
 
 struct ConnectionTests {
   @Test func `greets first, is connected when open, and shows received messages`() {

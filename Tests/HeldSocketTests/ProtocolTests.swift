@@ -1,8 +1,8 @@
 import Foundation
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import HeldSocket
+@testable import HoldfastHeldSocket
 
 /// Tests of the results of the app's pure functions, which reach the model as data.
 struct ProtocolTests {

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import HeldSocket
+@testable import HoldfastHeldSocket
 
 struct SendingTests {
   @Test func `sends once and in order, with one ping after the messages in flight`() {

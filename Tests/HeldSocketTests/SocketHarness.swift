@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import HeldSocket
+@testable import HoldfastHeldSocket
 
 /// A harness with a held socket, its clock and a log of its effects.
 struct SocketHarness {

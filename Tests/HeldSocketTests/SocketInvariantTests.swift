@@ -1,8 +1,8 @@
 import HoldfastTestKit
 import Testing
 
-@testable import HeldSocket
-@testable import LinkCore
+@testable import HoldfastHeldSocket
+@testable import HoldfastCore
 
 /// Tests that the invariant checks of a held socket and of its parts detect broken states.
 @Suite struct SocketInvariantTests {

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastHerd
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct HerdCommandTests {

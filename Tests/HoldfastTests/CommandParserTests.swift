@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 import Testing
 
 /// A command tree with every kind of parameter.

@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CommandPolicyTests {

@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
 import Glibc
 import HoldfastTestKit
-import LinkWire
+import HoldfastWire
 import Testing
 
 /// Tests of the program's version, manual pages, completions and environment variables.

@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CommandRunTests {

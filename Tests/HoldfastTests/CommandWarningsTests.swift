@@ -1,8 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkRuntime
-import LinkWire
+import HoldfastWire
 import Testing
 
 /// Tests of the warnings that commands print before they fail, or when there is nothing to show.

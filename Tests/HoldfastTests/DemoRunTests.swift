@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
 import HoldfastTestKit
 import Testing

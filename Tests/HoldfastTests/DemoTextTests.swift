@@ -1,6 +1,6 @@
-import CommandKit
-import LinkCore
-import LinkWire
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastDemo

@@ -1,8 +1,8 @@
 import Holdfast
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// An actor that reads a stream to its end, and lets a test wait for updates.
 actor Follower {

@@ -1,11 +1,12 @@
 import Foundation
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
 import Synchronization
 import Testing
 

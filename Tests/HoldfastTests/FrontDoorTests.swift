@@ -1,11 +1,11 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 /// Tests of a stream whose app, network or token source misbehaves.

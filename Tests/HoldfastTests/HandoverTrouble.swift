@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A fault that the phone must detect and recover from, and the time that its policy allows.
 enum HandoverTrouble: String {

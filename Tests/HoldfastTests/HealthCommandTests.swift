@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastTestKit
-import LinkWire
+import HoldfastWire
 import Testing
 
 /// Tests of the output and the exit statuses of `holdfast health`.

@@ -1,10 +1,9 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct HistoryCommandTests {

@@ -1,10 +1,10 @@
 import Foundation
-import HealthRelay
+import HoldfastHealthRelay
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastDriver
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 /// Tests that the first line of a journal keeps a format that later versions can read.

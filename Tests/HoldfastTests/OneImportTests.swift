@@ -1,5 +1,5 @@
 import Holdfast
-import LinkHealth
+import HoldfastHealth
 import Testing
 
 /// Tests with the code of an app that needs only the imports of this file.

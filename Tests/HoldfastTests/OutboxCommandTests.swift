@@ -1,10 +1,10 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct OutboxCommandTests {

@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests of the real programs: a phone, a push hook, and the pull that the hook starts.

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ReleaseTests {

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 /// Tests of numbers in the message stream's requirements that only the whole program shows.

@@ -1,7 +1,6 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkRuntime
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SendCommandTests {

@@ -1,10 +1,10 @@
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkServerCore
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 /// Tests of the whole client with the whole backend, over real sockets and with a real store.

@@ -1,10 +1,10 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
+import HoldfastMessageStream
 import Synchronization
 import Testing
 

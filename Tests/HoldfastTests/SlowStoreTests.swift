@@ -1,10 +1,11 @@
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 import Synchronization
 import Testing
 

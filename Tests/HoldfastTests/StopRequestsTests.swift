@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 import Testing
 
 /// Tests of the signals that end a command.

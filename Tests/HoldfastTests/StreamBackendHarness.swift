@@ -2,10 +2,11 @@ import Foundation
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// A real backend, a real client, and a proxy between them that causes faults on request.

@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of the exit statuses of `stream` and `send`.

@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests of the output of `stream`, including output that nobody reads.

@@ -2,10 +2,10 @@ import Foundation
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// A backend in this process, and a directory for the commands that run against it.

@@ -1,7 +1,6 @@
 import Foundation
 import HoldfastTestKit
-import LinkRuntime
-import LinkWire
+import HoldfastWire
 import Testing
 
 /// Tests of several shops in one process, and of several processes on one directory.

@@ -1,10 +1,10 @@
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 /// Tests of the number of messages that a stream loads from its store into memory.

@@ -1,5 +1,5 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
 @testable import Holdfast

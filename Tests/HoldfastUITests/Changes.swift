@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastUI
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Observation
 import Testing
 

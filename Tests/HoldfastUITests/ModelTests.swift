@@ -1,10 +1,11 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
 import Testing
 
 @testable import HoldfastUI

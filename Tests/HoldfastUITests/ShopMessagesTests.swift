@@ -1,8 +1,8 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastUI

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 import Testing
 
 @Suite struct JSONFieldsTests {

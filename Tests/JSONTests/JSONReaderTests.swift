@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 import Testing
 
 /// Returns the reader's error for a whole text, or `nil` if the text is valid.

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 import Testing
 
 /// Tests that reading a string eight bytes at a time has the same result as reading it byte by

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 import Testing
 
 /// Tests of making texts safe to display in a terminal.

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests of plain servers whose pages since a time reach below all stored messages.
 struct BottomTests {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests of a plain server whose clock is set back, so that a search by time does not find its new
 /// messages.

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests that a sent message is recognized on a plain server.
 struct EchoTests {

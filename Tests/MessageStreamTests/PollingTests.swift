@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests of a stream that polls because real-time messaging is switched off.
 struct PollingTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests of the loss of a socket, of the next connection, and of polling in the meantime.
 struct ReconnectTests {

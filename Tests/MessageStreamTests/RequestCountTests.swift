@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests of the number of requests that a stream sends, compared with a client that only polls.
 struct RequestCountTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests that a failing store loses no messages, and that no message is acknowledged before it is
 /// stored.

@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkStorage
-import LinkWire
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkCore
-@testable import MessageStream
+@testable import HoldfastCore
+@testable import HoldfastMessageStream
 
 /// Tests that each check of a stream and of its parts can fail, and that the checks accept every
 /// legal state.

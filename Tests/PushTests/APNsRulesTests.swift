@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
 import Testing
 
-@testable import PushAPNs
+@testable import HoldfastAPNs
 
 /// Keys that OpenSSL creates for these tests. They give access to no service.
 enum SampleKey {

@@ -1,11 +1,10 @@
-import CurlNetwork
+import HoldfastCurlNetwork
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import PushAPNs
+@testable import HoldfastAPNs
 
 /// Tests of the sender over HTTP/2 and TLS, with a server that is built from third-party libraries.
 @Suite(

@@ -1,10 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import PushHook
+@testable import HoldfastPushHook
 
 @Suite(.timeLimit(.minutes(10))) struct `A hook` {
   /// Writes a shell script with these lines in a separate directory, and returns its path.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 extension RandomInputs {

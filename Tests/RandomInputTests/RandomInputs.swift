@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A generator of random inputs for one machine, and the properties that the machine must satisfy.
 ///

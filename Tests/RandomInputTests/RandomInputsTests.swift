@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// A machine that fires some time after it was armed. It may have a flaw.

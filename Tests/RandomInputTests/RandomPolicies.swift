@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A source of valid policies with small numbers, so that deadlines often coincide.
 struct RandomPolicies: RandomValues {

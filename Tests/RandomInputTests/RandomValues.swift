@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A type that makes its choices with a seeded generator, so that a seed determines a run.
 protocol RandomValues {

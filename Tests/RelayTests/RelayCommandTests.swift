@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkWire
-import ServerSockets
+import HoldfastWire
+import HoldfastServerSockets
 import Testing
 
 /// Tests of the built program `holdfast relay`, which connects to a scripted backend.

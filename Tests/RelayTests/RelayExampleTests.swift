@@ -1,10 +1,9 @@
 import Foundation
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastHealth
+import HoldfastWire
 import Synchronization
 import Testing
 

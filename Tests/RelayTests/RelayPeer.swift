@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkProtocols
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastWire
+import HoldfastServerSockets
 import Synchronization
 
 /// A scripted backend for one phone that uses real sockets.

@@ -1,12 +1,12 @@
 import Foundation
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastHealth
+import HoldfastDriver
+import HoldfastWire
+import HoldfastServerSockets
 import Testing
 
 /// Tests of a complete relay that uses real sockets and connects to a scripted backend.

@@ -1,7 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkDriver
-import LinkWire
+import HoldfastCore
+import HoldfastDriver
+import HoldfastPorts
+import HoldfastWire
 import Synchronization
 import Testing
 

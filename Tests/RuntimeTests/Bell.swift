@@ -1,6 +1,7 @@
 import HoldfastTestKit
-import LinkCore
-import LinkDriver
+import HoldfastCore
+import HoldfastDriver
+import HoldfastPorts
 
 /// A small machine for tests. It repeats numbers, and rings at its deadline.
 struct Bell: Machine {

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkDriver
+import HoldfastCore
+import HoldfastDriver
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct BrokenInvariantTests {

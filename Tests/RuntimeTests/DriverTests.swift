@@ -1,6 +1,7 @@
 import HoldfastTestKit
-import LinkCore
-import LinkDriver
+import HoldfastCore
+import HoldfastDriver
+import HoldfastPorts
 import Synchronization
 import Testing
 

@@ -1,5 +1,4 @@
-import LinkCore
-import LinkDriver
+import HoldfastCore
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkDriver
+import HoldfastCore
+import HoldfastPorts
 import Synchronization
 import Testing
 

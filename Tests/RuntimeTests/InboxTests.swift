@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkDriver
+@testable import HoldfastDriver
 
 @Suite(.timeLimit(.minutes(10)))
 struct InboxTests {

@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkDriver
+@testable import HoldfastDriver
 
 @Suite(.timeLimit(.minutes(10)))
 struct JournalTests {

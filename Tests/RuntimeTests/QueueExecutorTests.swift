@@ -1,5 +1,5 @@
 import Dispatch
-import LinkDriver
+import HoldfastDriver
 import Testing
 
 @Suite struct QueueExecutorTests {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkDriver
+import HoldfastCore
+import HoldfastDriver
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

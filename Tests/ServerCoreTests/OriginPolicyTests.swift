@@ -1,4 +1,4 @@
-import LinkServerCore
+import HoldfastServerCore
 import Testing
 
 /// Tests for the hosts and origins that `OriginPolicy` admits.

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 struct PartsTests {
   @Test func `a full bucket allows its burst and then one post per interval`() {

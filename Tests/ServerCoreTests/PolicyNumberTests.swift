@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests that pin every number of every server policy, so that a change is deliberate.
 @Suite struct PolicyNumberTests {

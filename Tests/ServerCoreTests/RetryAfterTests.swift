@@ -1,4 +1,4 @@
-import LinkServerCore
+import HoldfastServerCore
 import Testing
 
 @Suite struct RetryAfterTests {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkServerCore
+import HoldfastCore
+import HoldfastServerCore
 import Testing
 
 /// Tests for finding the address of a client behind trusted proxies.

@@ -1,7 +1,7 @@
 import Foundation
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests of the server with a store that answers after random delays, and with clients that connect

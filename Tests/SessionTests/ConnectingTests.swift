@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 @Suite struct ConnectingTests {
   @Test func `hello is answered by connect with the client's id and all features`() {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of the daily counts on days without a connection.
 @Suite struct DayTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of the requirements of seed 003 for attempts and pings.
 @Suite struct DemandTests {

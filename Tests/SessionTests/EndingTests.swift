@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 @Suite struct EndingTests {
   @Test func `disconnects at once in the background if nothing is in flight`() {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 @Suite struct HistoryTests {
   private static let old = SessionVersion.oldest

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 @Suite struct PayloadSizeTests {
   @Test func `three large failures reduce the size to three quarters, but never below 50 KiB`() {

@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of long responses in pieces, of conversations of other clients, and of the contents of
 /// `connect`.

@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of the connection quality that the user sees.
 @Suite struct QualityTests {

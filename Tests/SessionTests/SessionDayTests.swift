@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of the daily connection counts before they are stored.
 @Suite struct SessionDayTests {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of the reports and the stored data of a session, except for its prompts.
 @Suite struct SessionDetailTests {

@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// A harness with a session model, its clock, its store and a log of its effects.
 struct SessionHarness {

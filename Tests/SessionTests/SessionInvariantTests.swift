@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkStorage
-import LinkWire
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkCore
-@testable import Session
+@testable import HoldfastCore
+@testable import HoldfastSession
 
 /// Tests that the invariant checks of a session and of its parts detect broken states and accept
 /// legal ones.

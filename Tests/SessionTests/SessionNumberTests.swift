@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests that pin every constant of a session, so that a change is deliberate.
 @Suite struct SessionNumberTests {

@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastTestKit
-import LinkSimulator
+import HoldfastWorlds
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SimulateCommandTests {

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 import Testing
 
 /// Tests of plans in files and of combinations of options.

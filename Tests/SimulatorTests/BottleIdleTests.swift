@@ -1,6 +1,6 @@
-import BottleLink
-import LinkCore
-import LinkSimulator
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastWorlds
 import Testing
 
 /// Tests of the idle time-out of a bottle's connection, in the phone and in its checkers.

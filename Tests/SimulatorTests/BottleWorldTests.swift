@@ -1,8 +1,8 @@
-import BottleLink
-import LinkCore
-import LinkSimulator
-import LinkStorage
-import LinkWire
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of the simulated world of a phone and a bottle.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkSimulator
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastMessageStream
 
 /// A client for tests that wraps the model of a stream and changes a part of its behavior.
 protocol WrappingClient: StreamClient {

@@ -1,6 +1,6 @@
-import HeldSocket
-import LinkCore
-import LinkSimulator
+import HoldfastHeldSocket
+import HoldfastCore
+import HoldfastWorlds
 import Testing
 
 /// Tests of the simulated world of held sockets.

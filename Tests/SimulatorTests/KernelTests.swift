@@ -1,9 +1,9 @@
-import HeldSocket
-import LinkCore
-import MessageStream
+import HoldfastHeldSocket
+import HoldfastCore
+import HoldfastMessageStream
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 /// Tests of the simulation kernel that all features share.
 struct KernelTests {

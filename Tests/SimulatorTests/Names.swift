@@ -1,5 +1,5 @@
-import LinkSimulator
-import MessageStream
+import HoldfastWorlds
+import HoldfastMessageStream
 
 // These are short names for the world of message streams, which most of these tests use.
 typealias Plan = WorldPlan<StreamFeature>

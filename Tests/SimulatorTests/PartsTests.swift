@@ -1,10 +1,10 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 @Suite struct EventQueueTests {
   @Test func `returns events by time, and in the order of insertion for equal times`() {

@@ -1,6 +1,6 @@
 import Foundation
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 import Testing
 
 /// Tests of the hosts and times that a plan may contain.

@@ -1,6 +1,6 @@
 import Foundation
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 import Testing
 
 struct PlanTests {

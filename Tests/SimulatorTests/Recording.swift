@@ -1,7 +1,7 @@
-import LinkCore
-import LinkSimulator
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A recorded run with all its observations in order.
 struct Recording {

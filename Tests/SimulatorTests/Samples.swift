@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 extension Facts {
   static let shop: ShopID = {

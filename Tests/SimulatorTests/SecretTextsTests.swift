@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 struct SecretTextsTests {
   @Test(arguments: ["abc.def", "x abc.def", "abc.def y", "ababc.def", "zzz", "\u{1F9A2}é-zzz"])

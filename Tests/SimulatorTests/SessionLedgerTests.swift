@@ -1,10 +1,10 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 /// Tests of the ledger of a session server for findings that no deliberate defect causes.
 @Suite struct SessionLedgerTests {

@@ -1,10 +1,10 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 /// Tests of the checkers of a session's phone for findings that no deliberate defect causes.
 @Suite struct SessionPhoneTests {

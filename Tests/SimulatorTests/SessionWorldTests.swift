@@ -1,8 +1,8 @@
-import LinkCore
-import LinkSimulator
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 import Testing
 
 /// Tests of the simulated world of sessions.

@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastSimulator
-import LinkCore
-import LinkSimulator
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastMessageStream
 import Testing
 
 /// A custom model that ignores every tenth frame.

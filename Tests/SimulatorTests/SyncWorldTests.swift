@@ -1,9 +1,9 @@
-import HealthSync
-import LinkCore
-import LinkHealth
-import LinkSimulator
-import LinkStorage
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWorlds
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of the simulated world of health sync.

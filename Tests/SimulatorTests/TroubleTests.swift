@@ -1,7 +1,7 @@
-import LinkCore
-import LinkSimulator
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 /// Tests that each fault has its documented effect and that a correct client recovers from it.

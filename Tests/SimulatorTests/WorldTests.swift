@@ -1,7 +1,7 @@
-import LinkCore
-import LinkSimulator
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 @Suite struct WorldTests {

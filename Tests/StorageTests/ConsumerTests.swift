@@ -1,4 +1,4 @@
-import LinkStorage
+import HoldfastStorage
 import Testing
 
 /// Tests of the names and the default start of consumers.

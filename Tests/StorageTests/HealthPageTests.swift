@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
 import Testing
 
 /// Tests of pages of samples, independent of the store.

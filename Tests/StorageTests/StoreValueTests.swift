@@ -1,7 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
 import Testing
 
 /// Tests of the values in which stores hold their data, using the contract suites that databases

@@ -1,5 +1,5 @@
-import LinkStorage
-import LinkWire
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of the data that a session server stores, with changes applied one at a time.

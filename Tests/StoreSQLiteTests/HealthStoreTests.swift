@@ -1,11 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
-@testable import StoreSQLite
+@testable import HoldfastSQLiteStores
 
 /// Tests of features that only the SQLite store has: complete spans, files and damage.
 @Suite struct HealthStoreTests {

@@ -1,12 +1,11 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import StoreSQLite
+@testable import HoldfastSQLiteStores
 
 /// Tests with full disks, other processes, file permissions and a large timeline.
 @Suite struct LimitsTests {

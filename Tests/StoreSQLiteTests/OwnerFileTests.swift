@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Synchronization
 import Testing
 
-@testable import OwnerFiles
+@testable import HoldfastOwnerFiles
 
 @Suite struct OwnerFileTests {
   private func names(_ scratch: Scratch) throws -> [String] {

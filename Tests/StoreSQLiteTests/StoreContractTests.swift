@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import StoreSQLite
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSQLiteStores
 import Testing
 
 @Suite struct StoreContractTests {

@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastDriver
+import HoldfastWire
 import Testing
 
-@testable import StoreSQLite
+@testable import HoldfastSQLiteStores
 
 /// Tests of stores that release their locks when the app is suspended.
 @Suite struct SuspendTests {

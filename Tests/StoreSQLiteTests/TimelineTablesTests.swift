@@ -1,11 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import StoreSQLite
+@testable import HoldfastSQLiteStores
 
 /// Tests of message ids, which are collected in the table `new_ids` and later moved to `ids`.
 @Suite struct TimelineTablesTests {

@@ -1,4 +1,4 @@
-import ChildProcesses
+import HoldfastChildProcesses
 import Glibc
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
     async throws
   {
     // The program keeps running while the writing end of the pipe is open.
-    let input = try ChildProcesses.Pipe()
+    let input = try HoldfastChildProcesses.Pipe()
     defer { for end in [input.reading, input.writing] { close(end) } }
     var launch = ChildLaunch("/bin/cat", ["cat"])
     launch.input = input.reading

@@ -1,4 +1,4 @@
-import ChildProcesses
+import HoldfastChildProcesses
 import Glibc
 import Synchronization
 import Testing
@@ -123,7 +123,7 @@ import Testing
   @Test func `a run inherits the standard streams and added variables, but no other descriptor`()
     async throws
   {
-    let pipe = try ChildProcesses.Pipe()
+    let pipe = try HoldfastChildProcesses.Pipe()
     defer { for end in [pipe.reading, pipe.writing] { close(end) } }
     #expect(fcntl(pipe.writing, F_SETFD, 0) == 0)
     let script =

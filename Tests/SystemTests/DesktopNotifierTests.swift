@@ -1,9 +1,9 @@
-import CSystemd
+import CHoldfastSystemd
 import Foundation
 import Glibc
 import HoldfastTestKit
-import LinkRuntime
-import NotificationsDBus
+import HoldfastPorts
+import HoldfastDesktopNotifications
 import Synchronization
 import Testing
 

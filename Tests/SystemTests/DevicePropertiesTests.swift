@@ -1,10 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
 import Testing
 
-@testable import LifecycleSystem
-@testable import NetworkCost
+@testable import HoldfastSystemLifecycle
+@testable import HoldfastNetworkCost
 
 /// Tests of device states with a private bus daemon and services whose properties change.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))

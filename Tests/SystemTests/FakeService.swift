@@ -1,4 +1,4 @@
-import CSystemd
+import CHoldfastSystemd
 import Foundation
 import Synchronization
 

@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
-import LinkWire
+import HoldfastWire
 import Synchronization
 import Testing
 
-@testable import RadioSocket
+@testable import HoldfastRadioSocket
 
 @Suite(.timeLimit(.minutes(10)))
 struct FrameChannelTests {

@@ -1,10 +1,10 @@
-import CLinux
+import CHoldfastLinux
 import Foundation
 import Glibc
 import Synchronization
 import Testing
 
-@testable import ReachabilityNetlink
+@testable import HoldfastNetlink
 
 /// Tests of signals that arrive while a thread waits in a system call.
 @Suite(.timeLimit(.minutes(10))) struct InterruptedReadTests {

@@ -1,11 +1,11 @@
-import CLinux
+import CHoldfastLinux
 import Foundation
 import Glibc
 import HoldfastTestKit
 import Synchronization
 import Testing
 
-@testable import ReachabilityNetlink
+@testable import HoldfastNetlink
 
 /// The network namespaces of a phone and a radio tower, which `deinit` removes.
 final class Lab: Sendable {

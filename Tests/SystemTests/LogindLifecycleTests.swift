@@ -1,11 +1,11 @@
-import CSystemd
+import CHoldfastSystemd
 import Foundation
 import Glibc
 import HoldfastTestKit
-import LinkRuntime
+import HoldfastPorts
 import Testing
 
-@testable import LifecycleSystem
+@testable import HoldfastSystemLifecycle
 
 /// Tests of sleep events with a private bus daemon and a fake logind.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))

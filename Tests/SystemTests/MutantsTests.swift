@@ -1,4 +1,4 @@
-import ChildProcesses
+import HoldfastChildProcesses
 import Testing
 
 /// Tests of `scripts/mutants`, the tool behind `make mutants`.

@@ -1,10 +1,10 @@
-import CLinux
+import CHoldfastLinux
 import Foundation
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import ReachabilityNetlink
+@testable import HoldfastNetlink
 
 /// Tests of reachability with the real kernel. Each lab has its own network namespaces.
 @Suite(.enabled(if: Lab.works, "needs root and `ip netns`"), .timeLimit(.minutes(10)))

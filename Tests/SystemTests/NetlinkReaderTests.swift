@@ -1,8 +1,8 @@
-import CLinux
-import LinkCore
+import CHoldfastLinux
+import HoldfastCore
 import Testing
 
-@testable import ReachabilityNetlink
+@testable import HoldfastNetlink
 
 @Suite struct NetlinkReaderTests {
   @Test func `a datagram of each kind is read`() throws {

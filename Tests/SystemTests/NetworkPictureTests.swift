@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import ReachabilityNetlink
+@testable import HoldfastNetlink
 
 @Suite struct NetworkPictureTests {
   typealias Route = NetworkPicture.Route

@@ -1,9 +1,9 @@
 import Glibc
 import HoldfastTestKit
-import LinkRuntime
+import HoldfastPorts
 import Testing
 
-@testable import LifecycleSystem
+@testable import HoldfastSystemLifecycle
 
 /// Tests of signals. They run serially, because a signal affects the whole process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SignalLifecycleTests {

@@ -1,12 +1,12 @@
 import Dispatch
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastWire
 import Synchronization
 import Testing
 
-@testable import RadioSocket
+@testable import HoldfastRadioSocket
 
 /// Tests of a central on a Unix socket, with a peripheral at the other end.
 @Suite(.timeLimit(.minutes(10)))

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 private func decode(_ text: String) throws(MessageError) -> Page {

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 @Suite struct PageQueryTests {
   private static let position = Position(epoch: "e1", offset: 7)

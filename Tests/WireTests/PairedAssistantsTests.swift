@@ -1,4 +1,4 @@
-import LinkWire
+import HoldfastWire
 import Testing
 
 /// Tests of the list of the assistants that are paired with a phone.

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastWire
 import Testing
 
 private func fails(_ text: String) -> RelayWireError? {

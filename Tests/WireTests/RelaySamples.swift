@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 
 /// Relay values that the tests share.
 enum RelaySample {

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// Values that the tests share.
 enum Sample {

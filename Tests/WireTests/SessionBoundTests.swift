@@ -1,7 +1,7 @@
 import HoldfastTestKit
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 import Testing
 
 /// Tests of the limits of members in session messages, at and above each limit.

@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 @Suite struct Base64URLTests {
   // These are the vectors of RFC 4648 section 10 without padding, and vectors with the two

@@ -1,4 +1,3 @@
-
 // The copy for mutants: the modules with mutants, their suites, and their dependencies.
 let planted: Set<String> = ["PLANTED"]
 let switchboard: [Target] = [
@@ -7,7 +6,7 @@ let switchboard: [Target] = [
     name: "Mutants", dependencies: ["CMutants"], path: "Mutation/Mutants",
     swiftSettings: [.swiftLanguageMode(.v6)]),
   .executableTarget(
-    name: "MutantRuns", dependencies: ["CMutants", "LinkCore", "LinkSimulator"],
+    name: "MutantRuns", dependencies: ["CMutants", "HoldfastCore", "HoldfastWorlds"],
     path: "Mutation/MutantRuns", swiftSettings: [.swiftLanguageMode(.v6)]),
 ]
 for target in package.targets where planted.contains(target.name) {
@@ -30,11 +29,11 @@ while size < needed.count {
 package.targets = package.targets.filter { needed.contains($0.name) }
 package.products = []
 // Only the modules that the simulator plays are optimized. All others are built quickly.
-let played = planted.union(["Mutants", "MutantRuns", "LinkSimulator"])
+let played = planted.union(["Mutants", "MutantRuns", "HoldfastWorlds"])
 for target in package.targets where target.type != .system && !played.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
 }
 // If two modules have a member of the same name, the import decides.
-for target in package.targets where target.type == .test || target.name == "LinkSimulator" {
+for target in package.targets where target.type == .test || target.name == "HoldfastWorlds" {
   target.swiftSettings?.append(.enableUpcomingFeature("MemberImportVisibility"))
 }

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 
 /// The time that a bottle takes to reconnect in the simulated world.
 ///

@@ -1,10 +1,10 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
+import HoldfastServerSockets
 import Synchronization
 
 /// The catch-up of missed messages, from the socket that reports them to the last message shown.

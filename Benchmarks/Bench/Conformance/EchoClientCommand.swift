@@ -1,6 +1,6 @@
-import CommandKit
-import CurlNetwork
-import LinkRuntime
+import HoldfastCommandKit
+import HoldfastCurlNetwork
+import HoldfastPorts
 import Synchronization
 
 /// The command `HoldfastBench echo-client`, which runs a phone's sockets against Autobahn's server.

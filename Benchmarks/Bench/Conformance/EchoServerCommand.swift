@@ -1,6 +1,6 @@
-import CommandKit
-import LinkProtocols
-import ServerSockets
+import HoldfastCommandKit
+import HoldfastProtocols
+import HoldfastServerSockets
 
 /// The command `HoldfastBench echo-server`, which runs an echo server on the backend's sockets for
 /// a conformance suite.

@@ -1,7 +1,7 @@
-import CurlNetwork
+import HoldfastCurlNetwork
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Synchronization
 
 /// A phone's sockets, compared with other clients that connect to the same server.

@@ -1,11 +1,10 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
-import StoreSQLite
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
+import HoldfastSQLiteStores
 import Synchronization
 
 /// An import of an Apple Health export, into samples or into a store.

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
-import StoreSQLite
+import HoldfastCore
+import HoldfastHealth
+import HoldfastPorts
+import HoldfastWire
+import HoldfastSQLiteStores
 
 /// A question about a store with an imported export, timed until the answer is complete.
 enum Question {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkProtocols
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastWire
+import HoldfastServerSockets
 import Synchronization
 
 /// A shop whose responses are prepared in advance, so that only the client's time is measured.

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkWire
-import ServerSockets
+import HoldfastWire
+import HoldfastServerSockets
 import Synchronization
 
 /// The ingestion of messages, from the bytes of the frames to messages that are stored and shown.

@@ -1,11 +1,11 @@
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import MessageStream
-import StoreSQLite
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
+import HoldfastSQLiteStores
 import Synchronization
 
 /// A phone that uses the public API with a real store and real sockets, as an app does.

@@ -1,7 +1,7 @@
-import CSQLite
+import CHoldfastSQLite
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// The inserts of a client and nothing else. They are an upper limit for the speed of a client.
 ///

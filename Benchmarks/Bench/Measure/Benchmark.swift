@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 
 /// A measurement of a subject and of its peers, which take turns within the same run.
 struct Benchmark: Sendable {

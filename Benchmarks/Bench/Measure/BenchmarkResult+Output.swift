@@ -1,6 +1,6 @@
-import CommandKit
-import LinkJSON
-import LinkWire
+import HoldfastCommandKit
+import HoldfastJSON
+import HoldfastWire
 
 extension BenchmarkResult {
   /// Returns the result as a human-readable table.

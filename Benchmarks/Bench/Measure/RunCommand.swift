@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
-import LinkJSON
-import LinkWire
+import HoldfastJSON
+import HoldfastWire
 
 /// The command `HoldfastBench run`, which runs some or all benchmarks next to their peers.
 enum RunCommand {

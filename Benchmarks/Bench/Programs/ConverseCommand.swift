@@ -1,10 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastWire
+import HoldfastSession
 
 /// The command `HoldfastBench converse`, which runs an app's session in a separate process.
 ///

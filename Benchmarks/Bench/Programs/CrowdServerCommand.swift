@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkProtocols
-import ServerSockets
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerSockets
 
 /// The command `HoldfastBench crowd-server`, which runs the package's server sockets.
 ///

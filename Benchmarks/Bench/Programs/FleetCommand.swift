@@ -1,10 +1,10 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastWire
+import HoldfastSession
 
 /// The command `HoldfastBench fleet`, which runs many real clients of one server.
 ///

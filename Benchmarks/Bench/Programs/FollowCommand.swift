@@ -1,9 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The command `HoldfastBench follow`, which runs an app's stream in a separate process.
 ///

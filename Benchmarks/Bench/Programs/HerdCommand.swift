@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 import HoldfastHerd
 
 /// The command `HoldfastBench herd`, which simulates a fleet and its server after an outage.

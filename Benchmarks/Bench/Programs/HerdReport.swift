@@ -1,8 +1,8 @@
-import CommandKit
-import LinkCore
-import LinkJSON
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
 import HoldfastHerd
-import LinkWire
+import HoldfastWire
 
 /// The results of herds as human-readable tables and as JSON objects.
 enum HerdReport {

@@ -1,6 +1,6 @@
-import CommandKit
-import CurlNetwork
-import LinkRuntime
+import HoldfastCommandKit
+import HoldfastCurlNetwork
+import HoldfastPorts
 
 /// The command `HoldfastBench hold`, which measures the memory, latency or CPU time of sockets.
 ///

@@ -1,5 +1,5 @@
-import CommandKit
-import LinkWire
+import HoldfastCommandKit
+import HoldfastWire
 
 /// Commands that measure their own memory.
 ///

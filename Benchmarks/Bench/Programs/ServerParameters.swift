@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastBackend
 
 /// The parameters of the programs that run the real backend.

@@ -1,8 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastBackend
-import LinkCore
-import LinkRuntime
-import LinkServerCore
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
 
 /// The command `HoldfastBench session-server`, which runs the backend's sessions with high limits.
 enum SessionServerCommand {

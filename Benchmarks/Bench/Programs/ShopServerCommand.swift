@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastBackend
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 
 /// The command `HoldfastBench shop-server`, which runs the real backend with high limits.
 enum ShopServerCommand {

@@ -1,12 +1,12 @@
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import LinkWire
-import MessageStream
-import StoreSQLite
+import HoldfastCore
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastMessageStream
+import HoldfastSQLiteStores
 
 /// A real backend and phones that follow its shops, all in this process.
 struct Household {

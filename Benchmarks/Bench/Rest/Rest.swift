@@ -1,8 +1,8 @@
 import Holdfast
 import HoldfastBackend
-import LinkCore
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The idle cost and the latency of a link, compared with the limits in the requirements.
 enum Rest {

@@ -1,10 +1,10 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastWire
+import HoldfastSession
 
 /// Round trips of prompts and responses through one session.
 ///

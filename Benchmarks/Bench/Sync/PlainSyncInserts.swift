@@ -1,9 +1,9 @@
-import CSQLite
+import CHoldfastSQLite
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 /// The inserts of a health sync backend and nothing else. They are an upper limit for its speed.
 ///

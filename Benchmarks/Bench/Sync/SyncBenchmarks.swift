@@ -1,14 +1,14 @@
 import Foundation
-import HealthSync
+import HoldfastHealthSync
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import StoreSQLite
+import HoldfastCore
+import HoldfastHealth
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSQLiteStores
 
 /// Health sync from a phone's store to a backend's store.
 ///

@@ -1,9 +1,11 @@
+import HoldfastDriver
+
 #if os(Linux)
   import Dispatch
-  public import LinkCore
-  public import LinkRuntime
-  public import LinkWire
-  import LinuxBus
+  public import HoldfastCore
+  public import HoldfastFeaturePorts
+  public import HoldfastWire
+  import HoldfastLinuxBus
 
   /// A central that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///

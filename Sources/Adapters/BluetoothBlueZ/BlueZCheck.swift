@@ -1,5 +1,5 @@
 #if os(Linux)
-  import LinuxBus
+  import HoldfastLinuxBus
 
   /// A reason why Bluetooth cannot be used on this machine, with human-readable texts.
   public enum BlueZProblem: Error, Sendable, Hashable {

@@ -1,9 +1,9 @@
 #if os(Linux)
   import Dispatch
   import Glibc
-  import LinkCore
-  import LinkRuntime
-  import LinuxBus
+  import HoldfastCore
+  import HoldfastFeaturePorts
+  import HoldfastLinuxBus
 
   /// A message from BlueZ.
   enum BlueZMessage: Sendable, Equatable {

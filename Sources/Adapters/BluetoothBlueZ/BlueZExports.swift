@@ -1,7 +1,7 @@
 #if os(Linux)
-  import LinkCore
-  import LinkWire
-  import LinuxBus
+  import HoldfastCore
+  import HoldfastWire
+  import HoldfastLinuxBus
 
   extension BusRefusal {
     static let unknownMethod = BusRefusal(

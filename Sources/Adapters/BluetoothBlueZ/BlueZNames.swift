@@ -1,7 +1,7 @@
 #if os(Linux)
-  import LinkCore
-  import LinkWire
-  import LinuxBus
+  import HoldfastCore
+  import HoldfastWire
+  import HoldfastLinuxBus
 
   /// The names of BlueZ's interfaces and objects.
   enum BlueZName {

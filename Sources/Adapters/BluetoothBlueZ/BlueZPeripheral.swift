@@ -1,9 +1,11 @@
+import HoldfastDriver
+
 #if os(Linux)
   import Dispatch
-  import LinkCore
-  package import LinkRuntime
-  package import LinkWire
-  import LinuxBus
+  import HoldfastCore
+  package import HoldfastFeaturePorts
+  package import HoldfastWire
+  import HoldfastLinuxBus
 
   /// A peripheral that uses the Bluetooth radio of this machine through BlueZ on the system bus.
   ///

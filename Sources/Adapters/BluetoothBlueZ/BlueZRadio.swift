@@ -1,7 +1,7 @@
 #if os(Linux)
-  import LinkCore
-  import LinkWire
-  import LinuxBus
+  import HoldfastCore
+  import HoldfastWire
+  import HoldfastLinuxBus
 
   /// The rules of a central that uses BlueZ. They turn commands and bus messages into calls and
   /// events.

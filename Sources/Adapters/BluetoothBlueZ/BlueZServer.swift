@@ -1,8 +1,8 @@
 #if os(Linux)
-  import LinkCore
-  import LinkRuntime
-  import LinkWire
-  import LinuxBus
+  import HoldfastCore
+  import HoldfastFeaturePorts
+  import HoldfastWire
+  import HoldfastLinuxBus
 
   /// The rules of a peripheral that uses BlueZ. They turn commands and bus messages into calls and
   /// events.

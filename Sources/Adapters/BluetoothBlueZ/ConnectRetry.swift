@@ -1,6 +1,6 @@
 #if os(Linux)
-  import LinkCore
-  import LinuxBus
+  import HoldfastCore
+  import HoldfastLinuxBus
 
   /// The reason why BlueZ failed to connect, classified by the action that should follow.
   enum ConnectFault: Sendable, Hashable {

@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-  import CLinux
+  import CHoldfastLinux
   import Glibc
 #elseif canImport(Musl)
   import Musl

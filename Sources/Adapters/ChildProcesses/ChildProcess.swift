@@ -1,9 +1,9 @@
 import Dispatch
-import LinkCore
+import HoldfastCore
 import Synchronization
 
 #if canImport(Glibc)
-  import CLinux
+  import CHoldfastLinux
   import Glibc
 #elseif canImport(Musl)
   import Musl

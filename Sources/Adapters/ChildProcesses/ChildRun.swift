@@ -1,7 +1,7 @@
 import Dispatch
 
 #if canImport(Glibc)
-  import CLinux
+  import CHoldfastLinux
   import Glibc
 #elseif canImport(Musl)
   import Musl

@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkDriver
+public import HoldfastCore
+public import HoldfastPorts
 
 /// An adapter that opens WebSockets and sends REST requests through libcurl, on a separate thread.
 ///

@@ -1,5 +1,5 @@
-import CCurl
-import LinkCore
+import CHoldfastCurl
+import HoldfastCore
 
 #if canImport(Darwin)
   import Darwin

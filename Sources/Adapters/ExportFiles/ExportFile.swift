@@ -1,5 +1,5 @@
-import LinkHealth
-import OwnerFiles
+import HoldfastHealth
+import HoldfastOwnerFiles
 
 #if canImport(Glibc)
   import Glibc

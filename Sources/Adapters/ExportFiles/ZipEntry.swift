@@ -1,6 +1,6 @@
-#if canImport(CArchive)
-  import CArchive
-  import LinkHealth
+#if canImport(CHoldfastArchive)
+  import CHoldfastArchive
+  import HoldfastHealth
 
   /// The export in a zip. It is identified by its contents and decompressed piece by piece.
   ///

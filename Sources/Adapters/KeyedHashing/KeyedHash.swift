@@ -1,7 +1,7 @@
 #if canImport(CryptoKit)
   import CryptoKit
 #else
-  import COpenSSL
+  import CHoldfastOpenSSL
 #endif
 
 /// The authentication code HMAC with SHA-256 (RFC 2104, FIPS 180-4), which a system library

@@ -1,8 +1,10 @@
+public import HoldfastPorts
+
 #if os(Linux)
   import Foundation
-  public import LinkDriver
-  import LinuxBus
-  import LinuxEvents
+  import HoldfastDriver
+  import HoldfastLinuxBus
+  import HoldfastLinuxEvents
 
   /// A monitor of whether the session is locked, and of power saving.
   ///

@@ -1,9 +1,11 @@
+public import HoldfastPorts
+
 #if os(Linux)
-  import CSystemd
+  import CHoldfastSystemd
   import Foundation
-  public import LinkDriver
-  import LinuxBus
-  import LinuxEvents
+  import HoldfastDriver
+  import HoldfastLinuxBus
+  import HoldfastLinuxEvents
 
   /// A monitor of the device's sleep and wake-up, which logind reports.
   ///

@@ -1,5 +1,5 @@
 import Dispatch
-public import LinkDriver
+public import HoldfastPorts
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,7 @@
+public import HoldfastPorts
+
 #if os(Linux)
-  public import LinkDriver
+  import HoldfastDriver
 
   /// A monitor that combines all lifecycle events of this system: signals, sleep, lock and power.
   public struct SystemLifecycle: LifecycleMonitor {

@@ -1,7 +1,7 @@
 #if os(Linux)
-  import CSystemd
+  import CHoldfastSystemd
   import Glibc
-  package import LinuxEvents
+  package import HoldfastLinuxEvents
 
   /// The failure of an sd-bus call.
   package struct BusFailure: Error, CustomStringConvertible {

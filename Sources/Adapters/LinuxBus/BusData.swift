@@ -1,5 +1,5 @@
 #if os(Linux)
-  import CSystemd
+  import CHoldfastSystemd
 
   /// A value in a D-Bus message, of the types that this package's services and clients need.
   package indirect enum BusData: Sendable, Hashable {

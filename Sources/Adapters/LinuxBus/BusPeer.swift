@@ -1,5 +1,5 @@
 #if os(Linux)
-  import CSystemd
+  import CHoldfastSystemd
   import Glibc
 
   /// A method call or a signal.

@@ -1,5 +1,5 @@
 #if os(Linux)
-  import CSystemd
+  import CHoldfastSystemd
   import Glibc
 
   /// A reader of the values of an sd-bus message.

@@ -1,7 +1,7 @@
 #if os(Linux)
-  import CSystemd
+  import CHoldfastSystemd
   import Glibc
-  package import LinuxEvents
+  package import HoldfastLinuxEvents
 
   /// A property of an object on a bus.
   package struct BusProperty: Sendable, Hashable {

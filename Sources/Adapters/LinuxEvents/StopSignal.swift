@@ -1,5 +1,5 @@
 #if os(Linux)
-  import CLinux
+  import CHoldfastLinux
   public import Glibc
 
   /// A signal that ends the wait of a thread in `poll`. Any thread can send it.

@@ -1,9 +1,11 @@
+public import HoldfastPorts
+
 #if os(Linux)
   import Foundation
-  public import LinkCore
-  public import LinkDriver
-  import LinuxBus
-  import LinuxEvents
+  public import HoldfastCore
+  import HoldfastDriver
+  import HoldfastLinuxBus
+  import HoldfastLinuxEvents
   import Synchronization
 
   /// A monitor that adds the cost of the network path to the reports of another monitor.

@@ -1,7 +1,9 @@
+public import HoldfastPorts
+
 #if os(Linux)
-  import CSystemd
-  public import LinkDriver
-  import LinuxBus
+  import CHoldfastSystemd
+  import HoldfastDriver
+  import HoldfastLinuxBus
 
   /// A notifier that shows notifications on the desktop of the user's session.
   ///

@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 
 #if canImport(Glibc)
   import Glibc

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkJSON
-import LinkRuntime
+import HoldfastCore
+import HoldfastJSON
+import HoldfastPorts
 
 /// The effect of a response from Apple's push service on the address, the token and the next push.
 enum APNsAnswer: Equatable {

@@ -1,6 +1,7 @@
-public import LinkCore
-public import LinkRuntime
-public import LinkWire
+public import HoldfastCore
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+public import HoldfastWire
 import Synchronization
 
 /// The configuration of pushes to a team's app.

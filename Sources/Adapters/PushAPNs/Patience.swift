@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The back-off of all pushes after the service has failed to accept one. It grows with each
 /// failure.

@@ -1,5 +1,5 @@
-import COpenSSL
-import OwnerFiles
+import CHoldfastOpenSSL
+import HoldfastOwnerFiles
 
 /// A team's private key for Apple's push service: a P-256 key in PKCS#8 without a passphrase.
 ///

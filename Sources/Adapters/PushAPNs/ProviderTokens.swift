@@ -1,6 +1,6 @@
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 /// The token that identifies a team to the push service. It is renewed before it is too old.
 ///

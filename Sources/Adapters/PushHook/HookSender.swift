@@ -1,8 +1,9 @@
-import ChildProcesses
-import LinkCore
-import LinkJSON
-public import LinkRuntime
-public import LinkWire
+import HoldfastChildProcesses
+import HoldfastCore
+import HoldfastJSON
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+public import HoldfastWire
 import Synchronization
 
 #if canImport(Glibc)

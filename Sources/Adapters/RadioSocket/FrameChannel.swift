@@ -1,5 +1,5 @@
 import Dispatch
-import LinkWire
+import HoldfastWire
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,9 +1,11 @@
+import HoldfastPorts
+
 #if os(Linux)
-  import CLinux
+  import CHoldfastLinux
   import Foundation
-  public import LinkCore
-  public import LinkDriver
-  import LinuxEvents
+  public import HoldfastCore
+  import HoldfastDriver
+  import HoldfastLinuxEvents
 
   /// A monitor that determines the path to a target from the kernel's routes (rtnetlink(7)).
   ///

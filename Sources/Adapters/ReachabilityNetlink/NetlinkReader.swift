@@ -1,5 +1,5 @@
 #if os(Linux)
-  import CLinux
+  import CHoldfastLinux
 
   /// The reason why the kernel's state could not be read.
   enum NetlinkFailure: Error, Equatable {

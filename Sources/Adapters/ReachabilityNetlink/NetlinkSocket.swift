@@ -1,5 +1,5 @@
 #if os(Linux)
-  import CLinux
+  import CHoldfastLinux
   import Glibc
 
   /// A netlink socket of the route family (`AF_NETLINK`).

@@ -1,5 +1,5 @@
 #if os(Linux)
-  import LinkCore
+  import HoldfastCore
 
   /// A snapshot of the kernel's links, addresses and routes, which determines the network paths.
   struct NetworkPicture: Equatable {

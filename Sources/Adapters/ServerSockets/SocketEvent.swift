@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkProtocols
+public import HoldfastCore
+public import HoldfastProtocols
 
 /// An event for a handler. Events are delivered in the order in which they occurred.
 public enum SocketEvent: Sendable, Equatable {

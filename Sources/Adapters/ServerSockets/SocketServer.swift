@@ -1,5 +1,5 @@
 import Glibc
-public import LinkCore
+public import HoldfastCore
 import Synchronization
 
 /// An HTTP and WebSocket server on one thread, which is also the executor of this actor.

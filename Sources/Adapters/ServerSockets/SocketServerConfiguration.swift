@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkProtocols
+public import HoldfastCore
+public import HoldfastProtocols
 
 /// The address and the limits of a server.
 public struct SocketServerConfiguration: Sendable {

@@ -1,5 +1,5 @@
-import CSQLite
-import LinkCore
+import CHoldfastSQLite
+import HoldfastCore
 
 #if canImport(Glibc)
   import Glibc

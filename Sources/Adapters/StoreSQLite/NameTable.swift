@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A table `names(id, text)`, which stores each text of a store once and assigns a number to it.
 ///

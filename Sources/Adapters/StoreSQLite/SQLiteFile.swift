@@ -1,5 +1,6 @@
-package import LinkCore
-import LinkRuntime
+package import HoldfastCore
+import HoldfastDriver
+import HoldfastPorts
 
 /// The properties of one kind of store file.
 package struct StoreKind: Sendable {

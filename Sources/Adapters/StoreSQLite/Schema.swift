@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The tables of a kind of store.
 struct Schema {

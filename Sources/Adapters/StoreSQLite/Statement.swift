@@ -1,5 +1,5 @@
-import CSQLite
-import LinkCore
+import CHoldfastSQLite
+import HoldfastCore
 
 /// A value to bind to a parameter of a statement.
 enum SQLValue {

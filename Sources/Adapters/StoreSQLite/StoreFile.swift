@@ -1,5 +1,5 @@
-import LinkCore
-import OwnerFiles
+import HoldfastCore
+import HoldfastOwnerFiles
 
 #if canImport(Glibc)
   import Glibc

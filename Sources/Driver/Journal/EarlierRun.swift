@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 
 #if canImport(Glibc)
   import Glibc

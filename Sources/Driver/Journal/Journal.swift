@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 import Synchronization
 
 /// A file that records a machine's inputs and effects as JSON lines, so that the run can be

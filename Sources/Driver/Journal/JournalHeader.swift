@@ -1,5 +1,5 @@
 import Foundation
-package import LinkCore
+package import HoldfastCore
 
 /// The first line of a journal, which contains all values needed to create the same machine again.
 ///

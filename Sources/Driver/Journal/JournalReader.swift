@@ -1,5 +1,5 @@
 import Foundation
-package import LinkCore
+package import HoldfastCore
 
 /// A reader of one journal file. It returns the steps in the order in which they were written.
 ///

@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 
 /// One step of a machine: the time, the cause, and the effects.
 package struct JournalStep<M: Machine>: Sendable, Equatable {

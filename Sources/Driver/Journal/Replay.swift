@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 
 /// A replay of a journal: a new machine receives the recorded inputs at the recorded times.
 ///

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
 
 /// The client of a bottle. It reconnects automatically and stores each drink once.
 ///

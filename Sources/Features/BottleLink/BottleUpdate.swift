@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
 
 /// The status of a bottle's client that the user sees.
 public struct BottleStatus: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkWire
+public import HoldfastCore
+import HoldfastWire
 
 /// The phone's side of a synchronization, which stores every chunk before it acknowledges the
 /// chunk.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The app's unanswered requests, including refreshes.
 struct Requests: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 
 /// The queue of questions, in order of arrival. Only the first one is being answered.
 struct QuestionQueue: Sendable, Hashable {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkHealth
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastWire
 
 /// An update that a relay reports to its user. Updates are reported in order.
 public enum RelayUpdate: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-public import LinkWire
+public import HoldfastWire
 
 /// An attempt to send a payload in pieces, which resumes where an earlier attempt was interrupted.
 ///

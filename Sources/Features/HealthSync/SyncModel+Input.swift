@@ -1,7 +1,7 @@
-public import LinkCore
-public import LinkHealth
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastStorage
+public import HoldfastWire
 
 extension SyncModel {
   /// An input of a sync.

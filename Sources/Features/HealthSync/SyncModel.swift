@@ -1,6 +1,6 @@
-public import LinkCore
-import LinkStorage
-import LinkWire
+public import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A sync of health samples from a phone to a server. It reads sources, queues batches and sends
 /// them.
@@ -250,7 +250,7 @@ extension SyncModel {
   }
 
   private mutating func take(
-    _ turn: TypeQueue.Turn, _ index: Int, _ effects: inout [Effect]
+    _ turn: TypeQueue.NextAction, _ index: Int, _ effects: inout [Effect]
   ) {
     switch turn {
     case .fetch:

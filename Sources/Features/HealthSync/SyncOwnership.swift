@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// The owner of the progress: a server with its user and epoch.
 ///

@@ -1,5 +1,5 @@
-package import LinkCore
-package import LinkWire
+package import HoldfastCore
+package import HoldfastWire
 
 /// Packs pages of a source into batches, within the limits of one request.
 package struct SyncPacking: Sendable {

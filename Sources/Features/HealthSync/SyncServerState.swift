@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// The server's availability for all types, and the report of a complete sync.
 struct SyncServerState: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The settings of a phone's sync. Their encoded form contains no secret.
 public struct SyncSettings: Sendable, Hashable, Codable {

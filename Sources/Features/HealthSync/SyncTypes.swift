@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 
 /// The types that the original app syncs, and the encoding of samples as records (contract 5.3).
 public enum SyncTypes {

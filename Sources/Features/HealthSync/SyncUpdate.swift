@@ -1,7 +1,7 @@
-public import LinkCore
-public import LinkHealth
-import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+import HoldfastStorage
+public import HoldfastWire
 
 /// An update that a sync reports to its user. Updates are reported in order.
 public enum SyncUpdate: Sendable, Hashable, Codable {

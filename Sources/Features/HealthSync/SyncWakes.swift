@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// The grants of background time, each with the runs that must end before it is given back.
 ///

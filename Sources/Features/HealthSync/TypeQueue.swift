@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 /// The read progress of one type, and the type's batches that the server has not accepted.
 ///

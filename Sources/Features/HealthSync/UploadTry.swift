@@ -1,6 +1,6 @@
-package import LinkCore
-package import LinkStorage
-package import LinkWire
+package import HoldfastCore
+package import HoldfastStorage
+package import HoldfastWire
 
 /// An attempt to upload the payload of a file, in one request or in resumable pieces.
 ///

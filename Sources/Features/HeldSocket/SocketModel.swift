@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A WebSocket with any application protocol, kept connected according to a policy.
 ///

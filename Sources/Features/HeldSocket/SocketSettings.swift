@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The settings of one held socket. Their encoded form contains no secret.
 public struct SocketSettings: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The oldest point that the reader has reached, and the fetch of older messages.
 struct History: Sendable, Hashable {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
 
 extension OutboxEntry: QueuedItem {
   /// The shop. Messages of one shop are sent in the order in which they were written.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The extent to which the timeline is complete, and the operations that complete it.
 struct Recovery: Sendable, Hashable {

@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// The newest messages of a shop in memory. They are sorted and bounded, and each ID occurs once.
 ///

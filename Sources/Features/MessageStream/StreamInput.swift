@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
 
 extension StreamModel {
   /// An input of a stream.

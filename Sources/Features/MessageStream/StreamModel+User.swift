@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 // Scrolling back: first into visible gaps, then to stored messages, then to messages on the server.
 extension StreamModel {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkStorage
-import LinkWire
+public import HoldfastCore
+public import HoldfastStorage
+import HoldfastWire
 
 /// One shop's messages on a phone. They stay in order, complete and stored, regardless of the
 /// link's state.

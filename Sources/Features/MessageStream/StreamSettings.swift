@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// The settings of one shop's stream: its policy, its limits and the values of requirements 001.
 public struct StreamSettings: Sendable, Hashable, Codable {

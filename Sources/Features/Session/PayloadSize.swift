@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The maximum message size that the server is asked to use, adapted to the messages that arrive.
 ///

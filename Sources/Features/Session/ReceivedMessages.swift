@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The numbers of the received server messages, and the acknowledgements to send.
 struct ReceivedMessages: Sendable, Hashable {

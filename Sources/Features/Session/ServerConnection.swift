@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// A connection to the server, with the messages sent on it and the expected responses.
 struct ServerConnection: Sendable, Hashable {

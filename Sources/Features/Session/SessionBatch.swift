@@ -1,6 +1,6 @@
-public import LinkCore
-import LinkStorage
-import LinkWire
+public import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The ID of one change passed to the store.
 public struct SessionCommitID: NumberedID {

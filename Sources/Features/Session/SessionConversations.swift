@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The conversations of a session, with the known part of each, and the choice of those to follow.
 struct SessionConversations: Sendable, Hashable {

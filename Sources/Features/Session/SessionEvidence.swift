@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The evidence about prompts on servers without keys, by conversation.
 struct SessionEvidence: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 
 /// The daily connection statistics that have not been passed to the store.
 struct SessionMetrics: Sendable, Hashable {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
 
 /// A two-way session with a server. It delivers each prompt and each message exactly once.
 ///

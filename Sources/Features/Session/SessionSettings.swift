@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The settings of one session. Their encoded form contains no secret.
 public struct SessionSettings: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// One connection's subscriptions to conversations, and the part of each conversation that has
 /// arrived.

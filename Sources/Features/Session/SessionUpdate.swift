@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
 
 /// An update that a session reports to its user. Updates are reported in order.
 public enum SessionUpdate: Sendable, Hashable, Codable {

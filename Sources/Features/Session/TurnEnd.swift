@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A message from a server without keys that ends an unspecified turn of a conversation.
 struct TurnEnd: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The interval that an answer covers.
 struct AnswerWindow: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A span of the calendar.
 struct Bucket: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The totals of the samples of one type and one source in one span.
 struct Cell: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The answer to one query for samples. It reads pages of samples and converts them to points.
 ///

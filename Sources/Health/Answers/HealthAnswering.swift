@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A state machine that answers a health question from pages of samples.
 ///

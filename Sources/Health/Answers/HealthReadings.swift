@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The readings of one type in an interval, from all sources together: figures by day and in total,
 /// and the latest reading.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The average over time of readings that arrive in chronological order.
 ///

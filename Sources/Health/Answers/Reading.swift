@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The progress of reading samples. Types are read one after the other, each type in batches, and
 /// each batch in pages.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The nights and naps of each source and of all sources merged, by day.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A stage of sleep in one track.
 struct SleepSpan: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The merged series of the samples of all sources. Overlapping sources count once.
 ///

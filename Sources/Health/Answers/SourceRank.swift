@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The rank of a source. If several sources measure at the same time, the one with the lowest rank
 /// counts.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The heart rates during the workouts of an answer, computed from the readings of all sources.
 ///

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The offsets of a time zone, as a list of changes. The caller provides the list.
 public struct ZoneRules: Sendable, Hashable, Codable {

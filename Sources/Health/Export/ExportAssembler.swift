@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A builder that creates samples from elements and groups them into batches.
 struct ExportAssembler: Sendable {

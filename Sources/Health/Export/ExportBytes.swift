@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// Search functions that read eight bytes at a time.
 extension Span<UInt8> {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The counts of the parts of an export that a reader found and of those that it omitted, with
 /// reasons.

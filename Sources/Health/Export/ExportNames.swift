@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The texts of an export. Equal bytes have the same number, so that each text is created once.
 struct ExportNames {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A parser for the markup of an export. It passes the elements to the assembler.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A parser of dates such as `2017-11-07 10:05:13 +0200`, or `20141013181700+0100` in iOS 8.
 struct ExportTime {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// An element of an export that the reader uses or counts separately.
 enum ExportElement: UInt8, CaseIterable {

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 extension HealthFreshness {
   static let names = ["time_zone", "answered_at", "last_import", "last_samples"]

@@ -1,4 +1,4 @@
-package import LinkJSON
+package import HoldfastJSON
 
 /// The JSON object of an answer. The backend forwards it unchanged.
 ///

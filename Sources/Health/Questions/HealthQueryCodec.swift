@@ -1,4 +1,4 @@
-public import LinkJSON
+public import HoldfastJSON
 
 extension HealthDataQuery {
   /// Reads the payload of `health_data_request`. Names are case-insensitive, and `null` counts as

@@ -1,4 +1,4 @@
-package import LinkJSON
+package import HoldfastJSON
 
 /// A question that an assistant sends to a phone.
 public enum HealthQuestion: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-public import LinkJSON
+public import HoldfastJSON
 
 extension HealthReply {
   /// The JSON object of the reply.

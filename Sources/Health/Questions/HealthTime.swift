@@ -1,5 +1,5 @@
-public import LinkCore
-package import LinkJSON
+public import HoldfastCore
+package import HoldfastJSON
 
 /// A time in a question or answer. Its form is ISO 8601, with or without a time zone.
 public enum HealthTime: Sendable, Hashable, Codable, CustomStringConvertible {

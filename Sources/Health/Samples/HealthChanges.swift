@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A position in the history of a source's samples. All changes before the position have been read.
 ///

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// An interval of one type or of all types. It contains the samples that begin in it, including
 /// those that begin at its end.

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A sample of health data, in the form in which it is stored and read for answers.
 public struct HealthSample: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A compact list of samples. Its rows refer to texts by number.
 ///

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The sample counts of a complete reading of a person's health data. A store is compared with
 /// them.

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A query for a page of samples.
 public struct HealthSampleQuery: Sendable, Hashable {

@@ -1,9 +1,10 @@
-import BottleLink
+import HoldfastBottleLink
 import HoldfastSocket
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
 import Synchronization
 
 /// The effect handler of a bottle. It uses the radio and the store, and delivers updates.

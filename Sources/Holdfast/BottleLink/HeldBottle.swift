@@ -1,8 +1,9 @@
-public import BottleLink
+public import HoldfastBottleLink
 public import HoldfastSocket
-public import LinkCore
-public import LinkRuntime
-public import LinkStorage
+public import HoldfastCore
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+public import HoldfastStorage
 import Synchronization
 
 /// A drinking bottle that reconnects automatically.

@@ -1,7 +1,8 @@
-import ExportFiles
-public import LinkCore
-public import LinkHealth
-public import LinkRuntime
+import HoldfastExportFiles
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastFeaturePorts
+public import HoldfastPorts
 
 /// An import of an Apple Health export into a health store.
 ///

@@ -1,7 +1,7 @@
-import ExportFiles
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastExportFiles
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
 
 /// The last step of an import, which removes samples that the export does not contain and creates
 /// the counts.

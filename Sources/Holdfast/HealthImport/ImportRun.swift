@@ -1,7 +1,7 @@
-import ExportFiles
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastExportFiles
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
 
 /// The first reading of an import. It adds samples to the store.
 struct ImportRun {

@@ -1,9 +1,9 @@
-public import HealthRelay
+public import HoldfastHealthRelay
 import HoldfastSocket
-public import LinkCore
-public import LinkHealth
-public import LinkRuntime
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastPorts
+public import HoldfastWire
 
 /// A short exchange with the backend that answers queued questions while the app is in the
 /// background.

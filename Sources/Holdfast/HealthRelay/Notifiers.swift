@@ -1,4 +1,4 @@
-public import LinkRuntime
+public import HoldfastPorts
 
 /// A notifier that writes text, for a terminal or a log.
 public actor TextNotifier: Notifier {

@@ -1,7 +1,7 @@
 import HoldfastSocket
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
 
 /// A client of the backend's interface for phones without a socket.
 struct PullAPI: Sendable {

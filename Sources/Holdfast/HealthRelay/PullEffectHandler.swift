@@ -1,9 +1,8 @@
-import HealthRelay
+import HoldfastHealthRelay
 import HoldfastSocket
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 
 /// The effect handler of a pull. It sends requests to the backend, reads health data, and holds the
 /// messages produced.

@@ -1,7 +1,6 @@
-public import HealthRelay
+public import HoldfastHealthRelay
 public import HoldfastSocket
-public import LinkCore
-public import LinkDriver
+public import HoldfastCore
 
 /// The relay of a phone, through which paired assistants read health data. It is an asynchronous
 /// sequence of updates.

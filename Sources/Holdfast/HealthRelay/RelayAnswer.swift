@@ -1,9 +1,9 @@
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastWire
 
 /// The answer to a question: the object that is sent, and its summary for the model.
 struct RelayAnswer: Sendable {

@@ -1,9 +1,10 @@
-public import HealthRelay
+public import HoldfastHealthRelay
 import HoldfastSocket
-public import LinkCore
-public import LinkHealth
-public import LinkRuntime
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+public import HoldfastWire
 
 /// The configuration of a relay.
 public struct RelayConfiguration: Sendable {

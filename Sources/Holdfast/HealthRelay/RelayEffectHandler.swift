@@ -1,10 +1,10 @@
-import HealthRelay
+import HoldfastHealthRelay
 import HoldfastSocket
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastWire
 
 /// The effect handler of a relay. It uses the sockets, reads answers, shows the notification, and
 /// delivers updates.

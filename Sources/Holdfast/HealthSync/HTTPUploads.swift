@@ -1,10 +1,11 @@
-import HealthSync
+import HoldfastHealthSync
 import HoldfastSocket
-import LinkCore
-import LinkProtocols
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
 
 /// A queue that uploads in tasks of this process. The next process continues unfinished uploads.
 ///

@@ -1,7 +1,7 @@
 import Foundation
-import LinkCore
-import LinkStorage
-import OwnerFiles
+import HoldfastCore
+import HoldfastStorage
+import HoldfastOwnerFiles
 
 /// The files of pending batches in a data directory.
 ///

@@ -1,7 +1,7 @@
-public import HealthSync
+public import HoldfastHealthSync
 public import HoldfastSocket
-public import LinkCore
-public import LinkDriver
+public import HoldfastCore
+public import HoldfastPorts
 import Foundation
 
 /// A sync of health samples with a server.

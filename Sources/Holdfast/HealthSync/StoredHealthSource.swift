@@ -1,7 +1,8 @@
-import LinkCore
-import LinkHealth
-public import LinkRuntime
-public import LinkWire
+import HoldfastCore
+import HoldfastHealth
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+public import HoldfastWire
 
 /// A source that reads the health store of imports. Importing a newer export causes additions and
 /// deletions.

@@ -1,7 +1,8 @@
-import HealthSync
+import HoldfastHealthSync
 public import HoldfastSocket
-public import LinkCore
-public import LinkRuntime
+public import HoldfastCore
+public import HoldfastFeaturePorts
+public import HoldfastPorts
 
 /// The configuration of a sync, and the ports that it uses.
 public struct SyncConfiguration: Sendable {

@@ -1,9 +1,10 @@
-import HealthSync
+import HoldfastHealthSync
 import HoldfastSocket
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
 import Synchronization
 
 /// The effect handler of a sync. It uses the source, the files, the queue store and the uploads.

@@ -1,8 +1,8 @@
 import HoldfastSocket
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
 
 /// A client of a shop's REST interface. It converts values to requests and responses to values.
 struct ShopAPI: Sendable {

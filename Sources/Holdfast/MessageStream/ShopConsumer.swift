@@ -1,7 +1,7 @@
-public import LinkCore
-import LinkRuntime
-public import LinkStorage
-import LinkWire
+public import HoldfastCore
+import HoldfastFeaturePorts
+public import HoldfastStorage
+import HoldfastWire
 import Synchronization
 
 /// A consumer of a shop's stored messages, for a program that must read each message across

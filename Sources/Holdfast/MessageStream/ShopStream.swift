@@ -1,9 +1,10 @@
 public import HoldfastSocket
-public import LinkCore
-public import LinkRuntime
-public import LinkStorage
-public import LinkWire
-public import MessageStream
+public import HoldfastCore
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+public import HoldfastStorage
+public import HoldfastWire
+public import HoldfastMessageStream
 
 /// The stream of a shop's messages. It is an asynchronous sequence of updates and accepts the
 /// user's commands.

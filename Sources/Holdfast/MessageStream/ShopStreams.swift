@@ -1,8 +1,7 @@
 import HoldfastSocket
-import LinkCore
-public import LinkRuntime
-public import LinkWire
-import MessageStream
+import HoldfastCore
+public import HoldfastWire
+import HoldfastMessageStream
 
 /// The open shop streams of one user. At most five are open at the same time.
 ///

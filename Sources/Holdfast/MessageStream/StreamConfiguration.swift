@@ -1,6 +1,6 @@
 public import HoldfastSocket
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// The configuration of a shop's stream.
 public struct StreamConfiguration: Sendable {

@@ -1,9 +1,10 @@
 import HoldfastSocket
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The effect handler of a message stream. It uses the sockets, the REST interface and the store,
 /// and delivers updates.

@@ -1,7 +1,7 @@
 public import HoldfastSocket
-public import LinkCore
-public import LinkDriver
-public import Session
+public import HoldfastCore
+public import HoldfastPorts
+public import HoldfastSession
 
 /// A two-way session with a server.
 ///

@@ -1,7 +1,8 @@
 public import HoldfastSocket
-public import LinkCore
-public import LinkRuntime
-import Session
+public import HoldfastCore
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+import HoldfastSession
 
 /// The configuration of a session, and the ports that it uses.
 public struct SessionConfiguration: Sendable {

@@ -1,11 +1,11 @@
 import HoldfastSocket
-import KeyedHashing
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastKeyedHashing
+import HoldfastCore
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 
 /// The effect handler of a session. It uses the sockets, the key and the store, and delivers
 /// events.

@@ -1,6 +1,6 @@
 import HoldfastSocket
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 
 /// A client of a backend's JSON interface over HTTP.
 ///

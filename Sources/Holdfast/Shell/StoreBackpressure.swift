@@ -1,5 +1,5 @@
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Synchronization
 
 /// A limit for the messages that are passed to a model while its store is busy.

@@ -1,6 +1,5 @@
-public import HeldSocket
-public import LinkCore
-public import LinkDriver
+public import HoldfastHeldSocket
+public import HoldfastCore
 
 /// A WebSocket that connects to any server and is kept connected by a policy.
 ///

@@ -1,7 +1,7 @@
 import Foundation
-import HeldSocket
-import LinkCore
-import LinkDriver
+import HoldfastHeldSocket
+import HoldfastCore
+import HoldfastPorts
 
 /// The effect handler of a held socket, which manages its connections, outbox store and events.
 actor HeldSocketEffectHandler: EffectHandler {

@@ -1,6 +1,6 @@
-import HeldSocket
-import LinkCore
-public import LinkDriver
+import HoldfastHeldSocket
+import HoldfastCore
+public import HoldfastPorts
 
 /// The settings of a socket in addition to its policy, and the ports that the socket uses.
 public struct SocketOptions: Sendable {

@@ -1,5 +1,5 @@
-public import LinkCore
-import HeldSocket
+public import HoldfastCore
+import HoldfastHeldSocket
 
 /// A description of the app's protocol as a set of optional pure functions.
 ///

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkDriver
+import HoldfastCore
+import HoldfastDriver
 import Synchronization
 
 /// A queue for the app's commands, which are then posted to the driver's inbox.

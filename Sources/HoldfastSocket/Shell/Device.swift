@@ -1,5 +1,5 @@
-package import LinkCore
-package import LinkDriver
+package import HoldfastCore
+package import HoldfastPorts
 import Synchronization
 
 /// The monitors of the device, and the functions that convert their reports into inputs.

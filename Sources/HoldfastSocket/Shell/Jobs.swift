@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 import Synchronization
 
 /// A set of tasks that run outside the driver and post the inputs that they return.

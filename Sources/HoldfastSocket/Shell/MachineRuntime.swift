@@ -1,5 +1,6 @@
-package import LinkCore
-package import LinkDriver
+package import HoldfastCore
+package import HoldfastDriver
+package import HoldfastPorts
 import Synchronization
 
 /// An actor that carries out the effects of one feature.

@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 
 /// A filter that removes tokens from a server's texts before they are shown, logged or journaled.
 package struct Redaction: Sendable {

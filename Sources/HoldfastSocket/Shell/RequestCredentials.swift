@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 
 /// The location of a token in a request.
 public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkDriver
-import OwnerFiles
+public import HoldfastCore
+public import HoldfastPorts
+import HoldfastOwnerFiles
 
 /// A store that keeps each secret in its own file, readable only by the file's owner (0600).
 ///

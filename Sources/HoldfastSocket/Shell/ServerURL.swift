@@ -1,5 +1,5 @@
 import Foundation
-package import LinkCore
+package import HoldfastCore
 
 /// Functions that build and check the URLs of a backend.
 package enum ServerURL {

@@ -1,5 +1,5 @@
-package import LinkCore
-package import LinkDriver
+package import HoldfastCore
+package import HoldfastPorts
 import Synchronization
 
 /// The sockets of one effect handler, by attempt, from dialing to the end of the closing handshake.

@@ -1,6 +1,6 @@
-package import LinkCore
-package import LinkDriver
-import LinkJSON
+package import HoldfastCore
+package import HoldfastPorts
+import HoldfastJSON
 
 /// A source of tokens. It supplies the first token, and a replacement whenever the current token
 /// expires or is refused.

@@ -1,6 +1,6 @@
 public import Foundation
 public import Holdfast
-import LinkHealth
+import HoldfastHealth
 public import Observation
 
 /// The relay of a phone, from which paired assistants may request health data, for the screens of

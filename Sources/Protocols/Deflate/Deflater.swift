@@ -1,4 +1,4 @@
-import CZlib
+import CHoldfastZlib
 
 /// A compressor for one direction (RFC 7692 section 7.2.1).
 @safe struct Deflater: ~Copyable {

@@ -1,4 +1,4 @@
-import CZlib
+import CHoldfastZlib
 
 /// Conversions of HTTP bodies with the content coding `gzip` (RFC 9110 section 8.4.1.3, RFC 1952).
 public enum GzipBody {
@@ -47,7 +47,7 @@ public enum GzipBody {
       let status = unsafe piece.withUnsafeMutableBufferPointer { buffer in
         unsafe stream.pointee.next_out = buffer.baseAddress
         unsafe stream.pointee.avail_out = CUnsignedInt(buffer.count)
-        return unsafe CZlib.inflate(stream, Z_NO_FLUSH)
+        return unsafe CHoldfastZlib.inflate(stream, Z_NO_FLUSH)
       }
       let count = unsafe piece.count - Int(stream.pointee.avail_out)
       guard count <= limit - found.count else { return .failure(.tooLong) }
@@ -84,7 +84,7 @@ public enum GzipBody {
         unsafe stream.pointee.avail_in = CUnsignedInt(clamping: input.count)
         unsafe stream.pointee.next_out = output.baseAddress
         unsafe stream.pointee.avail_out = CUnsignedInt(clamping: output.count)
-        isWhole = unsafe CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
+        isWhole = unsafe CHoldfastZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
         count = unsafe output.count - Int(stream.pointee.avail_out)
       }
     }

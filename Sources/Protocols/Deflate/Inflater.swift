@@ -1,4 +1,4 @@
-import CZlib
+import CHoldfastZlib
 
 /// A decompressor for one direction (RFC 7692 section 7.2.2). Its output comes in pieces, and the
 /// receiver can stop after each.
@@ -72,7 +72,7 @@ import CZlib
     }
     unsafe stream.pointee.next_out = piece.baseAddress?.assumingMemoryBound(to: UInt8.self)
     unsafe stream.pointee.avail_out = CUnsignedInt(piece.count)
-    let status = unsafe CZlib.inflate(stream, Z_SYNC_FLUSH)
+    let status = unsafe CHoldfastZlib.inflate(stream, Z_SYNC_FLUSH)
     let left = unsafe Int(stream.pointee.avail_out)
     if left < piece.count {
       let output = unsafe UnsafeRawBufferPointer(rebasing: piece[..<(piece.count - left)])

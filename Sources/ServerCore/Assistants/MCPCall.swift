@@ -1,5 +1,5 @@
-public import LinkStorage
-import LinkWire
+public import HoldfastStorage
+import HoldfastWire
 
 /// The route of an assistant's request.
 public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {

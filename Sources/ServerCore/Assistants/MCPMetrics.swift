@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// The counters of the MCP server since its start.
 struct MCPMetrics: Sendable {

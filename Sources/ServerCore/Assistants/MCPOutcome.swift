@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastWire
 
 extension MCPCallResult {
   /// Creates the result of a tool call from the outcome that the relay reported.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 /// The handling of `/mcp`, with and without sessions.
 extension MCPServer {

@@ -1,7 +1,7 @@
-public import LinkCore
-import LinkHealth
-public import LinkStorage
-import LinkWire
+public import HoldfastCore
+import HoldfastHealth
+public import HoldfastStorage
+import HoldfastWire
 
 /// The relay's server for assistants: MCP sessions, versions and calls, and the plain endpoints.
 ///

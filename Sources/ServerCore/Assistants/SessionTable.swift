@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A bounded table of sessions, keyed by secret identifiers. Unused sessions are removed.
 struct SessionTable: Sendable {

@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkWire
+import HoldfastCore
+public import HoldfastWire
 
 /// The response to a request about synced samples.
 public struct SyncAnswer: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
-public import LinkCore
-import LinkHealth
-public import LinkWire
+public import HoldfastCore
+import HoldfastHealth
+public import HoldfastWire
 
 /// The route of a request about synced samples.
 public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {

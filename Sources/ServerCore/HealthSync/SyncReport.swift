@@ -1,7 +1,7 @@
-public import LinkCore
-public import LinkHealth
-import LinkJSON
-import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+import HoldfastJSON
+import HoldfastWire
 
 /// A report about synced samples that is under construction.
 ///

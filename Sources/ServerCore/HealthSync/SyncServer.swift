@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// The rules of the health sync server: access, limits, uploads and the drain.
 ///

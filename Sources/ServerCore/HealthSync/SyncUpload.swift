@@ -1,6 +1,6 @@
-public import LinkCore
-import LinkJSON
-import LinkWire
+public import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 /// The record of an upload that spans several requests, in the form stored in the upload's file.
 public struct SyncUploadRecord: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// Header fields that the responses of all services share.
 public enum HTTPFields {

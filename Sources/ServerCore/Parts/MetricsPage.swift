@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The metrics of a backend in the Prometheus text format, version 0.0.4.
 ///

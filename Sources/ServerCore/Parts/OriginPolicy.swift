@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The host names of this server, and the origins of web pages that may use it.
 public struct OriginPolicy: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The state that all servers share: the current time, the effects so far, and the phase of the
 /// drain.

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The phases of a server from its start to the end of its drain.
 enum ServerMode: Sendable, Equatable {

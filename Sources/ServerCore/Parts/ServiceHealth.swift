@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkJSON
+public import HoldfastCore
+import HoldfastJSON
 
 /// The state of one service, or of a whole backend, as reported by `GET /healthz`.
 public enum ServiceHealth: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The state of an accepted socket: its keep-alive and its closing handshake.
 struct SocketLife: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A table of token buckets by name. Each bucket is stored as the instant at which it is full
 /// again.

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The proxies in front of the backend that are trusted to report the address of a client.
 public struct TrustedProxies: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import LinkHealth
-import LinkJSON
+import HoldfastHealth
+import HoldfastJSON
 
 extension HealthObject {
   /// Returns the fault in the structure of an answer (contracts 1.4, 1.5), or `nil` if there is

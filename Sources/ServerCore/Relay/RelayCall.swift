@@ -1,5 +1,5 @@
-public import LinkHealth
-public import LinkWire
+public import HoldfastHealth
+public import HoldfastWire
 
 /// A call of an assistant.
 public enum RelayCall: Sendable, Hashable, Codable {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastWire
 
 /// The counters of the relay since its start.
 struct RelayMetrics: Sendable, Hashable {

@@ -1,5 +1,5 @@
-public import LinkStorage
-public import LinkWire
+public import HoldfastStorage
+public import HoldfastWire
 
 /// A token and its hash. The token is sent once to its owner and never stored.
 public struct RelaySecret: Sendable, Hashable, Codable, CustomStringConvertible {

@@ -1,7 +1,7 @@
-public import LinkCore
-import LinkHealth
-public import LinkStorage
-public import LinkWire
+public import HoldfastCore
+import HoldfastHealth
+public import HoldfastStorage
+public import HoldfastWire
 
 /// The rules of the relay between assistants and phones: pairing, tokens, questions, leases, drain.
 ///

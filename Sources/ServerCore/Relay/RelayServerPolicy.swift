@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The configuration of the relay.
 ///

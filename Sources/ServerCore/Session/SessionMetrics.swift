@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The counters of the session server since its start.
 struct SessionMetrics: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 // Prompts, from their arrival to the acknowledgement of their answers, and conversations.
 

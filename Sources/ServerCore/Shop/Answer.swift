@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkWire
+import HoldfastCore
+public import HoldfastWire
 
 /// The response to a REST request or a refused upgrade.
 public struct Answer: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// A REST request, parsed and checked without the state of the server.
 public enum Call: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkWire
+import HoldfastCore
+public import HoldfastWire
 
 extension Call {
   /// Reads a request from its method, decoded path, decoded query, key header and body.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 extension Frame {
   /// The text of the frame.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The counters of the shop server since its start.
 struct ShopMetrics: Sendable, Hashable, Codable {

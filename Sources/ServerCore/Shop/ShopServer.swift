@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// The rules of the shop server: rooms, message order, limits, liveness and the drain.
 ///

@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkWire
+import HoldfastCore
+public import HoldfastWire
 
 /// The configuration of the shop server.
 ///

@@ -1,7 +1,7 @@
-import BottleLink
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The checkers of the guarantees that are specific to a bottle.
 public struct BottleCheckers: FeatureCheckers {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// An ordinary day of a bottle and its phone, and the cost of the day with the timers of a plan.
 ///

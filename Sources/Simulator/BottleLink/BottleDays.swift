@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 extension BottleFeature {
   /// The kinds of planned events, in addition to those of the kernel.

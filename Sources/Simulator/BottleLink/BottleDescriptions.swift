@@ -1,7 +1,7 @@
-import BottleLink
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 extension BottleFeature {
   public static func describe(_ input: Input) -> TracePart {

@@ -1,8 +1,8 @@
-public import BottleFirmware
-public import BottleLink
-public import LinkCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastFirmware
+public import HoldfastBottleLink
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
 
 /// The world of a bottle and its phone.
 ///

@@ -1,7 +1,7 @@
-public import BottleLink
-import LinkCore
-import LinkStorage
-import LinkWire
+public import HoldfastBottleLink
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 extension BottleFeature: ReplayedFeature {
   /// The facts about the user and the app that the journal of a bottle's link contains.

@@ -1,6 +1,6 @@
-public import BottleLink
-public import LinkCore
-import LinkWire
+public import HoldfastBottleLink
+public import HoldfastCore
+import HoldfastWire
 
 extension BottleModel: LinkModel {
   public static func role(of input: Input) -> InputRole {

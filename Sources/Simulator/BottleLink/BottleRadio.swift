@@ -1,6 +1,6 @@
-import BottleLink
-import LinkCore
-import LinkWire
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastWire
 
 /// A phone's radio, and the state that the system keeps while the app is not running.
 struct BottleRadio {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The times that a phone takes to reconnect to its bottle in one situation, over many seeds.
 ///

@@ -1,5 +1,5 @@
-import BottleLink
-import LinkWire
+import HoldfastBottleLink
+import HoldfastWire
 
 /// A user's request to a bottle, and the bytes to write for it.
 enum BottleRequestKind: String, CaseIterable, Sendable {

@@ -1,6 +1,6 @@
-import BottleLink
-import LinkCore
-import LinkWire
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastWire
 
 /// A checker of the limits for scans and connects. It checks when they begin and when they end.
 struct BottleScans: Sendable {

@@ -1,9 +1,9 @@
-import BottleFirmware
-import BottleLink
-import LinkCore
-import LinkStorage
-import LinkWire
-import VirtualBottle
+import HoldfastFirmware
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastVirtualBottle
 
 // The bottle: the actual firmware, and the people who use the bottle.
 extension BottleWorld {

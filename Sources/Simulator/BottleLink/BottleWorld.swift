@@ -1,9 +1,9 @@
-import BottleFirmware
-import BottleLink
-import LinkCore
-import LinkStorage
-import LinkWire
-import VirtualBottle
+import HoldfastFirmware
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastVirtualBottle
 
 /// A world with a phone, its system and its radio, and a bottle with the actual firmware.
 struct BottleWorld: SimulatedWorld, ~Copyable {

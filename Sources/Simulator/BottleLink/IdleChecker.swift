@@ -1,6 +1,6 @@
-import BottleLink
-import LinkCore
-import LinkWire
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastWire
 
 /// A checker of idle connections. Unused connections must end, and held connections must not.
 struct IdleChecker: Sendable {

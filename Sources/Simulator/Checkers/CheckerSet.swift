@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The checkers that a feature adds to those of its link. Each checks one guarantee.
 public protocol FeatureCheckers: Sendable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects a link that is wrongly shown as connected: over a socket that the server
 /// did not accept, or for too long over a dead connection.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A deliberate defect of a feature: a mistake that real clients make and that checkers must
 /// detect.

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A violation of a guarantee.
 public struct Finding: Sendable, Hashable, Codable {

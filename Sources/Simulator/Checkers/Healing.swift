@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that verifies that the world recovers fully in the calm phase, and that a link has no
 /// deadline after the user has left.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects effects of events that belong to an earlier attempt.
 struct Lateness<Feature: SimulatedFeature>: LinkChecker {

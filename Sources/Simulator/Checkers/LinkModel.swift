@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A model that drives a link, as seen by a world.
 public protocol LinkClient: Machine {

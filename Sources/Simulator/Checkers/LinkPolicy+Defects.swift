@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 // Policies from which one rule is removed.
 extension LinkPolicy {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects a wanted link for which nothing is outstanding, and missed deadlines.
 struct Outstanding<Feature: SimulatedFeature>: LinkChecker {

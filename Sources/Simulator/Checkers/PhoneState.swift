@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The state of one phone right after an observation, as checkers see it.
 public struct PhoneState<Feature: SimulatedFeature>: Sendable {

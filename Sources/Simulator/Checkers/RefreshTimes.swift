@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects credentials that are refreshed too early, or not refreshed when they are
 /// due.

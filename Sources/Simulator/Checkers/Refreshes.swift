@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects credentials that are refreshed too often after refusals, or again while a
 /// refresh is in progress.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects attempts that are earlier than the server permits: before the end of a
 /// `Retry-After`, or too early in the window within which clients of a draining server must

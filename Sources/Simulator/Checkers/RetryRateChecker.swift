@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects live connections that are closed as if they were silent.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects tokens in anything that the model stores, sends or shows.
 struct SecretLeakChecker<Feature: SimulatedFeature>: LinkChecker {

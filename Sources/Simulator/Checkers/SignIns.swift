@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects sign-in requests that are not justified.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A checker that detects series of attempts that do not end in standby. A new series may start
 /// only after a stable link, valid data, or a new reason.

@@ -1,9 +1,9 @@
-public import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+public import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The checkers of the guarantees that are specific to a relay. They track the calls and the
 /// permissions of each assistant.

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkServerCore
+import HoldfastCore
+import HoldfastServerCore
 
 /// The numbers that a plan of relays fixes for a run, in addition to the network conditions.
 public struct RelayNumbers: PlanNumbers {

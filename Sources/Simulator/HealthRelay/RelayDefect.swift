@@ -1,9 +1,9 @@
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A deliberate defect of a relay.
 public enum RelayDefect: String, DeliberateDefect {
@@ -184,7 +184,7 @@ struct RelaySeam {
 
   func toPhone(_ input: RelayModel.Input) -> [RelayModel.Input] {
     if defect == .connectedOnOpen, case .opened(let attempt) = input {
-      let pair = HealthRelay.RelayPair(code: Secret(""), word: Secret(""))
+      let pair = HoldfastHealthRelay.RelayPair(code: Secret(""), word: Secret(""))
       return [input, .message(attempt, .paired(RelayModel.Welcome(pair: pair)))]
     }
     guard defect == .forgetsResume, case .message(let attempt, .paired(var welcome)) = input else {

@@ -1,8 +1,8 @@
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 
 // The trace of a run, and its digest.
 extension RelayFeature {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 
 /// A checker of due data. While the phone, the connection and the assistant work, a question must
 /// be answered with data, and no later than the earlier questions in the queue require.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The kinds of planned events, in addition to those of the kernel.
 public enum RelayEventKind: String, PlanEventKind {

@@ -1,8 +1,8 @@
-public import HealthRelay
-public import LinkCore
-public import LinkServerCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastHealthRelay
+public import HoldfastCore
+public import HoldfastServerCore
+public import HoldfastStorage
+public import HoldfastWire
 
 /// The world of HealthRelay: two phones, a backend, and three assistants that ask questions.
 public enum RelayFeature: SimulatedFeature {

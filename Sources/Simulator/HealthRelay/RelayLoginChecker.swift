@@ -1,5 +1,5 @@
-import LinkCore
-import LinkServerCore
+import HoldfastCore
+import HoldfastServerCore
 
 /// A checker of logins. A pair admits one assistant, once. Guesses are stopped, and lock out only
 /// the address that made them.

@@ -1,5 +1,5 @@
-public import HealthRelay
-public import LinkCore
+public import HoldfastHealthRelay
+public import HoldfastCore
 
 extension RelayModel: LinkModel {
   public static func role(of input: Input) -> InputRole {

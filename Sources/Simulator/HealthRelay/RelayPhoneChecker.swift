@@ -1,5 +1,5 @@
-import HealthRelay
-import LinkCore
+import HoldfastHealthRelay
+import HoldfastCore
 
 /// A checker of one phone's own guarantees: each accepted question ends once, the notification is
 /// correct, and the user receives no more than a reasonable number of problem reports.

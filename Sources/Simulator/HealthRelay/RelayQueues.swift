@@ -1,6 +1,6 @@
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 
 /// A checker of question queues. Each phone receives its questions in order and once, and is woken
 /// for waiting questions.

@@ -1,5 +1,5 @@
-public import HealthRelay
-import LinkCore
+public import HoldfastHealthRelay
+import HoldfastCore
 
 extension RelayFeature: ReplayedFeature {
   public static var checkedInJournals: [Finding.Kind] {

@@ -1,9 +1,9 @@
-public import HealthRelay
-public import LinkCore
-public import LinkHealth
-public import LinkServerCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastHealthRelay
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastServerCore
+public import HoldfastStorage
+public import HoldfastWire
 
 // The traffic between the hosts of the world.
 extension RelayFeature {

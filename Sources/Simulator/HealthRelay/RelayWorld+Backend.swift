@@ -1,9 +1,9 @@
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 // The backend: the actual rules, with a store that is a plain value.
 extension RelayWorld {
@@ -115,7 +115,7 @@ extension RelayWorld {
   private mutating func draw(_ drawToken: RelayServer.TokenRequest) {
     let secret = newSecret("token")
     // The pair consists of letters and digits that no text contains by chance.
-    let pair = LinkServerCore.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
+    let pair = HoldfastServerCore.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
     for text in [secret, pair.code, pair.word] { hide(text) }
     if case .phone(let id) = drawToken, let line = line(id.number) {
       let phone = kernel.lines[line].from.index
@@ -319,7 +319,7 @@ extension RelayWorld {
     /// again.
     var again = 0
     /// The pair of the last login.
-    var pair: HealthRelay.RelayPair?
+    var pair: HoldfastHealthRelay.RelayPair?
     /// The calls that await an outcome.
     var open: [RequestID] = []
     /// Whether a login is scheduled in case it is needed.
@@ -347,7 +347,7 @@ extension RelayWorld {
     logIn(host.index, with: pair)
   }
 
-  mutating func logIn(_ index: Int, with pair: HealthRelay.RelayPair) {
+  mutating func logIn(_ index: Int, with pair: HoldfastHealthRelay.RelayPair) {
     assistants[index].pair = pair
     let what = RelayCall.login(word: pair.word.text, code: pair.code.text)
     call(index, what, token: assistants[index].token, timeLimit: .seconds(60))

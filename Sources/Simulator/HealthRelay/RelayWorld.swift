@@ -1,9 +1,9 @@
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A world with phones, a backend with its store, and assistants.
 struct RelayWorld: SimulatedWorld, ~Copyable {
@@ -202,7 +202,7 @@ extension RelayWorld {
     /// The answers that were read and have not been discarded.
     var answers: [WorkID: [PhoneMessage]] = [:]
     /// The pair that is shown to the user, who can pass it to an assistant.
-    var pair: HealthRelay.RelayPair?
+    var pair: HoldfastHealthRelay.RelayPair?
     /// The token with which the phone resumes.
     var resume: String?
     /// Whether the backend has confirmed the phone's push address. Its pairings then last as long

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The values in a JSON answer, by path, such as `daily.0.steps`.
 struct SyncAnswerValues {

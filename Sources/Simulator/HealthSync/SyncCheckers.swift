@@ -1,8 +1,8 @@
-public import HealthSync
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+public import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 /// The checkers of the guarantees that are specific to HealthSync.
 ///

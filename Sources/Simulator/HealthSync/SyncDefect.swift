@@ -1,9 +1,9 @@
-import HealthSync
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 extension SyncFeature {
   /// A deliberate defect of HealthSync, in the app or on the server.

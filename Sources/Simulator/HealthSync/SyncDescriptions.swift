@@ -1,8 +1,8 @@
-import HealthSync
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 extension SyncFeature {
   public static func describe(_ input: Input) -> TracePart {

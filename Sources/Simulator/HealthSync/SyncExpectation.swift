@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 
 /// The values that a person must be shown. They are computed second by second, independently of the
 /// server.

@@ -1,9 +1,9 @@
-public import HealthSync
-public import LinkCore
-import LinkHealth
-public import LinkServerCore
-public import LinkStorage
-public import LinkWire
+public import HoldfastHealthSync
+public import HoldfastCore
+import HoldfastHealth
+public import HoldfastServerCore
+public import HoldfastStorage
+public import HoldfastWire
 
 /// Data that is restored to an earlier state.
 public enum SyncBackup: Sendable, Hashable {

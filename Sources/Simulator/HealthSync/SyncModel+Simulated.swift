@@ -1,6 +1,6 @@
-public import HealthSync
-public import LinkCore
-import LinkWire
+public import HoldfastHealthSync
+public import HoldfastCore
+import HoldfastWire
 
 extension SyncModel: SimulatedModel {
   /// The status is always disconnected, because the model has no link.

@@ -1,6 +1,6 @@
-import HealthSync
-import LinkCore
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastWire
 
 /// A checker that detects uploads that are sent too early, too often, or at a cost that the user
 /// does not want.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 
 /// A piece of an upload, which the server writes to the upload's file.
 public struct SyncPiece: Sendable {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 
 /// A request as received by the server, with its header fields and query items by name.
 struct SyncReceivedRequest: Sendable {

@@ -1,6 +1,6 @@
-public import HealthSync
-import LinkCore
-import LinkWire
+public import HoldfastHealthSync
+import HoldfastCore
+import HoldfastWire
 
 extension SyncFeature: ReplayedFeature {
   /// The facts about the user and the app that a HealthSync journal contains.

@@ -1,7 +1,7 @@
-import HealthSync
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 
 /// A request in its encoded form. The client writes the header fields, and the server reads them.
 public struct SyncRequest: Sendable {

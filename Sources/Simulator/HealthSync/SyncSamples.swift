@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 
 /// A generator for the samples of a person with two devices and many types, over several weeks.
 enum SyncSamples {

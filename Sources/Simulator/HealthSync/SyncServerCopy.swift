@@ -1,8 +1,8 @@
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A copy of a run's backend with the same rules and samples. In the copy, no operation takes time.
 struct SyncServerCopy {

@@ -1,8 +1,8 @@
-import HealthSync
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 /// The health data of one phone: its samples, and the numbered changes that produced them.
 ///

@@ -1,9 +1,9 @@
-import HealthSync
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 // The app's effect handler on a phone: its source, its disk and its uploads.
 extension SyncWorld {

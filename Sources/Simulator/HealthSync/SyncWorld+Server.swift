@@ -1,8 +1,8 @@
-import HealthSync
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 // The server: the actual rules, with an in-memory store.
 extension SyncWorld {

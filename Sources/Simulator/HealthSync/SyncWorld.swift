@@ -1,9 +1,9 @@
-import HealthSync
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A world with phones that use HealthSync, their systems, and a backend.
 struct SyncWorld: SimulatedWorld, ~Copyable {

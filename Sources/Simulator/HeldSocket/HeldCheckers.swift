@@ -1,5 +1,5 @@
-import HeldSocket
-import LinkCore
+import HoldfastHeldSocket
+import HoldfastCore
 
 extension HeldFeature {
   /// The checkers of the guarantees that are specific to a held socket.

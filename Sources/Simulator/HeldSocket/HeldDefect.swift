@@ -1,5 +1,5 @@
-import HeldSocket
-import LinkCore
+import HoldfastHeldSocket
+import HoldfastCore
 
 extension HeldFeature {
   /// A deliberate defect of a held socket.

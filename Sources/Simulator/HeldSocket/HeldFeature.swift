@@ -1,5 +1,5 @@
-public import HeldSocket
-public import LinkCore
+public import HoldfastHeldSocket
+public import HoldfastCore
 
 /// The world of `HeldSocket`: one phone, its user, and a server with a foreign protocol.
 ///

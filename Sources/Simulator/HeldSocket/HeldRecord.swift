@@ -1,5 +1,5 @@
-public import HeldSocket
-import LinkCore
+public import HoldfastHeldSocket
+import HoldfastCore
 
 extension HeldFeature: ReplayedFeature {
   /// The facts about the user and the app that the journal of a held socket contains.

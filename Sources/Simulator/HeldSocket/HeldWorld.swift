@@ -1,5 +1,5 @@
-import HeldSocket
-import LinkCore
+import HoldfastHeldSocket
+import HoldfastCore
 
 /// A world with one phone, its user, and a server with a foreign protocol.
 struct HeldWorld: SimulatedWorld, ~Copyable {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A hash of all events of a run, in order. Equal runs have equal hashes on every machine.
 ///

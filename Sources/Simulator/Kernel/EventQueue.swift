@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A queue of future events, ordered by time. Events with equal times are ordered by insertion.
 ///

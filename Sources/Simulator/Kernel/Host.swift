@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The state of a host that every world needs: a process, a clock, a disk and a network uplink.
 struct Host<Feature: SimulatedFeature> {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The part of a world's state that all features share: virtual time, hosts, traffic and records.
 ///

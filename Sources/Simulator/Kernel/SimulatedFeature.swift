@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A feature that the simulator runs in seeded worlds: its types, plans, checkers and texts.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 // Processes: launches, kills and suspension of apps, servers that start and stop, app reports.
 extension SimulatedWorld where Self: ~Copyable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A world of one feature: the kernel, the models on its phones, and the actual rules of its
 /// servers.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The unique number of a line or an exchange in a world.
 public typealias TrafficID = UInt64

@@ -1,5 +1,5 @@
-import LinkCore
-import MessageStream
+import HoldfastCore
+import HoldfastMessageStream
 
 /// A checker that detects a stream that still has a deadline after it was closed.
 ///

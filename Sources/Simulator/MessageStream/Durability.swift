@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A checker that detects data that is shown, sent or acknowledged before it is durable, and a
 /// cursor that is ahead of the stored data.
@@ -119,16 +119,20 @@ struct Durability: StreamChecker {
     return missing
   }
 
-  /// Returns whether a gap ends at the next stored message after a message in the log.
+  /// Returns whether the reader's pages lead to a message through a gap.
   ///
-  /// The reader's pages continue downwards from that stored message. The message at the lower end
-  /// of the gap may be missing from a restored log, so stamps are not conclusive.
+  /// Pages lead down the log from the upper end of the gap to its lower end, or further if the
+  /// log lost that message when it was restored. Timestamps are not conclusive: if the server's
+  /// clock went back, messages further down the log can be stamped later than the upper end.
   private func isBelowGap(_ message: Message, _ disk: StoredTimeline) -> Bool {
-    guard message.position != nil, let index = log.firstIndex(where: { $0.id == message.id }),
-      let above = log[index...].first(where: { disk.messages[$0.id] != nil })
-    else { return false }
-    return disk.gaps.contains { $0.before.id == above.id }
+    guard message.position != nil, let index = index(of: message.id) else { return false }
+    return disk.gaps.contains { gap in
+      guard let upper = self.index(of: gap.before.id), index < upper else { return false }
+      return gap.after.flatMap { self.index(of: $0.id) }.map { $0 < index } ?? true
+    }
   }
+
+  private func index(of id: MessageID) -> Int? { log.firstIndex { $0.id == id } }
 }
 
 extension StoredTimeline {

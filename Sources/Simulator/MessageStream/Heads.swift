@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A checker that detects a stream that reports right after connecting that it is complete,
 /// although its cursor is not at the head that the server reported.

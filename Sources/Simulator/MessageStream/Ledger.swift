@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A checker that compares accepted and shown messages, and detects lost, duplicated and reordered
 /// messages.

@@ -1,5 +1,5 @@
-import LinkCore
-import MessageStream
+import HoldfastCore
+import HoldfastMessageStream
 
 /// A checker that detects a socket that outlives the token with which it was admitted.
 ///

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A tracker of the information that the client of a plain server could have about a post when it
 /// repeated the post.

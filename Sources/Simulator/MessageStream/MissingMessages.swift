@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The messages in a server's log that the phone does not store, in the order in which a cursor
 /// covers them.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastMessageStream
 
 /// A checker that detects a post that could have been sent but was not.
 ///

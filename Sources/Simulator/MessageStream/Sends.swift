@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastMessageStream
 
 /// A checker that detects a message that is sent while an attempt to send a message is in progress.
 ///

@@ -1,5 +1,5 @@
-import LinkCore
-public import MessageStream
+import HoldfastCore
+public import HoldfastMessageStream
 
 /// The checkers of the guarantees that are specific to MessageStream.
 public struct StreamCheckers: FeatureCheckers {

@@ -1,5 +1,5 @@
-public import LinkCore
-public import MessageStream
+public import HoldfastCore
+public import HoldfastMessageStream
 
 /// A client of one shop that the simulator can run: this package's model or a custom one.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 extension StreamFeature {
   public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<StreamFeature>) {

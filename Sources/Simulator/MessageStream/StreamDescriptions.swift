@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 extension StreamFeature {
   public static func describe(_ input: Input) -> TracePart { TraceText.cause(input) }

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A disguise that gives each attempt to send a message a new key, like a client that creates the
 /// key with each request.

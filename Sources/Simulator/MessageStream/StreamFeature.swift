@@ -1,7 +1,7 @@
-public import LinkCore
-public import LinkStorage
-public import LinkWire
-public import MessageStream
+public import HoldfastCore
+public import HoldfastStorage
+public import HoldfastWire
+public import HoldfastMessageStream
 
 /// MessageStream in the simulator: one phone in one shop, a server with one of two contracts, and
 /// other users.

@@ -1,5 +1,5 @@
-public import LinkCore
-public import MessageStream
+public import HoldfastCore
+public import HoldfastMessageStream
 
 extension StreamModel: StreamClient {
   /// The model's memory use.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The numbers that a plan of MessageStream fixes for a run, in addition to the network conditions.
 public struct StreamNumbers: PlanNumbers {

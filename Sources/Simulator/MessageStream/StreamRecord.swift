@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-public import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+public import HoldfastMessageStream
 
 extension StreamFeature: ReplayedFeature {
   public static var checkedInJournals: [Finding.Kind] {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The seam between the client and its world. It applies the defects of MessageStream.
 ///

@@ -1,8 +1,8 @@
-public import LinkCore
-public import LinkServerCore
-public import LinkStorage
-public import LinkWire
-public import MessageStream
+public import HoldfastCore
+public import HoldfastServerCore
+public import HoldfastStorage
+public import HoldfastWire
+public import HoldfastMessageStream
 
 // The traffic between the hosts of the world.
 extension StreamFeature {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkServerCore
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastMessageStream
 
 // The server: the actual rules, an in-memory log, and the server's other users.
 extension StreamWorld {

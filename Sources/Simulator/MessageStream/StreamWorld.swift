@@ -1,8 +1,8 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// A world with one phone, its user, a server, and the server's other users.
 struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The kinds of planned events that the kernel provides. The plans of every feature can use them.
 public enum CommonEventKind: String, PlanEventKind {

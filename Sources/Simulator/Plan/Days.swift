@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 // Plans that any feature can draw. Their faults affect all phones, networks and servers.
 extension PlanBuilder {

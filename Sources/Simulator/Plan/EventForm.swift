@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// An event kind in a feature's plans. Each kind is declared once, in `forms`.
 public protocol PlanEventKind: RawRepresentable<String>, CaseIterable, Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The random source of plans. Each draw advances one generator.
 public struct Draw: Sendable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A set of named numbers that a plan fixes for a whole run, such as the network conditions.
 public protocol PlanNumbers: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A planned event: an event kind with its arguments.
 ///

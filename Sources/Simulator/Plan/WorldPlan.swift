@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// All decisions that are made before a run begins. Equal plans produce equal runs.
 public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {

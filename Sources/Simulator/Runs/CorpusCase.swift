@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A plan that once failed or that demonstrates a defect, and its expected result.
 public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A feature whose journals can be checked.
 public protocol ReplayedFeature: SimulatedFeature {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The parameters of a run, in addition to its plan.
 public struct RunSetup<Feature: SimulatedFeature>: Sendable {

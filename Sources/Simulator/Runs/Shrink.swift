@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A search for a smaller plan that still fails in the same way, with fewer and shorter faults and
 /// better network conditions.

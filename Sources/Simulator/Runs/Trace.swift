@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// One part of a trace line: the actor, and the description of its action.
 public typealias TracePart = (who: TraceActor, what: String)

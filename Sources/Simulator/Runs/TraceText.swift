@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// Functions that format the texts of traces.
 enum TraceText {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 
 /// The checkers of the guarantees that are specific to a session.
 public struct SessionCheckers: FeatureCheckers {

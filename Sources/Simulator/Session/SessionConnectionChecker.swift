@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 
 /// A checker of a phone's messages and of its reports about connections.
 ///
@@ -196,7 +196,7 @@ struct SessionConnectionChecker: Sendable {
   }
 
   private mutating func ended(
-    _ record: Session.SessionRecord, at now: Instant, _ found: inout Findings
+    _ record: HoldfastSession.SessionRecord, at now: Instant, _ found: inout Findings
   ) {
     guard let ended = connection, ended.attempt == record.attempt else {
       return found.add(.untrue, at: now, "a connection ended that was not there")

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 
 extension SessionsFeature {
   /// A deliberate defect of a session, in the app or on the server.

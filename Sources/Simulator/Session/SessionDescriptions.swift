@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 
 extension SessionsFeature {
   public static func describe(_ input: Input) -> TracePart {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
 // Checks of the server's changes, windows and counts.
 extension SessionLedger {

@@ -1,6 +1,6 @@
-public import LinkCore
-import LinkWire
-public import Session
+public import HoldfastCore
+import HoldfastWire
+public import HoldfastSession
 
 extension SessionModel: LinkModel {
   public static func role(of input: Input) -> InputRole {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-public import Session
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+public import HoldfastSession
 
 extension SessionsFeature: ReplayedFeature {
   /// The facts about the user and the app that the journal of a session contains.

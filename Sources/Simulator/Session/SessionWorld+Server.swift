@@ -1,8 +1,8 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 
 // The server: the actual rules with a store that is a plain value, and the program behind them.
 extension SessionWorld {

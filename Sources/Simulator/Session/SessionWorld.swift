@@ -1,9 +1,9 @@
-import LinkCore
-import LinkJSON
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastJSON
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastSession
 
 /// A world with two phones that have sessions, and a server with a program behind it.
 struct SessionWorld: SimulatedWorld, ~Copyable {

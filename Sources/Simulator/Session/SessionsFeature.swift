@@ -1,8 +1,8 @@
-public import LinkCore
-public import LinkServerCore
-public import LinkStorage
-public import LinkWire
-public import Session
+public import HoldfastCore
+public import HoldfastServerCore
+public import HoldfastStorage
+public import HoldfastWire
+public import HoldfastSession
 
 /// The world of sessions: two phones of two people, and a server with a program behind it.
 ///

@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// The bottle that a phone knows.
 public struct KnownBottle: Sendable, Hashable, Codable {

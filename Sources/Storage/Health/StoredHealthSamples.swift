@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkHealth
+public import HoldfastCore
+public import HoldfastHealth
 
 /// The health samples of a person, as a value.
 public struct StoredHealthSamples: Sendable, Hashable {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkHealth
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastWire
 
 /// The samples that phones have synced, as a value.
 ///

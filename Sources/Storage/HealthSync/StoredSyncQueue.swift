@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkHealth
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastWire
 
 /// A batch that a phone has written to a file and that no server has accepted yet.
 public struct QueuedBatch: Sendable, Hashable, Codable {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkHealth
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastWire
 
 /// A batch of one user as it is passed to a store, with the hash of each sample.
 public struct SyncDelivery: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import LinkCore
-import LinkWire
+package import HoldfastCore
+import HoldfastWire
 
 /// The effective times of one person's batches: their timestamps, bounded by the server's clock.
 ///

@@ -1,6 +1,6 @@
-import LinkCore
-public import LinkJSON
-public import LinkWire
+import HoldfastCore
+public import HoldfastJSON
+public import HoldfastWire
 
 /// The stored state of an upload that was begun on a server. The next process uses it to resume the
 /// upload.

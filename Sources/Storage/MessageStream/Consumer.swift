@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// The name of a consumer, which is a program that reads each message of a shop and acknowledges
 /// it.

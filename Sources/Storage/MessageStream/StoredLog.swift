@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// A message to append to a log.
 public struct LogEntry: Sendable, Hashable {

@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 // The data that a phone stores about a shop. The model decides which data to store, and a store
 // writes it.

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkHealth
-public import LinkWire
+public import HoldfastCore
+public import HoldfastHealth
+public import HoldfastWire
 
 // The data that the relay stores about phones, assistants and waiting questions. The rules decide
 // which data to store, and a store writes it. Answers are not stored, and tokens are stored only as

@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// All data that a client of a session stores, as a value.
 public struct StoredClientSession: Sendable, Hashable {

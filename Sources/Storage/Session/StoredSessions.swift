@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkWire
+public import HoldfastCore
+public import HoldfastWire
 
 // The data that the session server stores about clients, prompts and conversations. The rules
 // decide which data to store, and a store writes it. The server's key is not included.

@@ -1,5 +1,6 @@
-import LinkCore
-public import LinkRuntime
+import HoldfastCore
+import HoldfastDriver
+public import HoldfastPorts
 import Synchronization
 
 /// Checks the promises of `SecretStore`, for any implementation and any test library.

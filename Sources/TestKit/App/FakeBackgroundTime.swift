@@ -1,4 +1,4 @@
-public import LinkRuntime
+public import HoldfastPorts
 import Synchronization
 
 /// Background time whose grants a test controls: it grants, refuses and expires them.

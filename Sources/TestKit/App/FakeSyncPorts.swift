@@ -1,7 +1,8 @@
-public import LinkCore
-import LinkHealth
-public import LinkRuntime
-public import LinkWire
+public import HoldfastCore
+import HoldfastHealth
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+public import HoldfastWire
 import Synchronization
 
 /// A source of health samples that a test adds and removes. The anchor is the number of the last

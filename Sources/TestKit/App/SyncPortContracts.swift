@@ -1,7 +1,7 @@
-public import LinkCore
-import LinkHealth
-public import LinkRuntime
-public import LinkWire
+public import HoldfastCore
+import HoldfastHealth
+public import HoldfastFeaturePorts
+public import HoldfastWire
 
 /// Checks the promises of `HealthSource`, for any implementation and any test library.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A writer of the XML elements of an export.
 struct ExportWriter {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// One day in the life of the person of a generated export.
 ///

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The sleep, exercise, meals and composite measurements of a day.
 extension GeneratedSection {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The sections of a generated export: one type after another, then the elements composed of
 /// several types.

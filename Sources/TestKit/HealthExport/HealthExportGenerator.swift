@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A generator of exports of any length that resemble an iPhone's. Equal plans give equal exports.
 ///

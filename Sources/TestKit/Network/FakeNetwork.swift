@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkRuntime
+public import HoldfastCore
+public import HoldfastPorts
 import Synchronization
 
 /// A network in memory whose servers are controlled by the test.

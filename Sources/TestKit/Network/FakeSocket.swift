@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkRuntime
+public import HoldfastCore
+public import HoldfastPorts
 import Synchronization
 
 /// The server's end of one socket of a `FakeNetwork`.

@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkRuntime
+import HoldfastCore
+public import HoldfastPorts
 
 /// The server's end of one HTTP exchange, controlled by a test.
 public protocol FarExchange: Sendable {

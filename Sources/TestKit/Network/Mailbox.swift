@@ -1,4 +1,4 @@
-import LinkRuntime
+import HoldfastDriver
 import Synchronization
 
 /// A queue of values from the tested code to the test, in order. A reader waits for the next value.

@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkRuntime
+import HoldfastCore
+public import HoldfastPorts
 
 /// The server that a contract suite for a dialer or an HTTP client uses.
 public struct ContractServer<Far: Sendable>: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-package import LinkCore
+package import HoldfastCore
 
 /// A JSON value that is decoded by Foundation, whose parser shares no code with this package.
 package enum JSONTree: Hashable, Decodable, Sendable {

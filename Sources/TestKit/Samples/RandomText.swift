@@ -1,4 +1,4 @@
-package import LinkCore
+package import HoldfastCore
 
 /// The fragments of random texts, each of which once caused a problem in a codec.
 private let fragments: [String] = [

@@ -1,6 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastPorts
 
 // These functions check the promises of `HealthStore` about changes.
 

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-public import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
+public import HoldfastFeaturePorts
 
 /// Checks the promises of `HealthStore`, for any implementation and any test library.
 ///

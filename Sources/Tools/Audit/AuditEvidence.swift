@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkWire
+public import HoldfastCore
+import HoldfastWire
 
 /// The records of an audit, from which the findings are derived.
 public struct AuditEvidence: Sendable {

@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkWire
+public import HoldfastCore
+import HoldfastWire
 
 /// All scripts of an audit.
 public struct AuditPlan: Sendable {

@@ -1,6 +1,6 @@
-public import LinkCore
-public import LinkWire
-import LinkJSON
+public import HoldfastCore
+public import HoldfastWire
+import HoldfastJSON
 
 /// A record of the events of one script.
 public struct AuditRecord: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// Checks of prompts, responses and histories.
 extension AuditEvidence {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// Checks of the behavior that is visible before a login.
 extension AuditEvidence {

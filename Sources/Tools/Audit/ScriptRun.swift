@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkWire
+public import HoldfastCore
+import HoldfastWire
 
 /// A key, and a function that signs challenges with the key.
 public struct AuditKey: Sendable {

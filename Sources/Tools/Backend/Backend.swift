@@ -1,10 +1,11 @@
-public import LinkCore
-import LinkProtocols
-public import LinkRuntime
-import LinkServerCore
-import LinkWire
-import OwnerFiles
-import ServerSockets
+public import HoldfastCore
+import HoldfastProtocols
+public import HoldfastFeaturePorts
+public import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastOwnerFiles
+import HoldfastServerSockets
 
 /// A backend in this process, which consists of its sockets and its services with their stores and
 /// files.

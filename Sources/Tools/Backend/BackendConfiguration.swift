@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkServerCore
+import HoldfastCore
+public import HoldfastServerCore
 
 /// The services of a backend. A request's path is matched against their routes in this order.
 let backendServices: [any Service.Type] = [

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkProtocols
-import LinkServerCore
-import OwnerFiles
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerCore
+import HoldfastOwnerFiles
+import HoldfastServerSockets
 
 /// A handler that owns the services, routes each event to a service and sets the alarm of the
 /// sockets.

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
 import Synchronization
 
 /// A line of the log: an event and facts about its client. It never contains a token, a query or

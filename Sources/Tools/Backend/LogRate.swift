@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A limit on the growth of a log: a maximum number of lines for each event in a time span.
 ///

@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 
 /// The `holdfast` command.
 @main

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
-public import LinkJSON
-import OwnerFiles
+public import HoldfastJSON
+import HoldfastOwnerFiles
 import Synchronization
 
 /// A console that writes results to standard output and diagnostics to standard error, unbuffered.

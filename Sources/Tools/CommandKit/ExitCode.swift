@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The exit status of a command. Scripts depend on these numbers.
 public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {

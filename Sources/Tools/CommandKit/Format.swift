@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A format for values of one type on a command line.
 public struct Format<Value: Sendable>: Sendable {

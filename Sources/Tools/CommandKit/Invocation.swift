@@ -1,4 +1,4 @@
-package import LinkJSON
+package import HoldfastJSON
 
 /// The parsed and checked arguments of a command.
 public struct Arguments: Sendable {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A parameter of a command, declared once for parsing, help and typed access.
 public struct Parameter<Value: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-package import LinkCore
-import LinkJSON
+package import HoldfastCore
+import HoldfastJSON
 
 /// The unvalidated content of a policy file: a preset, and the values that differ from it.
 package struct PolicyFile {

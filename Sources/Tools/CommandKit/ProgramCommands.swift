@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The commands that concern the program itself: `version`, `completions` and `manual`.
 package struct ProgramCommands: Sendable {

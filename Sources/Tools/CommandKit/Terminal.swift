@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import LifecycleSystem
+import HoldfastSystemLifecycle
 import Synchronization
 
 /// The terminal of this process: its width and its modes.

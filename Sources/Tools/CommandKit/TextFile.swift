@@ -1,6 +1,6 @@
 import Glibc
-import LinkCore
-import OwnerFiles
+import HoldfastCore
+import HoldfastOwnerFiles
 
 /// A function that reads a file or a pipe to its end, with a time limit and a size limit.
 package enum DescriptorInput {

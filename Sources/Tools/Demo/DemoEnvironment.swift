@@ -1,9 +1,9 @@
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
 
 /// The environment of the demo: its participants, and the actions and measurements that scenarios
 /// share.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The policy of the demo, which is the policy of message streams with shorter waits.
 enum DemoPolicy {

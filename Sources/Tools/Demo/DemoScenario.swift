@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A scenario of the demo. It plays faults and adds the results to the ledger.
 protocol DemoScenario: Sendable {

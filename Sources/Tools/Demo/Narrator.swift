@@ -1,7 +1,7 @@
-public import CommandKit
-import LinkCore
-import LinkJSON
-import LinkWire
+public import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 /// An event that the demo reports.
 struct DemoEvent: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// The events of the demo so far, and the tasks that wait for further events.
 actor Scene {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A characteristic of a bottle that this package reads, writes or subscribes to.
 public enum BottleAttribute: UInt8, Sendable, Hashable, Codable, CaseIterable {

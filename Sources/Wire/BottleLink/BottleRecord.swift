@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A bottle's record of a drink or a refill.
 public struct BottleRecord: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkJSON
+public import HoldfastCore
+import HoldfastJSON
 
 /// The samples and deletions of one type that a phone sends in one request.
 public struct SyncBatch: Sendable, Hashable, Codable {

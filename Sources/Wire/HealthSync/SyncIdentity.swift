@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkJSON
+public import HoldfastCore
+import HoldfastJSON
 
 /// The owner of a phone's progress: a server, a user of the server, and an epoch of its stored
 /// data.

@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkHealth
+public import HoldfastCore
+public import HoldfastHealth
 
 // The inputs and outputs of the ports of a phone that syncs.
 

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-public import LinkJSON
+import HoldfastCore
+import HoldfastHealth
+public import HoldfastJSON
 
 /// A received batch, with the ranges of its records in the body.
 public struct SyncReading: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkJSON
+import HoldfastCore
+public import HoldfastJSON
 
 /// The numbers of new, duplicate and refused records and workouts in a batch.
 public struct IngestCounts: Sendable, Hashable, Codable {

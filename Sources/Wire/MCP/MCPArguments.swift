@@ -1,5 +1,5 @@
-package import LinkHealth
-import LinkJSON
+package import HoldfastHealth
+import HoldfastJSON
 
 /// The uninterpreted arguments of a tool call, or of the query or form of a plain endpoint.
 ///

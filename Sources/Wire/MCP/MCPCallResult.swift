@@ -1,6 +1,6 @@
-package import LinkCore
-package import LinkHealth
-import LinkJSON
+package import HoldfastCore
+package import HoldfastHealth
+import HoldfastJSON
 
 /// The result of a tool call, or a refusal, in the form that the assistant receives.
 package struct MCPCallResult: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The parameters of the methods that this server supports.
 package struct MCPParams: Sendable, Hashable {

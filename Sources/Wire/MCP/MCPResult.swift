@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The result of a request. Each case is the result of one method.
 package enum MCPResult: Sendable, Hashable, Codable {

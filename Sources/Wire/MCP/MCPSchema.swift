@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The part of JSON Schema (draft 2020-12) that describes the tools' arguments and results.
 indirect enum MCPSchema {

@@ -1,4 +1,4 @@
-import LinkHealth
+import HoldfastHealth
 
 /// The tools for assistants (contract 1.7).
 package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The body of the original app's `POST /mcp/call` (contract 1.7), in either of its two forms.
 package enum PlainToolCall: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The error of a JSON-RPC response (JSON-RPC 2.0 section 5.1).
 package struct RPCError: Error, Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// A JSON-RPC 2.0 message that a client posts. The parameters are read later.
 package enum RPCMessage: Sendable, Hashable {

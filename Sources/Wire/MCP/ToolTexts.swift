@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
 
 /// A copy of a health object for assistants. It is edited member by member and contains no white
 /// space.

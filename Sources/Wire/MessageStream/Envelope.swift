@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// A namespace for the envelope of REST answers: `{"status":int,"message":string,"data":any}`.
 package enum Envelope {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The identifier of a message, assigned by the server.
 public typealias MessageID = UUID128

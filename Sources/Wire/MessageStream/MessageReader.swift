@@ -1,5 +1,5 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
 /// The members of a message object that have been read so far.
 ///

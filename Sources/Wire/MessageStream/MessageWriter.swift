@@ -1,5 +1,5 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
 extension JSONWriter {
   /// Writes a message object, with its members in the order of the contract.

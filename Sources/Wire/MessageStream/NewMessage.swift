@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkJSON
+public import HoldfastCore
+import HoldfastJSON
 
 /// The body of `POST /shops/messages`.
 public struct NewMessage: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// A namespace for the encoding and decoding of answers of the paginated route.
 package enum PageCodec {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
 /// The reason why the parameters of a request are not a page query.
 public struct QueryError: Error, Sendable, Hashable {

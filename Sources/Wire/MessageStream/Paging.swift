@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// A query to `GET /shops/{shop_id}/messages/paginated`.
 public enum PageQuery: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// The content of a text frame of the stream.
 package enum StreamFrame: Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The UUID of a GATT service or characteristic.
 public typealias GATTID = UUID128

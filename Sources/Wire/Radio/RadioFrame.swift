@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A frame between a phone and a peripheral, sent over a socket that simulates a radio.
 ///

@@ -1,5 +1,5 @@
-import LinkHealth
-import LinkJSON
+import HoldfastHealth
+import HoldfastJSON
 
 extension BackendMessage {
   /// The maximum size of a message, in bytes. The limit is Holdfast's own. The largest summary

@@ -1,5 +1,5 @@
-public import LinkHealth
-public import LinkJSON
+public import HoldfastHealth
+public import HoldfastJSON
 
 /// A message from the backend to a phone.
 public enum BackendMessage: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-public import LinkHealth
-import LinkJSON
+public import HoldfastHealth
+import HoldfastJSON
 
 extension HealthPart {
   /// The maximum size of one frame of an answer in parts, in bytes. The limit is Holdfast's own.

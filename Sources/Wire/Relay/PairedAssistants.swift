@@ -1,5 +1,5 @@
-public import LinkCore
-package import LinkJSON
+public import HoldfastCore
+package import HoldfastJSON
 
 /// The body of `POST /relay/assistants`. The request lists the pairings and can end some of them.
 public enum AssistantsOrder: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-public import LinkHealth
-import LinkJSON
+public import HoldfastHealth
+import HoldfastJSON
 
 extension PhoneMessage {
   /// The maximum size of a message, in bytes. The limit is Holdfast's own. Plain phones do not

@@ -1,4 +1,4 @@
-public import LinkHealth
+public import HoldfastHealth
 
 /// The body of `POST /relay/lease`, with the maximum number of questions that the phone accepts.
 public struct LeaseRequest: Sendable, Hashable, Codable {

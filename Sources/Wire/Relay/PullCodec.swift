@@ -1,5 +1,5 @@
-import LinkHealth
-import LinkJSON
+import HoldfastHealth
+import HoldfastJSON
 
 extension LeaseRequest {
   /// The allowed numbers of questions in one request. The limit is Holdfast's own.

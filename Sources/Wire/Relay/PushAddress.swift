@@ -1,5 +1,5 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
 /// The address for wake pushes to a phone in the background. It is registered with `POST
 /// /relay/push`.

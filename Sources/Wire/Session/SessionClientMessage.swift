@@ -1,5 +1,5 @@
-public import LinkCore
-public import LinkJSON
+public import HoldfastCore
+public import HoldfastJSON
 
 /// A message from a client in a session.
 public enum SessionClientMessage: Sendable, Hashable, Codable {

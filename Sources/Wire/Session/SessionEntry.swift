@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The author of a message in a conversation.
 public enum SessionRole: String, Sendable, Hashable, Codable, CaseIterable {

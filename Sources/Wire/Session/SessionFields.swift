@@ -1,5 +1,5 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
 /// A namespace for the limits of members of the session protocol, in both directions.
 ///

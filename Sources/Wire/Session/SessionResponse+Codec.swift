@@ -1,5 +1,5 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
 extension SessionResponse {
   init(_ fields: JSONFields) throws(FieldFault) {

@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkJSON
+public import HoldfastCore
+import HoldfastJSON
 
 /// The claims of a token about its bearer.
 public struct Claims: Sendable, Hashable, Codable {

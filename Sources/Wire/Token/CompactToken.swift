@@ -1,4 +1,4 @@
-import LinkJSON
+import HoldfastJSON
 
 /// A JWT in its compact form (RFC 7515 section 7.1), split into parts but not verified.
 package struct CompactToken: Sendable, Hashable {

@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests of `GET /health` in a headless browser.

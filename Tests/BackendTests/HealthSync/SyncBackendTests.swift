@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkJSON
-import LinkProtocols
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastProtocols
+import HoldfastFeaturePorts
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

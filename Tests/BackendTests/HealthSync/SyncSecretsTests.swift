@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkServerCore
-import LinkWire
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

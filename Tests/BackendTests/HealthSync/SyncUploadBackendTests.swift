@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkProtocols
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

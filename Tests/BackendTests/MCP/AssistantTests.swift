@@ -1,7 +1,7 @@
 import HoldfastBackend
-import LinkHealth
-import LinkServerCore
-import LinkWire
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests of current assistants, which use the official SDK, with a backend and a phone.

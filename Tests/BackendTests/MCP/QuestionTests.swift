@@ -1,11 +1,11 @@
 import Foundation
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
 import Testing
 
 /// Tests that ask a real phone forty typical questions through the official SDKs.

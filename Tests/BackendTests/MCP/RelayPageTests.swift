@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

@@ -1,6 +1,6 @@
 import HoldfastBackend
-import LinkHealth
-import LinkWire
+import HoldfastHealth
+import HoldfastWire
 
 /// A phone that the test controls, connected to the backend's real socket.
 struct ScriptedPhone {

@@ -1,10 +1,9 @@
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in this

@@ -1,10 +1,10 @@
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastServerCore
+import HoldfastWire
 
 /// A phone on a raw WebSocket.
 struct RelayPhoneClient {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import HoldfastTestKit
-import LinkWire
+import HoldfastWire
 import Testing
 
 /// Tests that kill `holdfast serve` while it answers prompts.

@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 @testable import HoldfastBackend

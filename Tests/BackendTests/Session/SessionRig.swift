@@ -1,8 +1,8 @@
 import Foundation
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// A session client on a raw WebSocket. Its calls block.
 struct SessionClient {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 struct ExplorationTests {
   /// A policy whose rate limit of three tries per minute is exhausted during the exploration.

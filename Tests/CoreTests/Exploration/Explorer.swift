@@ -1,4 +1,4 @@
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// An explorer that visits every reachable state of a policy, breadth first, and checks the
 /// promises on each edge.

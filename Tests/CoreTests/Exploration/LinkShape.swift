@@ -1,4 +1,4 @@
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// The properties of a link that distinguish states of the exploration. They ignore time.
 struct LinkShape: Hashable {
@@ -91,6 +91,6 @@ struct LinkShape: Hashable {
 
   enum Standby: Hashable {
     case off, queued, rearming
-    case polling(LinkCore.Standby.Server, isSlow: Bool)
+    case polling(HoldfastCore.Standby.Server, isSlow: Bool)
   }
 }

@@ -1,4 +1,4 @@
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// The promises of the design about one step of a link, checked from the outside where possible.
 enum Promises {

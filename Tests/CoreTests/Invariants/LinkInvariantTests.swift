@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// A link whose invariants hold, and a change to its fields that breaks one of them.
 struct PlantedLink: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 private struct Item: QueuedItem {
   var id: UUID128

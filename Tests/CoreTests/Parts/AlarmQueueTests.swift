@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// Tests of the contents of an alarm queue and of its invariants.
 struct AlarmQueueTests {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests that one batch is committed at a time, that refused batches are retried, and that changes

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .milliseconds(milliseconds)) }

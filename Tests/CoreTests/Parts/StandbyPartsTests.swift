@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// Tests of the standby of a link, without a link.
 @Suite struct StandbyPartsTests {

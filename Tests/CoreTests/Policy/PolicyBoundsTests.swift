@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// The largest negative duration.
 private let early = Duration.nanoseconds(-1)

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests of the text format of single values of a policy.

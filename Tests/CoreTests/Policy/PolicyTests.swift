@@ -1,5 +1,5 @@
 import Foundation
-import LinkCore
+import HoldfastCore
 import Testing
 
 struct PolicyTests {

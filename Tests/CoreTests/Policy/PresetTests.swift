@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests of every number of every preset, so that no constant changes by accident.

@@ -1,5 +1,5 @@
 import Foundation
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests of policies with random changes, in text and in JSON.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// Tests of tries that a user requests. They start immediately, restart the schedule, and respect
 /// the rate limits.

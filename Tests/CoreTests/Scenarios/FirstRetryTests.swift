@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// Tests of the first retry after a loss. With default waits it starts within 3 s, except in the
 /// cases of decision 0046.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// The test harness of the scenarios: a link, its clock, and a log of its effects.
 struct LinkHarness {

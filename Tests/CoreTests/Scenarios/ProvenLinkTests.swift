@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests of how a proven link affects earlier failures.

@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// Tests of the system's queued connect during tries, waits and losses.
 @Suite struct QueuedConnectTests {

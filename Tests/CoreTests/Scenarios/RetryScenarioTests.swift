@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkCore
+@testable import HoldfastCore
 
 struct RetryScenarioTests {
   @Test func `a link makes at most ten attempts in any minute, whatever triggers them`() {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// Tests with one table for each requirements document, and the arithmetic next to each expected

@@ -1,4 +1,4 @@
-import LinkRuntime
+import HoldfastPorts
 
 /// A gate that suspends callers of `wait` until it is opened.
 actor Gate {

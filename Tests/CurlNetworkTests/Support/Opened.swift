@@ -1,8 +1,8 @@
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Testing
 
-@testable import CurlNetwork
+@testable import HoldfastCurlNetwork
 
 /// A requested socket and its events.
 final class Opened {

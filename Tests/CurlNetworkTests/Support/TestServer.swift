@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import LinkProtocols
+import HoldfastProtocols
 
 #if canImport(Glibc)
   import Glibc

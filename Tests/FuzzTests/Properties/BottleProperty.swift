@@ -1,8 +1,8 @@
-import BottleFirmware
-import BottleLink
-import LinkCore
-import LinkWire
-import VirtualBottle
+import HoldfastFirmware
+import HoldfastBottleLink
+import HoldfastCore
+import HoldfastWire
+import HoldfastVirtualBottle
 
 /// The properties of a bottle's values, of a radio's frames, and of the messages between a phone
 /// and a bottle.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 
 /// The properties of Apple Health exports that have arbitrary content and end anywhere.
 enum ExportProperty {

@@ -1,12 +1,12 @@
 import Foundation
 import HoldfastTestKit
-import LinkServerCore
-import LinkWire
-import MessageStream
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastMessageStream
 
 @testable import HoldfastBackend
-@testable import LinkCore
-@testable import LinkDriver
+@testable import HoldfastCore
+@testable import HoldfastDriver
 
 /// The properties of journals that are read and replayed.
 enum JournalProperty {

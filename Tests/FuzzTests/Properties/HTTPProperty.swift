@@ -1,8 +1,8 @@
-import LinkServerCore
-import LinkWire
+import HoldfastServerCore
+import HoldfastWire
 
 @testable import HoldfastBackend
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// The properties of arbitrary requests and of their interpretation by the backend.
 enum RequestProperty {

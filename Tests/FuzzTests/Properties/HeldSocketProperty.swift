@@ -1,7 +1,7 @@
 import Foundation
-import HeldSocket
-import LinkCore
-import LinkProtocols
+import HoldfastHeldSocket
+import HoldfastCore
+import HoldfastProtocols
 
 /// The properties of the headers that a user passes to a held socket, and of the inputs of a held
 /// socket.

@@ -1,7 +1,7 @@
-import LinkHealth
-import LinkJSON
+import HoldfastHealth
+import HoldfastJSON
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// The properties of requests that assistants post, and of the answers that phones send to them.
 enum MCPProperty {

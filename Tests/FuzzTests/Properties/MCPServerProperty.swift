@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
 
 /// The properties of a backend for assistants that receives events in any order: requests in
 /// sessions, pending calls, streams, batches, clients that leave, outcomes, the passing of time,

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// The shop of all inputs.
 enum Shop {

@@ -1,4 +1,4 @@
-@testable import ReachabilityNetlink
+@testable import HoldfastNetlink
 
 /// The properties of the kernel's messages about links, addresses and routes.
 enum NetlinkProperty {

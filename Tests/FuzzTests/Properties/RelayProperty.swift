@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// The properties of the messages between phone and backend, of the bodies of pulls, and of the
 /// answers in them.

@@ -1,6 +1,6 @@
-import LinkCore
+import HoldfastCore
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// The properties of a session's messages in both directions.
 enum SessionProperty {

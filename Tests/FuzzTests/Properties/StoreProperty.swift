@@ -1,11 +1,10 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import StoreSQLite
+@testable import HoldfastSQLiteStores
 
 /// The properties of rows with arbitrary values in their columns, as in a damaged file.
 enum RowProperty {

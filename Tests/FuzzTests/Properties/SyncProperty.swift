@@ -1,8 +1,8 @@
-import LinkCore
-import LinkProtocols
-import LinkStorage
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastStorage
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// The properties of the batches that phones sync, plain or compressed, and of the replies to them.
 enum SyncProperty {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
-@testable import LinkProtocols
-@testable import LinkWire
+@testable import HoldfastProtocols
+@testable import HoldfastWire
 
 /// The properties of short texts that have a format: times, identifiers, positions, paths, queries
 /// and durations.

@@ -1,11 +1,11 @@
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import HealthSync
-@testable import StoreSQLite
+@testable import HoldfastHealthSync
+@testable import HoldfastSQLiteStores
 
 /// The properties of the files and rows of a phone that syncs, of the responses of servers, and of
 /// the records and fields of uploads that a server reads.

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 /// A test harness with a relay model, its clock, a log of its effects, and a scripted backend.
 struct RelayHarness {

@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkHealth
-import LinkWire
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
-@testable import LinkCore
+@testable import HoldfastHealthRelay
+@testable import HoldfastCore
 
 /// Tests that the invariant checks of a relay and of its parts detect broken states.
 @Suite struct RelayInvariantTests {

@@ -1,9 +1,9 @@
 import Foundation
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 /// Tests of the contents of a relay's journal.
 struct RelayJournalTests {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 /// Tests of questions and pairings after the socket has been lost.
 struct RelayResumeTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 struct RelayStateTests {
   @Test func `only a code makes the relay run, and the code must arrive within 10 s`() {

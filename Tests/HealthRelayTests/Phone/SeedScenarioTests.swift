@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 /// Tests of the scenarios in the requirements of docs/seeds/000.md, in virtual time.
 struct SeedScenarioTests {

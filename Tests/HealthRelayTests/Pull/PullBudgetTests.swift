@@ -1,9 +1,9 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 @Suite struct `A pull keeps its budget` {
   static let instant = Duration.nanoseconds(1)

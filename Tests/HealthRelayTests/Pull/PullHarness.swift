@@ -1,9 +1,9 @@
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 /// A test harness with a pull model, its clock, and its effects since the last `take`.
 struct PullHarness {

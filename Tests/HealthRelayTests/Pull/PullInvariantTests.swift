@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 /// Tests that the invariant check of a pull detects broken states and accepts valid ones.
 @Suite struct PullInvariantTests {

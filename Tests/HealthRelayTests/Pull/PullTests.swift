@@ -1,10 +1,10 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastWire
 import Testing
 
-@testable import HealthRelay
+@testable import HoldfastHealthRelay
 
 @Suite struct `A pull answers what waits` {
   @Test func `a pull first leases questions, with time for one exchange`() {

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of the samples that an answer reads and keeps if there is little room or nothing left to
 /// read.

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of numbers for a language model: rounding, averages over time, values of all sources, and
 /// the heart rates of workouts.

@@ -1,8 +1,8 @@
 import Foundation
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct CalendarBucketsTests {
   /// Returns the length, in hours, of the day that contains a moment.

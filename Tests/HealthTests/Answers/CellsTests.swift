@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of the cells of an answer, and of the numbers of their sources and tracks.
 @Suite struct CellsTests {

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of zones whose clocks change at unusual times or by unusual amounts.
 @Suite struct ClockChangeTests {

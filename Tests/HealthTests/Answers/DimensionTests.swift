@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct DimensionTests {
   private static let figures: [(Dimension, unit: String, value: Double, expected: Double)] = [

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct FigureTests {
   private static let day = ("2026-01-05", "2026-01-06")

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
 /// Tests that compare answers to questions of all kinds about the same days with golden files.

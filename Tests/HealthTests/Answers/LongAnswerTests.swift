@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct LongAnswerTests {
   /// Returns `count` random samples of 2026 that begin at whole seconds, with and without source

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of samples that barely reach a span or have almost no duration.
 @Suite struct MergeEdgeTests {

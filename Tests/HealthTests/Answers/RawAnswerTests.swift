@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct RawAnswerTests {
   private static let day = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")

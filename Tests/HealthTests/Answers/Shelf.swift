@@ -1,7 +1,7 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Samples in memory that can be read like a store.
 struct Shelf {

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct SleepTests {
   private static let night = [

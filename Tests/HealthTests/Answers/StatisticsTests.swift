@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 @Suite struct StatisticsTests {
   @Test func `steps that span two days are divided between the days by time`() throws {

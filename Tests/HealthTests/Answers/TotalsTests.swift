@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests that sums over the same time are equal if they are grouped by spans of different lengths.
 @Suite struct TotalsTests {

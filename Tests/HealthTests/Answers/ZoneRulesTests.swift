@@ -1,8 +1,8 @@
 import Foundation
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 private func local(_ text: String) -> CivilTime {
   guard case .local(let reading) = time(text) else { preconditionFailure("a zone: \(text)") }

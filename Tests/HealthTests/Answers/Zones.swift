@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// Time zones with unusual rules.
 enum Zones {

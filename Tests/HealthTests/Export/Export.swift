@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// The result of reading an export.
 struct Export: Equatable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of the packing of samples into batches and spans.
 @Suite struct ExportBatchTests {

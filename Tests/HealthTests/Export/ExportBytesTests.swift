@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of words and markers that are read from the bytes of an export.
 @Suite struct ExportBytesTests {

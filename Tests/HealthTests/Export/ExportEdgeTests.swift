@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of values at the limits for exports and just beyond them.
 @Suite struct ExportEdgeTests {

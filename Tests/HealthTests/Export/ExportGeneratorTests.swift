@@ -1,8 +1,8 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 @testable import HoldfastTestKit
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests that generated exports are the same for the same plan, and similar to real exports.
 @Suite struct ExportGeneratorTests {

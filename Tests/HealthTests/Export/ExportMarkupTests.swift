@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of markup other than elements, and of the bytes at which it begins and ends.
 @Suite struct ExportMarkupTests {

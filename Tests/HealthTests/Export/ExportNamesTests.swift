@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of the numbers that `ExportNames` assigns to the texts of an export.
 @Suite struct ExportNamesTests {

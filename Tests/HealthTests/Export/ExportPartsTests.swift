@@ -1,8 +1,8 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
 @testable import HoldfastTestKit
-@testable import LinkHealth
+@testable import HoldfastHealth
 
 /// Tests of texts, and of dates and numbers, which are compared with the results of slower parsers.
 @Suite struct ExportPartsTests {

@@ -1,6 +1,6 @@
 import Foundation
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
 /// Tests of the samples and counts that are read from valid exports.

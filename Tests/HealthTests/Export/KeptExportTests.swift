@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
 /// Tests that compare readings of damaged exports with a golden file.

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A generator of random input.
 protocol RandomInput {

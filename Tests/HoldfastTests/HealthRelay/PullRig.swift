@@ -1,10 +1,10 @@
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastPorts
+import HoldfastWire
 import Synchronization
 
 /// An in-memory backend for pulls that records the requests it receives.

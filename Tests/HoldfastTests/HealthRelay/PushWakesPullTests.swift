@@ -1,12 +1,12 @@
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests of a pull over real sockets: a phone pairs and goes to the background, a push announces a

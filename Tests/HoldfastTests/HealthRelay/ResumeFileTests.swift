@@ -1,9 +1,9 @@
 import Foundation
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 @Suite struct `A resume token is kept` {

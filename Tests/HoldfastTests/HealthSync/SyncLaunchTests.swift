@@ -1,12 +1,13 @@
 import Foundation
-import HealthSync
+import HoldfastHealthSync
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of uploads in an app that the system launches in the background.

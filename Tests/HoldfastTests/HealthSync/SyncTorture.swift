@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Testing
 
 /// A test with the real `serve` that repeatedly kills the phone and the server, and loses

@@ -1,7 +1,7 @@
-import HeldSocket
+import HoldfastHeldSocket
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Synchronization
 import Testing
 

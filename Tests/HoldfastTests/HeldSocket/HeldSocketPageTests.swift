@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
-import LinkProtocols
-import ServerSockets
+import HoldfastProtocols
+import HoldfastServerSockets
 import Synchronization
 import Testing
 
@@ -95,7 +95,7 @@ func follow(
 private struct FeedHandler: SocketHandler {
   let report: @Sendable (String) -> Void
 
-  mutating func handle(_ event: ServerSockets.SocketEvent, on hub: SocketHub) {
+  mutating func handle(_ event: HoldfastServerSockets.SocketEvent, on hub: SocketHub) {
     switch event {
     case .upgrade(let id, _): hub.accept(id)
     case .text(let id, let bytes):

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Testing
 
 /// An nginx process that forwards connections of a held socket to its server.

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 import HoldfastTestKit
-import LinkCore
-import LinkProtocols
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerSockets
 
 /// The software that runs the WebSocket server of a test.
 enum Maker: String, CaseIterable, Sendable {

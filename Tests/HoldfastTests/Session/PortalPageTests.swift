@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastFeaturePorts
 import Testing
 
 @testable import Holdfast
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of the page that a session requests, outside its socket, to detect a login page.
 @Suite struct PortalPageTests {

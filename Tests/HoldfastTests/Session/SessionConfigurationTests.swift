@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastFeaturePorts
 import Testing
 
 /// Tests of invalid values in the configuration of a session.

@@ -2,9 +2,9 @@ import Foundation
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastWire
+import HoldfastSession
 import Testing
 
 /// Tests of the prompts that a session stores while it has no server.

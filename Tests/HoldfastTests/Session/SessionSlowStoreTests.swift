@@ -1,13 +1,13 @@
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 import Synchronization
 import Testing
 
-@testable import Session
+@testable import HoldfastSession
 
 /// Tests of a session with a slow store.
 @Suite(.timeLimit(.minutes(10))) struct SessionSlowStoreTests {

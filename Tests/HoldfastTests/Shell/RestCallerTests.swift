@@ -1,7 +1,7 @@
 import HoldfastSocket
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 import Testing
 
 @testable import Holdfast

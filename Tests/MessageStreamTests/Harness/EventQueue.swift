@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// An event in transit between the phone, its disk and the server.
 enum Event {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// A record of the updates shown to the user. It checks each update against the rules of a
 /// timeline.

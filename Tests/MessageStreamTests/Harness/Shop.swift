@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// A server as a value. It contains the accepted messages and the way in which they are served.
 struct Shop {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// The network between the phone and the server.
 struct Net {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// A phone with one stream, its disk, a network and a server.
 ///

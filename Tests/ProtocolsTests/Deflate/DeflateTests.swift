@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 @Suite struct DeflateTests {
   static let end = End(deflate: DeflateParameters())

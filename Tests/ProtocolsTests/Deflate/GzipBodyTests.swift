@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 @Suite struct GzipBodyTests {
   private static let text = Array(String(repeating: "steps and more steps, ", count: 9_000).utf8)

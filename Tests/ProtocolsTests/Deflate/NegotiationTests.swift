@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 @Suite struct NegotiationTests {
   static let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// Tests of the windows that the streams of both directions keep, and of the time at which output
 /// is reported.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// Tests of heads that are announced before their bodies are complete, and of the partial body
 /// after a cut.

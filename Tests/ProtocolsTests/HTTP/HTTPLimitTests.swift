@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// Tests of every limit, below, at and above its value.
 @Suite struct HTTPLimitTests {

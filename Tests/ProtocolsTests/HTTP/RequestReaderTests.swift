@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 @Suite struct RequestReaderTests {
   @Test func `all parts of a request are read`() throws {

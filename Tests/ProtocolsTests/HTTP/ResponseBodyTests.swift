@@ -1,4 +1,4 @@
-import LinkProtocols
+import HoldfastProtocols
 import Testing
 
 /// Tests of the body of a response, in the framings of RFC 9112 section 6.

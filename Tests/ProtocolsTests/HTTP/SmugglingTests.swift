@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// Tests of requests that two readers could interpret differently, or that violate the grammar of
 /// RFC 9112.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 @Suite struct HandshakeTests {
   /// The key and the accept value of RFC 6455 section 1.3.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 @Suite struct HashTests {
   @Test func `SHA-1 produces the digests of RFC 3174 section 7.3`() {

@@ -1,4 +1,4 @@
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// The events, the output and the final state of an end after it has received its input.
 struct Outcome: Equatable {

@@ -1,4 +1,4 @@
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// Returns all events of a reader. Its events are read after each piece.
 func requests(_ pieces: [[UInt8]], limits: HTTPLimits = HTTPLimits()) -> [HTTPRequestReader.Event] {

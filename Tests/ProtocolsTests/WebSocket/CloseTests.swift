@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 @Suite struct CloseTests {
   /// The close codes of RFC 6455 section 7.4 and the IANA registry. Each range is tested below, at

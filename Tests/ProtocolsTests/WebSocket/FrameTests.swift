@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// Tests of the examples of RFC 6455 section 5.7, and of every kind of invalid head.
 @Suite struct FrameTests {

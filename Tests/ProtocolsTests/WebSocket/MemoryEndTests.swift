@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 #if canImport(Glibc)
   import Glibc

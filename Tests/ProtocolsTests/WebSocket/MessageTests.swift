@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkProtocols
+@testable import HoldfastProtocols
 
 /// Tests of fragments, of control frames between them, and of the rule that texts are UTF-8.
 @Suite struct MessageTests {

@@ -1,9 +1,9 @@
-import CurlNetwork
+import HoldfastCurlNetwork
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import PushAPNs
+import HoldfastCore
+import HoldfastPorts
+import HoldfastAPNs
 import Testing
 
 /// A stand-in for Apple's push service over HTTP/2 and TLS. It verifies each request.

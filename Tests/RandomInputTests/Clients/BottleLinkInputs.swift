@@ -1,7 +1,7 @@
-@testable import BottleLink
-import LinkCore
-import LinkStorage
-import LinkWire
+@testable import HoldfastBottleLink
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// Random inputs for the link to a bottle. A radio, a bottle and a store answer in any order.
 struct BottleLinkInputs: LinkedGenerator {

@@ -1,13 +1,13 @@
-@testable import BottleFirmware
-@testable import BottleLink
-@testable import HealthRelay
-@testable import HealthSync
-@testable import HeldSocket
-@testable import LinkCore
-import LinkStorage
-import LinkWire
-@testable import MessageStream
-@testable import Session
+@testable import HoldfastFirmware
+@testable import HoldfastBottleLink
+@testable import HoldfastHealthRelay
+@testable import HoldfastHealthSync
+@testable import HoldfastHeldSocket
+@testable import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+@testable import HoldfastMessageStream
+@testable import HoldfastSession
 import Testing
 
 /// Tests that each property of a client machine detects an injected fault.

@@ -1,6 +1,6 @@
-@testable import BottleFirmware
-import LinkCore
-import VirtualBottle
+@testable import HoldfastFirmware
+import HoldfastCore
+import HoldfastVirtualBottle
 
 /// Random inputs for a bottle's firmware. The bottle has a random profile.
 struct FirmwareInputs: InputGenerator {

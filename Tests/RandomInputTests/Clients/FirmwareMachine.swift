@@ -1,6 +1,6 @@
-@testable import BottleFirmware
-import LinkCore
-import VirtualBottle
+@testable import HoldfastFirmware
+import HoldfastCore
+import HoldfastVirtualBottle
 
 /// A machine that wraps a bottle's firmware and converts time values of the host.
 struct FirmwareMachine: Machine {

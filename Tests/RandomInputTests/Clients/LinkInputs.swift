@@ -1,4 +1,4 @@
-@testable import LinkCore
+@testable import HoldfastCore
 
 /// Random inputs for a link with a random policy.
 struct LinkInputs: LinkedGenerator {

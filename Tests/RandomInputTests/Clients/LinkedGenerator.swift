@@ -1,9 +1,9 @@
-import BottleLink
-import HealthRelay
-import HeldSocket
-@testable import LinkCore
-import MessageStream
-import Session
+import HoldfastBottleLink
+import HoldfastHealthRelay
+import HoldfastHeldSocket
+@testable import HoldfastCore
+import HoldfastMessageStream
+import HoldfastSession
 
 /// A machine that is a link or contains one.
 protocol LinkedMachine: Machine {

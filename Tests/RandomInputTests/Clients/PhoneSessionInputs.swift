@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-@testable import Session
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+@testable import HoldfastSession
 
 /// Random inputs for a session client. Its server supports random features and sends faulty
 /// messages.

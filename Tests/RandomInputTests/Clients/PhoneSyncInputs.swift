@@ -1,8 +1,8 @@
-@testable import HealthSync
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+@testable import HoldfastHealthSync
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 /// Random inputs for a sync. Its disk and its network fail at random.
 struct PhoneSyncInputs: InputGenerator {

@@ -1,8 +1,8 @@
-@testable import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkWire
+@testable import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastWire
 
 /// Random inputs for a pull with random settings. The backend's answers are random.
 struct PullInputs: InputGenerator {

@@ -1,5 +1,5 @@
-@testable import HeldSocket
-@testable import LinkCore
+@testable import HoldfastHeldSocket
+@testable import HoldfastCore
 
 /// Random inputs for a held socket with a random outbox. The store and the server answer in any order.
 struct SocketInputs: LinkedGenerator {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-@testable import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+@testable import HoldfastMessageStream
 
 /// Random inputs for the stream of a shop. Its limits are small.
 struct StreamInputs: LinkedGenerator {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 // These are inputs from assistants and the relay. Other tests, of the server's origin policy and of
 // the codecs, check how unusual headers, messages and arguments are read.

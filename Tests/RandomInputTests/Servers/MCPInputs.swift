@@ -1,8 +1,8 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Random inputs for a server of assistants, and the promises of the server.
 struct MCPInputs: ServerInputs {

@@ -1,10 +1,10 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastStorage
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 // MARK: Inputs from assistants, phones, the store and the secure generator
 extension RelayInputs {

@@ -1,10 +1,10 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastStorage
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Random inputs for a relay that runs in several processes in turn, and the promises of the relay.
 struct RelayInputs: ServerInputs {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// A source of random choices for a server's policy. It is used before the run exists.
 struct PolicyDraw: RandomValues {

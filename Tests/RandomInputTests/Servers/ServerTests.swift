@@ -1,10 +1,10 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests that each server keeps its promises under random inputs, and that broken promises are
 /// detected.

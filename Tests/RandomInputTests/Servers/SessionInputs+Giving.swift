@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 // MARK: Inputs from clients, handlers and the store
 extension SessionInputs {

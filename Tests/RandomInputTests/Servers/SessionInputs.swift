@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Random inputs for a server of sessions that runs in several processes in turn, and its promises.
 struct SessionInputs: ServerInputs {

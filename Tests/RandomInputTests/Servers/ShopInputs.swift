@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Random inputs for a server of message streams, and the promises of the server.
 struct ShopInputs: ServerInputs {

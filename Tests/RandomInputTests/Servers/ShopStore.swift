@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// A message store that executes each request immediately or when it is answered.
 struct ShopStore {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Random inputs for a server of health samples that runs in several processes in turn, and its
 /// promises.

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for requests whose heads have arrived, and for the uploads that they announce.
 @Suite struct SyncAnnouncedTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for requests whose bodies are interrupted, and for requests that wait for an upload.
 @Suite struct SyncCutTests {

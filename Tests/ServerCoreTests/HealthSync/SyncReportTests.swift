@@ -1,11 +1,11 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for answers about synced samples, computed from an in-memory store.
 @Suite struct SyncReportTests {

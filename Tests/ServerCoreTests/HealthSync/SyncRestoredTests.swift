@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for which uploads are stored and for how long, and for the handling of their last bytes.
 @Suite struct SyncRestoredTests {

@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 extension SyncStage {
   static let ben = SyncUser("ben")

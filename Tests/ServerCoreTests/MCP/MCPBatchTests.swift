@@ -1,6 +1,6 @@
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests for batches, which only version 2025-03-26 supports.

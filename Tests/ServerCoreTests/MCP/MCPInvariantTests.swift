@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests that each invariant of `MCPServer` and its parts detects a planted fault.
 struct MCPInvariantTests {

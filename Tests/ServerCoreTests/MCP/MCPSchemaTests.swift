@@ -1,5 +1,5 @@
 import Foundation
-import LinkServerCore
+import HoldfastServerCore
 import Testing
 
 struct MCPSchemaTests {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkStorage
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastStorage
 import Testing
 
 /// A test harness that drives an MCP server, with a relay that the test controls.

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests that questions to a connected phone are queued, asked one at a time and ended once.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for the digests that are used to compare pairs.
 struct RelayDigestTests {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests that a flood of wrong pairs locks out the attacker and nobody else.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
 import Testing
 
 /// Tests for logins that wait for the store.

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests for the drain of a relay, and for its restart from stored state.

@@ -1,7 +1,7 @@
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for which addresses are tracked, and for how many wrong pairs lock out an address.
 struct RelayLockOutTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests for messages of a phone that do not answer its current question.

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests for how long a question waits for a disconnected phone.

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkServerCore
+import HoldfastCore
+import HoldfastServerCore
 import Testing
 
 struct RelayRefusalTests {

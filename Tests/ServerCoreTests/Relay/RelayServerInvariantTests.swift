@@ -1,11 +1,11 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests that each invariant of `RelayServer` and its parts detects a planted fault.
 @Suite struct RelayServerInvariantTests {

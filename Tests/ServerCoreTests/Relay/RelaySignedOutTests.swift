@@ -1,8 +1,8 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for `SignedOut`, which remembers a limited number of tokens that ended early.
 @Suite struct RelaySignedOutTests {

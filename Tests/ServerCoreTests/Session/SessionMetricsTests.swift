@@ -1,7 +1,7 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests every counter of the session server after a day with at least one event of each kind.

@@ -1,7 +1,7 @@
-import LinkStorage
+import HoldfastStorage
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests for the parts of the session server in isolation.
 @Suite struct SessionPartsTests {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests that prompts run exactly once, one at a time in a conversation, and within limits.
 @Suite struct SessionPromptTests {

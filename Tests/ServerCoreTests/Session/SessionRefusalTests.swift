@@ -1,6 +1,6 @@
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
 /// Tests for the errors that a client receives when the session server refuses a prompt.

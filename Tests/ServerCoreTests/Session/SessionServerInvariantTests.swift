@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import LinkServerCore
+@testable import HoldfastServerCore
 
 /// Tests that each invariant of `SessionServer` and its parts detects a planted fault, and that a
 /// state at the limits is accepted.

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// A test harness that drives a session server at a settable time.

@@ -1,8 +1,8 @@
-import LinkCore
-import MessageStream
+import HoldfastCore
+import HoldfastMessageStream
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 struct BreakTests {
   static let cases = StreamDefect.allCases.flatMap { defect in

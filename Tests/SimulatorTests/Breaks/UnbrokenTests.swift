@@ -1,10 +1,10 @@
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 /// Tests of the stream and link checkers for findings that no deliberate defect causes.
 ///

@@ -1,10 +1,10 @@
-import HealthRelay
-import LinkCore
-import LinkServerCore
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 /// Tests of the effects that each fault has in the relay's world.
 struct RelayOddityTests {

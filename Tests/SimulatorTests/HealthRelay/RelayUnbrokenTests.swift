@@ -1,11 +1,11 @@
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkServerCore
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastServerCore
+import HoldfastWire
 import Testing
 
-@testable import LinkSimulator
+@testable import HoldfastWorlds
 
 /// Tests of the relay's checkers for findings that no deliberate defect causes.
 struct RelayUnbrokenTests {

@@ -1,9 +1,9 @@
 import Foundation
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkSimulator
-import LinkWire
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastWorlds
+import HoldfastWire
 import Testing
 
 /// Tests of the simulated world of phones, a backend and assistants.

@@ -1,7 +1,7 @@
 import Foundation
-import LinkCore
-import LinkSimulator
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastMessageStream
 import Testing
 
 /// Tests that replay plans that failed in the past or that reveal a defect.

@@ -1,10 +1,10 @@
-import LinkCore
-import LinkSimulator
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
-@testable import MessageStream
+@testable import HoldfastMessageStream
 
 /// Tests that apply the checkers to a journal.
 struct RecordedTests {

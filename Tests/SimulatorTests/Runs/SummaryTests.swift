@@ -1,5 +1,5 @@
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 import Testing
 
 struct SummaryTests {

@@ -1,8 +1,8 @@
-import LinkCore
-@testable import LinkSimulator
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+@testable import HoldfastWorlds
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 struct TraceTests {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkSimulator
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 /// Tests of group D: messages that are lost, duplicated or reordered.

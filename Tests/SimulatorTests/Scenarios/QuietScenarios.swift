@@ -1,6 +1,6 @@
-import LinkCore
-import LinkSimulator
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastMessageStream
 import Testing
 
 /// Tests of groups G and H: idle and slow links, network paths that lose their mappings, and clocks

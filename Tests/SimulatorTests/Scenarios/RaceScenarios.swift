@@ -1,7 +1,7 @@
-import LinkCore
-import LinkSimulator
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastWire
+import HoldfastMessageStream
 import Testing
 
 /// Tests of group E: callbacks that come late, twice or never, and events that overtake each other.

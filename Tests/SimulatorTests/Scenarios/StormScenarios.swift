@@ -1,6 +1,6 @@
-import LinkCore
-import LinkSimulator
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastMessageStream
 import Testing
 
 /// Tests of group C: clients that retry too often, in lockstep, or never.

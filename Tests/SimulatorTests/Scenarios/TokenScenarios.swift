@@ -1,6 +1,6 @@
-import LinkCore
-import LinkSimulator
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastMessageStream
 import Testing
 
 /// Tests of group F: tokens that expire, are revoked, or belong to a user who has lost access.

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkSimulator
-import MessageStream
+import HoldfastCore
+import HoldfastWorlds
+import HoldfastMessageStream
 import Testing
 
 /// Tests of group A of the problems that users of other clients reported: connections that only

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests for `StoredDrinks`, the data about a bottle that a phone stores.

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of a phone's queue as a value, with changes applied one at a time.

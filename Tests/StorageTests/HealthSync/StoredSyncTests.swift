@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkStorage
-import LinkWire
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of the synced samples as a value, with batches applied one at a time.

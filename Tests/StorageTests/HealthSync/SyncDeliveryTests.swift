@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of the samples that a store receives from a batch.

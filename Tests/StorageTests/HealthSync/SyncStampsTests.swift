@@ -1,5 +1,5 @@
-import LinkCore
-import LinkStorage
+import HoldfastCore
+import HoldfastStorage
 import Testing
 
 /// Tests of the effective times of batches from a phone whose clock is ahead.

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkJSON
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// Tests of the data that a phone stores about an upload that is in progress on a server.

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 // These functions draw random stored values and changes to them. Names are drawn from a small set
 // so that they repeat.

@@ -1,9 +1,9 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 import Testing
 
 /// The encoded form that a value has in stores and journals, and a generator of random values.

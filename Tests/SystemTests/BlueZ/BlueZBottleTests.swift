@@ -1,14 +1,14 @@
-import BottleFirmware
+import HoldfastFirmware
 import Foundation
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
+import HoldfastLinuxBus
 import Testing
-import VirtualBottle
+import HoldfastVirtualBottle
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// Tests of the real program with a fake BlueZ and the firmware of a bottle.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))

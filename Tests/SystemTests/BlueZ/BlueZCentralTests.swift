@@ -1,10 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// Tests of a central over BlueZ, with a fake daemon on a private bus.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))

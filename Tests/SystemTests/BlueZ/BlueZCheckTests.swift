@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import Testing
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// Tests of the initial check of whether Bluetooth can be used.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))

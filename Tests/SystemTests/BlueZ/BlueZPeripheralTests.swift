@@ -1,11 +1,11 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastWire
+import HoldfastLinuxBus
 import Testing
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// Tests of a peripheral over BlueZ, with a fake daemon on a private bus.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastWire
+import HoldfastLinuxBus
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// The rules of a central over BlueZ, run in virtual time. The test acts as the daemon.
 struct BlueZRadioHarness {

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastWire
+import HoldfastLinuxBus
 import Testing
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// Tests of the decisions of a central over BlueZ about adapters, scans and connects.
 @Suite struct BlueZRadioTests {

@@ -1,10 +1,10 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastWire
+import HoldfastLinuxBus
 import Testing
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// Tests of the decisions of a central over BlueZ about requests to a peripheral.
 @Suite struct BlueZRequestTests {

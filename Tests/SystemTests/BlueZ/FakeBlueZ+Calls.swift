@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastWire
+import HoldfastLinuxBus
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 // The objects and calls that the fake daemon serves.
 extension FakeBlueZ {

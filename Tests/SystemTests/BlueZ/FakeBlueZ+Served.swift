@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastWire
+import HoldfastLinuxBus
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 // The opposite role: through the fake daemon, a program serves a peripheral to a phone nearby.
 extension FakeBlueZ {

@@ -1,12 +1,12 @@
 import Dispatch
 import Glibc
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkWire
-import LinuxBus
+import HoldfastCore
+import HoldfastDriver
+import HoldfastWire
+import HoldfastLinuxBus
 
-@testable import BluetoothBlueZ
+@testable import HoldfastBlueZ
 
 /// A fake `org.bluez` on a bus, with one adapter and one peripheral.
 ///

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 /// Tests of the bytes of a bottle's characteristics, as specified in the contract.

@@ -1,6 +1,6 @@
 import Foundation
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 import Testing
 
 /// Tests of the ids that a radio assigns to peripherals.

@@ -1,7 +1,7 @@
 import HoldfastTestKit
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 import Testing
 
 @Suite struct SyncBatchTests {

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 @Suite struct SyncHashTests {
   @Test(arguments: [

@@ -1,7 +1,7 @@
-import LinkJSON
+import HoldfastJSON
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// Tests of encoding and decoding the header fields of resumable uploads.
 @Suite struct UploadWireTests {

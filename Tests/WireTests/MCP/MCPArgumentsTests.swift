@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 @Suite struct MCPArgumentsTests {
   private func arguments(_ text: String) throws -> MCPArguments {

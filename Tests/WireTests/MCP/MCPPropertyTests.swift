@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// Property tests of MCP messages. Requests have random spellings, and Foundation parses the
 /// responses.

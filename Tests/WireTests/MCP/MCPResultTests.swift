@@ -1,10 +1,10 @@
 import Foundation
 import HoldfastTestKit
-import LinkHealth
-import LinkJSON
+import HoldfastHealth
+import HoldfastJSON
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 @Suite struct MCPResultTests {
   private func result(

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 @Suite struct RPCMessageTests {
   private func read(_ text: String) throws(RPCMessage.Fault) -> RPCMessage {

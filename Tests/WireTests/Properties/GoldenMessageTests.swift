@@ -1,9 +1,9 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// Tests that compare each message with its exact text. The texts were written according to the
 /// contracts.

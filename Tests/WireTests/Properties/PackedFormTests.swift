@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 /// The packed binary form of a bottle's values: its valid lengths, its decoder and its encoder.
 struct PackedForm: Sendable, CustomTestStringConvertible {

@@ -1,8 +1,8 @@
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 // These functions draw random messages and bodies of the relay.
 extension RandomSource {

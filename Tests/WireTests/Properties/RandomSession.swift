@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 // These functions draw random messages of sessions that the contract permits each side to send.
 extension RandomSource {

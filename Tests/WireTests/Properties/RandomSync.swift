@@ -1,7 +1,7 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 // These functions draw random bodies of health sync, claims of tokens, and frames and pages of
 // streams.

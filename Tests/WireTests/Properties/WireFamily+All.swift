@@ -1,7 +1,7 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 
-@testable import LinkWire
+@testable import HoldfastWire
 
 extension WireFamily {
   /// All kinds of JSON that this module both decodes and encodes.

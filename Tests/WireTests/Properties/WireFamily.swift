@@ -1,5 +1,5 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 import Testing
 
 /// The decoder and the encoder of one kind of message, and a generator of random messages.

@@ -1,7 +1,7 @@
 import CMutants
 import Foundation
-import LinkCore
-import LinkSimulator
+import HoldfastCore
+import HoldfastWorlds
 
 /// Plays seeds of a world with one mutant, or reports for each seed which mutants would make a
 /// difference.

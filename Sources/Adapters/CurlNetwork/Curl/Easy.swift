@@ -1,5 +1,5 @@
-import CCurl
-import LinkCore
+import CHoldfastCurl
+import HoldfastCore
 
 /// A libcurl transfer and its error text.
 ///

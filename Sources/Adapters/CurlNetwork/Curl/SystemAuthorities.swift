@@ -1,4 +1,4 @@
-import CCurl
+import CHoldfastCurl
 
 #if canImport(Darwin)
   import Darwin

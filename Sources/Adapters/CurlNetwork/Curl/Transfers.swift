@@ -1,4 +1,4 @@
-import CCurl
+import CHoldfastCurl
 
 /// A libcurl multi handle with its next deadline. A poller watches its descriptors.
 @safe final class Transfers {

@@ -1,7 +1,7 @@
-import CCurl
-import LinkCore
-import LinkDriver
-import LinkProtocols
+import CHoldfastCurl
+import HoldfastCore
+import HoldfastPorts
+import HoldfastProtocols
 
 #if canImport(Darwin)
   import Darwin

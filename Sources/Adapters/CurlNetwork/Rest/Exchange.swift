@@ -1,6 +1,7 @@
-import CCurl
-import LinkCore
-import LinkDriver
+import CHoldfastCurl
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
 
 /// A request and the part of its response that was received so far.
 final class Exchange {

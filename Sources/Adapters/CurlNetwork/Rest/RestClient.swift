@@ -1,6 +1,6 @@
-import CCurl
-import LinkCore
-import LinkDriver
+import CHoldfastCurl
+import HoldfastCore
+import HoldfastPorts
 
 /// A REST client with its own multi handle. It reuses connections for later requests.
 final class RestClient {

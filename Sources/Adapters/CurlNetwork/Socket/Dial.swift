@@ -1,7 +1,7 @@
-import CCurl
-import LinkCore
-import LinkProtocols
-import LinkDriver
+import CHoldfastCurl
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastPorts
 
 /// A dial, and the connected stream that results from it. Releasing the dial closes the stream.
 final class Dial {

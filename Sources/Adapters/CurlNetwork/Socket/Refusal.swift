@@ -1,5 +1,5 @@
-import LinkCore
-import LinkProtocols
+import HoldfastCore
+import HoldfastProtocols
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,7 +1,7 @@
-import CCurl
-import LinkCore
-import LinkDriver
-import LinkProtocols
+import CHoldfastCurl
+import HoldfastCore
+import HoldfastPorts
+import HoldfastProtocols
 
 /// A socket, from its dial to its end. It is used only on the loop's thread.
 final class SocketConnection {

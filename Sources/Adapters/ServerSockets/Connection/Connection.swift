@@ -1,7 +1,7 @@
-import CLinux
+import CHoldfastLinux
 import Glibc
-import LinkCore
-import LinkProtocols
+import HoldfastCore
+import HoldfastProtocols
 
 /// An accepted socket. Beyond this object, it uses memory only for incomplete requests and
 /// messages.

@@ -1,5 +1,5 @@
 import Glibc
-import LinkCore
+import HoldfastCore
 
 /// Acceptance of connections.
 extension SocketHub {

@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkProtocols
+public import HoldfastCore
+import HoldfastProtocols
 
 extension SocketHub {
   /// Responds to a request or refuses an upgrade, immediately or later. Only the first response is

@@ -1,4 +1,4 @@
-import LinkProtocols
+import HoldfastProtocols
 
 /// HTTP requests and responses. Each connection handles one request at a time.
 extension SocketHub {

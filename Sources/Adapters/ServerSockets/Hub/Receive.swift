@@ -1,4 +1,4 @@
-import LinkProtocols
+import HoldfastProtocols
 
 /// Handling of received bytes, which depends on the phase of the connection.
 extension SocketHub {

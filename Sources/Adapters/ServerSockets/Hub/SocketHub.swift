@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkProtocols
+public import HoldfastCore
+import HoldfastProtocols
 
 /// The connections of one server and the commands for them. It is used only on the server's loop.
 ///

@@ -1,5 +1,5 @@
-public import LinkCore
-import LinkProtocols
+public import HoldfastCore
+import HoldfastProtocols
 
 /// Streamed responses, and requests whose client leaves before the response.
 extension SocketHub {

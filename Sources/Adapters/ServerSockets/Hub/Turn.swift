@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// A turn of the loop: it waits, reads, handles deadlines and, after the handler, writes.
 extension SocketHub {

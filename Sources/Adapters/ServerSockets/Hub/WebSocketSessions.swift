@@ -1,5 +1,5 @@
-import LinkCore
-import LinkProtocols
+import HoldfastCore
+import HoldfastProtocols
 
 /// WebSocket messages in both directions.
 extension SocketHub {

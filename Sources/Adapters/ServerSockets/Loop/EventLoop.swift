@@ -1,6 +1,6 @@
-import CLinux
+import CHoldfastLinux
 import Glibc
-import LinkCore
+import HoldfastCore
 import Synchronization
 
 /// A thread that runs the jobs of an actor and, between jobs, a driver function.

@@ -1,4 +1,4 @@
-import CLinux
+import CHoldfastLinux
 import Glibc
 
 /// A listening socket.

@@ -1,6 +1,6 @@
-import CLinux
+import CHoldfastLinux
 import Glibc
-import LinkCore
+import HoldfastCore
 
 /// A set of operations that a descriptor is watched for. Errors and hang-ups are always reported.
 struct Interest: OptionSet {

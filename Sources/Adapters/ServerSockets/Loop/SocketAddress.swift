@@ -1,6 +1,6 @@
-import CLinux
+import CHoldfastLinux
 import Glibc
-import LinkCore
+import HoldfastCore
 
 /// An IPv4 or IPv6 address and port.
 struct SocketAddress {

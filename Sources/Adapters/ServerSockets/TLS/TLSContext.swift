@@ -1,4 +1,4 @@
-import COpenSSL
+import CHoldfastOpenSSL
 import Glibc
 
 /// The state that all TLS connections of a server share: certificate, versions, tickets.

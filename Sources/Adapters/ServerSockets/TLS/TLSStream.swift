@@ -1,4 +1,4 @@
-import COpenSSL
+import CHoldfastOpenSSL
 import Glibc
 
 /// The result of a read.

@@ -1,7 +1,7 @@
-package import LinkCore
-import LinkRuntime
-package import LinkStorage
-import LinkWire
+package import HoldfastCore
+import HoldfastFeaturePorts
+package import HoldfastStorage
+import HoldfastWire
 
 /// The SQL statements of a drink store.
 ///

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
 
 /// The SQL statements of a health store.
 ///

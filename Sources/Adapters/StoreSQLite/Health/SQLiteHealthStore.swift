@@ -1,6 +1,6 @@
-package import LinkCore
-package import LinkHealth
-import LinkRuntime
+package import HoldfastCore
+package import HoldfastHealth
+import HoldfastFeaturePorts
 
 /// A store of a person's health samples in one SQLite file, `health.sqlite`.
 ///

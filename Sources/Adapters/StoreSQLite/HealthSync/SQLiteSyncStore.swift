@@ -1,8 +1,8 @@
-package import LinkCore
-package import LinkHealth
-import LinkRuntime
-package import LinkStorage
-package import LinkWire
+package import HoldfastCore
+package import HoldfastHealth
+import HoldfastFeaturePorts
+package import HoldfastStorage
+package import HoldfastWire
 
 /// A store of the synced samples of all users in one SQLite file, `sync.sqlite`.
 ///

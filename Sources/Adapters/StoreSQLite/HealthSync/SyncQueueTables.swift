@@ -1,8 +1,8 @@
-package import LinkCore
-import LinkHealth
-import LinkRuntime
-package import LinkStorage
-import LinkWire
+package import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+package import HoldfastStorage
+import HoldfastWire
 
 /// The SQL statements of a phone's sync queue.
 package struct SyncQueueTables: Tables {

@@ -1,7 +1,7 @@
-import LinkCore
-import LinkHealth
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastStorage
+import HoldfastWire
 
 /// The SQL statements of a store of synced samples.
 ///

@@ -1,5 +1,5 @@
-package import LinkCore
-import LinkRuntime
+package import HoldfastCore
+import HoldfastPorts
 
 /// The SQL statements of a durable outbox.
 package struct OutboxTables: Tables {

@@ -1,6 +1,6 @@
-package import LinkCore
-import LinkStorage
-import LinkWire
+package import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The SQL statements of the backend's log.
 package final class LogTables: Tables {

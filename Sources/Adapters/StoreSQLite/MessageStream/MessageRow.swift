@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 extension Message {
   /// The columns that both stores use for a message, in the order in which `init(_:shop:)` reads

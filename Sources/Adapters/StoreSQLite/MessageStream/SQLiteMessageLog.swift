@@ -1,7 +1,7 @@
-package import LinkCore
-import LinkRuntime
-package import LinkStorage
-package import LinkWire
+package import HoldfastCore
+import HoldfastFeaturePorts
+package import HoldfastStorage
+package import HoldfastWire
 
 /// The backend's message log in one SQLite file, `messages.sqlite`.
 ///

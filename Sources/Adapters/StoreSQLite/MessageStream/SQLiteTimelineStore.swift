@@ -1,7 +1,7 @@
-package import LinkCore
-import LinkRuntime
-package import LinkStorage
-package import LinkWire
+package import HoldfastCore
+import HoldfastFeaturePorts
+package import HoldfastStorage
+package import HoldfastWire
 
 /// A phone's timelines in one SQLite file, `timeline.sqlite`.
 ///

@@ -1,6 +1,6 @@
-public import LinkCore
-import LinkHealth
-package import LinkWire
+public import HoldfastCore
+import HoldfastHealth
+package import HoldfastWire
 
 /// A phone's short visit to the backend, during which it leases and answers questions within a time
 /// budget.

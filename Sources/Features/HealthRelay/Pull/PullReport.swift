@@ -1,4 +1,4 @@
-public import LinkCore
+public import HoldfastCore
 
 /// The result of a pull, which counts each leased question once.
 public struct PullReport: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The limits of wrong pairing codes. An address or IPv6 network that exceeds one is locked out.
 ///

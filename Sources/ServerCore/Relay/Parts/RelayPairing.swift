@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The pairing codes that phones currently show, and the limits of wrong codes.
 struct RelayPairing: Sendable {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// A phone, from its first connection until no assistant may ask it questions any more.
 struct RelayPhone: Sendable {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The socket of a phone.
 private struct RelaySocket: Sendable {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The changes that are being stored, and those that the store failed to store.
 struct RelayWrites: Sendable {

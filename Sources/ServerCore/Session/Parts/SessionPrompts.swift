@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The prompts of a session server: all open prompts, and the ended prompts that are still stored.
 struct SessionPrompts: Sendable {

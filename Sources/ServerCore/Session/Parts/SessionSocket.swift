@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// An accepted connection of a client.
 struct SessionSocket: Sendable {

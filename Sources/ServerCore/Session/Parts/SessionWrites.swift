@@ -1,6 +1,6 @@
-import LinkCore
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
 
 /// The changes of a session server that are being stored or wait to be stored.
 struct SessionWrites: Sendable {

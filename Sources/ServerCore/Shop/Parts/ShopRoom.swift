@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// The server's state of one shop: its sockets, its pending work, and the last known head of its
 /// log.

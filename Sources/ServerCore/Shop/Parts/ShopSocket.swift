@@ -1,5 +1,5 @@
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 /// One socket of a shop's stream, from the upgrade request to its end.
 struct ShopSocket: Sendable {

@@ -1,7 +1,7 @@
-import LinkCore
-public import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+public import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 
 /// Checks the promises of `DrinkStore`, for any implementation and any test library.
 ///

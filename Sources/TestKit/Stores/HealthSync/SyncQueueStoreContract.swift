@@ -1,8 +1,8 @@
-import LinkCore
-import LinkHealth
-public import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+public import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 
 /// Checks the promises of `SyncQueueStore`, for any implementation and any test library.
 ///

@@ -1,8 +1,8 @@
-package import LinkCore
-package import LinkHealth
-public import LinkRuntime
-package import LinkStorage
-package import LinkWire
+package import HoldfastCore
+package import HoldfastHealth
+public import HoldfastFeaturePorts
+package import HoldfastStorage
+package import HoldfastWire
 
 /// Checks the promises of `SyncStore`, for any implementation and any test library.
 ///

@@ -1,5 +1,5 @@
-import LinkCore
-public import LinkRuntime
+import HoldfastCore
+public import HoldfastPorts
 
 /// Checks the promises of `OutboxStore`, for any implementation and any test library.
 ///

@@ -1,7 +1,7 @@
-package import LinkCore
-package import LinkRuntime
-package import LinkStorage
-package import LinkWire
+package import HoldfastCore
+package import HoldfastFeaturePorts
+package import HoldfastStorage
+package import HoldfastWire
 
 /// A timeline store that forwards calls to another store. Conforming types replace some of the
 /// methods.

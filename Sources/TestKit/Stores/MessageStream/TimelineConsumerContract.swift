@@ -1,7 +1,7 @@
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 
 /// The checks of the promises that `TimelineStore` makes to consumers.
 let consumerChecks: [@Sendable (any TimelineStore) async throws -> Void] = [

@@ -1,9 +1,9 @@
-import LinkCore
-import LinkProtocols
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastServerSockets
 
 extension BackendConfiguration {
   /// The assistants' policy, adapted to the configured host.

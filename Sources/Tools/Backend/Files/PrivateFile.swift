@@ -1,4 +1,4 @@
-import OwnerFiles
+import HoldfastOwnerFiles
 
 /// A small file in the backend's data directory that only its owner can read (0600).
 struct PrivateFile {

@@ -1,9 +1,9 @@
-import COpenSSL
+import CHoldfastOpenSSL
 import Foundation
-import KeyedHashing
-import LinkJSON
-import LinkServerCore
-import LinkWire
+import HoldfastKeyedHashing
+import HoldfastJSON
+import HoldfastServerCore
+import HoldfastWire
 
 /// The users of health sync and the hashes of their secrets.
 ///

@@ -1,14 +1,15 @@
 import Foundation
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkProtocols
-import LinkRuntime
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import ServerSockets
-import StoreSQLite
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastProtocols
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastServerSockets
+import HoldfastSQLiteStores
 import Synchronization
 
 /// The service of health sync, which stores batches from phones and reports on them.
@@ -53,7 +54,7 @@ struct SyncService: Service {
       zones: SyncZones(), uploads: uploads, first: .restored(uploads.stored(at: BootClock().wall)))
   }
 
-  var port: (any LinkRuntime.Store)? { store }
+  var port: (any HoldfastFeaturePorts.Store)? { store }
 
   mutating func read(
     _ event: ServiceEvent<SyncPath>, _ context: inout Context

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import LinkCore
-import LinkServerCore
-import OwnerFiles
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastOwnerFiles
 
 /// The files of incomplete uploads, in a directory that only its owner can read.
 ///

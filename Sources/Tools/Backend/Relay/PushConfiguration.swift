@@ -1,9 +1,9 @@
-import CurlNetwork
-import LinkCore
-public import LinkRuntime
-import LinkWire
-import PushAPNs
-import PushHook
+import HoldfastCurlNetwork
+import HoldfastCore
+public import HoldfastFeaturePorts
+import HoldfastWire
+import HoldfastAPNs
+import HoldfastPushHook
 
 /// The methods by which a backend wakes phones in the background. By default there are none.
 public struct PushConfiguration: Sendable, Hashable {

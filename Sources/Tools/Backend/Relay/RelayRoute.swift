@@ -1,8 +1,8 @@
-import LinkJSON
-import LinkProtocols
-import LinkServerCore
-import LinkWire
-import ServerSockets
+import HoldfastJSON
+import HoldfastProtocols
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastServerSockets
 
 /// A route for phones or for assistants.
 enum RelayServiceRoute: ServiceRoute {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkServerCore
+import HoldfastCore
+import HoldfastServerCore
 
 /// The rules of the relay and of the assistants' endpoints.
 ///

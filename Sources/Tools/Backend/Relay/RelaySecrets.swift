@@ -1,8 +1,8 @@
-import COpenSSL
-import LinkCore
-import LinkJSON
-import LinkServerCore
-import LinkStorage
+import CHoldfastOpenSSL
+import HoldfastCore
+import HoldfastJSON
+import HoldfastServerCore
+import HoldfastStorage
 
 /// Functions that hash tokens and generate the relay's secrets from the system's random source.
 enum RelaySecrets {

@@ -1,13 +1,14 @@
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkProtocols
-import LinkRuntime
-public import LinkServerCore
-import LinkStorage
-import LinkWire
-import ServerSockets
-import StoreSQLite
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastProtocols
+import HoldfastFeaturePorts
+import HoldfastPorts
+public import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastServerSockets
+import HoldfastSQLiteStores
 
 /// The service that relays calls between phones and assistants.
 ///
@@ -79,7 +80,7 @@ struct RelayService: Service {
     }
   }
 
-  var port: (any LinkRuntime.Store)? { store }
+  var port: (any HoldfastFeaturePorts.Store)? { store }
 
   var first: RelayRules.Input? { .relay(.restored(stored, wall: BootClock().wall)) }
 

@@ -1,5 +1,6 @@
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
 
 /// The parameters for opening the services.
 struct BackendSetup: Sendable {

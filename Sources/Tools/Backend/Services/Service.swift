@@ -1,8 +1,9 @@
-import LinkCore
-import LinkProtocols
-import LinkRuntime
-import LinkServerCore
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastDriver
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastServerSockets
 
 /// A service of the backend: its routes, rules and store, and the translation between them.
 ///
@@ -27,7 +28,7 @@ protocol Service: Sendable {
   static func open(_ setup: BackendSetup) async throws(BackendError) -> Self
 
   /// The port through which the store is checked and closed; `nil` if there is no store.
-  var port: (any LinkRuntime.Store)? { get }
+  var port: (any HoldfastFeaturePorts.Store)? { get }
 
   var rules: Rules { get set }
 
@@ -168,7 +169,7 @@ extension Service {
 
 extension Service where Store == Void {
   var store: Void { () }
-  var port: (any LinkRuntime.Store)? { nil }
+  var port: (any HoldfastFeaturePorts.Store)? { nil }
 }
 
 extension Service where Write == Never {

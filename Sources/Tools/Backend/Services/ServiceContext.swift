@@ -1,8 +1,8 @@
-import LinkCore
-import LinkProtocols
-import LinkServerCore
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastServerSockets
 
 /// The requests, sockets and store of a service, and the operations on them.
 ///

@@ -1,8 +1,8 @@
-import LinkCore
-import LinkProtocols
-import LinkServerCore
-import LinkWire
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastServerSockets
 
 /// A running service whose types are erased. It is used on the loop of the sockets.
 protocol RunningService: AnyObject {

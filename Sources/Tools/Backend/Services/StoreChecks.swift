@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The checks of all stores for `/healthz`.
 ///

@@ -1,9 +1,9 @@
-import ChildProcesses
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import LinkStorage
-import LinkWire
+import HoldfastChildProcesses
+import HoldfastCore
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
 import Synchronization
 
 /// A program that answers prompts. For each prompt, a shell command is run.

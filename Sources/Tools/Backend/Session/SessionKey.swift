@@ -1,8 +1,8 @@
-import KeyedHashing
-import LinkCore
-import LinkServerCore
-import LinkWire
-import OwnerFiles
+import HoldfastKeyedHashing
+import HoldfastCore
+import HoldfastServerCore
+import HoldfastWire
+import HoldfastOwnerFiles
 
 /// The key that session clients present: a prefix and 32 lowercase hexadecimal digits.
 public struct SessionKey: Sendable, CustomStringConvertible {

@@ -1,12 +1,13 @@
-import LinkCore
-import LinkJSON
-import LinkProtocols
-import LinkRuntime
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import ServerSockets
-import StoreSQLite
+import HoldfastCore
+import HoldfastJSON
+import HoldfastProtocols
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastServerSockets
+import HoldfastSQLiteStores
 
 /// The service of sessions, which are sockets on which clients send prompts and receive answers and
 /// histories.
@@ -54,7 +55,7 @@ struct SessionService: Service {
     }
   }
 
-  var port: (any LinkRuntime.Store)? { store }
+  var port: (any HoldfastFeaturePorts.Store)? { store }
 
   var first: SessionServer.Input? { .restored(stored, wall: BootClock().wall) }
 

@@ -1,6 +1,6 @@
-import LinkJSON
-import LinkServerCore
-import LinkWire
+import HoldfastJSON
+import HoldfastServerCore
+import HoldfastWire
 
 /// The file `removed.json`, which lists members who were removed from a shop that their tokens
 /// still name.

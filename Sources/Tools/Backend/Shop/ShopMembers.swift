@@ -1,6 +1,6 @@
-import LinkServerCore
-public import LinkWire
-import ServerSockets
+import HoldfastServerCore
+public import HoldfastWire
+import HoldfastServerSockets
 
 extension Backend {
   /// Returns a signed token for this backend.

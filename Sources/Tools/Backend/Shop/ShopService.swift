@@ -1,11 +1,12 @@
-import LinkCore
-import LinkProtocols
-import LinkRuntime
-import LinkServerCore
-import LinkStorage
-import LinkWire
-import ServerSockets
-import StoreSQLite
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastServerSockets
+import HoldfastSQLiteStores
 
 /// The service of shop messages: posts, pages and streams.
 struct ShopService: Service {
@@ -39,7 +40,7 @@ struct ShopService: Service {
       limits: configuration.policy.limits)
   }
 
-  var port: (any LinkRuntime.Store)? { store }
+  var port: (any HoldfastFeaturePorts.Store)? { store }
 
   var first: ShopServer.Input? { .removals(removed) }
 

@@ -1,8 +1,8 @@
-import KeyedHashing
-public import LinkCore
-import LinkRuntime
-public import LinkServerCore
-public import LinkWire
+import HoldfastKeyedHashing
+public import HoldfastCore
+import HoldfastPorts
+public import HoldfastServerCore
+public import HoldfastWire
 
 /// A signer and verifier of a backend's tokens, which are JWTs with HMAC-SHA256 (RFC 7518 section
 /// 3.2).

@@ -1,6 +1,6 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastBackend
-import LinkCore
+import HoldfastCore
 
 extension CommandFailure {
   /// Creates the failure for an error of the backend.

@@ -1,6 +1,6 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastBackend
-import LinkServerCore
+import HoldfastServerCore
 
 /// The options of `serve` that add accepted hosts and web origins.
 enum OriginOptions {

@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastBackend
 
 /// The options of `serve` for waking phones in the background.

@@ -1,11 +1,11 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
 import HoldfastBackend
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkServerCore
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastServerCore
+import HoldfastWire
 
 /// The command `holdfast serve`: runs the backend until a signal ends it.
 enum ServeCommand {

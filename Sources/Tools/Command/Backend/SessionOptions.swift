@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastBackend
-import LinkCore
-import LinkServerCore
+import HoldfastCore
+import HoldfastServerCore
 
 /// The options of `serve` for sessions.
 enum SessionOptions {

@@ -1,10 +1,10 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
 import HoldfastBackend
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastWire
 
 /// The command `holdfast token`: signs a development token with the secret of a data directory.
 enum TokenCommand {

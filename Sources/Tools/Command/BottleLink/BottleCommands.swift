@@ -1,10 +1,10 @@
-import BottleLink
-import CommandKit
+import HoldfastBottleLink
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkStorage
+import HoldfastCore
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastStorage
 
 /// The command `holdfast bottle`: follows a drinking bottle that reconnects by itself.
 enum BottleCommands {

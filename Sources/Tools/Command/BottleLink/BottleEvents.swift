@@ -1,10 +1,9 @@
-import BottleLink
-import CommandKit
+import HoldfastBottleLink
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkStorage
+import HoldfastCore
+import HoldfastJSON
+import HoldfastStorage
 
 extension BottleUpdate: ShownUpdate {
   /// The paragraph that describes the JSON events in help texts.

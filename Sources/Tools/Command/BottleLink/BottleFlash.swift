@@ -1,6 +1,6 @@
-import CommandKit
-import LinkWire
-import OwnerFiles
+import HoldfastCommandKit
+import HoldfastWire
+import HoldfastOwnerFiles
 
 /// The flash memory of a virtual bottle, stored in a text file.
 ///

@@ -1,12 +1,13 @@
-import BluetoothBlueZ
-import BottleFirmware
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkWire
-import RadioSocket
-import VirtualBottle
+import HoldfastBlueZ
+import HoldfastFirmware
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
+import HoldfastRadioSocket
+import HoldfastVirtualBottle
 
 /// A running virtual bottle, which consists of its firmware, radio, clock and flash memory.
 actor BottleHost {

@@ -1,10 +1,10 @@
-import BluetoothBlueZ
-import CommandKit
+import HoldfastBlueZ
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkWire
-import RadioSocket
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastWire
+import HoldfastRadioSocket
 
 /// The radio that a command uses: this machine's Bluetooth adapter, or a Unix socket.
 struct BottleRadio: Sendable {

@@ -1,11 +1,12 @@
-import BottleLink
-import CommandKit
+import HoldfastBottleLink
+import HoldfastCommandKit
 import Foundation
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
 
 /// The commands that send one request to a bottle, after searching for it for up to 10 s.
 enum BottleRequestCommands {

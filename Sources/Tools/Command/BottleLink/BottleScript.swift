@@ -1,6 +1,6 @@
-import BottleFirmware
-import CommandKit
-import LinkCore
+import HoldfastFirmware
+import HoldfastCommandKit
+import HoldfastCore
 
 /// An action on a virtual bottle.
 enum BottleAction: Sendable, Equatable {

@@ -1,11 +1,11 @@
-import BottleFirmware
-import BottleLink
-import CommandKit
+import HoldfastFirmware
+import HoldfastBottleLink
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkWire
-import VirtualBottle
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
+import HoldfastVirtualBottle
 
 /// The command `holdfast bottle virtual`: runs a virtual bottle to which phones can connect.
 enum BottleVirtualCommand {

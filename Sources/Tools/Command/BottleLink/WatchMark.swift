@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
 
 /// A locked file that indicates to `bottle status` that a watch is running. The lock ends with the

@@ -1,5 +1,5 @@
-import COpenSSL
-import CommandKit
+import CHoldfastOpenSSL
+import HoldfastCommandKit
 
 /// A check of a PEM file of certificate authorities before the file is used for a connection.
 enum CertificateFile {

@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkRuntime
-import OwnerFiles
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastPorts
+import HoldfastOwnerFiles
 
 // The options that several features share.
 extension Shared {

@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
 
 /// The options of every command that connects to a server, and the values that they select.
 enum Connection {

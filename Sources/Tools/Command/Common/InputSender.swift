@@ -1,4 +1,4 @@
-import CommandKit
+import HoldfastCommandKit
 
 /// A sender of lines that are typed at a terminal or read from a pipe.
 struct InputSender: Sendable {

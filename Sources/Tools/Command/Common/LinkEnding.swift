@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 
 /// The conditions under which a command that follows a link ends on its own.
 struct LinkEnding {

@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 
 extension CommandFailure {
   /// Creates the failure for a command whose link failed.

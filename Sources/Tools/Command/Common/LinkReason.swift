@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 
 /// The cause in a status or a failure, as a stable name for scripts and as a text for people.
 enum LinkReason {

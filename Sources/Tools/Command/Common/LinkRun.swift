@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
 import Holdfast
-import LinkRuntime
+import HoldfastPorts
 import Synchronization
 
 /// A run of a command that follows a link. It ends after a signal, at a time limit or with a final

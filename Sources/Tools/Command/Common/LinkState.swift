@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 /// The state of a link as commands show it, with the name that the feature gives it.
 struct LinkState: Sendable {

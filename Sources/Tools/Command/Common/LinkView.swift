@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 
 /// An update of a link that commands can show as lines of text or as JSON events.
 protocol ShownUpdate: Sendable {

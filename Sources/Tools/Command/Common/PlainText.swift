@@ -1,6 +1,6 @@
 import Glibc
-import LinkCore
-import LinkWire
+import HoldfastCore
+import HoldfastWire
 
 extension Timestamp {
   /// The time in the local time zone, such as `2026-11-20 07:08:09`.

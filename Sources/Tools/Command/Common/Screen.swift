@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 
 /// A terminal screen for a link: a bottom line, with lines that scroll above it.
 ///

@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 
 /// A validated URL of a server.
 struct ServerAddress: Equatable {

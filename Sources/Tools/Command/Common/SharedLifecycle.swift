@@ -1,4 +1,4 @@
-import LinkRuntime
+import HoldfastPorts
 import Synchronization
 
 /// A monitor that distributes the events of one lifecycle source to several streams.

@@ -1,5 +1,5 @@
-import ChildProcesses
-import CommandKit
+import HoldfastChildProcesses
+import HoldfastCommandKit
 import Glibc
 import Synchronization
 

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import OwnerFiles
+import HoldfastOwnerFiles
 
 /// A sequence that reads standard input only when an element is requested. The remaining input
 /// stays in the pipe.

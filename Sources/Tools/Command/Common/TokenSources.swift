@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Dispatch
 import Holdfast
-import LinkCore
-import OwnerFiles
+import HoldfastCore
+import HoldfastOwnerFiles
 
 /// The rules for the text of tokens.
 enum TokenText {

@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
 import HoldfastDemo
-import LinkCore
+import HoldfastCore
 
 /// The command `holdfast demo`: demonstrates a link that survives faults.
 enum DemoCommand {

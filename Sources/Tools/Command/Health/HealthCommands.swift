@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkHealth
-import LinkJSON
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
 
 /// The command `holdfast health`: imports, generates, shows and syncs health samples.
 enum HealthCommands {

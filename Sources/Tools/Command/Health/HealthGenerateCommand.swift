@@ -1,6 +1,6 @@
-import CommandKit
+import HoldfastCommandKit
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 
 /// The command `holdfast health generate`: writes a synthetic export of health data.
 enum HealthGenerateCommand {

@@ -1,6 +1,6 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkRuntime
+import HoldfastFeaturePorts
 import Synchronization
 
 /// The command `holdfast health import`: imports an Apple Health export into the store.

@@ -1,9 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Glibc
 import Holdfast
-import LinkHealth
-import LinkJSON
-import LinkRuntime
+import HoldfastHealth
+import HoldfastJSON
 import Synchronization
 
 /// The output of an import: a progress bar or JSON events, followed by the counts.

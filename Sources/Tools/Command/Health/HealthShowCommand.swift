@@ -1,9 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
 
 /// The command `holdfast health show`: shows the stored samples.
 enum HealthShowCommand {

@@ -1,11 +1,10 @@
-import CommandKit
-import HealthRelay
+import HoldfastCommandKit
+import HoldfastHealthRelay
 import Holdfast
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastWire
 
 /// The command `holdfast relay assistants`: lists the assistants that are paired with the phone of
 /// a data directory.

@@ -1,10 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
-import HealthRelay
+import HoldfastHealthRelay
 import Holdfast
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
 
 /// The command `holdfast relay`: lets a paired assistant request health data.
 enum RelayCommand {

@@ -1,10 +1,10 @@
-import CommandKit
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastCommandKit
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastWire
 import Synchronization
 
 /// The answers that are to be shown with their questions.

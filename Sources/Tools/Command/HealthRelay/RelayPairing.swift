@@ -1,8 +1,7 @@
-import CommandKit
-import HealthRelay
+import HoldfastCommandKit
+import HoldfastHealthRelay
 import Holdfast
-import LinkCore
-import LinkRuntime
+import HoldfastCore
 import Synchronization
 
 /// The persistent part of a pairing.

@@ -1,9 +1,8 @@
-import CommandKit
-import HealthRelay
+import HoldfastCommandKit
+import HoldfastHealthRelay
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
+import HoldfastCore
+import HoldfastJSON
 
 /// The command `holdfast relay --pull`: answers the waiting questions in a short run.
 enum RelayPull {

@@ -1,9 +1,9 @@
-import CommandKit
-import HealthRelay
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastCommandKit
+import HoldfastHealthRelay
+import HoldfastCore
+import HoldfastHealth
+import HoldfastPorts
+import HoldfastWire
 
 /// The lines that show a relay's updates to people. Texts from the server are escaped.
 enum RelayText {

@@ -1,9 +1,10 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
 import Holdfast
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastPorts
 
 /// An export that is imported at the start, and again whenever its file changes.
 struct ExportWatch: Sendable {

@@ -1,8 +1,8 @@
-import CommandKit
-import HealthSync
+import HoldfastCommandKit
+import HoldfastHealthSync
 import Holdfast
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastFeaturePorts
 import Synchronization
 
 /// The command `holdfast health sync`: sends stored samples to a server.

@@ -1,13 +1,12 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
-import HealthSync
+import HoldfastHealthSync
 import Holdfast
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastStorage
+import HoldfastWire
 
 /// The commands `holdfast health status`, `reset` and `retry`, which act on the queue of `health
 /// sync`.

@@ -1,9 +1,9 @@
-import CommandKit
-import HealthSync
+import HoldfastCommandKit
+import HoldfastHealthSync
 import Holdfast
-import LinkCore
-import LinkHealth
-import LinkRuntime
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
 
 /// The names of types on command lines, which are HealthKit identifiers with or without their
 /// prefix.

@@ -1,11 +1,11 @@
-import CommandKit
-import HealthSync
+import HoldfastCommandKit
+import HoldfastHealthSync
 import Holdfast
-import LinkCore
-import LinkHealth
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastHealth
+import HoldfastJSON
+import HoldfastPorts
+import HoldfastWire
 
 /// The output of a sync: JSON events, lines, or a progress line on a terminal.
 actor SyncView {

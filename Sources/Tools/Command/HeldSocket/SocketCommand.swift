@@ -1,9 +1,8 @@
-import CommandKit
-import HeldSocket
+import HoldfastCommandKit
+import HoldfastHeldSocket
 import Holdfast
-import LinkCore
-import LinkProtocols
-import LinkRuntime
+import HoldfastCore
+import HoldfastProtocols
 
 /// The command `holdfast socket`: holds a WebSocket that survives interruptions.
 enum SocketCommand {

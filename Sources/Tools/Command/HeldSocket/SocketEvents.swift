@@ -1,9 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Foundation
-import HeldSocket
+import HoldfastHeldSocket
 import Holdfast
-import LinkCore
-import LinkJSON
+import HoldfastCore
+import HoldfastJSON
 
 extension HeldSocket.Event: ShownUpdate {
   /// The paragraph that describes the JSON events in help texts.

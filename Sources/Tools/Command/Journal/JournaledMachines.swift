@@ -1,11 +1,11 @@
-import BottleLink
-import HealthRelay
-import HealthSync
-import HeldSocket
-import LinkCore
-import LinkRuntime
-import MessageStream
-import Session
+import HoldfastBottleLink
+import HoldfastHealthRelay
+import HoldfastHealthSync
+import HoldfastHeldSocket
+import HoldfastCore
+import HoldfastDriver
+import HoldfastMessageStream
+import HoldfastSession
 
 /// A machine whose journals `holdfast replay` can read.
 struct JournaledMachine: Sendable {

@@ -1,8 +1,8 @@
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkWire
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastDriver
+import HoldfastWire
 
 /// The command `holdfast replay`: checks that the recorded inputs lead to the recorded effects.
 enum ReplayCommand {

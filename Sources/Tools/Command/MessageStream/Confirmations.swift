@@ -1,4 +1,4 @@
-import LinkStorage
+import HoldfastStorage
 import Synchronization
 
 /// The delivery numbers that a consumer has confirmed.

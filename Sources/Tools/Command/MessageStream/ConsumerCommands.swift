@@ -1,10 +1,10 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 
 /// The command `holdfast consumer`: lists and removes the consumers of a data directory.
 enum ConsumerCommands {

@@ -1,6 +1,6 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkWire
+import HoldfastWire
 
 /// A shop that `stream` follows: its stream, its view and its consumer.
 struct FollowedShop: Sendable {

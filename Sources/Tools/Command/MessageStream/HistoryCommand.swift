@@ -1,11 +1,11 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The command `holdfast history`: shows the stored messages of a shop without a server.
 enum HistoryCommand {

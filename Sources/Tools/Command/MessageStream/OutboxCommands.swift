@@ -1,10 +1,10 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 
 /// The command `holdfast outbox`: lists, retries and discards messages that no server has
 /// confirmed.

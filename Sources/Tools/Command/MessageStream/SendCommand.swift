@@ -1,10 +1,11 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkRuntime
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastJSON
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The command `holdfast send`: sends one message and waits until the server confirms it.
 enum SendCommand {

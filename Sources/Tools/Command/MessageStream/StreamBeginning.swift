@@ -1,9 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 import Synchronization
 
 /// The start of a new consumer's deliveries. It can check whether the store has all messages after

@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkWire
-import MessageStream
+import HoldfastCore
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The command `holdfast stream`: follows a shop's messages.
 enum StreamCommand {

@@ -1,8 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
 
 /// The connection of `stream` or `send` to a shop, as the options select it.
 ///

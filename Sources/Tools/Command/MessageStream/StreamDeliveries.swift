@@ -1,9 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkRuntime
-import LinkStorage
-import LinkWire
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastWire
 
 /// The options of `stream` that select a durable consumer, and the printing of its deliveries.
 struct StreamDeliveries: Sendable {

@@ -1,8 +1,8 @@
-import CommandKit
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The conditions under which a stream cannot continue on its own, each with its exit status.
 struct StreamEnding {

@@ -1,9 +1,9 @@
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 extension StreamUpdate: ShownUpdate {
   /// The paragraph that describes the JSON events in help texts.

@@ -1,5 +1,5 @@
-import LinkWire
-import MessageStream
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The state of fetching older messages for `--older`. The fetched messages are shown together,
 /// oldest first.

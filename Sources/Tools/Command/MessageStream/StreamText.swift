@@ -1,8 +1,8 @@
-import CommandKit
-import LinkCore
-import LinkStorage
-import LinkWire
-import MessageStream
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+import HoldfastMessageStream
 
 /// The lines that show a stream's updates to people. Messages and server texts are escaped.
 enum StreamText {

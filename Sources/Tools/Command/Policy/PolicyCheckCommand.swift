@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 /// The command `holdfast policy check`: validates a policy file.
 enum PolicyCheckCommand {

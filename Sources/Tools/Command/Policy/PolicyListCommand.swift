@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 
 /// The command `holdfast policy list`: prints one line for each preset.
 enum PolicyListCommand {

@@ -1,5 +1,5 @@
-import CommandKit
-import LinkCore
+import HoldfastCommandKit
+import HoldfastCore
 
 /// The command `holdfast policy show`: prints every value of a policy and the resulting schedules.
 enum PolicyShowCommand {

@@ -1,7 +1,7 @@
-import CommandKit
-import LinkCore
-import LinkJSON
-import LinkWire
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
 
 /// The output of policies, as tables for people and as members of JSON objects.
 enum PolicyText {

@@ -1,9 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import KeyedHashing
-import LinkCore
-import LinkRuntime
-import SessionAudit
+import HoldfastKeyedHashing
+import HoldfastCore
+import HoldfastSessionAudit
 
 /// The command `holdfast audit`: reviews 40 practices of WebSockets as a client of any server.
 enum AuditCommand {

@@ -1,6 +1,6 @@
-import LinkCore
-import LinkRuntime
-import SessionAudit
+import HoldfastCore
+import HoldfastPorts
+import HoldfastSessionAudit
 
 /// A run of an audit. It plays the scripts in their phases, over several connections at once.
 struct AuditRun: Sendable {

@@ -1,6 +1,6 @@
-import CommandKit
-import LinkJSON
-import SessionAudit
+import HoldfastCommandKit
+import HoldfastJSON
+import HoldfastSessionAudit
 
 /// The output of an audit's report.
 enum AuditText {

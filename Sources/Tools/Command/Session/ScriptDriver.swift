@@ -1,6 +1,6 @@
-import LinkCore
-import LinkRuntime
-import SessionAudit
+import HoldfastCore
+import HoldfastPorts
+import HoldfastSessionAudit
 
 /// A driver of one script. It opens connections, passes their events to the script, and performs
 /// the script's effects.

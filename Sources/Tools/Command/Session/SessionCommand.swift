@@ -1,8 +1,8 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkRuntime
-import Session
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastSession
 
 /// The command `holdfast session`: exchanges prompts and answers over one reliable socket.
 enum SessionCommand {

@@ -1,7 +1,7 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import Session
+import HoldfastCore
+import HoldfastSession
 
 /// The conditions under which `session` ends on its own.
 struct SessionRunEnding {

@@ -1,9 +1,9 @@
-import CommandKit
+import HoldfastCommandKit
 import Holdfast
-import LinkCore
-import LinkJSON
-import LinkWire
-import Session
+import HoldfastCore
+import HoldfastJSON
+import HoldfastWire
+import HoldfastSession
 
 extension SessionUpdate: ShownUpdate {
   /// The paragraph that describes the JSON events in help texts.

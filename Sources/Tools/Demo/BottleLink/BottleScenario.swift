@@ -1,5 +1,5 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,5 @@
 import Foundation
-import LinkRuntime
+import HoldfastPorts
 
 /// An assistant that uses MCP over streamable HTTP and whose connection bypasses the injected
 /// faults.

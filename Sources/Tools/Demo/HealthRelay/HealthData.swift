@@ -1,9 +1,9 @@
 import Foundation
 import Holdfast
 import HoldfastTestKit
-import LinkHealth
-import LinkRuntime
-import LinkWire
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastWire
 
 /// The number of steps that one source counted on one day.
 struct DaySteps: Sendable, Hashable, Decodable {

@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 
 /// A scenario in which the phone and the server are killed while health samples are being uploaded.
 ///

@@ -1,12 +1,12 @@
 import Foundation
-import HealthSync
+import HoldfastHealthSync
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkHealth
-import LinkRuntime
-import LinkWire
-import StoreSQLite
+import HoldfastCore
+import HoldfastHealth
+import HoldfastFeaturePorts
+import HoldfastWire
+import HoldfastSQLiteStores
 
 /// Two exports of a generated person. Some samples of the older export are missing from the newer
 /// one.

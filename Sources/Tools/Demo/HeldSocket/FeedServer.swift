@@ -1,6 +1,6 @@
-import LinkCore
-import LinkProtocols
-import ServerSockets
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerSockets
 import Synchronization
 
 /// A WebSocket server with its own protocol: a feed of numbered lines, with one line every 50 ms.
@@ -78,7 +78,7 @@ private struct FeedHandler: SocketHandler {
     for reader in readers { Self.send(count, to: reader, on: hub) }
   }
 
-  mutating func handle(_ event: ServerSockets.SocketEvent, on hub: SocketHub) {
+  mutating func handle(_ event: HoldfastServerSockets.SocketEvent, on hub: SocketHub) {
     switch event {
     case .upgrade(let id, _): hub.accept(id)
     case .text(let id, let bytes):

@@ -1,7 +1,6 @@
 import Holdfast
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
 
 /// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
 struct HeldFeed: DemoScenario {

@@ -1,7 +1,7 @@
 import HoldfastBackend
-import LinkCore
-import LinkRuntime
-import LinkWire
+import HoldfastCore
+import HoldfastPorts
+import HoldfastWire
 
 /// The other users of the shop. They post messages continuously, and their connections bypass the
 /// injected faults.

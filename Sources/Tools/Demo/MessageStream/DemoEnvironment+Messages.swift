@@ -1,10 +1,10 @@
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
-import LinkServerCore
-import OwnerFiles
+import HoldfastCore
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastOwnerFiles
 
 extension DemoPolicy {
   /// Returns the policy of the server, which sends pings every second instead of every 54 s.

@@ -1,6 +1,5 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
 
 /// A scenario in which the phone connects and messages arrive.
 struct SteadyTraffic: DemoScenario {

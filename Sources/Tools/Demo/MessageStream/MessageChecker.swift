@@ -1,4 +1,4 @@
-import LinkWire
+import HoldfastWire
 
 /// A checker that compares the messages that the server accepted with the messages that the phone
 /// showed and stored.

@@ -1,6 +1,6 @@
 import HoldfastTestKit
-import LinkCore
-import LinkRuntime
+import HoldfastCore
+import HoldfastPorts
 
 /// A scenario in which the token expires while the phone is connected.
 struct TokenExpiry: DemoScenario {

@@ -1,5 +1,5 @@
 import HoldfastTestKit
-import LinkCore
+import HoldfastCore
 
 /// A scenario in which prompts are sent over a session while both ends are killed.
 ///

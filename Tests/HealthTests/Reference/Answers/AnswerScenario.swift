@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// The time zone, the present time, the interval of a question, and the samples in the store.
 struct AnswerScenario {

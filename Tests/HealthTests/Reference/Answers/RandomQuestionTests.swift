@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 import Testing
 
 /// Tests that compare the answers to random questions with a reference implementation.

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 // Generators of the samples of a scenario.
 extension RandomQuestions {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A generator of health questions and of the samples that answer them.
 struct RandomQuestions: RandomInput {

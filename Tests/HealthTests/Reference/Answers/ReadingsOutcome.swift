@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// The statistics of the readings of one type, in total and by day.
 struct ReadingsOutcome: Equatable {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A point of an answer as JSON.
 struct ReferencePoint {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// The form in which answers contain the values of samples.
 enum ReferenceValue {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A group of samples of one type in one interval, from one source or from all sources.
 struct ReferenceCell: Hashable {

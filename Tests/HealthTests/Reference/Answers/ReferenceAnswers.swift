@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A reference implementation of answers to health questions that scans every sample.
 struct ReferenceAnswers {

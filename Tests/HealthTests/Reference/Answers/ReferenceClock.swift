@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A calendar interval, in nanoseconds since 1970.
 struct CalendarSpan: Hashable {

@@ -1,4 +1,4 @@
-import LinkHealth
+import HoldfastHealth
 
 /// A source of samples, with its expected name and kind.
 struct ReferenceSource: Hashable {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A type of sample, and how it is aggregated.
 struct ReferenceType: Hashable {

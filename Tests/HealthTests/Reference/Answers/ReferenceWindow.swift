@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// The reason why a question is refused.
 struct ReferenceRefusal: Error, Hashable {

@@ -1,4 +1,4 @@
-import LinkCore
+import HoldfastCore
 
 /// The value of an attribute: its bytes, and the expected results of reading them.
 struct WrittenValue {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// Everything that a reader returns for an export.
 struct ExportOutcome: Equatable {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 // Dates near the bounds of years, months, days, hours and offsets.
 extension RandomExport {

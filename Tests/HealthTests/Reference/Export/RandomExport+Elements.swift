@@ -1,4 +1,4 @@
-import LinkHealth
+import HoldfastHealth
 
 // Random elements of an export.
 extension RandomExport {

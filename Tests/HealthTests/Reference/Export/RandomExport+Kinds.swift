@@ -1,4 +1,4 @@
-import LinkHealth
+import HoldfastHealth
 
 // Small exports that consist mainly of one kind of part.
 extension RandomExport {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 // Exports with a long tag, many names or many samples.
 extension RandomExport {

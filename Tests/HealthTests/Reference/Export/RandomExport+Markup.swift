@@ -1,4 +1,4 @@
-import LinkHealth
+import HoldfastHealth
 
 // Random markup of an export.
 extension RandomExport {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 // Random texts, devices and numbers.
 extension RandomExport {

@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A generator of complete, truncated and damaged exports.
 struct RandomExport: RandomInput {

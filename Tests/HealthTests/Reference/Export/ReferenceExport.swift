@@ -1,5 +1,5 @@
-import LinkCore
-import LinkHealth
+import HoldfastCore
+import HoldfastHealth
 
 /// A reference implementation of the export reader that reads parts instead of bytes.
 struct ReferenceExport {

@@ -1,0 +1,127 @@
+public import HoldfastCore
+public import HoldfastPorts
+public import HoldfastHealth
+public import HoldfastStorage
+public import HoldfastWire
+
+/// A store of the samples that phones upload, for all users of a backend.
+///
+/// `apply` is atomic, and durable when it returns. After a failure no part of the batch is visible.
+/// `StoredSync` documents the effect of a batch. Any task may call the store, which serializes the
+/// calls.
+public protocol SyncStore: Store {
+  /// Returns the epoch: 1 to 64 printable characters that identify one generation of the stored
+  /// data.
+  func epoch() async throws(StoreFailure) -> String
+
+  /// Returns the time stamp of a phone's newest batch; `nil` if the phone has sent none.
+  func newestStamp(of user: String, device: String) async throws(StoreFailure) -> Timestamp?
+
+  /// Applies a batch in one transaction. Returns the numbers of new samples and deletions.
+  func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> IngestCounts
+
+  /// Returns a page of a user's samples that lie at least partly in a time range.
+  func samples(
+    _ query: HealthSampleQuery, of user: String
+  ) async throws(StoreFailure) -> HealthSamplePage
+
+  /// Returns a summary of each stored type of a user, ordered by type identifier.
+  func summary(of user: String) async throws(StoreFailure) -> [HealthTypeSummary]
+
+  /// Returns records of a type as they were sent, ordered by start. They follow a position, or
+  /// begin with the first record if it is `nil`.
+  ///
+  /// - Parameter limit: The maximum number of records. A value below 1 has the effect of 1.
+  func raw(
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
+  ) async throws(StoreFailure) -> [SyncRaw]
+}
+
+/// A sync store in memory.
+public typealias MemorySyncStore = MemoryStore<StoredSync>
+
+extension MemoryStore: SyncStore where Value == StoredSync {
+  /// Creates an empty store.
+  public init() { self.init(StoredSync()) }
+
+  public func epoch() throws(StoreFailure) -> String { try use { $0.epoch } }
+
+  public func newestStamp(
+    of user: String, device: String
+  ) throws(StoreFailure) -> Timestamp? {
+    try use { $0.newestStamp(of: user, device: device) }
+  }
+
+  public func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> IngestCounts {
+    try use { $0.apply(delivery) }
+  }
+
+  public func samples(
+    _ query: HealthSampleQuery, of user: String
+  ) throws(StoreFailure) -> HealthSamplePage {
+    try use { $0.samples(query, of: user) }
+  }
+
+  public func summary(of user: String) throws(StoreFailure) -> [HealthTypeSummary] {
+    try use { $0.summary(of: user) }
+  }
+
+  public func raw(
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
+  ) throws(StoreFailure) -> [SyncRaw] {
+    try use { $0.raw(type, after: after, limit: limit, of: user) }
+  }
+}
+
+/// A source of health samples with HealthKit's semantics: observers, and pages of changes after an
+/// anchor.
+///
+/// Contract: `observe` fires once for its types soon after the call, and again after changes.
+/// Several changes may cause a single call. The anchor of a page without changes equals that of its
+/// query. Pages never omit a change, but may repeat one. A sample has the same UUID in every
+/// delivery.
+public protocol HealthSource: Sendable {
+  /// Observes changes of these types, which replace the types of an earlier call.
+  ///
+  /// Each call of `fired` passes a wake. The wake must be given back within its budget.
+  func observe(
+    _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void) async
+
+  /// Returns the changes after an anchor.
+  ///
+  /// - Throws: `.locked` while the device is locked and its samples cannot be read.
+  func page(
+    _ type: String, from start: HealthPageStart, limit: Int
+  ) async throws(HealthSourceFailure) -> SourcePage
+
+  /// Stops observing.
+  func stop() async
+}
+
+/// A store of a phone's sync state: anchors, waiting batches and quarantined batches.
+///
+/// Changes are applied in the order of the calls. They are atomic, and durable when `apply`
+/// returns. `StoredSyncQueue` documents the effect of a step.
+public protocol SyncQueueStore: Store {
+  /// Returns the whole stored state.
+  func stored() async throws(StoreFailure) -> StoredSyncQueue
+
+  /// Applies changes in the given order, in one transaction.
+  func apply(_ steps: [SyncQueueStep]) async throws(StoreFailure)
+}
+
+/// A sync queue store in memory.
+public typealias MemorySyncQueueStore = MemoryStore<StoredSyncQueue>
+
+extension MemoryStore: SyncQueueStore where Value == StoredSyncQueue {
+  /// Creates an empty queue.
+  public init() { self.init(StoredSyncQueue()) }
+
+  public func stored() throws(StoreFailure) -> StoredSyncQueue { try use { $0 } }
+
+  public func apply(_ steps: [SyncQueueStep]) throws(StoreFailure) {
+    try use { queue in
+      for step in steps { queue.apply(step) }
+    }
+  }
+}

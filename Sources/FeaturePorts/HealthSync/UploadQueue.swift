@@ -1,0 +1,52 @@
+public import HoldfastCore
+public import HoldfastWire
+
+/// A queue of file uploads. Uploads may continue while the process is not running.
+///
+/// It is implemented as a background session of the system, or by tasks of this process.
+///
+/// Contract: each enqueued upload ends with exactly one event unless it is cancelled. If the upload
+/// outlives the process, a later process receives the event. The queue neither changes nor deletes
+/// files.
+public protocol UploadQueue: Sendable {
+  /// Begins to deliver the outcomes of uploads. It is called once, before any other method.
+  func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async
+
+  /// Returns the file names of earlier processes' uploads that are still running.
+  func running() async -> Set<String>
+
+  /// Starts all of these uploads.
+  func enqueue(_ uploads: [FileUpload]) async
+
+  /// Returns the identity of the server that the progress belongs to, even if the server sends
+  /// none.
+  ///
+  /// - Throws: An error if there was no response or the secret was rejected.
+  func identify() async throws(LinkFailure) -> SyncIdentity
+
+  /// Reads the secret again for later uploads. Returns whether it differs from the secret that the
+  /// server rejected.
+  func renewSecret() async -> Bool
+
+  /// Notifies the server that all data was sent. Returns a failure if the server did not complete
+  /// its part.
+  func refresh() async -> LinkFailure?
+
+  /// Cancels all uploads of this process. No events follow.
+  func stop() async
+}
+
+/// The end of an upload.
+public struct UploadEvent: Sendable, Hashable {
+  /// The name of the upload's file.
+  public var file: String
+  /// The outcome.
+  public var outcome: UploadOutcome
+  /// The epoch in the response (see `SyncIdentity.epoch(field:)`); `nil` if there is none.
+  public var epoch: String?
+
+  /// Creates an event.
+  public init(file: String, outcome: UploadOutcome, epoch: String? = nil) {
+    (self.file, self.outcome, self.epoch) = (file, outcome, epoch)
+  }
+}

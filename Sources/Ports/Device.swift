@@ -1,0 +1,93 @@
+public import HoldfastCore
+
+/// A monitor of the device's network connectivity.
+///
+/// Contract: the first element arrives at once and contains the current state. Further elements
+/// arrive only when the state has changed. An implementation does not poll.
+public protocol ReachabilityMonitor: Sendable {
+  func changes() -> AsyncStream<Reachability>
+}
+
+/// A monitor of the app's lifecycle, the device's sleep, and the device's conditions.
+///
+/// Contract: at its start, a stream reports whether protected data is available and whether power
+/// saving is on, if the system provides these values. It then reports each change.
+public protocol LifecycleMonitor: Sendable {
+  func changes() -> AsyncStream<LifecycleEvent>
+
+  /// Returns the events that are known without waiting, so that the first work can take them into
+  /// account.
+  ///
+  /// An example is power saving that is on when the system launches the app in the background.
+  /// Other events arrive from `changes()`.
+  func present() -> [LifecycleEvent]
+}
+
+extension LifecycleMonitor {
+  /// Returns no events.
+  public func present() -> [LifecycleEvent] { [] }
+}
+
+/// An event that the operating system reports about the app or the device.
+public enum LifecycleEvent: Sendable, Hashable, Codable {
+  case foreground
+  case background
+  /// The device is about to sleep. Sockets will not survive.
+  case willSleep
+  /// The device woke.
+  case didWake
+  /// An immediate retry is requested, even if attempts have ended.
+  case again
+  /// The app must terminate.
+  case terminate
+  /// The device was locked or unlocked. This determines whether protected files and health data can
+  /// be read.
+  case protectedData(available: Bool)
+  /// The user turned power saving on or off. On Apple's platforms this is Low Power Mode.
+  case lowPower(Bool)
+}
+
+/// The conditions that decide whether deferrable work may run.
+package struct DeviceConditions: Sendable, Hashable {
+  /// The cost of the network path.
+  package var traits: PathTraits
+  /// Whether power saving is on.
+  package var isLowPower: Bool
+  /// Whether files that are protected while the device is locked can be read.
+  package var isProtectedDataAvailable: Bool
+
+  /// Creates conditions. By default, all deferrable work may run.
+  package init(
+    traits: PathTraits = [], isLowPower: Bool = false, isProtectedDataAvailable: Bool = true
+  ) {
+    self.traits = traits
+    self.isLowPower = isLowPower
+    self.isProtectedDataAvailable = isProtectedDataAvailable
+  }
+}
+
+/// A service that shows the one ongoing notification that a background service must show.
+///
+/// Contract: `show` replaces the current notification. `remove` removes it, and has no effect if
+/// none is shown.
+public protocol Notifier: Sendable {
+  /// Shows or replaces the notification. Returns false if no user can see it.
+  func show(_ notification: HostNotification) async -> Bool
+  /// Removes the notification.
+  func remove() async
+}
+
+/// The content of a notification.
+public struct HostNotification: Sendable, Hashable {
+  /// The title, which should be a short line.
+  public var title: String
+  /// The text below the title.
+  public var body: String
+
+  /// Creates a notification. The texts must not contain secrets, because a locked screen may show
+  /// them.
+  public init(title: String, body: String) {
+    self.title = title
+    self.body = body
+  }
+}

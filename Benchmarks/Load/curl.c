@@ -1,6 +1,6 @@
 // Measures the cost of libcurl alone: connecting, upgrading and reading messages.
 //
-//   LoadGenerator curl URL COUNT [AUTHORITIES] WORD
+//   HoldfastLoadGenerator curl URL COUNT [AUTHORITIES] WORD
 //
 // WORD is one of: connect (the median time of a connection, in microseconds), fresh (the same
 // without a session to resume), hold (the memory of an idle connection, in bytes), receive (the

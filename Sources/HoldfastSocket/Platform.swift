@@ -1,5 +1,5 @@
 public import HoldfastCore
-public import HoldfastDriver
+import HoldfastDriver
 public import HoldfastPorts
 
 #if os(Linux)

@@ -2,28 +2,31 @@ import Testing
 
 /// Tests of which modules apps and tests compile.
 @Suite struct BuildGraphTests {
-  /// All targets of the `HeldSocket` product. None of them belongs to another feature.
+  /// All targets of the `HoldfastSocket` product. None of them belongs to another feature.
   private static let socket: Set<String> = [
-    "HoldfastSocket", "HeldSocket", "LinkCore", "LinkDriver", "LinkJSON", "LinkProtocols",
-    "CurlNetwork", "LifecycleSystem", "LinuxBus", "LinuxEvents", "NetworkCost", "OwnerFiles",
-    "ReachabilityNetlink", "CCurl", "CLinux", "CSystemd", "CZlib",
+    "HoldfastSocket", "HoldfastHeldSocket", "HoldfastPorts", "HoldfastCore", "HoldfastDriver",
+    "HoldfastJSON", "HoldfastProtocols",
+    "HoldfastCurlNetwork", "HoldfastSystemLifecycle", "HoldfastLinuxBus", "HoldfastLinuxEvents",
+    "HoldfastNetworkCost", "HoldfastOwnerFiles",
+    "HoldfastNetlink", "CHoldfastCurl", "CHoldfastLinux", "CHoldfastSystemd", "CHoldfastZlib",
   ]
 
   /// The targets that may depend on the simulator, which is larger than any other module that tests
   /// build.
   private static let simulating: Set<String> = [
-    "HoldfastSimulator", "SimulatorCommand", "SimulatorTests", "SimulateTests", "HoldfastBench",
+    "HoldfastSimulator", "HoldfastSimulatorCommand", "SimulatorTests", "SimulateTests",
+    "HoldfastBench",
   ]
 
   @Test func `an app with a held socket compiles no other feature`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
-    #expect(graph.products["HeldSocket"] == ["HoldfastSocket"])
+    #expect(graph.products["HoldfastSocket"] == ["HoldfastSocket"])
     #expect(graph.closure(of: ["HoldfastSocket"]) == Self.socket)
   }
 
   @Test func `only targets that play the simulator depend on it`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
-    let users = graph.users(of: "LinkSimulator")
+    let users = graph.users(of: "HoldfastWorlds")
     #expect(users.contains("HoldfastSimulator"))
     #expect(users.subtracting(Self.simulating).sorted() == [])
   }
@@ -31,7 +34,7 @@ import Testing
   @Test func `features, adapters and the server's rules use no other feature`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
     let features = Set(graph.folders.filter { $0.value.hasPrefix("Features/") }.keys)
-    #expect(features.contains("MessageStream"))
+    #expect(features.contains("HoldfastMessageStream"))
     for (name, folder) in graph.folders {
       guard ["Features/", "Adapters/", "ServerCore"].contains(where: folder.hasPrefix) else {
         continue

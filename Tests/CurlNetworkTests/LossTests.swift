@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastPorts
 import HoldfastProtocols
 import Testing
 

@@ -1,3 +1,4 @@
+import HoldfastPorts
 import Testing
 
 @testable import HoldfastCurlNetwork

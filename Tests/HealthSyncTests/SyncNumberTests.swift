@@ -86,7 +86,7 @@ import Testing
   @Test func `a type counts as read once a run has ended and no callout has come since`() {
     var queue = TypeQueue("t")
     #expect(queue.isRead, "the type is not requested")
-    queue.ask(true)
+    queue.setReadsSource(true)
     #expect(!queue.isRead)
     #expect(queue.fire(at: .zero) == 1)
     #expect(queue.advance(at: .second(1), isUnlocked: false) == nil)

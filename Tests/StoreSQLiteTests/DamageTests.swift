@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastStorage

@@ -1,3 +1,4 @@
+import HoldfastPorts
 import HoldfastTestKit
 import HoldfastCore
 import Testing

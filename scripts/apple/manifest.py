@@ -17,7 +17,7 @@ ANDROID = Platform(
     "android", "x86_64-unknown-linux-android28", "x86_64-unknown-linux-android",
     ["Dispatch", "Android", "Foundation"],
     # The NDK has no library for HMAC.
-    missing={"KeyedHashing"})
+    missing={"HoldfastKeyedHashing"})
 
 
 def as_on_a_mac():

@@ -13,12 +13,12 @@ TOOLS = os.path.join(ROOT, "scripts", "mutation")
 # The folders below Sources in which mutants are planted, with their targets. Each target is after
 # those that it imports.
 MODULES = {
-    "Core": "LinkCore", "JSON": "LinkJSON", "Health": "LinkHealth", "Wire": "LinkWire",
-    "Storage": "LinkStorage", "Protocols": "LinkProtocols",
-    "Features/MessageStream": "MessageStream", "Features/HealthRelay": "HealthRelay",
-    "Features/HeldSocket": "HeldSocket", "Features/Session": "Session",
-    "Features/HealthSync": "HealthSync", "Features/BottleLink": "BottleLink",
-    "Firmware": "BottleFirmware", "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
+    "Core": "HoldfastCore", "JSON": "HoldfastJSON", "Health": "HoldfastHealth", "Wire": "HoldfastWire",
+    "Storage": "HoldfastStorage", "Protocols": "HoldfastProtocols",
+    "Features/MessageStream": "HoldfastMessageStream", "Features/HealthRelay": "HoldfastHealthRelay",
+    "Features/HeldSocket": "HoldfastHeldSocket", "Features/Session": "HoldfastSession",
+    "Features/HealthSync": "HoldfastHealthSync", "Features/BottleLink": "HoldfastBottleLink",
+    "Firmware": "HoldfastFirmware", "Tools/Audit": "HoldfastSessionAudit", "ServerCore": "HoldfastServerCore",
 }
 # The parts of shared modules that belong to one feature and are counted separately.
 PARTS = (

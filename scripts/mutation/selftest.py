@@ -291,7 +291,7 @@ def sieves():
     shutil.copy(os.path.join(plant.ROOT, "Package.swift"), folder)
     checks = []
     for _ in range(2):
-        found = sieve.Sieve(folder, folder, {"Core": "LinkCore"})
+        found = sieve.Sieve(folder, folder, {"Core": "HoldfastCore"})
         found.run([file], checks.append)
     rows = plant.plant(folder, os.path.join(folder, "copy"), [file], found.dropped())
     shutil.rmtree(folder)

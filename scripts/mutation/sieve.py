@@ -167,7 +167,7 @@ class Sieve:
     def flags(self):
         with open(os.path.join(self.root, "Package.swift"), encoding="utf-8") as file:
             features = re.findall(r'\.enableUpcomingFeature\("(\w+)"\)', file.read())
-        folder = os.path.join(plant.ROOT, "Sources/Adapters/System/CZlib")
+        folder = os.path.join(plant.ROOT, "Sources/Adapters/System/CHoldfastZlib")
         words = ["-swift-version", "6", "-parse-as-library", "-package-name", "holdfast",
                  "-I", self.modules, "-I", folder, "-module-cache-path",
                  os.path.join(self.home, "cache")]

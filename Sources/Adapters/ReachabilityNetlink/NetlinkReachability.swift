@@ -1,4 +1,4 @@
-import HoldfastPorts
+public import HoldfastPorts
 
 #if os(Linux)
   import CHoldfastLinux

@@ -1,7 +1,7 @@
 public import HoldfastHealthSync
 public import HoldfastSocket
 public import HoldfastCore
-public import HoldfastPorts
+import HoldfastPorts
 import Foundation
 
 /// A sync of health samples with a server.

@@ -1,5 +1,5 @@
 import HoldfastHealthSync
-public import HoldfastSocket
+import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
 public import HoldfastPorts

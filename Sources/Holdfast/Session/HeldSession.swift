@@ -1,6 +1,6 @@
 public import HoldfastSocket
 public import HoldfastCore
-public import HoldfastPorts
+import HoldfastPorts
 public import HoldfastSession
 
 /// A two-way session with a server.

@@ -1,4 +1,4 @@
-public import HoldfastSocket
+import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
 public import HoldfastPorts

@@ -1,5 +1,6 @@
 public import HoldfastHeldSocket
 public import HoldfastCore
+import HoldfastPorts
 
 /// A WebSocket that connects to any server and is kept connected by a policy.
 ///

@@ -1,5 +1,5 @@
 package import HoldfastCore
-package import HoldfastDriver
+import HoldfastDriver
 package import HoldfastPorts
 import Synchronization
 

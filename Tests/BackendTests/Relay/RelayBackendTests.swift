@@ -1,4 +1,5 @@
 import HoldfastBackend
+import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth

@@ -1,3 +1,4 @@
+import HoldfastPorts
 import HoldfastSocket
 import Testing
 

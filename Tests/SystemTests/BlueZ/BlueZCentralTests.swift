@@ -1,3 +1,4 @@
+import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
 import HoldfastWire

@@ -80,7 +80,7 @@ struct RelayService: Service {
     }
   }
 
-  var port: (any HoldfastFeaturePorts.Store)? { store }
+  var port: (any HoldfastPorts.Store)? { store }
 
   var first: RelayRules.Input? { .relay(.restored(stored, wall: BootClock().wall)) }
 

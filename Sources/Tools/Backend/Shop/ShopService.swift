@@ -40,7 +40,7 @@ struct ShopService: Service {
       limits: configuration.policy.limits)
   }
 
-  var port: (any HoldfastFeaturePorts.Store)? { store }
+  var port: (any HoldfastPorts.Store)? { store }
 
   var first: ShopServer.Input? { .removals(removed) }
 

@@ -18,6 +18,15 @@ import Testing
     "HoldfastBench",
   ]
 
+  @Test func `the name of every target begins with the package's name`() throws {
+    let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
+    let names = graph.uses.keys.filter { !$0.hasSuffix("Tests") }
+    #expect(names.count > 40)
+    // A package and the packages that depend on it must not have targets with the same name.
+    #expect(
+      names.filter { !$0.hasPrefix("Holdfast") && !$0.hasPrefix("CHoldfast") }.sorted() == [])
+  }
+
   @Test func `an app with a held socket compiles no other feature`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
     #expect(graph.products["HoldfastSocket"] == ["HoldfastSocket"])

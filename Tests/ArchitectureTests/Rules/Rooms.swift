@@ -46,7 +46,9 @@ extension Rules {
   /// Returns whether a name begins with a feature's name as a whole word, as in `Relay` and
   /// `RelayModel` but not in `Relayed`.
   private static func isFeatures(_ token: Substring) -> Bool {
-    featureNames.contains { name in
+    // Modules of features have the package's prefix.
+    let token = token.trimmingPrefix("Holdfast")
+    return featureNames.contains { name in
       guard token.hasPrefix(name) else { return false }
       return token.dropFirst(name.count).first.map { !$0.isLowercase } ?? true
     }

@@ -141,7 +141,7 @@ let adapters: [Target] = [
   library(
     "HoldfastCurlNetwork", at: "Adapters/CurlNetwork",
     uses: [
-      "HoldfastCore", "HoldfastDriver", "HoldfastPorts", "HoldfastProtocols", "CHoldfastCurl",
+      "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "CHoldfastCurl",
       "CHoldfastLinux",
     ]),
   library(
@@ -153,12 +153,12 @@ let adapters: [Target] = [
   library(
     "HoldfastRadioSocket", at: "Adapters/RadioSocket",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts",
     ]),
   library(
     "HoldfastBlueZ", at: "Adapters/BluetoothBlueZ",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastDriver",
       "HoldfastLinuxBus",
     ]),
   library("HoldfastOwnerFiles", at: "Adapters/OwnerFiles", uses: ["HoldfastCore"]),
@@ -192,13 +192,13 @@ let adapters: [Target] = [
     "HoldfastAPNs", at: "Adapters/PushAPNs",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastOpenSSL",
+      "HoldfastOwnerFiles", "CHoldfastOpenSSL",
     ]),
   library(
     "HoldfastPushHook", at: "Adapters/PushHook",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastDriver", "HoldfastChildProcesses",
+      "HoldfastChildProcesses",
     ]),
   library(
     "HoldfastServerSockets", at: "Adapters/ServerSockets",
@@ -221,7 +221,7 @@ let doors: [Target] = [
     "Holdfast", at: "Holdfast",
     uses: [
       "HoldfastSocket", "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire",
-      "HoldfastStorage", "HoldfastDriver", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastStorage", "HoldfastPorts", "HoldfastFeaturePorts",
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastSession", "HoldfastHealthSync",
       "HoldfastBottleLink", "HoldfastProtocols", "HoldfastSQLiteStores", "HoldfastKeyedHashing",
       "HoldfastExportFiles", "HoldfastOwnerFiles",
@@ -256,7 +256,7 @@ let doors: [Target] = [
     uses: [
       "HoldfastCommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastCore",
       "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastDriver", "HoldfastServerCore", "HoldfastProtocols", "HoldfastServerSockets",
+      "HoldfastServerCore", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync",
     ]),
   .executableTarget(
@@ -275,7 +275,7 @@ let doors: [Target] = [
     name: "HoldfastSimulatorCommand",
     dependencies: [
       "HoldfastCommandKit", "HoldfastSimulator", "HoldfastCore", "HoldfastJSON",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastWorlds",
+      "HoldfastDriver", "HoldfastWorlds",
       "HoldfastOwnerFiles", "HoldfastHealthRelay",
     ],
     path: "Sources/SimulatorCommand", swiftSettings: strict),
@@ -305,7 +305,7 @@ let measures: [Target] = [
     dependencies: [
       "HoldfastCommandKit", "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire",
       "HoldfastStorage", "HoldfastProtocols", "HoldfastFeaturePorts", "HoldfastPorts",
-      "HoldfastDriver", "HoldfastMessageStream", "HoldfastSession", "HoldfastCurlNetwork",
+      "HoldfastMessageStream", "HoldfastSession", "HoldfastCurlNetwork",
       "HoldfastServerSockets", "HoldfastSQLiteStores", "CHoldfastSQLite", "Holdfast",
       "HoldfastTestKit", "HoldfastBackend", "HoldfastServerCore", "HoldfastEngineBench",
       "HoldfastHerd", "HoldfastHealthSync", "HoldfastWorlds",
@@ -322,7 +322,7 @@ let checks: [Target] = [
     "StorageTests",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastTestKit",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastTestKit",
     ]),
   tests("JSONTests", uses: ["HoldfastCore", "HoldfastJSON", "HoldfastTestKit"]),
   // Random inputs to every machine, with all invariants checked after each step.
@@ -388,14 +388,14 @@ let checks: [Target] = [
   tests(
     "CurlNetworkTests",
     uses: [
-      "HoldfastCore", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
-      "HoldfastProtocols", "HoldfastCurlNetwork", "CHoldfastCurl", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastCurlNetwork", "CHoldfastCurl",
+      "HoldfastTestKit",
     ]),
   tests(
     "StoreSQLiteTests",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastDriver", "HoldfastSQLiteStores", "HoldfastOwnerFiles",
+      "HoldfastDriver", "HoldfastSQLiteStores", "HoldfastOwnerFiles",
       "HoldfastTestKit",
     ]),
   tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
@@ -403,8 +403,8 @@ let checks: [Target] = [
   tests(
     "HealthImportTests",
     uses: [
-      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastProtocols",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "Holdfast", "HoldfastTestKit",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastPorts", "Holdfast", "HoldfastTestKit",
     ]),
   tests(
     "SystemTests",
@@ -418,7 +418,7 @@ let checks: [Target] = [
   tests(
     "PushTests",
     uses: [
-      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
+      "HoldfastCore", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook", "HoldfastTestKit",
     ]),
   tests(
@@ -426,8 +426,8 @@ let checks: [Target] = [
     uses: [
       "Holdfast", "HoldfastHealthRelay", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastBackend", "HoldfastServerCore", "HoldfastCore", "HoldfastHealth", "HoldfastWire",
-      "HoldfastStorage", "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver",
-      "CHoldfastLinux", "HoldfastTestKit", "HoldfastJSON",
+      "HoldfastStorage", "HoldfastFeaturePorts", "HoldfastPorts", "CHoldfastLinux",
+      "HoldfastTestKit", "HoldfastJSON",
     ],
     besides: ["MCP/SDK"]),
   tests(
@@ -454,8 +454,8 @@ let checks: [Target] = [
     "FuzzTests",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastJSON", "HoldfastWire", "HoldfastStorage",
-      "HoldfastProtocols", "HoldfastDriver", "HoldfastPorts", "HoldfastFeaturePorts",
-      "HoldfastServerCore", "HoldfastMessageStream", "HoldfastHeldSocket", "HoldfastFirmware",
+      "HoldfastProtocols", "HoldfastDriver", "HoldfastServerCore", "HoldfastMessageStream",
+      "HoldfastHeldSocket", "HoldfastFirmware",
       "HoldfastBottleLink", "HoldfastVirtualBottle", "HoldfastSQLiteStores", "HoldfastHealthSync",
       "HoldfastNetlink", "HoldfastBackend", "HoldfastTestKit",
     ],
@@ -472,7 +472,7 @@ let checks: [Target] = [
     "HoldfastUITests",
     uses: [
       "Holdfast", "HoldfastUI", "HoldfastTestKit", "HoldfastCore", "HoldfastHealth",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastWire",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastWire",
     ]),
   tests("ArchitectureTests", uses: []),
 ]

@@ -3,32 +3,36 @@
 /// The queue is a binary heap that skips outdated entries. Setting or taking an alarm costs O(log
 /// n). Alarms of the same instant are taken in the order of their keys.
 package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
-  struct Entry: Sendable {
-    var at: Instant
-    var key: Key
+  @usableFromInline struct Entry: Sendable {
+    @usableFromInline var at: Instant
+    @usableFromInline var key: Key
 
-    static func < (left: Entry, right: Entry) -> Bool {
+    @inlinable init(at: Instant, key: Key) { (self.at, self.key) = (at, key) }
+
+    @inlinable static func < (left: Entry, right: Entry) -> Bool {
       (left.at, left.key) < (right.at, right.key)
     }
   }
 
-  var heap: [Entry] = []
-  var armed: [Key: Instant] = [:]
+  // The generic methods are inlinable, because each module that uses the queue specializes them.
+
+  @usableFromInline var heap: [Entry] = []
+  @usableFromInline var armed: [Key: Instant] = [:]
 
   /// Creates a queue without alarms.
   package init() {}
 
   /// The number of alarms that are set.
-  package var count: Int { armed.count }
+  @inlinable package var count: Int { armed.count }
 
   /// The keys that have an alarm.
-  package var keys: Dictionary<Key, Instant>.Keys { armed.keys }
+  @inlinable package var keys: Dictionary<Key, Instant>.Keys { armed.keys }
 
   /// The instant of the earliest alarm.
-  package var first: Instant? { heap.first?.at }
+  @inlinable package var first: Instant? { heap.first?.at }
 
   /// Sets the alarm of `key`, replacing an earlier one.
-  package mutating func set(_ key: Key, at instant: Instant) {
+  @inlinable package mutating func set(_ key: Key, at instant: Instant) {
     guard armed.updateValue(instant, forKey: key) != instant else { return }
     heap.append(Entry(at: instant, key: key))
     rise(from: heap.count - 1)
@@ -36,25 +40,25 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
   }
 
   /// Returns whether an alarm of `key` is set for `instant` or earlier.
-  package func rings(_ key: Key, by instant: Instant) -> Bool {
+  @inlinable package func rings(_ key: Key, by instant: Instant) -> Bool {
     armed[key].map { $0 <= instant } ?? false
   }
 
   /// Removes the alarm of `key`, if any.
-  package mutating func clear(_ key: Key) {
+  @inlinable package mutating func clear(_ key: Key) {
     armed[key] = nil
     discardOutdated()
   }
 
   /// Removes the earliest alarm that is due and returns its key.
-  package mutating func take(dueAt now: Instant) -> Key? {
+  @inlinable package mutating func take(dueAt now: Instant) -> Key? {
     guard let entry = heap.first, entry.at <= now else { return nil }
     armed[entry.key] = nil
     discardOutdated()
     return entry.key
   }
 
-  private mutating func discardOutdated() {
+  @inlinable mutating func discardOutdated() {
     while let entry = heap.first, armed[entry.key] != entry.at {
       heap.swapAt(0, heap.count - 1)
       heap.removeLast()
@@ -62,7 +66,7 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
     }
   }
 
-  private mutating func rise(from start: Int) {
+  @inlinable mutating func rise(from start: Int) {
     var index = start
     while index > 0, heap[index] < heap[(index - 1) / 2] {
       heap.swapAt(index, (index - 1) / 2)
@@ -70,7 +74,7 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
     }
   }
 
-  private mutating func sink(from start: Int) {
+  @inlinable mutating func sink(from start: Int) {
     var index = start
     while true {
       var least = index

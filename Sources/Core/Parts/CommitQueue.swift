@@ -25,30 +25,37 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
     package let id: ID
     /// The batch, kept until the store confirms it.
     package let batch: Batch
+
+    @inlinable init(id: ID, batch: Batch) { (self.id, self.batch) = (id, batch) }
   }
 
+  // The generic methods are inlinable, because each module that uses the queue specializes them.
+
   /// The batch at the store, or the refused batch that waits to be handed over again.
-  package private(set) var inFlight: InFlight?
+  @inlinable package var inFlight: InFlight? { current }
+  @usableFromInline var current: InFlight?
   /// The batch that collects changes in the meantime.
   package var waiting = Batch()
   /// The instant at which the refused batch is handed over again; `nil` if none was refused.
-  package private(set) var retryAt: Instant?
+  @inlinable package var retryAt: Instant? { retry }
+  @usableFromInline var retry: Instant?
   /// The number of refusals since the last commit.
-  package private(set) var failures = 0
-  private var lastID: UInt64 = 0
+  @inlinable package var failures: Int { refusals }
+  @usableFromInline var refusals = 0
+  @usableFromInline var lastID: UInt64 = 0
 
   /// Creates an empty queue.
   package init() {}
 
   /// Whether no batch is at the store and no change waits.
-  package var isDone: Bool { inFlight == nil && waiting.isEmpty }
+  @inlinable package var isDone: Bool { current == nil && waiting.isEmpty }
 
   /// Returns the next batch for the store; `nil` if a batch is at the store, if a refused batch
   /// must wait, or if there are no changes.
-  package mutating func next(at now: Instant) -> InFlight? {
-    if let refused = inFlight {
-      guard let retryAt, retryAt <= now else { return nil }
-      self.retryAt = nil
+  @inlinable package mutating func next(at now: Instant) -> InFlight? {
+    if let refused = current {
+      guard let due = retry, due <= now else { return nil }
+      retry = nil
       return handOver(refused.batch)
     }
     guard !waiting.isEmpty else { return nil }
@@ -57,34 +64,34 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
     return handOver(waiting)
   }
 
-  private mutating func handOver(_ batch: Batch) -> InFlight {
+  @inlinable mutating func handOver(_ batch: Batch) -> InFlight {
     lastID += 1
     let commit = InFlight(id: ID(lastID), batch: batch)
-    inFlight = commit
+    current = commit
     return commit
   }
 
   /// Returns the batch that the store confirmed; `nil` if the confirmation belongs to an earlier
   /// commit.
-  package mutating func committed(_ id: ID) -> Batch? {
-    guard let done = inFlight, done.id == id else { return nil }
-    (inFlight, retryAt, failures) = (nil, nil, 0)
+  @inlinable package mutating func committed(_ id: ID) -> Batch? {
+    guard let done = current, done.id == id else { return nil }
+    (current, retry, refusals) = (nil, nil, 0)
     return done.batch
   }
 
   /// Schedules the next attempt of a batch that the store refused. Returns false if the refusal
   /// belongs to an earlier commit.
-  package mutating func refused(_ id: ID, at now: Instant) -> Bool {
-    guard inFlight?.id == id, retryAt == nil else { return false }
-    failures += 1
-    retryAt = now.advanced(by: Self.delay(after: failures))
+  @inlinable package mutating func refused(_ id: ID, at now: Instant) -> Bool {
+    guard current?.id == id, retry == nil else { return false }
+    refusals += 1
+    retry = now.advanced(by: Self.delay(after: refusals))
     return true
   }
 
   /// Returns how long a refused batch waits: 1, 2, 4 … 30 s.
   ///
   /// - Parameter failures: The number of refusals in a row, from 1.
-  package static func delay(after failures: Int) -> Duration {
+  @inlinable package static func delay(after failures: Int) -> Duration {
     .seconds(min(30, 1 << min(max(failures, 1) - 1, 5)))
   }
 }

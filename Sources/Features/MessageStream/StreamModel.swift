@@ -481,7 +481,7 @@ extension StreamModel {
   /// Such a message is already stored or lies in a part that was not loaded. If it were stored
   /// alone, it would look like the end of a complete range.
   func isOfThePast(_ message: Message) -> Bool {
-    message.position != nil && recovery.covers(message) && timeline[message.id] == nil
+    message.position != nil && !timeline.contains(message.id) && recovery.covers(message)
       && !commits.holds(message.id)
   }
 

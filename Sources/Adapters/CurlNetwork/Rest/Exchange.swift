@@ -1,6 +1,5 @@
 import CHoldfastCurl
 import HoldfastCore
-import HoldfastFeaturePorts
 import HoldfastPorts
 
 /// A request and the part of its response that was received so far.

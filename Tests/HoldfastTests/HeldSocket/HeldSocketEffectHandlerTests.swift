@@ -9,12 +9,16 @@ import Testing
 
 /// Tests of the effect handler of a held socket, with an app and a network that the test controls.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketEffectHandlerTests {
-  private let network = FakeNetwork(clock: BootClock())
+  private let clock = TestClock()
+  private let network: FakeNetwork
+
+  init() { network = FakeNetwork(clock: clock) }
 
   private var options: SocketOptions {
     var options = SocketOptions()
     options.network = network
     options.reachability = AlwaysReachable()
+    options.clock = clock
     return options
   }
 

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `an injected fault of a relay phone is detected`() {
-    RandomInputs<PhoneRelayInputs>.expectFound("each held reading belongs to a question in line") {
+    RandomInputs<PhoneRelayInputs>.expectFound("each held read belongs to a queued question") {
       _, _, effects in
       effects.removeAll { if case .discard = $0 { true } else { false } }
     }

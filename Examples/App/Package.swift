@@ -15,7 +15,7 @@ let package = Package(
       ]),
     // A target that needs only a held socket.
     .target(
-      name: "ExampleFeed", dependencies: [.product(name: "HoldfastHeldSocket", package: "Holdfast")]
+      name: "ExampleFeed", dependencies: [.product(name: "HoldfastSocket", package: "Holdfast")]
     ),
   ]
 )

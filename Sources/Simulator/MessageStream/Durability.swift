@@ -82,7 +82,7 @@ struct Durability: StreamChecker {
     let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
     found.add(
       .early, at: facts.now,
-      "the cursor is beyond \(missing.count) messages that are not stored (\(texts))")
+      "the cursor is past unstored messages: \(texts) (\(missing.count) in all)")
   }
 
   /// Returns whether the log ends before the cursor. In that case the log was restored, and the

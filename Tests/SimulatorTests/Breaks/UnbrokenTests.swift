@@ -58,7 +58,7 @@ struct UnbrokenTests {
       script.store(TimelineChange(outboxPut: [.number(1), .number(2)]))
       script.accept([.number(1, text: "own 2"), .number(2, text: "own 1")])
     },
-    Fault(.early, "reported as sent before the server has it: \(all[0].id)") { script in
+    Fault(.early, "reported as sent before the server had it: \(all[0].id)") { script in
       script.tick(at: 1, [.update(.outboxDone(OutboxEntry.number(1).id, message: all[0].id))])
     },
   ]

@@ -18,7 +18,7 @@ struct RecordedTests {
       change.messages.removeAll { $0.text == "m2" }
       return [.commit(id, change)]
     }
-    let detail = "the cursor is beyond 1 that are not kept (m2)"
+    let detail = "the cursor is past unstored messages: m2 (1 in all)"
     #expect(found.contains { $0.kind == .early && $0.detail == detail })
   }
 

@@ -1,6 +1,6 @@
 import HoldfastSocket
 
-/// Shows the texts of a feed and returns why it ended, using only the product HeldSocket.
+/// Shows the texts of a feed and returns why it ended, using only the product HoldfastSocket.
 public func follow(
   _ url: String, token: any TokenSource, show: (String) async -> Void
 ) async throws(LinkFailure) -> LinkStatus.Reason? {

@@ -42,7 +42,8 @@ struct Peer: Sendable {
 
   /// The path of the load generator, which is built into the same directory as this program.
   static var loadGenerator: String {
-    URL(filePath: program).deletingLastPathComponent().appending(path: "HoldfastLoadGenerator").path()
+    URL(filePath: program).deletingLastPathComponent().appending(path: "HoldfastLoadGenerator")
+      .path()
   }
 
   /// Returns a script for the system's Node with Debian's modules.

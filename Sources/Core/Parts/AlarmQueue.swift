@@ -2,7 +2,7 @@
 ///
 /// The queue is a binary heap that skips outdated entries. Setting or taking an alarm costs O(log
 /// n). Alarms of the same instant are taken in the order of their keys.
-package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
+public struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
   @usableFromInline struct Entry: Sendable {
     @usableFromInline var at: Instant
     @usableFromInline var key: Key
@@ -14,25 +14,26 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
     }
   }
 
-  // The generic methods are inlinable, because each module that uses the queue specializes them.
+  // Public inlinable methods are specialized by the modules that use the queue. Package methods are
+  // not, and cost twice as much.
 
   @usableFromInline var heap: [Entry] = []
   @usableFromInline var armed: [Key: Instant] = [:]
 
   /// Creates a queue without alarms.
-  package init() {}
+  public init() {}
 
   /// The number of alarms that are set.
-  @inlinable package var count: Int { armed.count }
+  @inlinable public var count: Int { armed.count }
 
   /// The keys that have an alarm.
-  @inlinable package var keys: Dictionary<Key, Instant>.Keys { armed.keys }
+  @inlinable public var keys: Dictionary<Key, Instant>.Keys { armed.keys }
 
   /// The instant of the earliest alarm.
-  @inlinable package var first: Instant? { heap.first?.at }
+  @inlinable public var first: Instant? { heap.first?.at }
 
   /// Sets the alarm of `key`, replacing an earlier one.
-  @inlinable package mutating func set(_ key: Key, at instant: Instant) {
+  @inlinable public mutating func set(_ key: Key, at instant: Instant) {
     guard armed.updateValue(instant, forKey: key) != instant else { return }
     heap.append(Entry(at: instant, key: key))
     rise(from: heap.count - 1)
@@ -40,18 +41,18 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
   }
 
   /// Returns whether an alarm of `key` is set for `instant` or earlier.
-  @inlinable package func rings(_ key: Key, by instant: Instant) -> Bool {
+  @inlinable public func rings(_ key: Key, by instant: Instant) -> Bool {
     armed[key].map { $0 <= instant } ?? false
   }
 
   /// Removes the alarm of `key`, if any.
-  @inlinable package mutating func clear(_ key: Key) {
+  @inlinable public mutating func clear(_ key: Key) {
     armed[key] = nil
     discardOutdated()
   }
 
   /// Removes the earliest alarm that is due and returns its key.
-  @inlinable package mutating func take(dueAt now: Instant) -> Key? {
+  @inlinable public mutating func take(dueAt now: Instant) -> Key? {
     guard let entry = heap.first, entry.at <= now else { return nil }
     armed[entry.key] = nil
     discardOutdated()
@@ -90,7 +91,7 @@ package struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
 }
 
 extension AlarmQueue: SelfChecking {
-  package func check(_ check: inout InvariantCheck) {
+  public func check(_ check: inout InvariantCheck) {
     if let first = heap.first {
       check.require(
         armed[first.key] == first.at, "alarm queue: the first entry is an alarm that is set")

@@ -1,5 +1,5 @@
 /// A batch of changes that are stored together.
-package protocol CommitBatch: Sendable, Hashable {
+public protocol CommitBatch: Sendable, Hashable {
   /// Creates a batch that changes nothing.
   init()
   /// Whether the batch changes nothing and no caller waits for it.
@@ -11,48 +11,49 @@ package protocol CommitBatch: Sendable, Hashable {
 
 extension CommitBatch {
   /// Adds nothing.
-  package mutating func seal() {}
+  public mutating func seal() {}
 }
 
 /// A queue that hands one batch at a time to a store and collects later changes in the next.
 ///
 /// The queue keeps a batch that the store refused and hands it over again after 1, 2, 4 … 30 s. No
 /// change is lost, and later changes never overtake the batch.
-package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashable {
+public struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashable {
   /// A batch at the store and the identifier of its commit.
-  package struct InFlight: Sendable, Hashable {
+  public struct InFlight: Sendable, Hashable {
     /// The identifier with which the store reports the result.
-    package let id: ID
+    public let id: ID
     /// The batch, kept until the store confirms it.
-    package let batch: Batch
+    public let batch: Batch
 
     @inlinable init(id: ID, batch: Batch) { (self.id, self.batch) = (id, batch) }
   }
 
-  // The generic methods are inlinable, because each module that uses the queue specializes them.
+  // Public inlinable methods are specialized by the modules that use the queue. Package methods are
+  // not, and cost twice as much.
 
   /// The batch at the store, or the refused batch that waits to be handed over again.
-  @inlinable package var inFlight: InFlight? { current }
+  @inlinable public var inFlight: InFlight? { current }
   @usableFromInline var current: InFlight?
   /// The batch that collects changes in the meantime.
-  package var waiting = Batch()
+  public var waiting = Batch()
   /// The instant at which the refused batch is handed over again; `nil` if none was refused.
-  @inlinable package var retryAt: Instant? { retry }
+  @inlinable public var retryAt: Instant? { retry }
   @usableFromInline var retry: Instant?
   /// The number of refusals since the last commit.
-  @inlinable package var failures: Int { refusals }
+  @inlinable public var failures: Int { refusals }
   @usableFromInline var refusals = 0
   @usableFromInline var lastID: UInt64 = 0
 
   /// Creates an empty queue.
-  package init() {}
+  public init() {}
 
   /// Whether no batch is at the store and no change waits.
-  @inlinable package var isDone: Bool { current == nil && waiting.isEmpty }
+  @inlinable public var isDone: Bool { current == nil && waiting.isEmpty }
 
   /// Returns the next batch for the store; `nil` if a batch is at the store, if a refused batch
   /// must wait, or if there are no changes.
-  @inlinable package mutating func next(at now: Instant) -> InFlight? {
+  @inlinable public mutating func next(at now: Instant) -> InFlight? {
     if let refused = current {
       guard let due = retry, due <= now else { return nil }
       retry = nil
@@ -73,7 +74,7 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
 
   /// Returns the batch that the store confirmed; `nil` if the confirmation belongs to an earlier
   /// commit.
-  @inlinable package mutating func committed(_ id: ID) -> Batch? {
+  @inlinable public mutating func committed(_ id: ID) -> Batch? {
     guard let done = current, done.id == id else { return nil }
     (current, retry, refusals) = (nil, nil, 0)
     return done.batch
@@ -81,7 +82,7 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
 
   /// Schedules the next attempt of a batch that the store refused. Returns false if the refusal
   /// belongs to an earlier commit.
-  @inlinable package mutating func refused(_ id: ID, at now: Instant) -> Bool {
+  @inlinable public mutating func refused(_ id: ID, at now: Instant) -> Bool {
     guard current?.id == id, retry == nil else { return false }
     refusals += 1
     retry = now.advanced(by: Self.delay(after: refusals))
@@ -91,13 +92,13 @@ package struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashab
   /// Returns how long a refused batch waits: 1, 2, 4 … 30 s.
   ///
   /// - Parameter failures: The number of refusals in a row, from 1.
-  @inlinable package static func delay(after failures: Int) -> Duration {
+  @inlinable public static func delay(after failures: Int) -> Duration {
     .seconds(min(30, 1 << min(max(failures, 1) - 1, 5)))
   }
 }
 
 extension CommitQueue: SelfChecking {
-  package func check(_ check: inout InvariantCheck) {
+  public func check(_ check: inout InvariantCheck) {
     check.require(
       retryAt == nil || (inFlight != nil && failures > 0),
       "commit queue: only a refused batch is handed over again")

@@ -445,7 +445,8 @@ extension StreamModel {
   /// Only messages before the cursor and above the newest gap are considered. Messages below a gap
   /// may belong to a replaced log.
   func otherPosition(in messages: [Message]) -> Position? {
-    let unknown = messages.filter(isOfThePast)
+    // A closure uses the model in place. A method as an argument would copy it.
+    let unknown = messages.filter { isOfThePast($0) }
     guard !unknown.isEmpty else { return nil }
     let edge = gaps.last?.before
     let known = (timeline.messages + commits.messages).filter { $0.key >= edge ?? $0.key }
@@ -490,7 +491,7 @@ extension StreamModel {
   /// Returns whether a page without positions contains a message of the complete part.
   ///
   /// Timestamps alone do not show this, since the server's clock may have gone back.
-  func leadsToStored(_ page: Page) -> Bool { page.messages.contains(where: isCovered) }
+  func leadsToStored(_ page: Page) -> Bool { page.messages.contains { isCovered($0) } }
 
   private func isCovered(_ message: Message) -> Bool {
     guard let time = recovery.cursor.time else { return false }
@@ -532,7 +533,7 @@ extension StreamModel {
         run.bottomGap != nil || holes[before: bottom] == nil
       else { return }
       let latest = bottom.createdAt.advanced(by: settings.overlap)
-      let first = messages.firstIndex(where: isCovered)
+      let first = messages.firstIndex { isCovered($0) }
       let start = run.reachesStored ? 0 : first ?? 0
       run.reachesStored = run.reachesStored || first != nil
       let below = messages[start...].last { $0.createdAt <= latest && !isSeen($0.id) }
@@ -541,7 +542,7 @@ extension StreamModel {
       guard let goal = run.goal else { return }
       let index = messages.firstIndex { $0.id == goal }
       let above = messages[..<(index ?? messages.count)]
-      run.reachesStored = run.reachesStored || above.contains(where: isCovered)
+      run.reachesStored = run.reachesStored || above.contains { isCovered($0) }
       if index != nil || !page.hasNext { run.goal = nil }
     case .initial, .recent, .position: return
     }

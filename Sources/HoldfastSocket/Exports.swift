@@ -2,3 +2,4 @@
 @_exported public import HoldfastHeldSocket
 @_exported public import HoldfastCore
 @_exported public import HoldfastDriver
+@_exported public import HoldfastPorts

@@ -125,7 +125,8 @@ public struct OwnerFile: Sendable, Hashable {
 
   /// Returns whether users other than the owner can add files to a directory.
   ///
-  /// Such users can create missing files or, without the sticky bit, replace any file.
+  /// These users can create missing files. If the sticky bit is not set, they can also replace any
+  /// file.
   public static func isOpenToOthers(_ directory: String) -> Bool {
     var found = stat()
     return unsafe stat(directory, &found) == 0 && found.st_mode & 0o022 != 0

@@ -14,8 +14,8 @@ public struct AlarmQueue<Key: Hashable & Comparable & Sendable>: Sendable {
     }
   }
 
-  // Public inlinable methods are specialized by the modules that use the queue. Package methods are
-  // not, and cost twice as much.
+  // Modules that use the queue specialize its inlinable methods, because the type is public. They
+  // specialize those of a package type only if the type is also `@usableFromInline`.
 
   @usableFromInline var heap: [Entry] = []
   @usableFromInline var armed: [Key: Instant] = [:]

@@ -29,8 +29,8 @@ public struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashabl
     @inlinable init(id: ID, batch: Batch) { (self.id, self.batch) = (id, batch) }
   }
 
-  // Public inlinable methods are specialized by the modules that use the queue. Package methods are
-  // not, and cost twice as much.
+  // Modules that use the queue specialize its inlinable methods, because the type is public. They
+  // specialize those of a package type only if the type is also `@usableFromInline`.
 
   /// The batch at the store, or the refused batch that waits to be handed over again.
   @inlinable public var inFlight: InFlight? { current }

@@ -28,8 +28,7 @@ struct Recovery: Sendable, Hashable {
 
   /// The work that completes the timeline.
   enum State: Sendable, Hashable {
-    /// Nothing is in progress. Messages may be missing, which the next connection or poll will
-    /// show.
+    /// No fetch is in progress. Messages may be missing. The next connection or poll finds out.
     case incomplete
     /// No message is missing up to the end of the last run or backlog.
     case complete

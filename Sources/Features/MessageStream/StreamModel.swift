@@ -478,8 +478,8 @@ extension StreamModel {
 
   /// Returns whether a message lies before the cursor but is neither in memory nor in the commits.
   ///
-  /// Such a message is already stored or lies in a part that was not loaded. If it were stored
-  /// alone, it would look like the end of a complete range.
+  /// The message is already stored, or it belongs to a range that was not loaded. Storing it alone
+  /// would make it look like the end of a complete range.
   func isOfThePast(_ message: Message) -> Bool {
     message.position != nil && !timeline.contains(message.id) && recovery.covers(message)
       && !commits.holds(message.id)
@@ -488,8 +488,8 @@ extension StreamModel {
   /// Returns whether a message without a position has an earlier timestamp than all stored
   /// messages.
   ///
-  /// Such a message has no known neighbor, and the pages in between were never fetched. If memory
-  /// is full, the store may have the messages in between, unless a clock went back.
+  /// The messages between it and the stored messages were never fetched. If memory is full, the
+  /// store may have them, unless a clock went back.
   private func liesBelowAll(_ message: Message) -> Bool {
     guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
     else { return false }

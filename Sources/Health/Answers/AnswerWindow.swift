@@ -60,7 +60,7 @@ struct AnswerWindow: Sendable, Hashable {
 
   /// Returns the midnight that a time represents: a time within 5 minutes of 00:00 or of 23:59.
   ///
-  /// Where clocks skip 00:00, the day begins with the first time that they show afterwards.
+  /// In a zone whose clocks skip 00:00, the day begins at the first time after the skip.
   private static func midnight(near time: Timestamp, in zone: ZoneRules) -> CivilTime? {
     let minute: Int64 = 60_000_000_000
     let day = CivilTime.nanosecondsPerDay

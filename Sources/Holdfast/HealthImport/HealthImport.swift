@@ -80,17 +80,17 @@ public enum HealthImport {
   public enum Removal: Sendable, Hashable {
     /// Samples that start before the export's date were removed.
     case done
-    /// Nothing was removed, because a newer export was imported earlier or the store has newer
+    /// No samples were removed, because a newer export was imported earlier or the store has newer
     /// samples.
     case older
-    /// Nothing was removed, because the export has no date.
+    /// No samples were removed, because the export has no date.
     case undated
-    /// Nothing was removed, or no samples of the types in `ExportCounts.unread` were removed.
+    /// No samples were removed, or none of the types in `ExportCounts.unread`.
     ///
     /// The export was not read completely, was not read a second time, contains no sample, or has
     /// an unreadable part.
     case incomplete
-    /// Nothing was removed, because the export could not be read again for the comparison (for
+    /// No samples were removed, because the export could not be read again for comparison (for
     /// example, from a pipe) or has changed.
     case unrepeatable
   }

@@ -9,7 +9,7 @@ extension BottleFeature {
     /// The servers of this world. There is only one.
     public typealias Server = OneServer
 
-    /// Nothing is queued with the system. Reconnects therefore depend on timers and bursts.
+    /// No connect is queued with the system. Reconnects therefore depend on timers and bursts.
     case timerOnly
     /// The end of a burst also removes the queued connect.
     case queueEndsWithBurst

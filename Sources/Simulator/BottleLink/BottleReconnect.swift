@@ -118,7 +118,7 @@ extension BottleReconnect {
   }
 
   /// Returns a policy that uses only scan bursts, which the app's own timers start 5 s apart.
-  /// Nothing is queued with the system.
+  /// No connect is queued with the system.
   public static func scanOnly() throws(PolicyError) -> LinkPolicy {
     let usual = LinkPolicy.bottleLink
     var (retry, gate, liveness) = (usual.retry, usual.gate, usual.liveness)

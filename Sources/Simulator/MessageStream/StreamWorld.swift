@@ -477,7 +477,7 @@ extension StreamWorld {
 
   /// Returns a request with the current token, if the request was refused with an older one.
   ///
-  /// Such a refusal says nothing about the current token.
+  /// A refusal of an older token does not mean that the current token is refused.
   func repeated(
     _ question: StreamFeature.Question, after reply: StreamFeature.Reply, of host: HostID
   ) -> StreamFeature.Question? {

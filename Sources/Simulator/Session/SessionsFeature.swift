@@ -179,7 +179,7 @@ public enum SessionsFeature: SimulatedFeature {
       },
       .visits: EventForm(.choice(ForeignSessionClient.Kind.allCases.map(\.rawValue)), of: .backend)
       {
-        "a client of another make visits: \($0.choice)"
+        "a third-party client connects: \($0.choice)"
       },
     ]
   }

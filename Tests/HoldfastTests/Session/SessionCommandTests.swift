@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// Tests of `holdfast session` with a server of another maker.
+/// Tests of `holdfast session` with a server that is not part of this package.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "needs `make setup`"))
 struct SessionCommandTests {
   private static let dialects = [

@@ -128,7 +128,7 @@ private struct StreamPlayer {
   private let shop: ShopID
   private var model: StreamModel
   private var now = Instant.zero
-  private var known: [Message] = []
+  private var known: [ShopMessage] = []
   var inputs = 0
 
   init?() {
@@ -143,13 +143,13 @@ private struct StreamPlayer {
     give(.open(at: Self.start))
   }
 
-  static func message(_ number: UInt64, in shop: ShopID) -> Message {
+  static func message(_ number: UInt64, in shop: ShopID) -> ShopMessage {
     var mixer = RandomSource(seed: number)
-    return Message(
+    return ShopMessage(
       id: UUID128(high: mixer.next(), low: number), shop: shop, user: "ann", username: "Ann",
       text: "two rye loaves, please",
       createdAt: start.advanced(by: .seconds(Int64(number))),
-      position: Position(epoch: "e", offset: number))
+      position: ShopPosition(epoch: "e", offset: number))
   }
 
   mutating func receive(_ number: UInt64) {
@@ -172,9 +172,9 @@ private struct StreamPlayer {
 
   private mutating func answer(_ effect: StreamModel.Effect) {
     switch effect {
-    case .open(let attempt, _): give(.opened(attempt, head: Position(epoch: "e", offset: 0)))
+    case .open(let attempt, _): give(.opened(attempt, head: ShopPosition(epoch: "e", offset: 0)))
     case .fetch(let id, _):
-      let head = Position(epoch: "e", offset: UInt64(known.count))
+      let head = ShopPosition(epoch: "e", offset: UInt64(known.count))
       give(.fetched(id, Page(messages: known, hasNext: false, head: head)))
     case .load: give(.loaded(TimelineSnapshot()))
     case .commit(let id, let change):

@@ -55,7 +55,7 @@ public struct PathID: Sendable, Hashable, Codable {
 }
 
 /// Whether the app is in the foreground or in the background.
-public enum Lifecycle: String, Sendable, Hashable, Codable {
+public enum AppLifecycle: String, Sendable, Hashable, Codable {
   case foreground
   case background
 }

@@ -301,7 +301,7 @@ extension HeldLink {
     /// The device's connectivity changed.
     case reachability(Reachability)
     /// The app went to the foreground or to the background.
-    case lifecycle(Lifecycle)
+    case lifecycle(AppLifecycle)
     /// Credentials were stored, renewed, rejected by their issuer, or cleared.
     case credentials(CredentialsEvent)
     /// An event that is a reason to make an attempt now.

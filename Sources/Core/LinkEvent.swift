@@ -60,7 +60,7 @@ extension HeldLink.Input {
 /// A change of the device that is reported to machines.
 public enum DeviceChange: Sendable, Hashable, Codable {
   case reachability(Reachability)
-  case lifecycle(Lifecycle)
+  case lifecycle(AppLifecycle)
   case woke
   /// A new attempt was requested, for example by SIGHUP.
   case again

@@ -6,7 +6,7 @@ public import HoldfastStorage
 /// A read-only source of a person's health samples: a store or HealthKit.
 ///
 /// Any task may call its methods.
-public protocol HealthReading: Store {
+public protocol HealthReading: SuspendableStore {
   /// Returns a page of samples that lie at least partly in a time range.
   func samples(_ query: HealthSampleQuery) async throws(StoreFailure) -> HealthSamplePage
 

@@ -1,6 +1,6 @@
 // An app that imports this module also imports the modules whose types occur in its signatures. The
 // types of LinkWire are exported individually, because an individually imported name takes
-// precedence over the same name in another module, such as `Message` in StoreKit.
+// precedence over the same name in another module, such as `ShopMessage` in StoreKit.
 @_exported public import HoldfastBottleLink
 @_exported public import HoldfastHealthRelay
 @_exported public import HoldfastHealthSync
@@ -24,12 +24,12 @@
 @_exported public import typealias HoldfastWire.GATTID
 @_exported public import enum HoldfastWire.HealthPageStart
 @_exported public import enum HoldfastWire.HealthSourceFailure
-@_exported public import struct HoldfastWire.Message
+@_exported public import struct HoldfastWire.ShopMessage
 @_exported public import enum HoldfastWire.MessageError
 @_exported public import typealias HoldfastWire.MessageID
 @_exported public import struct HoldfastWire.PairedAssistants
 @_exported public import struct HoldfastWire.PeripheralID
-@_exported public import struct HoldfastWire.Position
+@_exported public import struct HoldfastWire.ShopPosition
 @_exported public import enum HoldfastWire.PushAddress
 @_exported public import struct HoldfastWire.RelayRequestID
 @_exported public import struct HoldfastWire.RelayWireError

@@ -41,7 +41,7 @@ public import Holdfast
       network: (any SocketDialer & HTTPClient)? = nil,
       reachability: (any ReachabilityMonitor)? = nil,
       lifecycle: any LifecycleMonitor = AlwaysForeground(),
-      backgroundTime: any BackgroundTime = Platform.backgroundTime(),
+      backgroundTime: any BackgroundTime = HoldfastPlatform.backgroundTime(),
       clock: any LinkClock = BootClock()
     ) {
       (self.network, self.reachability) = (network, reachability)
@@ -88,7 +88,7 @@ public import Holdfast
 
   /// Opens the store of this package's imports for a model.
   func healthStore(_ resources: SharedResources) async throws(StoreFailure) -> any HealthStore {
-    resources.keep(try await Platform.readableHealthStore(in: folder("health")))
+    resources.keep(try await HoldfastPlatform.readableHealthStore(in: folder("health")))
   }
 
   /// Returns the shared model with an id. The first call creates the model.
@@ -143,7 +143,7 @@ public import Holdfast
 
 /// The stores that were opened for one model of `HoldfastLinks`.
 @MainActor final class SharedResources {
-  private var stores: [any Store] = []
+  private var stores: [any SuspendableStore] = []
   /// A function that is called once, at the end of `close()`. The next screen then gets a new
   /// model.
   private var onClose: (@MainActor () -> Void)?
@@ -152,7 +152,7 @@ public import Holdfast
 
   /// Adds a store and returns it. The store is closed, suspended and resumed together with the
   /// model.
-  func keep<S: Store>(_ store: S) -> S {
+  func keep<S: SuspendableStore>(_ store: S) -> S {
     stores.append(store)
     return store
   }

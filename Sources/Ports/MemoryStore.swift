@@ -4,7 +4,7 @@ public import HoldfastCore
 ///
 /// The conformances are declared with the ports. Streams that must not leave data on disk use this
 /// type for their timelines.
-public actor MemoryStore<Value: Sendable>: Store {
+public actor MemoryStore<Value: Sendable>: SuspendableStore {
   private var value: Value
   private var isClosed = false
   private var isSuspended = false

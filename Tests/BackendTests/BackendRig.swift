@@ -40,7 +40,7 @@ struct BackendRig {
   /// Runs `body` against a backend, and keeps its directory.
   static func run(
     in directory: String, store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
-    more: [any Store] = [], pushes: (any PushSender)? = nil,
+    more: [any SuspendableStore] = [], pushes: (any PushSender)? = nil,
     _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig) async throws -> Void
   ) async throws {
@@ -50,7 +50,7 @@ struct BackendRig {
     // The limit is high so that checks can finish on a busy machine.
     configuration.checkLimit = .seconds(3_600)
     configure(&configuration)
-    let stores: [(any Store)?] = [store, relay]
+    let stores: [(any SuspendableStore)?] = [store, relay]
     let backend = Backend(
       configuration, stores: stores.compactMap(\.self) + more, pushes: pushes)
     let address = try await backend.start()
@@ -104,7 +104,7 @@ final class LineLog: Sendable {
 
 extension SocketsClient.Response {
   /// Decodes the message in the response to a post.
-  func message(of shop: ShopID = BackendRig.shop) throws -> Message {
+  func message(of shop: ShopID = BackendRig.shop) throws -> ShopMessage {
     try Envelope.decodeMessage([UInt8](body.utf8), shop: shop)
   }
 

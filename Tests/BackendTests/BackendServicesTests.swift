@@ -154,7 +154,7 @@ private final class ProbeStore: Sendable {
 }
 
 /// A store whose checks do not return until the store is closed.
-private actor SilentStore: HoldfastPorts.Store {
+private actor SilentStore: HoldfastPorts.SuspendableStore {
   private(set) var checks = 0
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -231,7 +231,7 @@ extension Probe {
     return Self(rules: ProbeRules(counts: store), store: store)
   }
 
-  var port: (any HoldfastPorts.Store)? { nil }
+  var port: (any HoldfastPorts.SuspendableStore)? { nil }
 
   mutating func read(
     _ event: ServiceEvent<Route>, _ context: inout ServiceContext<Self>
@@ -276,11 +276,11 @@ private struct SilentProbe: Probe {
 
   var rules: ProbeRules
   let store: ProbeStore
-  var port: (any HoldfastPorts.Store)?
+  var port: (any HoldfastPorts.SuspendableStore)?
 
   init(rules: ProbeRules, store: ProbeStore) { self.init(rules: rules, store: store, port: nil) }
 
-  init(rules: ProbeRules, store: ProbeStore, port: (any HoldfastPorts.Store)?) {
+  init(rules: ProbeRules, store: ProbeStore, port: (any HoldfastPorts.SuspendableStore)?) {
     (self.rules, self.store, self.port) = (rules, store, port)
   }
 }

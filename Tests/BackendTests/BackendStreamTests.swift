@@ -25,7 +25,7 @@ import Testing
     try await BackendRig.run { rig in
       let token = try await rig.token()
       let poster = try rig.client()
-      var posted: [Message] = []
+      var posted: [ShopMessage] = []
       for number in 1...4 {
         posted.append(try await poster.post("\(number)", token: token).message())
       }

@@ -58,7 +58,7 @@ import Testing
     let scratch = try Scratch()
     try scratch.write(Self.export(), to: "export.xml")
     let memory = MemoryHealthStore()
-    let disk = try await Platform.healthStore(in: scratch("data"))
+    let disk = try await HoldfastPlatform.healthStore(in: scratch("data"))
     for _ in 0..<2 {
       let left = try await HealthImport.run(scratch("export.xml"), into: memory)
       let right = try await HealthImport.run(scratch("export.xml"), into: disk)

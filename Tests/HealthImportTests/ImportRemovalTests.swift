@@ -232,7 +232,7 @@ import Testing
     }
     lines.remove(at: matches[matches.count / 2])
     try scratch.write(Array(lines.joined(separator: "\n").utf8), to: "new.xml")
-    let store = try await Platform.healthStore(in: scratch("data"))
+    let store = try await HoldfastPlatform.healthStore(in: scratch("data"))
     _ = try await HealthImport.run(scratch("old.xml"), into: store)
     let report = try await HealthImport.run(scratch("new.xml"), into: store)
     #expect(report.types.reduce(0) { $0 + $1.removed } == 1)

@@ -109,7 +109,7 @@ import Testing
     new.append(old[100])
     try scratch.write(Export.xml(seconds: old, day: 2), to: "old.xml")
     try scratch.write(Export.xml(seconds: new, day: 3), to: "new.xml")
-    let store = try await Platform.healthStore(in: scratch("data"))
+    let store = try await HoldfastPlatform.healthStore(in: scratch("data"))
     _ = try await HealthImport.run(scratch("old.xml"), into: store)
     let report = try await HealthImport.run(scratch("new.xml"), into: store)
     #expect(report.types.map(\.removed) == [1])

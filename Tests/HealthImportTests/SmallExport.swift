@@ -45,6 +45,6 @@ enum SmallExport {
 
   /// Returns an in-memory store and a SQLite store.
   static func stores(_ scratch: Scratch) async throws -> [any HealthStore] {
-    [MemoryHealthStore(), try await Platform.healthStore(in: scratch("data"))]
+    [MemoryHealthStore(), try await HoldfastPlatform.healthStore(in: scratch("data"))]
   }
 }

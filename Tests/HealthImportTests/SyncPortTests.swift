@@ -63,7 +63,7 @@ import Testing
   private static func read(
     _ directory: String, adding samples: [HealthSample], after anchor: HealthAnchor? = nil
   ) async throws -> SourcePage {
-    let store = try await Platform.healthStore(in: directory)
+    let store = try await HoldfastPlatform.healthStore(in: directory)
     for sample in samples { _ = try await store.add([sample]) }
     let start = anchor.map { HealthPageStart.after($0) } ?? .last(.seconds(30 * 86_400))
     let page = try await StoredHealthSource(store).page(steps, from: start, limit: 100)

@@ -156,5 +156,5 @@ extension SocketModel.Input {
     .socket(attempt, .reading(isPaused: isPaused))
   }
 
-  static func lifecycle(_ lifecycle: Lifecycle) -> Self { .link(.device(.lifecycle(lifecycle))) }
+  static func lifecycle(_ lifecycle: AppLifecycle) -> Self { .link(.device(.lifecycle(lifecycle))) }
 }

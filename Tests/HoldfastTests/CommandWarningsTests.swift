@@ -26,7 +26,7 @@ import Testing
 
   @Test func `an empty store is reported`() async throws {
     try await CommandProcess.scratch { directory in
-      await (try Platform.store(in: directory)).close()
+      await (try HoldfastPlatform.store(in: directory)).close()
       #expect(
         try await CommandProcess.run("history", "--data", directory)
           == .failure(0, "holdfast history: \(directory) contains no messages of any shop"))
@@ -52,7 +52,7 @@ import Testing
     mode: Int, isOpen: Bool
   ) async throws {
     try await CommandProcess.scratch { directory in
-      await (try Platform.store(in: directory)).close()
+      await (try HoldfastPlatform.store(in: directory)).close()
       try FileManager.default.setAttributes(
         [.posixPermissions: mode], ofItemAtPath: directory)
       let refusal =

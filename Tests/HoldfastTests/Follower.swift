@@ -13,10 +13,10 @@ actor Follower {
 
   /// The updates that were read, grouped by kind.
   struct Seen: Sendable {
-    var messages: [(message: Message, via: Via)] = []
+    var messages: [(message: ShopMessage, via: StreamUpdate.Via)] = []
     var statuses: [StreamStatus] = []
     var notices: [StreamNotice] = []
-    var gaps: [Gap] = []
+    var gaps: [ShopGap] = []
     var outbox: [OutboxEntry] = []
     var sent: [UUID128] = []
     var historyEnds: [Bool] = []

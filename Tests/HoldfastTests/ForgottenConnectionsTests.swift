@@ -40,7 +40,7 @@ import Testing
     })
     let streams = ShopStreams(
       StreamEnvironment(
-        network: network, store: Platform.memoryStore(), reachability: AlwaysReachable(),
+        network: network, store: HoldfastPlatform.memoryStore(), reachability: AlwaysReachable(),
         lifecycle: AlwaysForeground(), tokens: FixedToken("SEKRIT.TOKEN.TEXT")))
     let stream = try await streams.open(
       StreamConfiguration(server: "https://shop.example", shop: shop))

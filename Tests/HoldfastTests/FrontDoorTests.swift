@@ -269,7 +269,7 @@ import Testing
   ) -> ShopStreams {
     ShopStreams(
       StreamEnvironment(
-        network: network, store: Platform.memoryStore(), reachability: AlwaysReachable(),
+        network: network, store: HoldfastPlatform.memoryStore(), reachability: AlwaysReachable(),
         lifecycle: lifecycle, tokens: tokens))
   }
 

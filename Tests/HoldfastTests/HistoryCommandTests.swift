@@ -97,7 +97,7 @@ import Testing
   private static func fill(_ directory: String) async throws {
     let shop = try #require(ShopID("bakery"))
     let messages = [(1, "one"), (2, "two")].map { number, text in
-      Message(
+      ShopMessage(
         id: MessageID(high: 0, low: UInt64(number)), shop: shop, user: "ann", username: "Ann",
         text: text, createdAt: Timestamp(nanoseconds: Int64(number) * 1_000_000_000))
     }
@@ -105,10 +105,10 @@ import Testing
       id: UUID128(high: 1, low: 1), shop: shop, text: "three",
       createdAt: Timestamp(nanoseconds: 3_000_000_000),
       state: .failed(reason: "no member of this shop"))
-    let store = try await Platform.store(in: directory)
+    let store = try await HoldfastPlatform.store(in: directory)
     _ = try await store.commit(
       TimelineChange(
-        messages: messages, gaps: [Gap(after: messages[0].key, before: messages[1].key)],
+        messages: messages, gaps: [ShopGap(after: messages[0].key, before: messages[1].key)],
         outboxPut: [entry]), to: shop)
     await store.close()
   }

@@ -7,12 +7,12 @@ import Testing
 /// Each test also checks that this code compiles.
 @Suite struct OneImportTests {
   @Test func `a stream, its policy, its updates and its store`() async throws {
-    let store: any TimelineStore = Platform.memoryStore()
+    let store: any TimelineStore = HoldfastPlatform.memoryStore()
     let shop = try #require(ShopID("bakery"))
     let policy: LinkPolicy = try .messageStream.setting([("retry.first", "1s")])
     let streams = ShopStreams(
       StreamEnvironment(
-        network: try Platform.network(), store: store, reachability: AlwaysReachable(),
+        network: try HoldfastPlatform.network(), store: store, reachability: AlwaysReachable(),
         lifecycle: AlwaysForeground(), tokens: FixedToken("a.good.token")))
     let stream = try await streams.open(
       StreamConfiguration(server: "http://127.0.0.1:1", shop: shop, policy: policy))
@@ -30,7 +30,7 @@ import Testing
 
   @Test func `a relay's health store`() async throws {
     await #expect(throws: StoreFailure.self) {
-      let store = try await Platform.readableHealthStore(in: "/dev/null/nowhere")
+      let store = try await HoldfastPlatform.readableHealthStore(in: "/dev/null/nowhere")
       await store.close()
     }
     let profile: RelayProfile = .foreground

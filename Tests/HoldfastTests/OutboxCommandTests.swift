@@ -16,7 +16,7 @@ import Testing
   /// is for the cellar and failed, too.
   private func run(_ body: (String) async throws -> Void) async throws {
     try await CommandProcess.scratch { directory in
-      let store = try await Platform.store(in: directory)
+      let store = try await HoldfastPlatform.store(in: directory)
       let states: [(String, OutboxEntry.State)] = [
         ("bakery", .queued(tries: 2)), ("bakery", .failed(reason: "too long to send")),
         ("bakery", .failed(reason: "no member of this shop")),
@@ -134,7 +134,7 @@ import Testing
         }
         let wrong = try await CommandProcess.run(arguments + ["key"])
         #expect(wrong.status == 2)
-        let store = try await Platform.store(in: directory)
+        let store = try await HoldfastPlatform.store(in: directory)
         let locked = try await CommandProcess.run(arguments + ["--failed"])
         #expect(locked.status == 1)
         await store.close()
@@ -153,7 +153,7 @@ import Testing
       let entry = OutboxEntry(
         id: UUID128(high: 1, low: 1), shop: bakery, text: "at last",
         createdAt: BootClock().wall, state: .failed(reason: "no answer from the server"))
-      let store = try await Platform.store(in: shop.directory)
+      let store = try await HoldfastPlatform.store(in: shop.directory)
       _ = try await store.commit(TimelineChange(outboxPut: [entry]), to: bakery)
       await store.close()
       let outcome = try await CommandProcess.run(

@@ -20,13 +20,14 @@ private func hold(_ url: String, _ show: (String) async -> Void) async throws {
 /// Runs the example of docs/apps.md. The page contains the lines between the two marks verbatim.
 private func follow(
   _ shop: ShopID, on server: String, tokens: any TokenSource, storedIn directory: String,
-  _ show: ([Message], Via) async -> Bool
+  _ show: ([ShopMessage], StreamUpdate.Via) async -> Bool
 ) async throws {
   // docs/apps.md >
   let streams = ShopStreams(
     StreamEnvironment(
-      network: try Platform.network(), store: try await Platform.store(in: directory),
-      reachability: Platform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
+      network: try HoldfastPlatform.network(),
+      store: try await HoldfastPlatform.store(in: directory),
+      reachability: HoldfastPlatform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
       tokens: tokens))
   let stream = try await streams.open(StreamConfiguration(server: server, shop: shop))
   stream.send("Two rye loaves, please")

@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test func `the memory store passes the contract suite of stores`() async throws {
-    try await timelineStoreContract { Platform.memoryStore() }
+    try await timelineStoreContract { HoldfastPlatform.memoryStore() }
   }
 
   @Test(arguments: [

@@ -59,7 +59,7 @@ struct SlowReaderTests {
   private func open() async throws -> ShopStream {
     let streams = ShopStreams(
       StreamEnvironment(
-        network: network, store: Platform.memoryStore(), reachability: AlwaysReachable(),
+        network: network, store: HoldfastPlatform.memoryStore(), reachability: AlwaysReachable(),
         lifecycle: AlwaysForeground(), tokens: FixedToken("token"), clock: clock))
     return try await streams.open(
       StreamConfiguration(server: "http://127.0.0.1:1", shop: try #require(ShopID("shop"))))

@@ -43,8 +43,8 @@ struct StreamBackendHarness {
     let proxy = try FaultProxy(upstream: address.port)
     let shop = try #require(ShopID("550e8400-e29b-41d4-a716-446655440000"))
     let tokens = TestTokens(backend, shop: shop, ttl: ttl)
-    let network = try Platform.network()
-    let store = try await Platform.store(in: directory + "/phone")
+    let network = try HoldfastPlatform.network()
+    let store = try await HoldfastPlatform.store(in: directory + "/phone")
     return StreamBackendHarness(
       backend: backend, proxy: proxy, directory: directory, shop: shop, network: network,
       tokens: tokens, store: store, direct: address.url)

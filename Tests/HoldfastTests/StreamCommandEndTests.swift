@@ -268,7 +268,7 @@ private struct UnreadablePages: MessageLog {
 
   func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 { 1 }
 
-  func head(of shop: ShopID) -> Position { Position(epoch: "e", offset: 5) }
+  func head(of shop: ShopID) -> ShopPosition { ShopPosition(epoch: "e", offset: 5) }
 
   func check() {}
 

@@ -37,7 +37,7 @@ struct CommandShop {
       let shop = try CommandShop(
         backend: backend, url: address.url, shop: #require(ShopID(name)),
         directory: directory + "/client", log: LineReader(lines),
-        network: Platform.network())
+        network: HoldfastPlatform.network())
       do {
         try await body(shop)
       } catch {
@@ -60,7 +60,7 @@ struct CommandShop {
 
   /// Posts a message as another user.
   @discardableResult
-  func post(_ text: String) async throws -> Message {
+  func post(_ text: String) async throws -> ShopMessage {
     let response = try await network.send(
       HTTPCall(
         method: "POST", url: url + ShopRoute.send.path,

@@ -21,7 +21,7 @@ import Testing
     let store = MemoryTimelineStore()
     let text = String(repeating: "x", count: length)
     let messages = (1...count).map { number in
-      Message(
+      ShopMessage(
         id: UUID128(high: 1, low: UInt64(number)), shop: shop, user: "you", username: nil,
         text: text, createdAt: Timestamp(nanoseconds: Int64(number) * 1_000_000_000))
     }

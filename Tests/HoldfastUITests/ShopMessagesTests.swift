@@ -40,7 +40,7 @@ import Testing
     let shop = try await links.shop(try #require(ShopID("bakery")))
     let screen = Task { await shop.follow() }
     await links.suspend()
-    let other = try await Platform.store(in: scratch("shops"))
+    let other = try await HoldfastPlatform.store(in: scratch("shops"))
     let locked = await #expect(throws: StoreFailure.self) { try await links.resume() }
     #expect(locked?.isLocked == true)
     await other.close()
@@ -59,7 +59,7 @@ import Testing
     let links = try links(in: scratch)
     await #expect(throws: CancellationError.self) {
       try await links.shared("shop") { (resources) async throws -> ShopMessages in
-        _ = resources.keep(try await Platform.store(in: scratch("shops")))
+        _ = resources.keep(try await HoldfastPlatform.store(in: scratch("shops")))
         throw CancellationError()
       }
     }

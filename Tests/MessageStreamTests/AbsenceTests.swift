@@ -13,7 +13,7 @@ struct AbsenceTests {
   /// Returns a harness with one stored message. It is opened one day after its timeline was last
   /// complete.
   private static func back() -> Harness {
-    let cursor = Cursor(
+    let cursor = ShopCursor(
       time: stored.createdAt, wholeAt: Harness.wall.advanced(by: .seconds(-86_400)))
     var harness = Harness()
     harness.model = StreamModel(settings: StreamHarness.settings, seed: 1)
@@ -29,7 +29,7 @@ struct AbsenceTests {
       var harness = Self.back()
       harness.answer(Harness.plainPage([2002, 2001], hasNext: hasNext))
       let edge = Harness.message(2001, isPlain: true).key
-      let gap = Gap(after: Self.stored.key, before: edge)
+      let gap = ShopGap(after: Self.stored.key, before: edge)
       #expect(harness.model.gaps == (hasNext ? [gap] : []))
       #expect(harness.fetches.map(\.query) == [.page(number: 1, limit: 100)])
     }

@@ -51,10 +51,10 @@ struct AheadTests {
   }
 
   /// Returns eight messages of a log that began anew.
-  private static func anew() -> [Message] {
+  private static func anew() -> [ShopMessage] {
     (UInt64(1)...8).map { offset in
       var message = Harness.other(offset, "new")
-      message.position = Position(epoch: "f", offset: offset)
+      message.position = ShopPosition(epoch: "f", offset: offset)
       return message
     }
   }
@@ -65,7 +65,7 @@ struct AheadTests {
     var harness = Harness.connected(at: 5, head: 7)
     harness.receive(Harness.message(9))
     let new = Self.anew()
-    let head = Position(epoch: "f", offset: 9)
+    let head = ShopPosition(epoch: "f", offset: 9)
     harness.answer(Page(messages: Array(new[..<3]), hasNext: true, head: head))
     #expect(harness.model.recovery.ahead == [])
     harness.answer(Page(messages: Array(new[3...]), hasNext: false, head: new[7].position))
@@ -76,8 +76,8 @@ struct AheadTests {
     var harness = Harness.connected(at: 5, head: 7)
     harness.receive(Harness.message(9))
     let new = Self.anew()
-    harness.answer(Page(messages: new, hasNext: true, head: Position(epoch: "f", offset: 12)))
-    let end = Position(epoch: "f", offset: 8)
+    harness.answer(Page(messages: new, hasNext: true, head: ShopPosition(epoch: "f", offset: 12)))
+    let end = ShopPosition(epoch: "f", offset: 8)
     #expect(harness.fetches.last?.query == .after(end, limit: 100))
     #expect(harness.model.recovery.cursor.position == end)
   }

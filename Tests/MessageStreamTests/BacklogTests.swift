@@ -23,9 +23,9 @@ struct BacklogTests {
     return harness
   }
 
-  private static func ways(_ harness: Harness) -> [Via] {
+  private static func ways(_ harness: Harness) -> [StreamUpdate.Via] {
     harness.updates.flatMap { update in
-      guard case .messages(let messages, let via) = update else { return [Via]() }
+      guard case .messages(let messages, let via) = update else { return [StreamUpdate.Via]() }
       return messages.map { _ in via }
     }
   }
@@ -176,11 +176,14 @@ struct BacklogTests {
     ("it is the cursor", Harness.at(5), Harness.at(7), true),
     ("it lies beyond the cursor", Harness.at(6), Harness.at(7), false),
     ("the log went back", Harness.at(4), Harness.at(4), false),
-    ("another life", Position(epoch: "f", offset: 1), Position(epoch: "f", offset: 7), false),
-    ("the head is of another", Harness.at(5), Position(epoch: "f", offset: 7), false),
+    (
+      "another life", ShopPosition(epoch: "f", offset: 1), ShopPosition(epoch: "f", offset: 7),
+      false
+    ),
+    ("the head is of another", Harness.at(5), ShopPosition(epoch: "f", offset: 7), false),
   ])
   func `skips the fetch only if the backlog continues from the cursor`(
-    reason: String, after: Position, head: Position, spares: Bool
+    reason: String, after: ShopPosition, head: ShopPosition, spares: Bool
   ) throws {
     var harness = Harness.connected(at: 5)
     harness.effects = []
@@ -280,7 +283,7 @@ struct BacklogTests {
   // MARK: Launches
 
   @Test func `a launch with a stored position connects at once`() {
-    let harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    let harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     #expect(harness.named == Harness.at(5))
     #expect(harness.fetches.isEmpty)
   }
@@ -288,7 +291,7 @@ struct BacklogTests {
   @Test(arguments: [(3600, 0), (3601, 1)])
   func `fetches the newest page first after a long absence`(seconds: Int, fetches: Int) {
     let wholeAt = Harness.wall.advanced(by: .seconds(-Int64(seconds)))
-    let harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: wholeAt))
+    let harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: wholeAt))
     let asked = Array(repeating: PageQuery.page(number: 1, limit: 100), count: fetches)
     #expect(harness.fetches.map(\.query) == asked)
   }
@@ -302,7 +305,7 @@ struct BacklogTests {
   func `fetches after the first attempt of a launch fails, where a fetch may help`(
     failure: LinkFailure, fetches: Bool
   ) throws {
-    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     let attempt = try #require(harness.model.link.currentAttempt)
     harness.give(.lost(attempt, failure))
     #expect(harness.fetches.isEmpty != fetches)
@@ -313,7 +316,7 @@ struct BacklogTests {
   }
 
   @Test func `fetches when the first attempt of a launch reaches its time-out`() {
-    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     harness.pass(4)
     #expect(harness.fetches.isEmpty)
     harness.pass(1)
@@ -325,7 +328,7 @@ struct BacklogTests {
   }
 
   @Test func `fetches after an attempt with renewed credentials fails at launch`() throws {
-    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     harness.give(.lost(try #require(harness.model.link.currentAttempt), Harness.refused))
     harness.give(.credentials(.available(expiresIn: nil)))
     #expect(harness.fetches.isEmpty)
@@ -335,7 +338,7 @@ struct BacklogTests {
 
   @Test func `a launch with a pending message fetches nothing`() throws {
     let entry = Harness.entry("mine")
-    let cursor = Cursor(position: Harness.at(5), wholeAt: Harness.wall)
+    let cursor = ShopCursor(position: Harness.at(5), wholeAt: Harness.wall)
     var harness = Harness(cursor: cursor, outbox: [entry])
     #expect(harness.posts.map(\.id) == [entry.id])
     let own = Harness.message(7, text: "mine", user: "me")
@@ -350,7 +353,7 @@ struct BacklogTests {
   }
 
   @Test func `fetches what precedes a post when no attempt is under way`() throws {
-    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     harness.send("mine")
     harness.give(.lost(try #require(harness.model.link.currentAttempt), .unreachable(detail: "")))
     #expect(harness.model.link.currentAttempt == nil)
@@ -360,7 +363,7 @@ struct BacklogTests {
   }
 
   @Test func `losing an open socket does not by itself cause a fetch`() throws {
-    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     let attempt = try #require(harness.model.link.currentAttempt)
     harness.give(.opened(attempt, head: Harness.at(5)))
     harness.give(.lost(attempt, .reset))

@@ -25,11 +25,11 @@ struct BeginningTests {
   private static func anew(_ numbers: ClosedRange<UInt64>, hasNext: Bool, recovered: Bool) -> Page {
     let messages = numbers.reversed().map { number in
       var message = Harness.message(number)
-      message.position = Position(epoch: "new", offset: number)
+      message.position = ShopPosition(epoch: "new", offset: number)
       return message
     }
     return Page(
-      messages: messages, hasNext: hasNext, head: Position(epoch: "new", offset: 150),
+      messages: messages, hasNext: hasNext, head: ShopPosition(epoch: "new", offset: 150),
       recovered: recovered)
   }
 
@@ -67,7 +67,7 @@ struct BeginningTests {
     ([UInt64(1), 2, 3, 4], nil), ([2, 3, 4], Harness.at(2)), ([1, 3, 4], Harness.at(3)),
   ])
   func `does not fetch shown messages again if stamps do not rise with positions`(
-    stored: [UInt64], asked: Position?
+    stored: [UInt64], asked: ShopPosition?
   ) {
     let messages = stored.map { number in
       var message = Harness.message(number)
@@ -86,9 +86,9 @@ struct BeginningTests {
   }
 
   @Test func `a head of another epoch never equals the cursor`() throws {
-    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     let attempt = try #require(harness.model.link.currentAttempt)
-    harness.give(.opened(attempt, head: Position(epoch: "new", offset: 5)))
+    harness.give(.opened(attempt, head: ShopPosition(epoch: "new", offset: 5)))
     #expect(harness.fetches.last?.query == .after(Harness.at(5), limit: 100))
     #expect(!harness.model.isWhole)
   }

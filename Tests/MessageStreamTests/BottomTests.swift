@@ -15,7 +15,7 @@ struct BottomTests {
     Harness.message(number, isPlain: true).key
   }
 
-  private static let bottomGap = Gap(after: nil, before: key(304))
+  private static let bottomGap = ShopGap(after: nil, before: key(304))
 
   /// Returns a harness that stored the newest page, which is not the last, and then requested the
   /// page since that page's time.

@@ -71,7 +71,7 @@ struct CatchUpEndTests {
 
   @Test func `different messages at known positions leave a gap after a long absence`() {
     let stored = (UInt64(141)...150).map { Harness.message($0) }
-    let cursor = Cursor(
+    let cursor = ShopCursor(
       position: Harness.at(150), wholeAt: Harness.wall.advanced(by: .seconds(-86_400)))
     var harness = Harness.launched(with: TimelineSnapshot(messages: stored, cursor: cursor))
     let others = (UInt64(61)...160).map { Harness.other($0, "theirs") }
@@ -83,7 +83,7 @@ struct CatchUpEndTests {
   func `fetches pages since a time until one reaches an earlier message`(number: UInt64, pages: Int)
   {
     let time = Harness.message(1000).createdAt
-    var harness = Harness(cursor: Cursor(time: time, wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(time: time, wholeAt: Harness.wall))
     harness.answer(Harness.page([1001, number], head: 1001, hasNext: true))
     let since = time.advanced(by: .seconds(-120))
     let queries = (1...pages).map { PageQuery.since(since, page: $0, limit: 100) }

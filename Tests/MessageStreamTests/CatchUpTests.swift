@@ -97,8 +97,8 @@ struct CatchUpTests {
     world.drive { $0.status.state == .connected }
     #expect(
       world.fetches == [
-        .after(Position(epoch: "e1", offset: 3), limit: 100),
-        .after(Position(epoch: "e1", offset: 103), limit: 100),
+        .after(ShopPosition(epoch: "e1", offset: 3), limit: 100),
+        .after(ShopPosition(epoch: "e1", offset: 103), limit: 100),
       ])
   }
 
@@ -158,14 +158,14 @@ struct CatchUpTests {
       return
     }
     #expect(world.texts == ["m1", "m2", "m3"] + (151...250).map { "x\($0)" })
-    let expected = Gap(after: shown[2].key, before: world.ledger.shown[3].key)
+    let expected = ShopGap(after: shown[2].key, before: world.ledger.shown[3].key)
     #expect(world.gaps == [expected])
     #expect(world.model.gaps == [expected])
     #expect(world.disk.gaps == [expected], "the gap is stored")
     fillGap(&world, expected)
   }
 
-  private func fillGap(_ world: inout StreamHarness, _ gap: Gap) {
+  private func fillGap(_ world: inout StreamHarness, _ gap: ShopGap) {
     world.kill()
     world.relaunch()
     world.pass(.seconds(3))
@@ -270,7 +270,7 @@ struct CatchUpTests {
     let newest = (0..<count).suffix(100).map { "new \($0 + 1)" }
     #expect(world.texts == ["m1", "m2", "m3"] + newest)
     #expect(world.gaps.count == (count == 0 ? 0 : 1))
-    let head = Position(epoch: world.shop.epoch, offset: UInt64(count))
+    let head = ShopPosition(epoch: world.shop.epoch, offset: UInt64(count))
     #expect(world.notices.contains(.newEpoch(head)))
     world.say("live")
     world.pass(.seconds(1))
@@ -296,7 +296,7 @@ struct CatchUpTests {
     world.cut()
     world.drive { !$0.log.fetches.isEmpty && $0.model.recovery.run != nil }
     guard let id = world.model.recovery.run?.fetch else { return }
-    let head = Position(epoch: "e1", offset: 5)
+    let head = ShopPosition(epoch: "e1", offset: 5)
     world.give(.fetched(id, Page(messages: [], hasNext: false, head: head, rejected: 2)))
     #expect(world.notices.contains(.rejected(count: 2)))
     #expect(world.model.recovery.cursor.position == head)

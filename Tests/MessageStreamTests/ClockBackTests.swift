@@ -132,14 +132,14 @@ struct ClockBackTests {
     harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
     harness.answer(Harness.plainPage([2002, 2001, 1502, 1501], hasNext: false))
     harness.answer(Harness.plainPage([2002, 2001, 11, 10]))
-    #expect(harness.model.gaps == [Gap(after: nil, before: Harness.message(10).key)])
+    #expect(harness.model.gaps == [ShopGap(after: nil, before: Harness.message(10).key)])
     harness.answer(Harness.plainPage([1502, 1501]))
-    let gap = Gap(after: Harness.message(1000).key, before: Harness.message(1501).key)
+    let gap = ShopGap(after: Harness.message(1000).key, before: Harness.message(1501).key)
     #expect(harness.model.gaps == [gap])
     harness.answer(Harness.plainPage([1000, 999]))
     #expect(harness.model.gaps == [])
     #expect(harness.commits.compactMap(\.gaps).last == [], "the store receives it")
-    let first = Gap(after: nil, before: Harness.message(10).key)
+    let first = ShopGap(after: nil, before: Harness.message(10).key)
     let closed: [StreamUpdate] = [.gap(first), .gapClosed(first), .gap(gap), .gapClosed(gap)]
     #expect(harness.updates.filter { closed.contains($0) } == closed, "so does the reader")
   }
@@ -156,6 +156,6 @@ struct ClockBackTests {
     harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
     harness.answer(Page(messages: [new], hasNext: false))
     harness.answer(Page(messages: [new, back], hasNext: true))
-    #expect(harness.model.gaps == [Gap(after: stored.key, before: back.key)])
+    #expect(harness.model.gaps == [ShopGap(after: stored.key, before: back.key)])
   }
 }

@@ -147,7 +147,7 @@ struct DedupeTests {
     #expect(harness.texts == ["m6"])
   }
 
-  private static func edited(_ number: UInt64) -> Message {
+  private static func edited(_ number: UInt64) -> ShopMessage {
     var message = Harness.message(number, text: "edited \(number)")
     message.updatedAt = message.createdAt.advanced(by: .seconds(60))
     return message

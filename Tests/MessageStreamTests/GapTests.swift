@@ -10,10 +10,10 @@ struct GapTests {
   /// Returns a harness whose store has messages and a gap before the last of them. Its reader
   /// requests older messages.
   private static func filling(
-    _ gap: Gap, in messages: [Message], page: Int = 50
+    _ gap: ShopGap, in messages: [ShopMessage], page: Int = 50
   ) -> Harness {
     let newest = messages.last
-    let cursor = Cursor(
+    let cursor = ShopCursor(
       position: newest?.position, time: newest?.createdAt, wholeAt: Harness.wall)
     var settings = StreamHarness.settings
     settings.historyPage = page
@@ -30,7 +30,7 @@ struct GapTests {
     // The server's clock was set back before message 40, which arrived without its neighbors.
     var early = Harness.message(40)
     early.createdAt = Harness.wall.advanced(by: .seconds(5))
-    let gap = Gap(after: Harness.message(10).key, before: Harness.message(60).key)
+    let gap = ShopGap(after: Harness.message(10).key, before: Harness.message(60).key)
     var harness = Self.filling(gap, in: [early, Harness.message(10), Harness.message(60)])
     harness.answer(Page(messages: [early], hasNext: true, head: Harness.at(60)))
     #expect(harness.model.gaps == [gap])
@@ -42,7 +42,7 @@ struct GapTests {
 
   @Test func `without positions a gap is filled when pages reach below the range of late stamps`() {
     let messages = [UInt64(300), 1000].map { Harness.message($0, isPlain: true) }
-    let gap = Gap(after: messages[0].key, before: messages[1].key)
+    let gap = ShopGap(after: messages[0].key, before: messages[1].key)
     var harness = Self.filling(gap, in: messages)
     harness.answer(Harness.plainPage([1000, 350, 300, 299]))
     #expect(harness.model.gaps == [gap])
@@ -53,14 +53,14 @@ struct GapTests {
   }
 
   @Test func `a message of another log does not show what lies beyond a gap`() {
-    func position(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
-    func later(_ number: UInt64, at offset: UInt64) -> Message {
+    func position(_ offset: UInt64) -> ShopPosition { ShopPosition(epoch: "f", offset: offset) }
+    func later(_ number: UInt64, at offset: UInt64) -> ShopMessage {
       var message = Harness.message(number)
       message.position = position(offset)
       return message
     }
     let edge = later(2000, at: 5)
-    let gap = Gap(after: Harness.message(1000).key, before: edge.key)
+    let gap = ShopGap(after: Harness.message(1000).key, before: edge.key)
     var harness = Self.filling(gap, in: [Harness.message(1000), later(1500, at: 3), edge])
     let page = [later(1500, at: 3), later(800, at: 4)]
     harness.answer(Page(messages: page, hasNext: true, head: position(5)))
@@ -74,7 +74,7 @@ struct GapTests {
     for epoch in ["f", "g", "h"] {
       let messages = (UInt64(1)...3).map { number in
         var message = Harness.message(number)
-        message.position = Position(epoch: epoch, offset: number)
+        message.position = ShopPosition(epoch: epoch, offset: number)
         return message
       }
       let head = messages[2].position
@@ -82,7 +82,7 @@ struct GapTests {
       #expect(harness.model.recovery.cursor.position == head)
       harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
     }
-    let gap = Gap(after: nil, before: Harness.message(1).key)
+    let gap = ShopGap(after: nil, before: Harness.message(1).key)
     #expect(harness.model.gaps == [gap])
     #expect(harness.updates.filter { $0 == .gap(gap) } == [.gap(gap)])
   }
@@ -116,12 +116,12 @@ struct GapTests {
       harness.receive(Harness.message(4, isPlain: true))
       let page = [UInt64(102), 101, 100].map { Harness.message($0, isPlain: true) }
       harness.answer(Page(messages: page, hasNext: true))
-      #expect(harness.model.gaps == [Gap(after: nil, before: page[2].key)])
+      #expect(harness.model.gaps == [ShopGap(after: nil, before: page[2].key)])
     }
   }
 
   @Test func `shows stored messages beyond a gap that the server does not fill`() {
-    let gap = Gap(after: Harness.message(10).key, before: Harness.message(60).key)
+    let gap = ShopGap(after: Harness.message(10).key, before: Harness.message(60).key)
     var harness = Self.filling(gap, in: [Harness.message(10), Harness.message(60)])
     harness.answer(Page(messages: [], hasNext: true, head: Harness.at(60)))
     #expect(harness.model.gaps == [gap])
@@ -132,7 +132,7 @@ struct GapTests {
 
   @Test func `a page that ends at the message before a gap leaves late stamps to the next page`() {
     let messages = [UInt64(300), 1000].map { Harness.message($0, isPlain: true) }
-    let gap = Gap(after: messages[0].key, before: messages[1].key)
+    let gap = ShopGap(after: messages[0].key, before: messages[1].key)
     var harness = Self.filling(gap, in: messages)
     harness.answer(Harness.plainPage([1000, 350, 300]))
     #expect(harness.model.gaps == [gap])
@@ -141,7 +141,7 @@ struct GapTests {
 
   @Test func `an unreadable last page, found by counting, closes no gap`() {
     let messages = [UInt64(10), 60, 61, 62, 63].map { Harness.message($0, isPlain: true) }
-    let gap = Gap(after: messages[0].key, before: messages[1].key)
+    let gap = ShopGap(after: messages[0].key, before: messages[1].key)
     var harness = Self.filling(gap, in: messages, page: 2)
     harness.give(.older(Array(messages[1...2])))
     harness.give(.loadOlder)
@@ -151,12 +151,12 @@ struct GapTests {
   }
 
   @Test func `positions of another log do not match the message before a gap`() {
-    func position(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
+    func position(_ offset: UInt64) -> ShopPosition { ShopPosition(epoch: "f", offset: offset) }
     var again = Harness.message(1000)
     again.position = position(2)
     var edge = Harness.message(2000)
     edge.position = position(5)
-    let gap = Gap(after: again.key, before: edge.key)
+    let gap = ShopGap(after: again.key, before: edge.key)
     var harness = Self.filling(gap, in: [Harness.message(1000), edge])
     harness.answer(Page(messages: [again], hasNext: true, head: position(5)))
     #expect(harness.model.gaps == [gap])
@@ -164,7 +164,7 @@ struct GapTests {
   }
 
   /// Returns a message whose position does not match its order by time stamp.
-  private static func message(_ number: UInt64, at offset: UInt64, seconds: Int64) -> Message {
+  private static func message(_ number: UInt64, at offset: UInt64, seconds: Int64) -> ShopMessage {
     var message = Harness.message(number)
     message.position = Harness.at(offset)
     message.createdAt = Harness.wall.advanced(by: .seconds(seconds))
@@ -177,9 +177,9 @@ struct GapTests {
 
   @Test(arguments: elsewhere)
   func `a stored message does not show that a page reaches beyond a gap if its position differs`(
-    stored: Message
+    stored: ShopMessage
   ) {
-    let gap = Gap(after: Harness.message(10).key, before: Harness.message(60).key)
+    let gap = ShopGap(after: Harness.message(10).key, before: Harness.message(60).key)
     let messages = [stored, Harness.message(10), Harness.message(60)].sorted { $0.key < $1.key }
     var harness = Self.filling(gap, in: messages)
     harness.answer(
@@ -195,15 +195,17 @@ struct GapTests {
     harness.oversize()
     harness.answer(Harness.page(251...350, head: 350, recovered: false))
     #expect(
-      harness.model.gaps == [Gap(after: Harness.message(6).key, before: Harness.message(251).key)])
+      harness.model.gaps == [
+        ShopGap(after: Harness.message(6).key, before: Harness.message(251).key)
+      ])
   }
 
   @Test func `the first screen ends at the newest gap`() {
     let harness = Harness.launched(
       with: TimelineSnapshot(
         messages: (UInt64(1)...110).map { Harness.message($0) },
-        cursor: Cursor(position: Harness.at(110), wholeAt: Harness.wall),
-        gaps: [UInt64(50), 100].map { Gap(after: nil, before: Harness.message($0).key) }))
+        cursor: ShopCursor(position: Harness.at(110), wholeAt: Harness.wall),
+        gaps: [UInt64(50), 100].map { ShopGap(after: nil, before: Harness.message($0).key) }))
     #expect(harness.texts == (100...110).map { "m\($0)" })
   }
 }

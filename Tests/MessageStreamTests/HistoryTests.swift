@@ -167,7 +167,7 @@ struct HistoryTests {
   }
 
   @Test func `messages may precede the first offset of a log other than the current one`() {
-    let cursor = Cursor(position: Position(epoch: "f", offset: 5), wholeAt: Harness.wall)
+    let cursor = ShopCursor(position: ShopPosition(epoch: "f", offset: 5), wholeAt: Harness.wall)
     let messages = (UInt64(1)...3).map { Harness.message($0) }
     var harness = Harness.launched(with: TimelineSnapshot(messages: messages, cursor: cursor))
     harness.give(.loadOlder)

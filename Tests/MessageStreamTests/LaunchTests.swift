@@ -8,7 +8,7 @@ import Testing
 /// Tests of the fetches when the app is launched, when it returns to the foreground and when a
 /// screen closes.
 struct LaunchTests {
-  private static let cursor = Cursor(position: Harness.at(5), wholeAt: Harness.wall)
+  private static let cursor = ShopCursor(position: Harness.at(5), wholeAt: Harness.wall)
   private static var later: Timestamp { Harness.wall.advanced(by: .seconds(600)) }
 
   @Test func `a stream whose reader is behind fetches before the first connect`() {
@@ -148,7 +148,7 @@ struct LaunchTests {
   }
 
   @Test func `neither a new network nor a late loss fetches a page before the socket`() throws {
-    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(5), wholeAt: Harness.wall))
     let attempt = try #require(harness.model.link.currentAttempt)
     for path in ["wlan0", "cell0"] { harness.give(.reachability(.reachable(path: PathID(path)))) }
     #expect(harness.model.link.currentAttempt != attempt)

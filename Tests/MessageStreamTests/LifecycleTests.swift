@@ -220,7 +220,7 @@ struct LifecycleTests {
 
   @Test func `a background that keeps the link also keeps the catch-up`() throws {
     let policy = try LinkPolicy.messageStream.setting([(key: "gate.background", value: "stay")])
-    let start = Cursor(time: Harness.wall, wholeAt: Harness.wall)
+    let start = ShopCursor(time: Harness.wall, wholeAt: Harness.wall)
     var harness = Harness(cursor: start) { $0.policy = policy }
     harness.answer(Harness.nothing)
     harness.connect(Harness.nothing, head: nil)

@@ -9,8 +9,8 @@ import Testing
 /// fetched, and a gap is placed above the stored messages.
 struct NewLogTests {
   /// Returns the cursor of a timeline whose log was replaced.
-  private static func unknown(wholeUntil newest: UInt64?) -> Cursor {
-    Cursor(
+  private static func unknown(wholeUntil newest: UInt64?) -> ShopCursor {
+    ShopCursor(
       position: Harness.at(0), time: newest.map { Harness.message($0).createdAt },
       wholeAt: Timestamp(nanoseconds: 0))
   }
@@ -47,7 +47,7 @@ struct NewLogTests {
     var harness = Harness.connected(at: 150, head: 100)
     harness.answer(Harness.page(51...100, head: 100, recovered: false))
     #expect(harness.updates.contains(.notice(.newEpoch(Harness.at(100)))))
-    #expect(harness.model.gaps == [Gap(after: nil, before: Harness.message(51).key)])
+    #expect(harness.model.gaps == [ShopGap(after: nil, before: Harness.message(51).key)])
     #expect(harness.model.recovery.cursor.position == Harness.at(100))
     for number in UInt64(101)...160 { harness.receive(Harness.message(number)) }
     #expect(harness.texts == (51...160).map { "m\($0)" })
@@ -127,8 +127,8 @@ struct NewLogTests {
 
   @Test func `messages of an earlier log below a gap reveal no new log`() {
     let stored = (UInt64(1)...8).map { Harness.message($0) } + [Harness.other(9)]
-    let gap = Gap(after: stored[7].key, before: stored[8].key)
-    let cursor = Cursor(position: Harness.at(9), wholeAt: Harness.wall)
+    let gap = ShopGap(after: stored[7].key, before: stored[8].key)
+    let cursor = ShopCursor(position: Harness.at(9), wholeAt: Harness.wall)
     var harness = Harness.launched(
       with: TimelineSnapshot(messages: stored, cursor: cursor, gaps: [gap]))
     harness.give(.loadOlder)
@@ -136,17 +136,17 @@ struct NewLogTests {
     let page = [Harness.other(8), Harness.other(7)]
     harness.answer(Page(messages: page, hasNext: true, head: Harness.at(9)))
     #expect(harness.model.recovery.cursor.position == Harness.at(9))
-    #expect(harness.model.gaps == [Gap(after: stored[7].key, before: Harness.other(7).key)])
+    #expect(harness.model.gaps == [ShopGap(after: stored[7].key, before: Harness.other(7).key)])
   }
 
-  private static let heads: [(Position?, Bool)] = [
+  private static let heads: [(ShopPosition?, Bool)] = [
     (Harness.at(4), true), (Harness.at(5), false), (Harness.at(6), false), (nil, false),
-    (Position(epoch: "f", offset: 4), false),
+    (ShopPosition(epoch: "f", offset: 4), false),
   ]
 
   @Test(arguments: heads)
   func `a log ends before the cursor only under the epoch of the cursor`(
-    head: Position?, isBefore: Bool
+    head: ShopPosition?, isBefore: Bool
   ) {
     var recovery = Recovery()
     recovery.cursor.position = Harness.at(5)
@@ -188,14 +188,18 @@ struct NewLogTests {
     let page = [Harness.other(207, "mine"), Harness.other(206)]
     harness.answer(Page(messages: page, hasNext: true, head: Harness.at(207)))
     #expect(
-      harness.model.gaps == [Gap(after: Harness.message(208).key, before: Harness.other(206).key)])
+      harness.model.gaps == [
+        ShopGap(after: Harness.message(208).key, before: Harness.other(206).key)
+      ])
     #expect(harness.model.recovery.cursor.position == Harness.at(207))
     harness.effects = []
     harness.give(.loadOlder)
     let others = [Harness.other(205), Harness.message(204)]
     harness.answer(Page(messages: others, hasNext: true, head: Harness.at(207)))
     #expect(
-      harness.model.gaps == [Gap(after: Harness.message(208).key, before: Harness.other(206).key)])
+      harness.model.gaps == [
+        ShopGap(after: Harness.message(208).key, before: Harness.other(206).key)
+      ])
     harness.answer(Harness.page([203, 202], head: 207, hasNext: true))
     harness.answer(Harness.page([88], head: 207, hasNext: true))
     let queries = [UInt64(206), 204, 202].map { PageQuery.before(Harness.at($0), limit: 50) }
@@ -210,7 +214,7 @@ struct NewLogTests {
     #expect(harness.fetches.map(\.query) == [Self.newest])
     let page = [Harness.other(9), Harness.other(8)]
     harness.answer(Page(messages: page, hasNext: true, head: Harness.at(9)))
-    #expect(harness.model.gaps == [Gap(after: nil, before: Harness.other(8).key)])
+    #expect(harness.model.gaps == [ShopGap(after: nil, before: Harness.other(8).key)])
     #expect(harness.model.recovery.cursor.position == Harness.at(9))
   }
 
@@ -238,7 +242,7 @@ struct NewLogTests {
     head: UInt64, hasNext: Bool, gaps: Int
   ) throws {
     let long = Harness.wall.advanced(by: .seconds(-86_400))
-    var harness = Harness(cursor: Cursor(position: Harness.at(150), wholeAt: long))
+    var harness = Harness(cursor: ShopCursor(position: Harness.at(150), wholeAt: long))
     #expect(harness.fetches.map(\.query) == [.page(number: 1, limit: 100)])
     let page = (head - 99...head).map { Harness.other($0) }
     harness.answer(Page(messages: page, hasNext: hasNext, head: Harness.at(head)))
@@ -272,7 +276,7 @@ struct NewLogTests {
   ) {
     var model = StreamModel(settings: StreamHarness.settings, seed: 1)
     _ = model.handle(.open(at: Harness.wall), at: .zero)
-    let gaps = [UInt64(50), 100].map { Gap(after: nil, before: Harness.message($0).key) }
+    let gaps = [UInt64(50), 100].map { ShopGap(after: nil, before: Harness.message($0).key) }
     let messages = (Array(50...60) + Array(100...110)).map { Harness.message($0) }
     _ = model.handle(.loaded(TimelineSnapshot(messages: messages, gaps: gaps)), at: .zero)
     let asked = model.handle(.loadOlder, at: .zero)
@@ -295,7 +299,9 @@ struct NewLogTests {
     harness.answer(Harness.page(51...150, head: 350, hasNext: true))
     harness.answer(Harness.page(251...350, head: 350, recovered: false))
     #expect(
-      harness.model.gaps == [Gap(after: Harness.message(150).key, before: Harness.message(251).key)]
+      harness.model.gaps == [
+        ShopGap(after: Harness.message(150).key, before: Harness.message(251).key)
+      ]
     )
     #expect(harness.model.recovery.cursor.position == Harness.at(350))
   }

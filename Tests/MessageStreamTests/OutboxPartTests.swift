@@ -11,8 +11,8 @@ struct OutboxPartTests {
   {
     let entry = Harness.entry("ok")
     var outbox = Outbox(limit: 10)
-    outbox.restore([entry], after: Cursor(time: Harness.wall))
-    let later = Cursor(time: Harness.wall.advanced(by: .seconds(1000)))
+    outbox.restore([entry], after: ShopCursor(time: Harness.wall))
+    let later = ShopCursor(time: Harness.wall.advanced(by: .seconds(1000)))
     let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: later)
     #expect(taken == entry)
     #expect(outbox.floors == [entry.id: Harness.wall])
@@ -21,13 +21,13 @@ struct OutboxPartTests {
   @Test func `in a shop that was whole and empty, any stamp can be that of a first attempt`() {
     let entry = Harness.entry("ok")
     var outbox = Outbox(limit: 10)
-    outbox.restore([entry], after: Cursor(wholeAt: Harness.wall))
+    outbox.restore([entry], after: ShopCursor(wholeAt: Harness.wall))
     #expect(outbox.floors == [entry.id: Timestamp(nanoseconds: 0)])
   }
 
   @Test func `holds an echo back until the attempt it may answer has ended`() {
     let entry = Harness.entry("ok")
-    let cursor = Cursor(time: Harness.wall)
+    let cursor = ShopCursor(time: Harness.wall)
     var outbox = Outbox(limit: 10)
     outbox.restore([entry], after: cursor)
     let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: cursor)

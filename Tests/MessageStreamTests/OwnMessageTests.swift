@@ -10,7 +10,7 @@ import Testing
 struct OwnMessageTests {
   private static let lost = LinkFailure.timeout(.response)
 
-  private static func mine(_ text: String, at seconds: Int64, number: UInt64 = 9) -> Message {
+  private static func mine(_ text: String, at seconds: Int64, number: UInt64 = 9) -> ShopMessage {
     var message = Harness.message(number, text: text, user: "me", isPlain: true)
     message.createdAt = Harness.wall.advanced(by: .seconds(seconds))
     return message
@@ -86,7 +86,7 @@ struct OwnMessageTests {
         createdAt: Harness.wall)
     }
     var harness = Harness(
-      cursor: Cursor(time: Harness.wall, wholeAt: Harness.wall), user: "me", outbox: entries)
+      cursor: ShopCursor(time: Harness.wall, wholeAt: Harness.wall), user: "me", outbox: entries)
     harness.connect(Harness.nothing, head: nil)
     harness.answer(Harness.nothing)
     harness.pass(5, answering: Harness.nothing)
@@ -133,7 +133,7 @@ struct OwnMessageTests {
       id: UUID128(high: 1, low: 1), shop: Harness.message(1).shop, text: "once",
       createdAt: Harness.wall.advanced(by: .seconds(7200)))
     var harness = Harness(
-      cursor: Cursor(time: Harness.wall, wholeAt: Harness.wall), user: "me", outbox: [entry])
+      cursor: ShopCursor(time: Harness.wall, wholeAt: Harness.wall), user: "me", outbox: [entry])
     let page = Page(messages: [Self.mine("once", at: 9)], hasNext: false)
     harness.connect(page, head: nil)
     harness.pass(60, answering: page)

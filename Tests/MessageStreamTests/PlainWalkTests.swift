@@ -8,7 +8,9 @@ import Testing
 /// Tests of a catch-up without positions. It starts at the newest page and continues to older
 /// pages.
 struct PlainWalkTests {
-  private static func plain(_ number: UInt64) -> Message { Harness.message(number, isPlain: true) }
+  private static func plain(_ number: UInt64) -> ShopMessage {
+    Harness.message(number, isPlain: true)
+  }
 
   /// Returns a harness that received these messages and then fetches messages that it may have
   /// missed.
@@ -48,7 +50,7 @@ struct PlainWalkTests {
     var harness = Harness.launched(
       with: TimelineSnapshot(
         messages: [1000, 2000].map { Self.plain($0) },
-        cursor: Cursor(time: time, wholeAt: Harness.wall)))
+        cursor: ShopCursor(time: time, wholeAt: Harness.wall)))
     harness.answer(Harness.nothing)
     harness.answer(Harness.plainPage([2001, 2000, 1999]))
     #expect(harness.fetches.last?.query == .page(number: 2, limit: 50))
@@ -78,7 +80,7 @@ struct PlainWalkTests {
   }
 
   @Test func `a message received before the socket opened stays unplaced and moves no time`() {
-    var harness = Harness(cursor: Cursor(time: Harness.wall, wholeAt: Harness.wall))
+    var harness = Harness(cursor: ShopCursor(time: Harness.wall, wholeAt: Harness.wall))
     for _ in 1...2 { harness.answer(Harness.nothing) }
     harness.receive(Self.plain(5))
     #expect(harness.model.recovery.cursor.time == Harness.wall)
@@ -86,7 +88,8 @@ struct PlainWalkTests {
   }
 
   @Test func `fetches as many newest pages as memory may hold, but at least one`() {
-    var harness = Harness(cursor: Cursor(time: Harness.wall, wholeAt: Harness.wall)) { settings in
+    var harness = Harness(cursor: ShopCursor(time: Harness.wall, wholeAt: Harness.wall)) {
+      settings in
       settings.memory = 10
       settings.catchUpPage = 20
     }
@@ -98,7 +101,7 @@ struct PlainWalkTests {
 
   @Test func `a search for a message is not repeated at once without a result`() {
     var harness = Harness(
-      cursor: Cursor(time: Harness.wall, wholeAt: Harness.wall), user: "me",
+      cursor: ShopCursor(time: Harness.wall, wholeAt: Harness.wall), user: "me",
       outbox: [Harness.entry("mine")])
     harness.answer(Harness.plainPage([]))
     #expect(harness.fetches.count == 1)

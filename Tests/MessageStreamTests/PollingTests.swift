@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of a stream that polls because real-time messaging is switched off.
 struct PollingTests {
-  private static let cursor = Cursor(position: Harness.at(5), wholeAt: Harness.wall)
+  private static let cursor = ShopCursor(position: Harness.at(5), wholeAt: Harness.wall)
 
   /// Returns a harness that polls and whose timeline is complete.
   private static func polling() -> Harness {

@@ -7,9 +7,9 @@ import Testing
 
 /// Tests of the range in which a timeline is complete, by positions and time stamps.
 struct RecoveryTests {
-  private static func recovery(at position: Position?, time: Timestamp? = nil) -> Recovery {
+  private static func recovery(at position: ShopPosition?, time: Timestamp? = nil) -> Recovery {
     var recovery = Recovery()
-    recovery.cursor = Cursor(position: position, time: time, wholeAt: Harness.wall)
+    recovery.cursor = ShopCursor(position: position, time: time, wholeAt: Harness.wall)
     return recovery
   }
 
@@ -36,23 +36,25 @@ struct RecoveryTests {
     #expect(recovery.reach(of: page, overlap: .seconds(120)) == reach)
   }
 
-  private static func other(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
+  private static func other(_ offset: UInt64) -> ShopPosition {
+    ShopPosition(epoch: "f", offset: offset)
+  }
 
-  private static let openings: [(Position, Position, Bool)] = [
+  private static let openings: [(ShopPosition, ShopPosition, Bool)] = [
     (Harness.at(5), Harness.at(6), true), (other(5), Harness.at(6), false),
     (Harness.at(5), other(6), false),
   ]
 
   @Test(arguments: openings)
   func `a cursor beyond a head moved there only if both are in one log`(
-    opening: Position, cursor: Position, isWhole: Bool
+    opening: ShopPosition, cursor: ShopPosition, isWhole: Bool
   ) {
     var recovery = Self.recovery(at: cursor)
     recovery.connecting.open(AttemptID(1), at: opening)
     #expect(recovery.isWhole(at: Harness.at(5)) == isWhole)
   }
 
-  private static let starts: [(Position, Position, Bool)] = [
+  private static let starts: [(ShopPosition, ShopPosition, Bool)] = [
     (Harness.at(4), Harness.at(7), true), (Harness.at(4), Harness.at(5), true),
     (Harness.at(4), Harness.at(4), false),
     (other(4), Harness.at(7), false), (Harness.at(4), other(7), false),
@@ -60,7 +62,7 @@ struct RecoveryTests {
 
   @Test(arguments: starts)
   func `a backlog continues from the cursor only in one log`(
-    start: Position, head: Position, goesOn: Bool
+    start: ShopPosition, head: ShopPosition, goesOn: Bool
   ) {
     #expect(Self.recovery(at: Harness.at(5)).goesOn(from: start, to: head) == goesOn)
   }
@@ -87,13 +89,13 @@ struct RecoveryTests {
     #expect(recovery.cursor.time == (isEarlier ? Harness.wall : newest))
   }
 
-  private static let positions: [(Position, Via)] = [
+  private static let positions: [(ShopPosition, StreamUpdate.Via)] = [
     (Harness.at(7), .catchUp), (Harness.at(8), .live), (other(6), .live),
   ]
 
   @Test(arguments: positions)
   func `only messages up to the end of the backlog, in the same log, were missed`(
-    position: Position, via: Via
+    position: ShopPosition, via: StreamUpdate.Via
   ) {
     var recovery = Self.recovery(at: Harness.at(5))
     recovery.awaitBacklog(to: Harness.at(7), until: .zero)

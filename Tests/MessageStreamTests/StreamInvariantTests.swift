@@ -25,7 +25,7 @@ import Testing
       { model in
         let keys = [Harness.message(1).key, Harness.message(2).key]
         model.holes = GapList([
-          Gap(after: nil, before: keys[1]), Gap(after: keys[0], before: keys[1]),
+          ShopGap(after: nil, before: keys[1]), ShopGap(after: keys[0], before: keys[1]),
         ])
       }
     ),
@@ -34,11 +34,11 @@ import Testing
     ),
     (
       "stream: the store gets no cursor beyond the known one",
-      { $0.commits.waiting.change.cursor = Cursor(position: Harness.at(11)) }
+      { $0.commits.waiting.change.cursor = ShopCursor(position: Harness.at(11)) }
     ),
     (
       "stream: a cursor goes to the store with the messages that it covers",
-      { wait(behind: Cursor(position: Harness.at(12)), Harness.message(12), &$0) }
+      { wait(behind: ShopCursor(position: Harness.at(12)), Harness.message(12), &$0) }
     ),
     ("gate: it is left only in the background", { $0.link.gate.leavesAt = .zero }),
     (
@@ -98,10 +98,11 @@ import Testing
 
   /// Passes the cursor at offset 12 to the store, and queues a message and a cursor behind it.
   private static func wait(
-    behind next: Cursor?, _ message: Message, via: Via = .live, _ model: inout StreamModel
+    behind next: ShopCursor?, _ message: ShopMessage, via: StreamUpdate.Via = .live,
+    _ model: inout StreamModel
   ) {
     model.recovery.cursor.position = Harness.at(12)
-    model.commits.waiting.change.cursor = Cursor(position: Harness.at(12))
+    model.commits.waiting.change.cursor = ShopCursor(position: Harness.at(12))
     _ = model.commits.next(at: .zero)
     model.commits.waiting.change.cursor = next
     model.commits.waiting.add([message], via: via)
@@ -110,14 +111,14 @@ import Testing
   private static let allowed: [@Sendable (inout StreamModel) -> Void] = [
     // This is a message of a log that was rolled back.
     { model in
-      wait(behind: Cursor(position: Harness.at(5)), Harness.message(8), &model)
+      wait(behind: ShopCursor(position: Harness.at(5)), Harness.message(8), &model)
       model.commits.waiting.isOfNewLog = true
     },
     // These are a message of a page, a message of another log, and an edit of a shown message.
     { wait(behind: nil, Harness.message(8), via: .catchUp, &$0) },
     { model in
       var other = Harness.message(8)
-      other.position = Position(epoch: "f", offset: 8)
+      other.position = ShopPosition(epoch: "f", offset: 8)
       wait(behind: nil, other, &model)
     },
     { model in
@@ -127,7 +128,9 @@ import Testing
       wait(behind: nil, edit, &model)
     },
     // This is a position of another log.
-    { $0.commits.waiting.change.cursor = Cursor(position: Position(epoch: "f", offset: 20)) },
+    {
+      $0.commits.waiting.change.cursor = ShopCursor(position: ShopPosition(epoch: "f", offset: 20))
+    },
     // Here a reader waits for a change that is being stored.
     { model in
       model.history.isWanted = true

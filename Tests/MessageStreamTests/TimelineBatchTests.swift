@@ -33,7 +33,7 @@ struct TimelineBatchTests {
   @Test func `commits are not done while a batch waits, or while a reader waits for one`() {
     var commits = TimelineCommits()
     #expect(commits.isDone)
-    commits.waiting.change.cursor = Cursor(time: Harness.wall)
+    commits.waiting.change.cursor = ShopCursor(time: Harness.wall)
     #expect(!commits.isDone)
     commits.waiting = TimelineBatch()
     commits.waiting.feedsHistory = true

@@ -43,7 +43,7 @@ struct WholeTests {
     harness.pass(60)
     harness.give(.close)
     let left = Harness.wall.advanced(by: .seconds(60))
-    #expect(harness.commits.last?.cursor == Cursor(position: Harness.at(5), wholeAt: left))
+    #expect(harness.commits.last?.cursor == ShopCursor(position: Harness.at(5), wholeAt: left))
   }
 
   @Test func `a stream that is about to ask again is not whole`() {

@@ -14,11 +14,12 @@ private func answer(
   // docs/apps.md >
   let relay = try await Relay(
     RelayConfiguration(
-      server: server, device: try Platform.phoneName(in: directory), zone: ZoneRules(.current),
+      server: server, device: try HoldfastPlatform.phoneName(in: directory),
+      zone: ZoneRules(.current),
       profile: .foreground),
     environment: RelayEnvironment(
-      network: try Platform.network(),
-      store: try await Platform.readableHealthStore(in: directory)))
+      network: try HoldfastPlatform.network(),
+      store: try await HoldfastPlatform.readableHealthStore(in: directory)))
   relay.start()
   for await update in relay {
     guard await show(update) else { break }
@@ -51,14 +52,14 @@ private func answer(
 
   @Test func `a phone's name is stored permanently and readable only by its owner`() async throws {
     let scratch = try Scratch()
-    await (try Platform.healthStore(in: scratch("phone"))).close()
-    let first = try Platform.phoneName(in: scratch("phone"))
-    #expect(try Platform.phoneName(in: scratch("phone")) == first)
+    await (try HoldfastPlatform.healthStore(in: scratch("phone"))).close()
+    let first = try HoldfastPlatform.phoneName(in: scratch("phone"))
+    #expect(try HoldfastPlatform.phoneName(in: scratch("phone")) == first)
     let path = scratch("phone") + "/phone"
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
     try Data("no name".utf8).write(to: URL(fileURLWithPath: path))
-    #expect(throws: (any Error).self) { try Platform.phoneName(in: scratch("phone")) }
+    #expect(throws: (any Error).self) { try HoldfastPlatform.phoneName(in: scratch("phone")) }
   }
 
   @Test func `processes that name a phone at once agree on one name`() throws {
@@ -66,10 +67,10 @@ private func answer(
     for round in 0..<50 {
       let names = Mutex<Set<UUID128>>([])
       DispatchQueue.concurrentPerform(iterations: 8) { _ in
-        let name = try? Platform.phoneName(in: scratch("\(round)"))
+        let name = try? HoldfastPlatform.phoneName(in: scratch("\(round)"))
         _ = names.withLock { $0.insert(name ?? UUID128(high: 0, low: 0)) }
       }
-      let name = try Platform.phoneName(in: scratch("\(round)"))
+      let name = try HoldfastPlatform.phoneName(in: scratch("\(round)"))
       #expect(names.withLock(\.self) == [name])
     }
   }

@@ -41,7 +41,7 @@ struct RelayRig {
     relay = try await Relay(
       configuration,
       environment: RelayEnvironment(
-        network: try Platform.network(), store: store, notifier: notifier,
+        network: try HoldfastPlatform.network(), store: store, notifier: notifier,
         reachability: reachability, lifecycle: lifecycle))
     Task { [relay, updates] in
       for await update in relay { updates.put(update) }

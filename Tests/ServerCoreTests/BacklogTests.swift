@@ -5,8 +5,8 @@ import Testing
 
 /// Tests for the backlog that a server sends after an upgrade: all missed messages, or none.
 struct BacklogTests {
-  private static func message(_ offset: UInt64, text: String = "m") -> Message {
-    Message(
+  private static func message(_ offset: UInt64, text: String = "m") -> ShopMessage {
+    ShopMessage(
       id: UUID128(high: 1, low: offset), shop: Stage.shop, user: "bob", username: "BOB",
       text: text, createdAt: Stage.dawn, position: Stage.position(offset))
   }
@@ -36,7 +36,7 @@ struct BacklogTests {
     [.accept(ConnectionID(connection), head: Stage.position(head))]
   }
 
-  private static func sent(_ message: Message, to connection: UInt64) -> ShopServer.Effect {
+  private static func sent(_ message: ShopMessage, to connection: UInt64) -> ShopServer.Effect {
     .send(.message(message), to: [ConnectionID(connection)])
   }
 
@@ -97,7 +97,7 @@ struct BacklogTests {
     ("nothing was missed", Stage.position(9)), ("of another life", Stage.position(8, epoch: "d")),
     ("beyond the head", Stage.position(10)), ("more than the bound", Stage.position(6)),
   ])
-  func `accepts at the head without reading the store`(reason: String, after: Position) {
+  func `accepts at the head without reading the store`(reason: String, after: ShopPosition) {
     var served = Self.served(head: 9) { $0.backlogLimit = 2 }
     #expect(served.upgrade(2, after: after) == Self.accepted(2, head: 9), "\(reason)")
     #expect(served.upgrade(3, after: Stage.position(7)).count == 1)

@@ -6,15 +6,15 @@ import Testing
 struct PlainDialectTests {
   private static func served() -> Served { Served { $0.dialect = .plain } }
 
-  private static func message(_ offset: UInt64) -> Message {
-    Message(
+  private static func message(_ offset: UInt64) -> ShopMessage {
+    ShopMessage(
       id: UUID128(high: 0, low: offset), shop: Stage.shop, user: "ann", username: "ANN",
       text: "\(offset)", createdAt: Stage.dawn.advanced(by: .seconds(Int64(offset))),
       position: Stage.position(offset))
   }
 
   /// Returns the message as it appears in REST answers of a plain server.
-  private static func bare(_ offset: UInt64) -> Message {
+  private static func bare(_ offset: UInt64) -> ShopMessage {
     var message = message(offset)
     message.username = nil
     message.position = nil

@@ -30,7 +30,7 @@ struct RenderingTests {
   }
 
   @Test func `writes what a client reads back`() throws {
-    let message = Message(
+    let message = ShopMessage(
       id: UUID128(high: 1, low: 2), shop: Stage.shop, user: "ann", username: "ANN", text: "hi",
       createdAt: Stage.dawn, position: Stage.position(1))
     let made = Answer(201, .message(message, note: "Message created successfully")).bytes

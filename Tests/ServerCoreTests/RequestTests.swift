@@ -109,7 +109,7 @@ struct RequestTests {
     let query = PageQuery.page(number: 1, limit: 1_000)
     #expect(served.ask(.all(Stage.shop)) == [.page(StoreToken(1), Stage.shop, query)])
     let messages = (1...3).map { offset in
-      Message(
+      ShopMessage(
         id: UUID128(high: 0, low: offset), shop: Stage.shop, user: "ann", username: "ANN",
         text: "\(offset)", createdAt: Stage.dawn, position: Stage.position(offset))
     }

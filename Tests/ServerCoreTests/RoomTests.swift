@@ -107,7 +107,7 @@ struct RoomTests {
     served.open(1, head: 4)
     let (token, message) = try served.post("x")
     var stored = message
-    stored.position = Position(epoch: epoch, offset: offset)
+    stored.position = ShopPosition(epoch: epoch, offset: offset)
     #expect(
       served.take(.stored(token, .appended(stored, isNew: true))) == [
         .answer(

@@ -47,7 +47,7 @@ import Testing
     (
       "shop: what a room keeps is bounded",
       { server in
-        let message = Message(
+        let message = ShopMessage(
           id: UUID128(high: 0, low: 1), shop: Stage.shop, user: "ann", username: nil, text: "",
           createdAt: Stage.dawn)
         server.rooms[Stage.shop]?.recent = [message]

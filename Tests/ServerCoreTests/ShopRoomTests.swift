@@ -6,8 +6,8 @@ import Testing
 
 /// Tests for the messages that a room keeps for sockets whose backlog is being read.
 struct ShopRoomTests {
-  private static func message(_ offset: UInt64) -> Message {
-    Message(
+  private static func message(_ offset: UInt64) -> ShopMessage {
+    ShopMessage(
       id: UUID128(high: 1, low: offset), shop: Stage.shop, user: "bob", username: "BOB", text: "m",
       createdAt: Stage.dawn, position: Stage.position(offset))
   }

@@ -32,8 +32,8 @@ enum Stage {
     Draft(shop: shop, text: text, key: key)
   }
 
-  static func position(_ offset: UInt64, epoch: String = "e") -> Position {
-    Position(epoch: epoch, offset: offset)
+  static func position(_ offset: UInt64, epoch: String = "e") -> ShopPosition {
+    ShopPosition(epoch: epoch, offset: offset)
   }
 
   static let notAMember = Answer.error(403, "not a member of this shop")
@@ -116,7 +116,7 @@ struct Served {
 
   mutating func upgrade(
     _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop,
-    after: Position? = nil
+    after: ShopPosition? = nil
   ) -> [ShopServer.Effect] {
     take(.upgrade(ConnectionID(connection), shop, after: after, credential, wall: wall))
   }
@@ -135,7 +135,7 @@ struct Served {
   /// Posts into a room whose head is known, and returns the message that the store receives.
   mutating func post(
     _ text: String, as credential: Credential = Stage.token(), key: UUID128? = nil
-  ) throws -> (StoreToken, Message) {
+  ) throws -> (StoreToken, ShopMessage) {
     let effects = ask(.send(Stage.draft(text, key: key)), as: credential)
     guard let append = effects.first?.appends.first else { throw NotAppended(effects: effects) }
     return (append.token, append.message)
@@ -147,8 +147,8 @@ struct Served {
 
   /// Completes an append at `offset`, and returns the stored message and the resulting effects.
   mutating func store(
-    _ appended: (StoreToken, Message), at offset: UInt64, isNew: Bool = true
-  ) -> (stored: Message, effects: [ShopServer.Effect]) {
+    _ appended: (StoreToken, ShopMessage), at offset: UInt64, isNew: Bool = true
+  ) -> (stored: ShopMessage, effects: [ShopServer.Effect]) {
     var stored = appended.1
     stored.position = Stage.position(offset)
     return (stored, take(.stored(appended.0, .appended(stored, isNew: isNew))))

@@ -74,9 +74,9 @@ private struct World {
   private var generator: RandomSource
   private var now = Instant.zero
   private var lastID: UInt64 = 0
-  private var logs: [ShopID: [Message]] = [:]
+  private var logs: [ShopID: [ShopMessage]] = [:]
   private var waiting: [(token: StoreToken, ask: Ask)] = []
-  private var upgrades: [ConnectionID: (shop: ShopID, after: Position?)] = [:]
+  private var upgrades: [ConnectionID: (shop: ShopID, after: ShopPosition?)] = [:]
   private var sockets: [ConnectionID: Socket] = [:]
   private var posted: Set<RequestID> = []
   private(set) var journal: [Entry] = []
@@ -226,9 +226,9 @@ private struct World {
     }
   }
 
-  private var keys: [String: Message] = [:]
+  private var keys: [String: ShopMessage] = [:]
 
-  private mutating func append(_ message: Message, key: UUID128?) -> ShopServer.StoreAnswer {
+  private mutating func append(_ message: ShopMessage, key: UUID128?) -> ShopServer.StoreAnswer {
     if Int.random(in: 0..<10, using: &generator) == 0 { return .failed(.locked(detail: "")) }
     let name = "\(message.shop)/\(message.user)/\(key?.description ?? message.id.description)"
     if let known = keys[name] { return .appended(known, isNew: false) }

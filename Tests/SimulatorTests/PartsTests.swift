@@ -33,7 +33,7 @@ import Testing
     for number in 1...count {
       // Every third message has an earlier time stamp than the message before it.
       let time = number % 3 == 0 ? number * 10 - 15 : number * 10
-      let message = Message(
+      let message = ShopMessage(
         id: UUID128(high: 0, low: UInt64(number)), shop: shop, user: "u", username: "U",
         text: "\(number)", createdAt: Timestamp(nanoseconds: Int64(time)))
       _ = log.append(message, key: UUID128(high: 1, low: UInt64(number)))
@@ -57,9 +57,9 @@ import Testing
 
   @Test func `continues from a position until it is trimmed`() throws {
     var log = try log(.positions, 9)
-    let after = PageQuery.after(Position(epoch: log.epoch, offset: 5), limit: 3)
+    let after = PageQuery.after(ShopPosition(epoch: log.epoch, offset: 5), limit: 3)
     #expect(texts(log.page(after)) == ["6", "7", "8", "more"])
-    let before = PageQuery.before(Position(epoch: log.epoch, offset: 3), limit: 3)
+    let before = PageQuery.before(ShopPosition(epoch: log.epoch, offset: 3), limit: 3)
     #expect(texts(log.page(before)) == ["2", "1", "end"])
     log.trim(keeping: 4)
     #expect(texts(log.page(after)) == ["6", "7", "8", "more"])
@@ -71,7 +71,7 @@ import Testing
     var log = try log(.positions, 9)
     let old = log.head
     log.beginAnew(keeping: 2)
-    #expect(log.head == Position(epoch: "epoch-2", offset: 2))
+    #expect(log.head == ShopPosition(epoch: "epoch-2", offset: 2))
     #expect(log.messages.map(\.text) == ["8", "9"])
     #expect(texts(log.page(.after(old, limit: 5))) == ["8", "9", "end", "not recovered"])
   }
@@ -86,8 +86,8 @@ import Testing
 @Suite struct DiskTests {
   @Test func `keeps the order and reports new messages`() throws {
     let shop = try #require(ShopID("shop"))
-    func message(_ number: Int) -> Message {
-      Message(
+    func message(_ number: Int) -> ShopMessage {
+      ShopMessage(
         id: UUID128(high: 0, low: UInt64(number)), shop: shop, user: "u", username: nil,
         text: "\(number)", createdAt: Timestamp(nanoseconds: Int64(number)))
     }
@@ -107,7 +107,7 @@ import Testing
 
   @Test func `an edit replaces the text and leaves the author`() throws {
     let shop = try #require(ShopID("shop"))
-    let first = Message(
+    let first = ShopMessage(
       id: UUID128(high: 0, low: 1), shop: shop, user: "ann", username: "Ann", text: "one",
       createdAt: Timestamp(nanoseconds: 1))
     var disk = StoredTimeline()

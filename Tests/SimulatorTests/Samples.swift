@@ -27,17 +27,17 @@ extension Facts {
   }
 }
 
-extension Message {
+extension ShopMessage {
   static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
   /// Returns a message whose text is `m` followed by its number.
   ///
   /// Consecutive messages are one second apart. The number of a message is its offset.
-  static func number(_ number: Int, text: String? = nil) -> Message {
-    Message(
+  static func number(_ number: Int, text: String? = nil) -> ShopMessage {
+    ShopMessage(
       id: UUID128(high: 7, low: UInt64(number)), shop: Facts.shop, user: "you", username: nil,
       text: text ?? "m\(number)", createdAt: start.advanced(by: .seconds(number)),
-      position: Position(epoch: "e", offset: UInt64(number)))
+      position: ShopPosition(epoch: "e", offset: UInt64(number)))
   }
 }
 
@@ -45,6 +45,6 @@ extension OutboxEntry {
   static func number(_ number: Int, state: State = .queued(tries: 0)) -> OutboxEntry {
     OutboxEntry(
       id: UUID128(high: 9, low: UInt64(number)), shop: Facts.shop, text: "own \(number)",
-      createdAt: Message.start, state: state)
+      createdAt: ShopMessage.start, state: state)
   }
 }

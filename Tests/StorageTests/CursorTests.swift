@@ -3,13 +3,13 @@ import HoldfastStorage
 import HoldfastWire
 import Testing
 
-/// Tests for `Cursor`, which marks the end of a timeline's known range.
+/// Tests for `ShopCursor`, which marks the end of a timeline's known range.
 @Suite struct CursorTests {
   @Test(arguments: [
-    (Cursor(), false), (Cursor(position: Position(epoch: "e", offset: 0)), true),
-    (Cursor(time: Sample.time), true), (Cursor(wholeAt: Sample.time), true),
+    (ShopCursor(), false), (ShopCursor(position: ShopPosition(epoch: "e", offset: 0)), true),
+    (ShopCursor(time: Sample.time), true), (ShopCursor(wholeAt: Sample.time), true),
   ])
-  func `a cursor with any value is known`(cursor: Cursor, isKnown: Bool) {
+  func `a cursor with any value is known`(cursor: ShopCursor, isKnown: Bool) {
     #expect(cursor.isKnown == isKnown)
   }
 }

@@ -5,10 +5,10 @@ import Testing
 
 /// Tests of a shop's log as a value.
 @Suite struct StoredLogTests {
-  private static func message(_ number: UInt64, at offset: UInt64? = nil) -> Message {
+  private static func message(_ number: UInt64, at offset: UInt64? = nil) -> ShopMessage {
     var message = Sample.message
     message.id = UUID128(high: 0, low: number)
-    message.position = offset.map { Position(epoch: "b", offset: $0) }
+    message.position = offset.map { ShopPosition(epoch: "b", offset: $0) }
     return message
   }
 

@@ -95,8 +95,8 @@ import Testing
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let change = TimelineChange(
-      messages: (1...60).map { Sample.message($0, in: shop) }, cursor: Cursor(),
-      gaps: [Gap(after: nil, before: Sample.message(1, in: shop).key)])
+      messages: (1...60).map { Sample.message($0, in: shop) }, cursor: ShopCursor(),
+      gaps: [ShopGap(after: nil, before: Sample.message(1, in: shop).key)])
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
     _ = try await store.commit(change, to: shop)
     await store.close()

@@ -14,7 +14,7 @@ import Testing
     let shop = try Sample.shop()
     let change = TimelineChange(
       messages: (1...5).map { Sample.message($0, in: shop) },
-      cursor: Cursor(position: Position(epoch: "e", offset: 5)))
+      cursor: ShopCursor(position: ShopPosition(epoch: "e", offset: 5)))
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
     _ = try await store.commit(change, to: shop)
     let before = try await store.load(shop, limit: 3)
@@ -33,7 +33,7 @@ import Testing
     let again = try await SQLiteMessageLog.open(in: scratch.path)
     let second = try await again.append(Sample.message(2, in: shop), idempotencyKey: nil)
     let epoch = try #require(first.message.position).epoch
-    #expect(second.message.position == Position(epoch: epoch, offset: 2))
+    #expect(second.message.position == ShopPosition(epoch: epoch, offset: 2))
     let repeated = try await again.append(Sample.message(3, in: shop), idempotencyKey: key)
     #expect(repeated.message == first.message)
     #expect(!repeated.isNew)
@@ -76,7 +76,7 @@ import Testing
       number += 1
       let message = Sample.message(number, in: shop, text: String(repeating: "x", count: 3_000))
       let stored = try await log.append(message, idempotencyKey: nil).message
-      let change = TimelineChange(messages: [stored], cursor: Cursor(position: stored.position))
+      let change = TimelineChange(messages: [stored], cursor: ShopCursor(position: stored.position))
       _ = try await store.commit(change, to: shop)
       FileHandle.standardOutput.write(Data("stored \(number)\n".utf8))
     }

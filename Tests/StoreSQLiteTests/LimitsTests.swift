@@ -38,7 +38,7 @@ import Testing
       try database.transaction(write: true) { () throws(StoreFailure) in
         _ = try tables.insertion().insert(
           Sample.message(number, in: shop, text: String(repeating: "x", count: 9_000)))
-        try tables.set(Cursor(time: Timestamp(nanoseconds: Int64(number))))
+        try tables.set(ShopCursor(time: Timestamp(nanoseconds: Int64(number))))
       }
     }
     _ = try database.query("PRAGMA max_page_count = 40") { _ in }

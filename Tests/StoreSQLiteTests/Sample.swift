@@ -7,8 +7,8 @@ import Testing
 enum Sample {
   static func shop(_ name: String = "shop") throws -> ShopID { try #require(ShopID(name)) }
 
-  static func message(_ number: UInt64, in shop: ShopID, text: String = "text") -> Message {
-    Message(
+  static func message(_ number: UInt64, in shop: ShopID, text: String = "text") -> ShopMessage {
+    ShopMessage(
       id: UUID128(high: 7, low: number), shop: shop, user: "user", username: "User", text: text,
       createdAt: Timestamp(nanoseconds: Int64(number) * 1_000))
   }

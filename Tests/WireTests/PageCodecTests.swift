@@ -8,7 +8,7 @@ private func decode(_ text: String) throws(MessageError) -> Page {
 }
 
 @Suite struct PageCodecTests {
-  private let position = Position(epoch: "e1", offset: 9)
+  private let position = ShopPosition(epoch: "e1", offset: 9)
 
   @Test func `writes the whole envelope`() {
     let page = Page(messages: [Sample.message], hasNext: true, head: position)

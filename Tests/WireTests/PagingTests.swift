@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastWire
 
 @Suite struct PageQueryTests {
-  private static let position = Position(epoch: "e1", offset: 7)
+  private static let position = ShopPosition(epoch: "e1", offset: 7)
 
   private func query(_ parameters: KeyValuePairs<String, String>) throws(QueryError) -> PageQuery {
     try PageQuery(parameters: parameters.map { (name: $0.key, value: $0.value) })
@@ -81,7 +81,7 @@ import Testing
 @Suite struct PositionTests {
   @Test(arguments: ["e:0", "e:1", "a-Z_9:9223372036854775807"])
   func `reads what it writes`(text: String) throws {
-    #expect(try #require(Position(text)).description == text)
+    #expect(try #require(ShopPosition(text)).description == text)
   }
 
   @Test(arguments: [
@@ -90,14 +90,14 @@ import Testing
     "e:١",
   ])
   func `refuses anything else`(text: String) {
-    #expect(Position(text) == nil)
+    #expect(ShopPosition(text) == nil)
   }
 
   @Test func `limits the epoch to 64 characters`() {
     for count in [1, 63, 64, 65] {
       let epoch = String(repeating: "e", count: count)
-      let expected = count <= 64 ? Position(epoch: epoch, offset: 3) : nil
-      #expect(Position("\(epoch):3") == expected)
+      let expected = count <= 64 ? ShopPosition(epoch: epoch, offset: 3) : nil
+      #expect(ShopPosition("\(epoch):3") == expected)
     }
   }
 }

@@ -11,10 +11,10 @@ enum Sample {
   /// 2026-01-03T15:30:00Z.
   static let time = Timestamp(nanoseconds: 1_767_454_200_000_000_000)
 
-  static let message = Message(
+  static let message = ShopMessage(
     id: id, shop: shop, user: "uid-7", username: "Ada", text: "Hi \"team\"\n\u{1} 🚚 שלום",
     createdAt: time, updatedAt: time.advanced(by: .milliseconds(1500)), isEdited: true,
-    parent: parent, position: Position(epoch: "e1", offset: 7))
+    parent: parent, position: ShopPosition(epoch: "e1", offset: 7))
 
   static let messageText =
     #"{"id":"550e8400-e29b-41d4-a716-446655440000","#
@@ -31,7 +31,7 @@ enum Sample {
     ("message", #""Hi""#),
     ("created_at", #""2026-01-03T15:30:00Z""#),
   ]
-  static let plain = Message(
+  static let plain = ShopMessage(
     id: id, shop: shop, user: "uid-7", username: nil, text: "Hi", createdAt: time)
 
   /// Returns the text of the plain message with some members replaced or added. A value of `nil`
@@ -57,15 +57,15 @@ enum Sample {
 }
 
 extension RandomSource {
-  mutating func message() -> Message {
+  mutating func message() -> ShopMessage {
     let createdAt = timestamp()
     let isEdited = Bool.random(using: &self)
     let name = text(upTo: 4)
-    return Message(
+    return ShopMessage(
       id: .random(using: &self), shop: Sample.shop, user: "u" + text(upTo: 5),
       username: name.isEmpty ? nil : name, text: text(upTo: 60), createdAt: createdAt,
       updatedAt: isEdited ? timestamp() : nil, isEdited: isEdited,
       parent: Bool.random(using: &self) ? .random(using: &self) : nil,
-      position: Bool.random(using: &self) ? Position(epoch: "a-Z_9", offset: next() >> 1) : nil)
+      position: Bool.random(using: &self) ? ShopPosition(epoch: "a-Z_9", offset: next() >> 1) : nil)
   }
 }

@@ -26,7 +26,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
         "is_edited": false
       }
       """#
-    let message = Message(
+    let message = ShopMessage(
       id: Sample.id, shop: Sample.shop, user: "789e0123-e45b-67c8-d901-234567890abc",
       username: "john_doe", text: "Hello team! The vehicle inspection is complete.",
       createdAt: Sample.time)

@@ -69,11 +69,11 @@ enum CatchUp {
   private static func fetched(_ count: Int) async throws -> Double {
     let canned = try CannedShop(count)
     let server = try await canned.paged()
-    let network = try Platform.network(proxy: "")
+    let network = try HoldfastPlatform.network(proxy: "")
     let path = ShopRoute.paginated(canned.shop).path
     let start = ContinuousClock.now
     for offset in stride(from: 0, to: count, by: 100) {
-      let position = Position(epoch: CannedShop.epoch, offset: UInt64(offset))
+      let position = ShopPosition(epoch: CannedShop.epoch, offset: UInt64(offset))
       let answer = try await network.send(
         HTTPCall(
           method: "GET", url: server.url + path,

@@ -9,7 +9,7 @@ struct CannedShop: Sendable {
   static let epoch = "canned"
 
   let shop: ShopID
-  let messages: [Message]
+  let messages: [ShopMessage]
 
   /// Creates messages whose frames have 300 bytes and whose times are one second apart.
   init(_ count: Int) throws {
@@ -18,12 +18,12 @@ struct CannedShop: Sendable {
     let text = String(repeating: "rye and wheat ", count: 6)
     messages = (1...max(count, 1)).map { number in
       var mixer = RandomSource(seed: UInt64(number))
-      return Message(
+      return ShopMessage(
         id: UUID128(high: mixer.next(), low: mixer.next()), shop: shop, user: "ann",
         username: "Ann", text: "\(text)\(number)",
         createdAt: Timestamp(
           nanoseconds: 1_800_000_000_000_000_000 + Int64(number) * 1_000_000_000),
-        position: Position(epoch: Self.epoch, offset: UInt64(number)))
+        position: ShopPosition(epoch: Self.epoch, offset: UInt64(number)))
     }
   }
 
@@ -56,9 +56,9 @@ struct CannedShop: Sendable {
     let found = messages.dropFirst(offset).prefix(100)
     let page = Page(
       messages: Array(found), hasNext: offset + found.count < messages.count,
-      head: Position(epoch: Self.epoch, offset: UInt64(messages.count)))
+      head: ShopPosition(epoch: Self.epoch, offset: UInt64(messages.count)))
     return PageCodec.encode(
-      page, query: .after(Position(epoch: Self.epoch, offset: UInt64(offset)), limit: 100),
+      page, query: .after(ShopPosition(epoch: Self.epoch, offset: UInt64(offset)), limit: 100),
       total: UInt64(messages.count - offset))
   }
 }
@@ -123,7 +123,7 @@ struct CannedHandler: SocketHandler {
     guard let found = request.target.ranges(of: mark).first,
       let offset = Int(request.target[found.upperBound...].prefix { $0.isNumber })
     else {
-      let position = Position(epoch: CannedShop.epoch, offset: 0)
+      let position = ShopPosition(epoch: CannedShop.epoch, offset: 0)
       return PageCodec.encode(
         Page(messages: [], hasNext: false, head: position),
         query: .page(number: 1, limit: 50), total: 0)

@@ -50,7 +50,7 @@ private struct InsertionBench {
     var message = last
     message.id = UUID128(high: mixer.next(), low: mixer.next())
     message.createdAt = last.createdAt.advanced(by: .seconds(Int64(number) + 1 - late))
-    message.position = Position(epoch: CannedShop.epoch, offset: 1001 + UInt64(number))
+    message.position = ShopPosition(epoch: CannedShop.epoch, offset: 1001 + UInt64(number))
     (spent, shown) = (.zero, 0)
     give(.frame(attempt, .message(message)))
     guard shown == 1 else { throw Unavailable("a message was not shown") }
@@ -70,7 +70,7 @@ private struct InsertionBench {
   }
 
   private mutating func answer(to effect: StreamModel.Effect) -> StreamModel.Input? {
-    let head = Position(epoch: CannedShop.epoch, offset: 1000)
+    let head = ShopPosition(epoch: CannedShop.epoch, offset: 1000)
     switch effect {
     case .open(let attempt, _):
       self.attempt = attempt
@@ -78,7 +78,7 @@ private struct InsertionBench {
     case .fetch(let id, _): return .fetched(id, Page(messages: [], hasNext: false, head: head))
     case .load:
       return .loaded(
-        TimelineSnapshot(messages: canned.messages, cursor: Cursor(position: head)))
+        TimelineSnapshot(messages: canned.messages, cursor: ShopCursor(position: head)))
     case .commit(let id, let change):
       return .committed(id, TimelineCommit(inserted: change.messages.map(\.id)))
     case .close, .ping, .refreshCredentials, .post, .readOlder, .update: return nil

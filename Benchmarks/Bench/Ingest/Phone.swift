@@ -18,8 +18,8 @@ struct Phone: Sendable {
     let store = CountingStore(try await SQLiteTimelineStore.open(in: directory))
     let streams = ShopStreams(
       StreamEnvironment(
-        network: try Platform.network(proxy: ""), store: store,
-        reachability: Platform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
+        network: try HoldfastPlatform.network(proxy: ""), store: store,
+        reachability: HoldfastPlatform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
         tokens: FixedToken("bench")))
     let stream = try await streams.open(StreamConfiguration(server: server, shop: shop))
     return Phone(stream: stream, store: store)

@@ -40,7 +40,7 @@ import HoldfastWire
   deinit { unsafe sqlite3_close(database) }
 
   /// Inserts all messages, with the given number in each transaction.
-  mutating func insert(_ messages: [Message], batches: [Int]) throws {
+  mutating func insert(_ messages: [ShopMessage], batches: [Int]) throws {
     let statement = unsafe prepare(
       """
       INSERT INTO new_ids SELECT ?1, ?2, ?3
@@ -73,7 +73,9 @@ import HoldfastWire
     return unsafe statement
   }
 
-  private func insert(_ message: Message, _ statement: OpaquePointer?, _ content: OpaquePointer?) {
+  private func insert(
+    _ message: ShopMessage, _ statement: OpaquePointer?, _ content: OpaquePointer?
+  ) {
     // `SQLITE_TRANSIENT` is a macro with a cast, which Swift does not import.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe withUnsafeBytes(of: (message.id.high.bigEndian, message.id.low.bigEndian)) {

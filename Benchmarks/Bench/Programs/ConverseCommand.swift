@@ -29,11 +29,11 @@ enum ConverseCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     do {
-      let network = try Platform.network(
+      let network = try HoldfastPlatform.network(
         authorities: call[authorities], proxy: "", allowsPlaintext: true)
       let key = try String(contentsOfFile: call[key], encoding: .utf8)
       var configuration = SessionConfiguration(
-        call[server], store: try await Platform.sessionStore(in: call[data])
+        call[server], store: try await HoldfastPlatform.sessionStore(in: call[data])
       ) { key }
       configuration.network = network
       let session = try await HeldSession(configuration)

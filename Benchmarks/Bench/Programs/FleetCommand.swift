@@ -30,7 +30,7 @@ enum FleetCommand {
     Usage.raiseDescriptorLimit()
     do {
       let key = try String(contentsOfFile: call[key], encoding: .utf8)
-      let network = try Platform.network(proxy: "", allowsPlaintext: true)
+      let network = try HoldfastPlatform.network(proxy: "", allowsPlaintext: true)
       let changes = call[settings].map { setting in
         let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
         return (key: parts.first ?? "", value: parts.last ?? "")

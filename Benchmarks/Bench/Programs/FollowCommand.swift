@@ -47,16 +47,16 @@ enum FollowCommand {
       return (key: parts.first ?? "", value: parts.last ?? "")
     }
     let store: any TimelineStore =
-      if let folder = call[data] { try await Platform.store(in: folder) } else {
-        Platform.memoryStore()
+      if let folder = call[data] { try await HoldfastPlatform.store(in: folder) } else {
+        HoldfastPlatform.memoryStore()
       }
     let host = call[server].split(separator: "/").dropFirst().first ?? "127.0.0.1"
     let streams = ShopStreams(
       StreamEnvironment(
-        network: try Platform.network(
+        network: try HoldfastPlatform.network(
           authorities: call[authorities], proxy: "", allowsPlaintext: true),
         store: store,
-        reachability: Platform.reachability(of: String(host.prefix { $0 != ":" })),
+        reachability: HoldfastPlatform.reachability(of: String(host.prefix { $0 != ":" })),
         lifecycle: AlwaysForeground(), tokens: FixedToken(call[token])))
     return try await streams.open(
       StreamConfiguration(

@@ -26,7 +26,7 @@ enum SessionServerCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     Usage.raiseDescriptorLimit()
     let configuration = configuration(call)
-    let stores: [any Store] = call[inMemory] ? [MemorySessionStore()] : []
+    let stores: [any SuspendableStore] = call[inMemory] ? [MemorySessionStore()] : []
     let backend = Backend(configuration, stores: stores)
     do {
       let address = try await backend.start()

@@ -29,7 +29,7 @@ struct Household {
     configuration.policy.postBurst = 100_000
     backend = Backend(configuration)
     address = try await backend.start()
-    network = try Platform.network(proxy: "")
+    network = try HoldfastPlatform.network(proxy: "")
   }
 
   /// Returns the live stream of a phone that has its own store.
@@ -44,7 +44,7 @@ struct Household {
     return ShopStreams(
       StreamEnvironment(
         network: network, store: try await SQLiteTimelineStore.open(in: scratch(name)),
-        reachability: Platform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
+        reachability: HoldfastPlatform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
         tokens: FixedToken(token)))
   }
 

@@ -54,7 +54,8 @@ enum SessionEcho {
     let host = try await SessionHost.start(
       scratch("server"), inMemory ? ["--in-memory"] : [])
     let store: any ClientSessionStore =
-      inMemory ? MemoryClientSessionStore() : try await Platform.sessionStore(in: scratch("phone"))
+      inMemory
+      ? MemoryClientSessionStore() : try await HoldfastPlatform.sessionStore(in: scratch("phone"))
     let key = try host.key
     let session = try await HeldSession(SessionConfiguration(host.url, store: store) { key })
     let measurement = await measure(load, session)

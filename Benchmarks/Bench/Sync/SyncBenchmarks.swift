@@ -110,7 +110,7 @@ enum SyncBenchmarks {
 
   /// Posts batches one after the other.
   private static func post(_ batches: [[UInt8]], to url: String, _ secret: String) async throws {
-    let http = try Platform.network(proxy: "")
+    let http = try HoldfastPlatform.network(proxy: "")
     for body in batches {
       let answer = try await http.send(
         HTTPCall(

@@ -67,7 +67,7 @@ extension Tables {
 ///
 /// Each write is one transaction. Only its owner can access the file (0600), and also the directory
 /// if the store creates it (0700). The conformances to the ports contain the operations.
-package actor SQLiteFile<T: Tables>: Store {
+package actor SQLiteFile<T: Tables>: SuspendableStore {
   private let executor = QueueExecutor(label: "holdfast.\(T.kind.name)")
   private(set) var tables: T?
   private var lock: FileLock?

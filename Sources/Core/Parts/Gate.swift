@@ -10,7 +10,7 @@ public struct Gate: Sendable, Hashable {
   /// The device's connectivity. It is `nil`, and attempts are allowed, until the first report.
   public var reachability: Reachability?
   /// Whether the app is in the foreground.
-  public var lifecycle = Lifecycle.foreground
+  public var lifecycle = AppLifecycle.foreground
   /// The instant at which the work stops because the app went to the background; `nil` if it is not
   /// leaving.
   public var leavesAt: Instant?

@@ -173,7 +173,7 @@ struct Standby: Sendable, Hashable {
   mutating func noteDone() { isDone = true }
 
   /// Schedules the rearming of a queued connect that failed.
-  mutating func rearmLater(at now: Instant, in lifecycle: Lifecycle) {
+  mutating func rearmLater(at now: Instant, in lifecycle: AppLifecycle) {
     guard case .queuedConnect(let queue) = policy.standby else { return }
     state = .rearming(at: queue.next(after: armedAt, brokeAt: now, in: lifecycle))
   }
@@ -186,7 +186,7 @@ struct Standby: Sendable, Hashable {
 
   /// Delays arming the queued connect if its last link ended quickly. Returns whether it is
   /// delayed.
-  mutating func waitsToArm(at now: Instant, in lifecycle: Lifecycle) -> Bool {
+  mutating func waitsToArm(at now: Instant, in lifecycle: AppLifecycle) -> Bool {
     guard case .queuedConnect(let queue) = policy.standby, let armedAt,
       armedAt.duration(to: now) < queue.fastFailure
     else { return false }

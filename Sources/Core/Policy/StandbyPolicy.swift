@@ -46,7 +46,7 @@ public struct QueuePolicy: Sendable, Hashable {
 
   /// Returns the instant at which the connect may be armed again, after it was armed at `last` and
   /// failed at `now`.
-  func next(after last: Instant?, brokeAt now: Instant, in lifecycle: Lifecycle) -> Instant {
+  func next(after last: Instant?, brokeAt now: Instant, in lifecycle: AppLifecycle) -> Instant {
     guard let last, last.duration(to: now) < fastFailure else { return now.advanced(by: rearm) }
     let least = lifecycle == .background ? min(floor, background) : floor
     return last.advanced(by: max(least, rearm))

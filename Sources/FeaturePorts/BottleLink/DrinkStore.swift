@@ -6,7 +6,7 @@ public import HoldfastStorage
 ///
 /// Changes are applied in the order of the calls. They are atomic, and durable when `commit`
 /// returns.
-public protocol DrinkStore: Store {
+public protocol DrinkStore: SuspendableStore {
   /// Returns the state that a phone needs when it starts.
   func open() async throws(StoreFailure) -> DrinkSnapshot
   /// Stores a change. Returns the new drinks, in the order of their records.

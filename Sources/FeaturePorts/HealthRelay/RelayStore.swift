@@ -8,7 +8,7 @@ public import HoldfastStorage
 /// Changes are applied in the order of the calls. They are atomic, and durable when `apply`
 /// returns. Removed data is also erased from the file, as soon as the disk permits it; until then
 /// `check` fails. No phone's answer and no token is stored.
-public protocol RelayStore: Store {
+public protocol RelayStore: SuspendableStore {
   /// Returns all stored data: phones by id, grants of access by token, and questions in order of
   /// arrival.
   func stored() async throws(StoreFailure) -> StoredRelay

@@ -9,7 +9,7 @@ public import HoldfastWire
 /// `apply` is atomic, and durable when it returns. After a failure no part of the batch is visible.
 /// `StoredSync` documents the effect of a batch. Any task may call the store, which serializes the
 /// calls.
-public protocol SyncStore: Store {
+public protocol SyncStore: SuspendableStore {
   /// Returns the epoch: 1 to 64 printable characters that identify one generation of the stored
   /// data.
   func epoch() async throws(StoreFailure) -> String
@@ -102,7 +102,7 @@ public protocol HealthSource: Sendable {
 ///
 /// Changes are applied in the order of the calls. They are atomic, and durable when `apply`
 /// returns. `StoredSyncQueue` documents the effect of a step.
-public protocol SyncQueueStore: Store {
+public protocol SyncQueueStore: SuspendableStore {
   /// Returns the whole stored state.
   func stored() async throws(StoreFailure) -> StoredSyncQueue
 

@@ -8,7 +8,7 @@ public import HoldfastWire
 ///
 /// A message is durable when `append` returns. The offsets of a shop are 1, 2, 3… without gaps, in
 /// the order in which messages are appended. The epoch never changes while the log exists.
-public protocol MessageLog: Store {
+public protocol MessageLog: SuspendableStore {
   /// Appends messages in the given order and in one commit, and returns the result of each.
   ///
   /// A message is not added if the same user has already used its idempotency key in the same shop.
@@ -24,13 +24,13 @@ public protocol MessageLog: Store {
   func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64
 
   /// Returns the newest position of a shop. Its offset is 0 if the shop is empty.
-  func head(of shop: ShopID) async throws(StoreFailure) -> Position
+  func head(of shop: ShopID) async throws(StoreFailure) -> ShopPosition
 }
 
 extension MessageLog {
   /// Appends one message and returns it with its position. The idempotency key is optional.
   public func append(
-    _ message: Message, idempotencyKey key: UUID128?
+    _ message: ShopMessage, idempotencyKey key: UUID128?
   ) async throws(StoreFailure) -> Appended {
     guard let result = await append([LogEntry(message: message, key: key)]).first else {
       throw .unanswered
@@ -67,7 +67,7 @@ extension MemoryStore: MessageLog where Value == StoredLogs {
     try use { $0[shop].count(query) }
   }
 
-  public func head(of shop: ShopID) throws(StoreFailure) -> Position {
+  public func head(of shop: ShopID) throws(StoreFailure) -> ShopPosition {
     try use { $0[shop].head }
   }
 }

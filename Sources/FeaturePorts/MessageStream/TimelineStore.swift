@@ -7,7 +7,7 @@ public import HoldfastWire
 ///
 /// `commit` is atomic, and durable when it returns. After a failure no part of the change is
 /// visible. Any task may call the store, which serializes the calls.
-public protocol TimelineStore: Store {
+public protocol TimelineStore: SuspendableStore {
   /// Returns a shop's cursor, gaps and outbox, and its newest `limit` messages.
   func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot
 
@@ -21,7 +21,7 @@ public protocol TimelineStore: Store {
 
   /// Returns up to `limit` messages before `key`, oldest first.
   func older(than key: TimelineKey, in shop: ShopID, limit: Int) async throws(StoreFailure)
-    -> [Message]
+    -> [ShopMessage]
 
   /// Returns the shops with stored data, in order.
   func shops() async throws(StoreFailure) -> [ShopID]
@@ -41,7 +41,7 @@ public protocol TimelineStore: Store {
   /// no such consumer.
   func deliveries(
     to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
-  ) async throws(StoreFailure) -> [Delivery]
+  ) async throws(StoreFailure) -> [ShopDelivery]
 
   /// Removes the deliveries up to a number. A number below an earlier one has no effect.
   ///
@@ -73,7 +73,7 @@ extension MemoryStore: TimelineStore where Value == StoredTimelines {
 
   public func older(
     than key: TimelineKey, in shop: ShopID, limit: Int
-  ) throws(StoreFailure) -> [Message] {
+  ) throws(StoreFailure) -> [ShopMessage] {
     try use { $0[shop].older(than: key, limit: limit) }
   }
 
@@ -93,7 +93,7 @@ extension MemoryStore: TimelineStore where Value == StoredTimelines {
 
   public func deliveries(
     to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
-  ) throws(StoreFailure) -> [Delivery] {
+  ) throws(StoreFailure) -> [ShopDelivery] {
     try use { $0[shop].deliveries(to: name, after: number, limit: limit) }
   }
 

@@ -6,7 +6,7 @@ public import HoldfastStorage
 ///
 /// Changes are applied in the order of the calls. They are atomic, and durable when `commit`
 /// returns.
-public protocol ClientSessionStore: Store {
+public protocol ClientSessionStore: SuspendableStore {
   /// Returns the stored state. A new store is assigned to the given client.
   func open(as client: UUID128) async throws(StoreFailure) -> ClientSessionSnapshot
 
@@ -54,7 +54,7 @@ extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
 ///
 /// Changes are applied in the order of the calls. They are atomic, and durable when `apply`
 /// returns.
-public protocol SessionStore: Store {
+public protocol SessionStore: SuspendableStore {
   /// Returns the whole stored state.
   func stored() async throws(StoreFailure) -> StoredSessions
 

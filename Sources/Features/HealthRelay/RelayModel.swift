@@ -36,7 +36,7 @@ public struct RelayModel: Machine {
   /// ends reject each other's messages.
   var refusals = Windows([RelaySettings.refusals])
   /// The most recent lifecycle state of the app.
-  var lifecycle = Lifecycle.foreground
+  var lifecycle = AppLifecycle.foreground
   /// The instant of the backend's most recent message, or of the start.
   var lastMessage = Instant.zero
 

@@ -33,7 +33,7 @@ struct History: Sendable, Hashable {
   /// A message's place in the timeline, and its position if the server provides one.
   struct Mark: Sendable, Hashable {
     var key: TimelineKey
-    var position: Position?
+    var position: ShopPosition?
   }
 
   struct Fetch: Sendable, Hashable {
@@ -54,7 +54,7 @@ struct History: Sendable, Hashable {
     /// Whether the pages reach the messages beyond the gap.
     var meetsBeyond = false
     /// The lowest position on the most recent page.
-    var lowest: Position?
+    var lowest: ShopPosition?
     var repetition = Repetition()
     /// The generation of the credentials with which the request was sent.
     var credentials: UInt64 = 0
@@ -82,7 +82,7 @@ struct History: Sendable, Hashable {
     return key >= oldest.key
   }
 
-  mutating func noteShown(_ messages: [Message]) {
+  mutating func noteShown(_ messages: [ShopMessage]) {
     shown += messages.count
     guard let first = messages.first else { return }
     guard let known = oldest, known.key <= first.key else {
@@ -160,31 +160,31 @@ extension History.Fetch {
 /// The gaps of a timeline, oldest first. No two gaps end at the same message.
 struct GapList: Sendable, Hashable {
   /// The gaps.
-  private(set) var all: [Gap]
+  private(set) var all: [ShopGap]
 
   /// Creates a list of gaps.
-  init(_ gaps: [Gap] = []) { all = gaps }
+  init(_ gaps: [ShopGap] = []) { all = gaps }
 
   /// Returns the gap that ends before a message.
-  subscript(before key: TimelineKey) -> Gap? { all.first { $0.before == key } }
+  subscript(before key: TimelineKey) -> ShopGap? { all.first { $0.before == key } }
 
   /// Adds a gap.
-  mutating func open(_ gap: Gap) {
+  mutating func open(_ gap: ShopGap) {
     all.append(gap)
     all.sort { $0.before < $1.before }
   }
 
   /// Removes a gap. Returns false if the gap is not in the list.
-  mutating func close(_ gap: Gap) -> Bool {
+  mutating func close(_ gap: ShopGap) -> Bool {
     guard let index = all.firstIndex(of: gap) else { return false }
     all.remove(at: index)
     return true
   }
 
   /// Moves the upper end of a gap to an older message.
-  mutating func shrink(_ gap: Gap, to edge: TimelineKey) {
+  mutating func shrink(_ gap: ShopGap, to edge: TimelineKey) {
     guard close(gap) else { return }
-    open(Gap(after: gap.after, before: edge))
+    open(ShopGap(after: gap.after, before: edge))
   }
 }
 

@@ -26,7 +26,7 @@ public struct Outbox: Sendable, Hashable {
 
   struct Echo: Sendable, Hashable {
     var entry: UUID128
-    var message: Message
+    var message: ShopMessage
   }
 
   init(limit: Int, author: String? = nil) {
@@ -44,7 +44,7 @@ public struct Outbox: Sendable, Hashable {
   public func mayHaveArrived(_ id: UUID128) -> Bool { queue.mayHaveArrived(id) }
 
   /// Adds the stored entries of an earlier run.
-  mutating func restore(_ stored: [OutboxEntry], after cursor: Cursor) {
+  mutating func restore(_ stored: [OutboxEntry], after cursor: ShopCursor) {
     queue.restore(stored)
     for entry in stored { floors[entry.id] = cursor.floor(of: entry) }
   }
@@ -57,7 +57,7 @@ public struct Outbox: Sendable, Hashable {
 
   /// Returns the entry to send now, and marks it as being sent.
   mutating func take(
-    at now: Instant, timeout: Duration, credentials: UInt64, after cursor: Cursor
+    at now: Instant, timeout: Duration, credentials: UInt64, after cursor: ShopCursor
   ) -> OutboxEntry? {
     guard let next = queue.take(at: now, timeout: timeout, credentials: credentials) else {
       return nil
@@ -73,7 +73,7 @@ public struct Outbox: Sendable, Hashable {
 
   /// Returns the entry that a new message matches and whose attempt had no response; `nil` if there
   /// is none.
-  func claimed(by message: Message, overlap: Duration) -> UUID128? {
+  func claimed(by message: ShopMessage, overlap: Duration) -> UUID128? {
     entries.first { entry in
       (sought.contains(entry.id) || mayHaveArrived(entry.id))
         && message.text == entry.text && message.parent == entry.parent
@@ -82,14 +82,14 @@ public struct Outbox: Sendable, Hashable {
   }
 
   /// Holds a message until the attempt of its entry ends. Returns false if another message is held.
-  mutating func keepBack(_ message: Message, for entry: UUID128) -> Bool {
+  mutating func keepBack(_ message: ShopMessage, for entry: UUID128) -> Bool {
     guard echo == nil || echo?.message.id == message.id else { return false }
     echo = Echo(entry: entry, message: message)
     return true
   }
 
   /// Returns the held message if its entry's attempt has ended.
-  mutating func takeEcho() -> Message? {
+  mutating func takeEcho() -> ShopMessage? {
     guard let known = echo, queue.sending(known.entry) == nil else { return nil }
     echo = nil
     return known.message
@@ -103,7 +103,7 @@ public struct Outbox: Sendable, Hashable {
   private func floor(of entry: OutboxEntry) -> Timestamp { floors[entry.id] ?? entry.createdAt }
 }
 
-extension Cursor {
+extension ShopCursor {
   /// Returns the earliest time that a server can assign to an entry whose first attempt is now.
   ///
   /// The phone's clock may be wrong by any amount. It is used only if no time of the server is

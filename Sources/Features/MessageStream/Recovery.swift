@@ -6,7 +6,7 @@ import HoldfastWire
 struct Recovery: Sendable, Hashable {
   /// The end of the complete part. The cursor moves only in the change that stores the messages
   /// that it covers.
-  var cursor = Cursor()
+  var cursor = ShopCursor()
   /// Whether the store has a cursor.
   var isCursorStored = false
   /// Whether the server provides positions; `nil` until its first response.
@@ -43,7 +43,7 @@ struct Recovery: Sendable, Hashable {
   /// The missed messages, which the server sends before newer messages.
   struct Backlog: Sendable, Hashable {
     /// The newest position when the socket opened.
-    let end: Position
+    let end: ShopPosition
     /// The time-out. If no more messages of the backlog arrive before it, the remaining ones are
     /// fetched.
     var until: Instant
@@ -55,13 +55,13 @@ struct Recovery: Sendable, Hashable {
     /// background.
     var fetchesFirst = false
     /// The cursor at the time when the last socket was requested.
-    private(set) var opening: Position?
+    private(set) var opening: ShopPosition?
     /// The most recent attempt for which no page was fetched first, because its socket was expected
     /// to deliver the backlog.
     var unprepared: AttemptID?
 
     /// Records that a socket is requested.
-    mutating func open(_ attempt: AttemptID, at cursor: Position?) {
+    mutating func open(_ attempt: AttemptID, at cursor: ShopPosition?) {
       fetchesFirst = false
       opening = cursor
       if unprepared != nil { unprepared = attempt }
@@ -88,7 +88,7 @@ struct Recovery: Sendable, Hashable {
     var until: Instant
     var pages = 1
     /// The head that the first page reported. A finished run covers all messages up to it.
-    var firstHead: Position?
+    var firstHead: ShopPosition?
     /// The newest creation time of all received messages.
     var newest: Timestamp?
     /// The last message of the most recent page, in the server's order.
@@ -97,7 +97,7 @@ struct Recovery: Sendable, Hashable {
     ///
     /// If the walk is interrupted, the reader sees this gap. The next walk ends at the messages
     /// that this walk stored.
-    var hole: Gap?
+    var hole: ShopGap?
     /// The oldest message that was known when the run began.
     var bottom: TimelineKey?
     /// The last message, in the server's order, that `since` returned and that may lie below all
@@ -107,7 +107,7 @@ struct Recovery: Sendable, Hashable {
     /// Whether the pages have reached stored messages on the way to `goal`.
     var reachesStored = false
     /// The gap below all stored messages, until the pages have reached `goal`.
-    var bottomGap: Gap?
+    var bottomGap: ShopGap?
     var repetition = Repetition()
     /// The outbox entries whose outcome was unknown when the run began. The run determines their
     /// outcome.
@@ -184,13 +184,13 @@ struct Recovery: Sendable, Hashable {
 
   /// Returns whether a log ends before the cursor, which means that it was restored to an earlier
   /// state.
-  func isBeyond(_ head: Position?) -> Bool {
+  func isBeyond(_ head: ShopPosition?) -> Bool {
     guard let head, let cursor = cursor.position else { return false }
     return head.epoch == cursor.epoch && head.offset < cursor.offset
   }
 
   /// Returns whether a stored message lies in the complete part.
-  func covers(_ message: Message) -> Bool {
+  func covers(_ message: ShopMessage) -> Bool {
     if let end = cursor.position, let position = message.position {
       return position.epoch == end.epoch && position.offset <= end.offset
     }
@@ -204,7 +204,7 @@ struct Recovery: Sendable, Hashable {
   ///   Without positions, only a fetch of all messages since then shows whether it arrived.
   /// - Parameter gap: The newest gap. Its messages are fetched with the reader's pages.
   func plan(
-    _ settings: StreamSettings, at wall: Timestamp, own: Timestamp?, gap: Gap?
+    _ settings: StreamSettings, at wall: Timestamp, own: Timestamp?, gap: ShopGap?
   ) -> (Kind, PageQuery) {
     let isLong = isLong(settings, at: wall) && (own == nil || cursor.position != nil)
     if isLong, cursor.position != nil || cursor.time != nil {
@@ -232,7 +232,7 @@ struct Recovery: Sendable, Hashable {
   /// The response to a post or page can move the cursor beyond the head after the socket was
   /// requested. This does not mean that the log was restored, since the socket delivers those
   /// messages too.
-  func isWhole(at head: Position) -> Bool {
+  func isWhole(at head: ShopPosition) -> Bool {
     guard isIdle, let cursor = cursor.position else { return false }
     guard cursor != head else { return true }
     guard let opening = connecting.opening, opening.epoch == head.epoch, cursor.epoch == head.epoch
@@ -299,7 +299,7 @@ struct Recovery: Sendable, Hashable {
   mutating func noteComplete() { state = .complete }
 
   /// Moves the cursor to a fetched position, and removes the offsets in `ahead` that it now covers.
-  mutating func move(to position: Position) {
+  mutating func move(to position: ShopPosition) {
     let isSameLog = position.epoch == cursor.position?.epoch
     ahead = isSameLog ? ahead.filter { $0 > position.offset } : []
     cursor.position = position
@@ -312,8 +312,9 @@ struct Recovery: Sendable, Hashable {
   /// - Parameter newest: The newest timestamp in the part that was complete before.
   mutating func beginNewLog(under epoch: String, wholeUntil newest: Timestamp?) {
     let time = [cursor.time, newest].compactMap(\.self).max()
-    cursor = Cursor(
-      position: Position(epoch: epoch, offset: 0), time: time, wholeAt: Timestamp(nanoseconds: 0))
+    cursor = ShopCursor(
+      position: ShopPosition(epoch: epoch, offset: 0), time: time,
+      wholeAt: Timestamp(nanoseconds: 0))
     ahead = []
     switch state {
     case .complete, .receiving: state = .incomplete
@@ -322,7 +323,7 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Returns the position up to which no message is missing, including messages from the socket.
-  func reached(from position: Position) -> Position {
+  func reached(from position: ShopPosition) -> ShopPosition {
     guard position.epoch == cursor.position?.epoch else { return position }
     var reached = position
     while ahead.contains(reached.following), reached.offset < .max {
@@ -332,14 +333,14 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Returns whether a socket that begins after `start` delivers all missing messages up to a head.
-  func goesOn(from start: Position, to head: Position) -> Bool {
+  func goesOn(from start: ShopPosition, to head: ShopPosition) -> Bool {
     guard let cursor = cursor.position, cursor.epoch == start.epoch, cursor.epoch == head.epoch
     else { return false }
     return start.offset <= cursor.offset && cursor.offset <= head.offset
   }
 
   /// Waits for the backlog of a socket, up to `end`.
-  mutating func awaitBacklog(to end: Position, until: Instant) {
+  mutating func awaitBacklog(to end: ShopPosition, until: Instant) {
     state = cursor.position == end ? .complete : .receiving(Backlog(end: end, until: until))
   }
 
@@ -351,7 +352,7 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Returns the way in which a message from the socket arrived.
-  func via(of message: Message) -> Via {
+  func via(of message: ShopMessage) -> StreamUpdate.Via {
     guard let backlog, let position = message.position else { return .live }
     return position.epoch == backlog.end.epoch && position.offset <= backlog.end.offset
       ? .catchUp : .live
@@ -359,7 +360,7 @@ struct Recovery: Sendable, Hashable {
 
   /// Ends the backlog at the first newer message. The remaining messages of the backlog will not
   /// arrive.
-  mutating func passBacklog(with message: Message) {
+  mutating func passBacklog(with message: ShopMessage) {
     guard backlog != nil, message.position != nil, via(of: message) == .live else { return }
     state = .incomplete
   }
@@ -368,7 +369,7 @@ struct Recovery: Sendable, Hashable {
   static let mostUnplaced = 10_000
 
   /// Records that earlier messages than this one may be missing.
-  mutating func noteUnplaced(_ message: Message) {
+  mutating func noteUnplaced(_ message: ShopMessage) {
     guard message.position == nil, unplaced.count < Self.mostUnplaced else { return }
     unplaced.insert(message.id)
   }
@@ -377,7 +378,7 @@ struct Recovery: Sendable, Hashable {
   ///
   /// - Parameter isConnected: Whether a socket is open. Without a socket, missing messages are
   ///   fetched together with all later messages.
-  mutating func take(_ position: Position, advancing: Bool, isConnected: Bool) -> Bool {
+  mutating func take(_ position: ShopPosition, advancing: Bool, isConnected: Bool) -> Bool {
     guard let current = cursor.position, current.epoch == position.epoch else { return false }
     guard position.offset > current.offset else { return true }
     guard isConnected || advancing && position.offset == current.following else { return false }
@@ -403,7 +404,7 @@ struct Recovery: Sendable, Hashable {
   }
 }
 
-extension Position {
+extension ShopPosition {
   /// The next offset. The greatest offset is its own successor.
   var following: UInt64 { offset == .max ? offset : offset + 1 }
 }

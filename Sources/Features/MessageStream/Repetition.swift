@@ -48,9 +48,9 @@ extension Page {
   /// Returns the position up to which messages are complete after the page that follows `position`.
   ///
   /// Each entry has its own offset, so unreadable entries count too.
-  func end(after position: Position) -> Position {
+  func end(after position: ShopPosition) -> ShopPosition {
     if let last = messages.last?.position { return last }
     let (sum, overflows) = position.offset.addingReportingOverflow(UInt64(max(0, rejected)))
-    return Position(epoch: position.epoch, offset: overflows ? position.offset : sum)
+    return ShopPosition(epoch: position.epoch, offset: overflows ? position.offset : sum)
   }
 }

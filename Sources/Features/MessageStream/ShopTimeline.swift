@@ -6,7 +6,7 @@ public import HoldfastWire
 /// The store keeps all messages, so it recognizes repeated IDs that are no longer in memory.
 public struct ShopTimeline: Sendable, Hashable {
   /// The messages, oldest first. They are ordered by creation time, then by ID.
-  public internal(set) var messages: [Message] = []
+  public internal(set) var messages: [ShopMessage] = []
   private var ids: Set<MessageID> = []
   /// The memory that the messages use, in bytes.
   public private(set) var bytes = 0
@@ -29,7 +29,7 @@ public struct ShopTimeline: Sendable, Hashable {
   public func contains(_ id: MessageID) -> Bool { ids.contains(id) }
 
   /// Returns the message with this ID; `nil` if it is not in memory.
-  public subscript(id: MessageID) -> Message? {
+  public subscript(id: MessageID) -> ShopMessage? {
     guard ids.contains(id) else { return nil }
     return messages.last { $0.id == id }
   }
@@ -39,7 +39,7 @@ public struct ShopTimeline: Sendable, Hashable {
   /// The cost is O(1) for the newest message. Otherwise it is O(n), since the later messages are
   /// moved.
   @discardableResult
-  mutating func insert(_ message: Message) -> Bool {
+  mutating func insert(_ message: ShopMessage) -> Bool {
     guard ids.insert(message.id).inserted else { return false }
     if let last = messages.last, last.key > message.key {
       messages.insert(message, at: index(of: message.key))
@@ -70,7 +70,7 @@ public struct ShopTimeline: Sendable, Hashable {
   mutating func noteOlder() { isCut = true }
 
   /// Replaces an edited message, and moves it if its timestamp was edited.
-  mutating func replace(_ message: Message) {
+  mutating func replace(_ message: ShopMessage) {
     guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id })
     else { return }
     bytes += message.footprint - messages[at].footprint
@@ -83,7 +83,7 @@ public struct ShopTimeline: Sendable, Hashable {
   }
 
   /// Removes the positions of messages, and returns the newest timestamp of those messages.
-  mutating func forgetPositions(where isForgotten: (Message) -> Bool) -> Timestamp? {
+  mutating func forgetPositions(where isForgotten: (ShopMessage) -> Bool) -> Timestamp? {
     var newest: Timestamp?
     for index in messages.indices where isForgotten(messages[index]) {
       messages[index].position = nil

@@ -34,13 +34,13 @@ extension StreamModel {
     /// The socket is open. `head` is the newest position at the time when the server began to send,
     /// if the server reported it. If `after` is set, the server first sends all messages after that
     /// position.
-    case opened(AttemptID, head: Position?, after: Position? = nil)
+    case opened(AttemptID, head: ShopPosition?, after: ShopPosition? = nil)
     case frame(AttemptID, Frame)
 
     // Inputs from REST.
     case fetched(FetchID, Page)
     case fetchFailed(FetchID, LinkFailure)
-    case posted(UUID128, Message)
+    case posted(UUID128, ShopMessage)
     /// The failure of one attempt to send an entry.
     case postFailed(UUID128, try: TryID, LinkFailure)
 
@@ -50,13 +50,13 @@ extension StreamModel {
     case committed(CommitID, TimelineCommit)
     case commitFailed(CommitID, StoreFailure)
     /// The stored messages before the oldest shown message, oldest first.
-    case older([Message])
+    case older([ShopMessage])
     case olderFailed(StoreFailure)
   }
 
   /// The content of a text frame.
   public enum Frame: Sendable, Equatable, Codable {
-    case message(Message)
+    case message(ShopMessage)
     case draining(within: Duration)
     case unknown(type: String)
     case malformed(MessageError)
@@ -89,7 +89,7 @@ extension StreamModel {
   public enum Effect: Sendable, Equatable, Codable {
     /// Open a socket. If `after` is set, ask the server to first send all messages after that
     /// position.
-    case open(AttemptID, after: Position? = nil)
+    case open(AttemptID, after: ShopPosition? = nil)
     /// Close the socket with a code of RFC 6455 section 7.4.
     case close(AttemptID, code: UInt16)
     case ping(AttemptID, UInt64)

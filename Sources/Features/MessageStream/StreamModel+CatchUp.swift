@@ -299,7 +299,7 @@ extension StreamModel {
   }
 
   /// Returns the position up to which a finished run fetched all messages or left a gap.
-  private func covered(by run: Recovery.Run, _ page: Page) -> Position? {
+  private func covered(by run: Recovery.Run, _ page: Page) -> ShopPosition? {
     switch run.kind {
     case .initial, .recent, .since, .newest: return run.firstHead
     case .position:
@@ -361,7 +361,7 @@ extension Page {
 
 extension Recovery.Run {
   /// The way in which the messages of this run arrive.
-  var via: Via {
+  var via: StreamUpdate.Via {
     if kind == .initial { return .history }
     let isPoll = purposes.contains { if case .poll = $0 { true } else { false } }
     return isPoll ? .poll : .catchUp
@@ -428,7 +428,7 @@ extension StreamModel {
   /// Resets the cursor if one of these messages shows that the server's log was replaced.
   ///
   /// In that case, the newest page is fetched instead of the current page.
-  mutating func noteOtherLog(_ messages: [Message], _ step: inout Step) {
+  mutating func noteOtherLog(_ messages: [ShopMessage], _ step: inout Step) {
     guard let position = otherPosition(in: messages) else { return }
     beginNewLog(at: position, &step)
     guard let run = recovery.run else {
@@ -444,7 +444,7 @@ extension StreamModel {
   ///
   /// Only messages before the cursor and above the newest gap are considered. Messages below a gap
   /// may belong to a replaced log.
-  func otherPosition(in messages: [Message]) -> Position? {
+  func otherPosition(in messages: [ShopMessage]) -> ShopPosition? {
     // A closure uses the model in place. A method as an argument would copy it.
     let unknown = messages.filter { isOfThePast($0) }
     guard !unknown.isEmpty else { return nil }
@@ -459,7 +459,7 @@ extension StreamModel {
   ///
   /// The positions of stored messages are meaningless in the new log, so times show which part was
   /// complete.
-  mutating func beginNewLog(at position: Position, _ step: inout Step) {
+  mutating func beginNewLog(at position: ShopPosition, _ step: inout Step) {
     step.show(.notice(.newEpoch(position)))
     let newest = timeline.forgetPositions(where: recovery.covers)
     recovery.beginNewLog(under: position.epoch, wholeUntil: newest)
@@ -493,7 +493,7 @@ extension StreamModel {
   /// Timestamps alone do not show this, since the server's clock may have gone back.
   func leadsToStored(_ page: Page) -> Bool { page.messages.contains { isCovered($0) } }
 
-  private func isCovered(_ message: Message) -> Bool {
+  private func isCovered(_ message: ShopMessage) -> Bool {
     guard let time = recovery.cursor.time else { return false }
     return isSeen(message.id) && message.createdAt <= time
       && !recovery.unplaced.contains(message.id)
@@ -572,17 +572,17 @@ extension StreamModel {
   @discardableResult
   mutating func openGap(
     below edge: TimelineKey?, isBottomless: Bool = false, _ step: inout Step
-  ) -> Gap? {
+  ) -> ShopGap? {
     guard let edge, holes[before: edge] == nil else { return nil }
     let older = isBottomless ? [] : (timeline.messages + commits.messages).filter { $0.key < edge }
-    let gap = Gap(after: older.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
+    let gap = ShopGap(after: older.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
     holes.open(gap)
     commits.waiting.change.gaps = holes.all
     step.show(.gap(gap))
     return gap
   }
 
-  mutating func close(_ gap: Gap, _ step: inout Step) {
+  mutating func close(_ gap: ShopGap, _ step: inout Step) {
     guard holes.close(gap) else { return }
     commits.waiting.change.gaps = holes.all
     step.show(.gapClosed(gap))

@@ -37,7 +37,7 @@ extension StreamModel {
   }
 
   /// Shows stored messages. Messages beyond a gap are shown only after the gap is filled.
-  mutating func older(_ read: [Message], _ step: inout Step) {
+  mutating func older(_ read: [ShopMessage], _ step: inout Step) {
     history.isReading = false
     guard history.isWanted, let oldest = history.oldest else { return }
     var messages = read.filter { $0.key < oldest.key }
@@ -88,7 +88,7 @@ extension StreamModel {
 
   /// Returns whether the message is the first one of the server's log, so that no older message
   /// exists.
-  private func isFirst(_ position: Position?, _ key: TimelineKey) -> Bool {
+  private func isFirst(_ position: ShopPosition?, _ key: TimelineKey) -> Bool {
     guard let position, position.offset <= 1 else { return false }
     return position.epoch == recovery.cursor.position?.epoch
       && holes[before: key] == nil
@@ -99,7 +99,7 @@ extension StreamModel {
   /// If the server's clock goes back, later messages have earlier timestamps. The log's
   /// predecessors of the oldest shown message may then already be on the screen, below it. In a
   /// gap, this is unknown.
-  private func lowest(from position: Position, above key: TimelineKey) -> Position {
+  private func lowest(from position: ShopPosition, above key: TimelineKey) -> ShopPosition {
     guard holes[before: key] == nil else { return position }
     let known = timeline.messages.lazy.compactMap(\.position).filter { $0.epoch == position.epoch }
     let offsets = Set(known.map(\.offset))
@@ -213,7 +213,7 @@ extension StreamModel {
   ///
   /// The pages must reach the position of the gap's lower end. If the log has no such position,
   /// they must reach past that end by the overlap, which is the maximum lag of timestamps.
-  private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
+  private func closes(_ gap: ShopGap, _ fetch: History.Fetch) -> Bool {
     guard fetch.meetsBeyond, let after = gap.after, let reached = fetch.reached else {
       return false
     }
@@ -268,7 +268,7 @@ extension StreamModel {
   }
 
   /// Shows messages, oldest first, and records how far back the screen reaches.
-  mutating func show(_ messages: [Message], via: Via, _ step: inout Step) {
+  mutating func show(_ messages: [ShopMessage], via: StreamUpdate.Via, _ step: inout Step) {
     guard !messages.isEmpty else { return }
     history.noteShown(messages)
     step.show(.messages(messages, via: via))
@@ -389,7 +389,7 @@ extension StreamModel {
   /// entry kept, a check after a kill would not recognize the message as new.
   ///
   /// - Returns: Whether the message is held.
-  mutating func claim(_ message: Message, _ step: inout Step) -> Bool {
+  mutating func claim(_ message: ShopMessage, _ step: inout Step) -> Bool {
     guard message.position == nil, outbox.author == message.user,
       let entry = outbox.claimed(by: message, overlap: settings.overlap)
     else { return false }
@@ -412,7 +412,7 @@ extension StreamModel {
     step.show(.outboxDone(id, message: message))
   }
 
-  mutating func posted(_ id: UUID128, _ message: Message, _ step: inout Step) {
+  mutating func posted(_ id: UUID128, _ message: ShopMessage, _ step: inout Step) {
     drive(.requested(nil), &step)
     guard outbox.queue[id] != nil else { return }  // a late event
     outbox.author = message.user

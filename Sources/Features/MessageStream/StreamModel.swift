@@ -121,7 +121,7 @@ public struct StreamModel: Machine {
   }
 
   /// The gaps that are shown to the reader, oldest first.
-  public var gaps: [Gap] { holes.all }
+  public var gaps: [ShopGap] { holes.all }
 
   /// Whether the store was read.
   var isOpen: Bool { phase == .open }
@@ -349,7 +349,7 @@ extension StreamModel {
     drive(.trigger(.userRefresh), &step)
   }
 
-  mutating func turn(_ lifecycle: Lifecycle, _ step: inout Step) {
+  mutating func turn(_ lifecycle: AppLifecycle, _ step: inout Step) {
     switch lifecycle {
     case .background:
       noteWhole(at: step.now)
@@ -383,7 +383,7 @@ extension StreamModel {
   }
 
   mutating func opened(
-    _ attempt: AttemptID, _ head: Position?, after start: Position?, _ step: inout Step
+    _ attempt: AttemptID, _ head: ShopPosition?, after start: ShopPosition?, _ step: inout Step
   ) {
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
@@ -454,7 +454,7 @@ extension StreamModel {
   }
 
   /// Handles a message from the socket, or the server's response to a sent message.
-  mutating func takeLive(_ message: Message, isAnswer: Bool = false, _ step: inout Step) {
+  mutating func takeLive(_ message: ShopMessage, isAnswer: Bool = false, _ step: inout Step) {
     noteOtherLog([message], &step)
     guard !takesNoMore else {
       // Dropped messages are fetched once the store works and the app reads again.
@@ -480,7 +480,7 @@ extension StreamModel {
   ///
   /// The message is already stored, or it belongs to a range that was not loaded. Storing it alone
   /// would make it look like the end of a complete range.
-  func isOfThePast(_ message: Message) -> Bool {
+  func isOfThePast(_ message: ShopMessage) -> Bool {
     message.position != nil && !timeline.contains(message.id) && recovery.covers(message)
       && !commits.holds(message.id)
   }
@@ -490,7 +490,7 @@ extension StreamModel {
   ///
   /// The messages between it and the stored messages were never fetched. If memory is full, the
   /// store may have them, unless a clock went back.
-  private func liesBelowAll(_ message: Message) -> Bool {
+  private func liesBelowAll(_ message: ShopMessage) -> Bool {
     guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
     else { return false }
     return message.key < oldestKnown
@@ -508,7 +508,7 @@ extension StreamModel {
   }
 
   /// Moves the cursor if no message before this one is missing.
-  private mutating func noteArrival(_ message: Message, isAnswer: Bool) -> Arrival {
+  private mutating func noteArrival(_ message: ShopMessage, isAnswer: Bool) -> Arrival {
     let isIdle = recovery.isIdle
     if let position = message.position {
       recovery.hasPositions = true
@@ -534,7 +534,7 @@ extension StreamModel {
   /// - Parameter isAnswer: Whether the message is the response to a post and therefore matches no
   ///   other entry.
   mutating func add(
-    _ messages: [Message], via: Via, isAnswer: Bool = false, _ step: inout Step
+    _ messages: [ShopMessage], via: StreamUpdate.Via, isAnswer: Bool = false, _ step: inout Step
   ) {
     let unseen = messages.filter { message in
       if commits.holds(message.id) { return commits.isEdited(by: message) }
@@ -618,13 +618,13 @@ extension StreamModel {
   private mutating func showInserted(
     _ inserted: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
   ) {
-    var shown: [Via: [Message]] = [:]
+    var shown: [StreamUpdate.Via: [ShopMessage]] = [:]
     for (message, via) in zip(batch.change.messages, batch.ways) {
       guard inserted.contains(message.id), timeline.insert(message) else { continue }
       if history.shows(message.key) { shown[via, default: []].append(message) }
     }
     timeline.trim()
-    for via in Via.allCases {
+    for via in StreamUpdate.Via.allCases {
       show((shown[via] ?? []).sorted { $0.key < $1.key }, via: via, &step)
     }
   }
@@ -756,9 +756,9 @@ extension StreamModel {
   }
 }
 
-extension Cursor {
+extension ShopCursor {
   /// Returns whether this cursor covers more than another one.
-  fileprivate func isBeyond(_ other: Cursor) -> Bool {
+  fileprivate func isBeyond(_ other: ShopCursor) -> Bool {
     if let time, time > other.time ?? Timestamp(nanoseconds: .min) { return true }
     guard let position else { return false }
     guard let limit = other.position else { return true }

@@ -6,13 +6,13 @@ public import HoldfastWire
 public enum StreamUpdate: Sendable, Hashable, Codable {
   case status(StreamStatus)
   /// Messages that were not shown before, in timeline order. Each ID is shown once in a run.
-  case messages([Message], via: Via)
+  case messages([ShopMessage], via: Via)
   /// Shown messages whose text changed.
-  case edited([Message])
+  case edited([ShopMessage])
   /// A gap was found. Pages of older messages can fill it.
-  case gap(Gap)
+  case gap(ShopGap)
   /// A gap was closed.
-  case gapClosed(Gap)
+  case gapClosed(ShopGap)
   /// A message of the user waits, or could not be sent.
   case outbox(OutboxEntry)
   /// A message of the user was sent and became `message`, or was discarded.
@@ -20,14 +20,14 @@ public enum StreamUpdate: Sendable, Hashable, Codable {
   /// The requested page of older messages arrived. `hasMore` is whether more messages exist.
   case history(hasMore: Bool)
   case notice(StreamNotice)
-}
 
-/// The way in which a message arrived.
-public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
-  case live
-  case catchUp
-  case poll
-  case history
+  /// The way in which a message arrived.
+  public enum Via: String, Sendable, Hashable, Codable, CaseIterable {
+    case live
+    case catchUp
+    case poll
+    case history
+  }
 }
 
 /// The status of a stream: one of the five states of requirements 001, with details.
@@ -95,7 +95,7 @@ public enum StreamNotice: Sendable, Hashable, Codable {
   /// The server will close all streams within this time.
   case draining(within: Duration)
   /// The server's log started over, or was restored to an earlier state.
-  case newEpoch(Position)
+  case newEpoch(ShopPosition)
   /// The user must sign in.
   case signIn
   /// The user is not, or no longer, a member of the shop.

@@ -12,7 +12,7 @@ typealias TimelineCommits = CommitQueue<CommitID, TimelineBatch>
 struct TimelineBatch: CommitBatch {
   var change = TimelineChange()
   /// The way in which each message of the change arrived, in the order of the messages.
-  private(set) var ways: [Via] = []
+  private(set) var ways: [StreamUpdate.Via] = []
   private var ids: Set<MessageID> = []
   /// The memory that the messages use, in bytes.
   private var bytes = 0
@@ -33,12 +33,12 @@ struct TimelineBatch: CommitBatch {
   func holds(_ id: MessageID) -> Bool { ids.contains(id) }
 
   /// Returns the message with this ID; `nil` if it is not in the batch.
-  subscript(id: MessageID) -> Message? {
+  subscript(id: MessageID) -> ShopMessage? {
     ids.contains(id) ? change.messages.last { $0.id == id } : nil
   }
 
   /// Adds messages. An edited version of a message in the batch replaces that message.
-  mutating func add(_ messages: [Message], via: Via) {
+  mutating func add(_ messages: [ShopMessage], via: StreamUpdate.Via) {
     let new = messages.filter { !replace($0) }
     change.messages += new
     ways += new.map { _ in via }
@@ -46,7 +46,7 @@ struct TimelineBatch: CommitBatch {
     bytes += new.reduce(0) { $0 + $1.footprint }
   }
 
-  private mutating func replace(_ message: Message) -> Bool {
+  private mutating func replace(_ message: ShopMessage) -> Bool {
     guard ids.contains(message.id),
       let index = change.messages.lastIndex(where: { $0.id == message.id })
     else { return false }
@@ -83,7 +83,7 @@ extension TimelineBatch: SelfChecking {
 
 extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
   /// The messages that the store has not confirmed.
-  var messages: [Message] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
+  var messages: [ShopMessage] { (inFlight?.batch.change.messages ?? []) + waiting.change.messages }
 
   /// The number of messages that the store has not confirmed.
   var count: Int { (inFlight?.batch.change.messages.count ?? 0) + waiting.change.messages.count }
@@ -97,16 +97,16 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
   }
 
   /// Returns whether a message is a later version of one that waits for the store.
-  func isEdited(by message: Message) -> Bool {
+  func isEdited(by message: ShopMessage) -> Bool {
     guard message.updatedAt != nil else { return false }
     let held = waiting[message.id] ?? inFlight?.batch[message.id]
     return held.map(message.isEdit) ?? false
   }
 }
 
-extension Message {
+extension ShopMessage {
   /// Returns whether this is a later version of a stored message.
-  func isEdit(of stored: Message) -> Bool {
+  func isEdit(of stored: ShopMessage) -> Bool {
     guard let updatedAt else { return false }
     return updatedAt > stored.updatedAt ?? stored.createdAt
   }

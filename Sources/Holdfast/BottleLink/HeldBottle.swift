@@ -88,7 +88,7 @@ public final class HeldBottle: Sendable, AsyncSequence {
   public func start() { runtime.command(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) {
+  public func turn(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 

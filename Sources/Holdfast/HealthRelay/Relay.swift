@@ -59,7 +59,7 @@ public final class Relay: Sendable, AsyncSequence {
   public func stop() { runtime.command(.stop) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) {
+  public func turn(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 

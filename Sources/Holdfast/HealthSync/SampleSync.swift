@@ -37,7 +37,7 @@ public final class SampleSync: Sendable, AsyncSequence {
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
     let network =
-      if let own = configuration.network { own } else { try Platform.ownNetwork() }
+      if let own = configuration.network { own } else { try HoldfastPlatform.ownNetwork() }
     let clock = configuration.clock
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SyncModel>(
@@ -56,7 +56,7 @@ public final class SampleSync: Sendable, AsyncSequence {
     let uploading = await effectHandler.listen()
     let host = URLComponents(string: configuration.server)?.host ?? configuration.server
     let device = Device<SyncModel.Input>(
-      reachability: configuration.reachability ?? Platform.reachability(of: host),
+      reachability: configuration.reachability ?? HoldfastPlatform.reachability(of: host),
       lifecycle: configuration.lifecycle, network: network,
       conditions: { .conditions(SyncConditions($0)) }
     ) { .device($0) }

@@ -35,7 +35,7 @@ struct ShopAPI: Sendable {
     }
   }
 
-  func post(_ entry: OutboxEntry) async throws(LinkFailure) -> Message {
+  func post(_ entry: OutboxEntry) async throws(LinkFailure) -> ShopMessage {
     var request = request("POST", .send)
     request.headers = [("Idempotency-Key", entry.id.description)]
     request.body = NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent).encode()

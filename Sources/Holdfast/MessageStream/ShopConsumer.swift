@@ -22,7 +22,7 @@ import Synchronization
 /// Only one loop may read a consumer. A stream may have several consumers.
 public final class ShopConsumer: Sendable, AsyncSequence {
   /// The deliveries of one batch, ordered by number.
-  public typealias Element = [Delivery]
+  public typealias Element = [ShopDelivery]
 
   /// The maximum size of a batch.
   public static let limit = 256
@@ -66,7 +66,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
   }
 
   /// Durably acknowledges a batch and all deliveries before it.
-  public func acknowledge(through batch: [Delivery]) async throws(StoreFailure) {
+  public func acknowledge(through batch: [ShopDelivery]) async throws(StoreFailure) {
     guard let last = batch.last else { return }
     try await acknowledge(through: last.number)
   }
@@ -82,14 +82,14 @@ public final class ShopConsumer: Sendable, AsyncSequence {
     fileprivate var isLast = false
 
     /// Returns the next batch, or `nil` at the end of the sequence.
-    public mutating func next() async throws(StoreFailure) -> [Delivery]? {
+    public mutating func next() async throws(StoreFailure) -> [ShopDelivery]? {
       try await next(isolation: nil)
     }
 
     /// Returns the next batch, or `nil` at the end of the sequence.
     public mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(StoreFailure) -> [Delivery]? {
+    ) async throws(StoreFailure) -> [ShopDelivery]? {
       while !Task.isCancelled, !consumer.signal.isClosed {
         let batch = try await consumer.store.deliveries(
           to: consumer.name, of: consumer.shop, after: number, limit: ShopConsumer.limit)

@@ -69,7 +69,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   public func setRealtime(_ isOn: Bool) { runtime.command(.realtime(isOn)) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) {
+  public func turn(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 

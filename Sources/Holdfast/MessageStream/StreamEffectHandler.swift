@@ -114,7 +114,7 @@ actor StreamEffectHandler: EffectHandler {
 
   func forgetToken() async { await vault.end() }
 
-  private func open(_ attempt: AttemptID, after: Position?) async {
+  private func open(_ attempt: AttemptID, after: ShopPosition?) async {
     let request = SocketRequest(
       url: configuration.socketURL(.stream(configuration.shop)),
       headers: after.map { [(StreamHeader.after, $0.description)] } ?? [],
@@ -193,8 +193,8 @@ actor StreamEffectHandler: EffectHandler {
       after: position(StreamHeader.after, in: headers))
   }
 
-  private static func position(_ name: String, in headers: [String: String]) -> Position? {
-    headers[name.lowercased()].flatMap { Position($0) }
+  private static func position(_ name: String, in headers: [String: String]) -> ShopPosition? {
+    headers[name.lowercased()].flatMap { ShopPosition($0) }
   }
 
   private static func frame(

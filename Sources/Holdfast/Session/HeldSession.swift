@@ -47,7 +47,7 @@ public final class HeldSession: Sendable, AsyncSequence {
       throw .local(detail: "answerTimeout is at least 1 s")
     }
     let network =
-      if let own = configuration.network { own } else { try Platform.ownNetwork() }
+      if let own = configuration.network { own } else { try HoldfastPlatform.ownNetwork() }
     clock = configuration.clock
     let wall = clock.wall
     let start = try await LinkFailure.local { () throws(JournalError) in
@@ -66,7 +66,7 @@ public final class HeldSession: Sendable, AsyncSequence {
     runtime = MachineRuntime(
       start, SessionEffectHandler(configuration, network), clock: clock,
       device: Device(
-        reachability: configuration.reachability ?? Platform.reachability(of: host),
+        reachability: configuration.reachability ?? HoldfastPlatform.reachability(of: host),
         lifecycle: configuration.lifecycle, network: network, clock: clock),
       first: [.restored(stored, conversation: configuration.conversation, at: wall)] + follow
         + [.start])
@@ -104,7 +104,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   public func start() { runtime.command(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) {
+  public func turn(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 

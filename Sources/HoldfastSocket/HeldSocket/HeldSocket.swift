@@ -49,7 +49,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
     let host = try ServerURL.webSocketHost(url)
-    let network = if let own = options.network { own } else { try Platform.ownNetwork() }
+    let network = if let own = options.network { own } else { try HoldfastPlatform.ownNetwork() }
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SocketModel>(
         options.settings(policy), journal: options.journal, at: options.clock.wall, notice: notice)
@@ -61,7 +61,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
     runtime = MachineRuntime(
       start, HeldSocketEffectHandler(url, start.birth, options, network), clock: options.clock,
       device: Device(
-        reachability: options.reachability ?? Platform.reachability(of: host),
+        reachability: options.reachability ?? HoldfastPlatform.reachability(of: host),
         lifecycle: options.lifecycle, network: network, clock: options.clock),
       first: [.restored(stored), .start])
   }
@@ -79,7 +79,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
   public func start() { runtime.command(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) {
+  public func turn(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 

@@ -67,7 +67,7 @@ public import Observation
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) { bottle.turn(lifecycle) }
+  public func turn(_ lifecycle: AppLifecycle) { bottle.turn(lifecycle) }
 
   /// Ends the connection and closes the store.
   ///
@@ -128,7 +128,7 @@ extension HoldfastLinks {
   /// - Throws: `LinkFailure`, or `StoreFailure` if the drinks cannot be read.
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
     try await shared("bottle") { [self] resources in
-      let store = resources.keep(try await Platform.drinkStore(in: folder("bottle")))
+      let store = resources.keep(try await HoldfastPlatform.drinkStore(in: folder("bottle")))
       var options = BottleOptions(radio: radio, store: store)
       (options.lifecycle, options.clock) = (parts.lifecycle, parts.clock)
       return try await BottleDrinks(HeldBottle(options), store, resources)

@@ -61,7 +61,7 @@ public import Observation
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) { relay.turn(lifecycle) }
+  public func turn(_ lifecycle: AppLifecycle) { relay.turn(lifecycle) }
 
   /// Closes the relay. On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
@@ -130,17 +130,17 @@ extension HoldfastLinks {
   ) async throws -> HealthPairing {
     try await shared("relay") { [self] resources in
       let folder = folder("relay")
-      let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
+      let network = if let own = parts.network { own } else { try HoldfastPlatform.ownNetwork() }
       let reading: any HealthReading =
         if let health { health } else { try await healthStore(resources) }
       let configuration = RelayConfiguration(
-        server: server.absoluteString, device: try Platform.phoneName(in: folder),
+        server: server.absoluteString, device: try HoldfastPlatform.phoneName(in: folder),
         zone: ZoneRules(zone), profile: profile)
       let relay = try await Relay(
         configuration,
         environment: RelayEnvironment(
           network: network, store: reading,
-          reachability: parts.reachability ?? Platform.reachability(of: server.host ?? ""),
+          reachability: parts.reachability ?? HoldfastPlatform.reachability(of: server.host ?? ""),
           lifecycle: parts.lifecycle, clock: parts.clock))
       return HealthPairing(
         relay, ResumeFile(in: folder), Dates(clock: parts.clock), resources)

@@ -103,7 +103,7 @@ extension HoldfastLinks {
   ) async throws -> SyncProgress {
     try await shared("sync") { [self] resources in
       let folder = folder("sync")
-      let queue = resources.keep(try await Platform.syncQueue(in: folder))
+      let queue = resources.keep(try await HoldfastPlatform.syncQueue(in: folder))
       let samples: any HealthSource =
         if let source { source } else {
           StoredHealthSource(try await healthStore(resources), clock: parts.clock)
@@ -111,7 +111,7 @@ extension HoldfastLinks {
       var configuration = SyncConfiguration(
         server.absoluteString, source: samples, queue: queue, directory: folder, secret: key)
       configuration.types = types
-      configuration.deviceID = try Platform.phoneName(in: folder).description.uppercased()
+      configuration.deviceID = try HoldfastPlatform.phoneName(in: folder).description.uppercased()
       configuration.network = parts.network
       configuration.reachability = parts.reachability
       (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)

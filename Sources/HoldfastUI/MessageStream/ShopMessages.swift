@@ -64,7 +64,7 @@ import Synchronization
   ///
   /// When the app enters the background, the model requests background time until all accepted
   /// messages are stored.
-  public func turn(_ lifecycle: Lifecycle) {
+  public func turn(_ lifecycle: AppLifecycle) {
     guard lifecycle == .background else { return stream.turn(lifecycle) }
     let storing = Storing()
     let grant = backgroundTime.begin("storing messages") { storing.expire() }
@@ -173,13 +173,14 @@ extension HoldfastLinks {
 
   private func shopStreams() async throws -> OpenStreams {
     try await shared("shops") { [self] resources in
-      let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
-      let store = resources.keep(try await Platform.store(in: folder("shops")))
+      let network = if let own = parts.network { own } else { try HoldfastPlatform.ownNetwork() }
+      let store = resources.keep(try await HoldfastPlatform.store(in: folder("shops")))
       return OpenStreams(
         ShopStreams(
           StreamEnvironment(
             network: network, store: store,
-            reachability: parts.reachability ?? Platform.reachability(of: server.host ?? ""),
+            reachability: parts.reachability
+              ?? HoldfastPlatform.reachability(of: server.host ?? ""),
             lifecycle: parts.lifecycle, tokens: tokens, clock: parts.clock)))
     }
   }

@@ -4,7 +4,7 @@ public import Holdfast
 /// A message, as a row of a list.
 public struct MessageRow: Sendable, Hashable, Identifiable {
   /// The message.
-  public var message: Message
+  public var message: ShopMessage
   /// The id of the message.
   public var id: MessageID { message.id }
   /// The text of the message.
@@ -15,7 +15,7 @@ public struct MessageRow: Sendable, Hashable, Identifiable {
   public var date: Date { Date(message.createdAt) }
 
   /// Creates the row of a message.
-  public init(_ message: Message) { self.message = message }
+  public init(_ message: ShopMessage) { self.message = message }
 }
 
 /// A message of the user that the server has not received yet, as a row of a list.

@@ -70,7 +70,7 @@ public import Observation
   public func cancel() { session.cancel(conversation: id) }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func turn(_ lifecycle: Lifecycle) { session.turn(lifecycle) }
+  public func turn(_ lifecycle: AppLifecycle) { session.turn(lifecycle) }
 
   /// Closes the session. Prompts without an answer wait for the next run.
   ///
@@ -148,7 +148,7 @@ extension HoldfastLinks {
     _ id: String? = nil, path: String = "session"
   ) async throws -> Conversation {
     let open: Conversation = try await shared("session") { [self] resources in
-      let store = resources.keep(try await Platform.sessionStore(in: folder("session")))
+      let store = resources.keep(try await HoldfastPlatform.sessionStore(in: folder("session")))
       var configuration = SessionConfiguration(
         server.appending(path: path).socketText, store: store, key: key)
       configuration.conversation = id

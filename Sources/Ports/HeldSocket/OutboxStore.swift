@@ -1,7 +1,7 @@
 public import HoldfastCore
 
 /// A store of the messages of one durable outbox.
-public protocol OutboxStore: Store {
+public protocol OutboxStore: SuspendableStore {
   /// Returns all messages, in the order of their ids.
   func load() async throws(StoreFailure) -> [ProvenQueue.Entry]
   /// Stores a message. The message is durable when the method returns.

@@ -34,9 +34,9 @@ public struct Answer: Sendable, Hashable, Codable {
 public enum ShopBody: Sendable, Hashable, Codable {
   /// A refusal, described by one human-readable sentence.
   case error(String)
-  case message(Message, note: String)
+  case message(ShopMessage, note: String)
   /// A complete history, oldest message first.
-  case messages([Message])
+  case messages([ShopMessage])
   /// One page. `total` is the number of messages that the query covers, as far as it is known.
   case page(Page, PageQuery, total: UInt64)
   /// The state of the message stream.
@@ -66,6 +66,6 @@ public struct ShopStreamHealth: Sendable, Hashable, Codable {
 /// A text frame for one or more sockets.
 public enum Frame: Sendable, Hashable, Codable {
   /// A message, in the form that every socket of its shop receives.
-  case message(Message)
+  case message(ShopMessage)
   case draining(within: Duration)
 }

@@ -62,7 +62,7 @@ public struct Draft: Sendable, Hashable, Codable {
   }
 
   /// Returns whether a stored message has the same content as this draft.
-  func asks(for message: Message) -> Bool {
+  func asks(for message: ShopMessage) -> Bool {
     message.text == text && message.parent == parent
   }
 }

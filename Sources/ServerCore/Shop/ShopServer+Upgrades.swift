@@ -3,7 +3,7 @@ import HoldfastWire
 
 extension ShopServer {
   mutating func upgrade(
-    _ id: ConnectionID, to shop: ShopID, after: Position?, _ credential: Credential,
+    _ id: ConnectionID, to shop: ShopID, after: ShopPosition?, _ credential: Credential,
     wall: Timestamp
   ) {
     switch admit(credential, to: shop, wall: wall) {
@@ -35,7 +35,7 @@ extension ShopServer {
 
   /// Opens a socket of a room whose head is known. The caller then sends the messages after
   /// `after`.
-  mutating func open(_ id: ConnectionID, head: Position, after: Position? = nil) {
+  mutating func open(_ id: ConnectionID, head: ShopPosition, after: ShopPosition? = nil) {
     guard let shop = sockets.accept(id, at: now) else { return }
     rooms[shop]?.subscribe(id)
     arm(id)
@@ -132,7 +132,7 @@ extension ShopServer {
   ///
   /// If the backlog cannot be sent as a whole, the socket opens immediately. The response shows
   /// that no backlog follows, and the client fetches pages.
-  mutating func letIn(_ arrival: ShopRoom.Arrival, to shop: ShopID, head: Position) {
+  mutating func letIn(_ arrival: ShopRoom.Arrival, to shop: ShopID, head: ShopPosition) {
     guard let after = arrival.after, policy.dialect == .positions, after.epoch == head.epoch,
       after.offset < head.offset, head.offset - after.offset <= UInt64(policy.backlogLimit),
       questions.count < policy.maxRequests
@@ -146,7 +146,7 @@ extension ShopServer {
   ///
   /// These messages are those of the page, and those that were broadcast while the store read it.
   mutating func sendBacklog(
-    _ page: Page, after: Position, to id: ConnectionID, in shop: ShopID
+    _ page: Page, after: ShopPosition, to id: ConnectionID, in shop: ShopID
   ) {
     guard let room = rooms[shop], room.backlogWaiters.contains(id), let head = room.head else {
       return
@@ -166,18 +166,18 @@ extension ShopServer {
   }
 }
 
-extension Message {
+extension ShopMessage {
   fileprivate var offset: UInt64 { position?.offset ?? 0 }
 }
 
-extension [Message] {
+extension [ShopMessage] {
   /// Returns whether these are all messages between two positions, in order.
-  fileprivate func leads(from start: Position, to end: Position) -> Bool {
+  fileprivate func leads(from start: ShopPosition, to end: ShopPosition) -> Bool {
     guard start.epoch == end.epoch else { return false }
     var offset = start.offset
     for message in self {
       offset += 1
-      guard message.position == Position(epoch: end.epoch, offset: offset) else { return false }
+      guard message.position == ShopPosition(epoch: end.epoch, offset: offset) else { return false }
     }
     return offset == end.offset
   }

@@ -47,7 +47,7 @@ public struct ShopServer: ServerRules {
     /// A read of one page.
     case page(RequestID, PageQuery)
     /// A read of the backlog of an upgrade.
-    case backlog(ConnectionID, ShopID, after: Position)
+    case backlog(ConnectionID, ShopID, after: ShopPosition)
     /// A `since` request to a plain server. It reads a page of the complete history.
     case newestSince(RequestID, Timestamp, PageQuery)
   }
@@ -138,7 +138,7 @@ extension ShopServer {
     /// A well-formed upgrade request to a shop's stream arrived. `after` is the position in
     /// `Holdfast-After`.
     case upgrade(
-      ConnectionID, ShopID, after: Position? = nil, Credential, wall: Timestamp)
+      ConnectionID, ShopID, after: ShopPosition? = nil, Credential, wall: Timestamp)
     /// At least one byte arrived from an open socket.
     case received(ConnectionID)
     /// The send queue of a socket exceeded its bound.
@@ -160,11 +160,11 @@ extension ShopServer {
   /// The result of one store request.
   public enum StoreAnswer: Sendable, Hashable, Codable {
     /// The message is durable. `isNew` is false if the idempotency key was already used.
-    case appended(Message, isNew: Bool)
+    case appended(ShopMessage, isNew: Bool)
     /// A page. `total` counts the messages on all pages of the query.
     case page(Page, total: UInt64)
     /// The newest position (offset 0 if the shop is empty) and the time of its message.
-    case head(Position, newest: Timestamp? = nil)
+    case head(ShopPosition, newest: Timestamp? = nil)
     /// The request failed and had no effect.
     case failed(StoreFailure)
   }
@@ -189,7 +189,7 @@ extension ShopServer {
     ///
     /// `head` is sent in `Holdfast-Head`, except in the plain dialect. `after` is sent in
     /// `Holdfast-After` if all messages between the two positions follow immediately.
-    case accept(ConnectionID, head: Position?, after: Position? = nil)
+    case accept(ConnectionID, head: ShopPosition?, after: ShopPosition? = nil)
     /// Answer an upgrade with a plain HTTP response.
     case refuse(ConnectionID, Answer)
 
@@ -210,7 +210,7 @@ extension ShopServer {
     /// The token of the store's result.
     public var token: StoreToken
     /// The message to store, without its position.
-    public var message: Message
+    public var message: ShopMessage
     /// The idempotency key, with which the store detects a repeated post.
     public var key: UUID128?
   }
@@ -385,7 +385,7 @@ extension ShopServer {
     guard rooms[draft.shop, default: ShopRoom()].posts.count < policy.maxPostsPerShop else {
       return answer(id, busy)
     }
-    let message = Message(
+    let message = ShopMessage(
       id: .random(using: &generator), shop: draft.shop, user: author.user, username: author.name,
       text: draft.text, createdAt: wall, parent: draft.parent)
     let key: UUID128? =
@@ -416,7 +416,7 @@ extension ShopServer {
   /// Sends waiting posts to the store in one commit of bounded size.
   ///
   /// The remaining posts follow once the results of this commit have arrived.
-  private mutating func storePosts(of shop: ShopID, behind head: Position) {
+  private mutating func storePosts(of shop: ShopID, behind head: ShopPosition) {
     guard var room = rooms[shop], !room.posts.isEmpty else { return }
     var appends: [Append] = []
     var (taken, total) = (0, 0)
@@ -424,7 +424,7 @@ extension ShopServer {
       var message = post.message
       message.createdAt = room.stamp(message.createdAt)
       let offset = head.offset + UInt64(appends.count) + 1
-      let bytes = frameBytes(of: message, at: Position(epoch: head.epoch, offset: offset))
+      let bytes = frameBytes(of: message, at: ShopPosition(epoch: head.epoch, offset: offset))
       guard bytes <= policy.limits.maxFrameBytes else {
         let bound = policy.limits.maxFrameBytes
         answer(post.request, .error(413, "the frame would have \(bytes) bytes, more than \(bound)"))
@@ -444,7 +444,7 @@ extension ShopServer {
     if !appends.isEmpty { emit(.append(appends)) }
   }
 
-  private func frameBytes(of message: Message, at position: Position) -> Int {
+  private func frameBytes(of message: ShopMessage, at position: ShopPosition) -> Int {
     var framed = message
     framed.position = position
     return Frame.message(spoken(framed)).payload.count
@@ -506,7 +506,7 @@ extension ShopServer {
   }
 
   private mutating func appended(
-    _ message: Message, isNew: Bool, to shop: ShopID, _ id: RequestID
+    _ message: ShopMessage, isNew: Bool, to shop: ShopID, _ id: RequestID
   ) {
     guard let position = message.position, let head = rooms[shop]?.head else {
       metrics.storeFailures += 1
@@ -537,7 +537,7 @@ extension ShopServer {
   ///
   /// If the key was already used for a different message, the post is refused. Otherwise, the
   /// client would mistake that message for its own.
-  private func answer(to id: RequestID, _ message: Message, isNew: Bool) -> Answer {
+  private func answer(to id: RequestID, _ message: ShopMessage, isNew: Bool) -> Answer {
     guard !isNew else {
       return Answer(201, .message(written(message), note: "Message created successfully"))
     }
@@ -548,7 +548,7 @@ extension ShopServer {
     return Answer(200, .message(written(message), note: "Message already created"))
   }
 
-  private mutating func broadcast(_ message: Message, to shop: ShopID) {
+  private mutating func broadcast(_ message: ShopMessage, to shop: ShopID) {
     rooms[shop]?.remember(message, atMost: policy.backlogLimit)
     guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
     metrics.broadcasts += 1
@@ -557,7 +557,7 @@ extension ShopServer {
   }
 
   /// Returns a message in the form in which the stream sends it in this dialect.
-  func spoken(_ message: Message) -> Message {
+  func spoken(_ message: ShopMessage) -> ShopMessage {
     var message = message
     switch policy.dialect {
     case .positions: break
@@ -567,7 +567,7 @@ extension ShopServer {
   }
 
   /// Returns a message in the form in which REST responses contain it in this dialect.
-  private func written(_ message: Message) -> Message {
+  private func written(_ message: ShopMessage) -> ShopMessage {
     var message = spoken(message)
     switch policy.dialect {
     case .positions: break

@@ -71,7 +71,7 @@ struct BottleScans: Sendable {
     }
   }
 
-  private mutating func turn(_ lifecycle: Lifecycle, _ phoneState: PhoneState<BottleFeature>) {
+  private mutating func turn(_ lifecycle: AppLifecycle, _ phoneState: PhoneState<BottleFeature>) {
     let was = isInFront
     isInFront = lifecycle == .foreground
     (due, endedFast) = (nil, false)

@@ -78,7 +78,7 @@ public enum InputRole: Sendable, Equatable {
   case left
   /// The state of the device or the user's intent changed.
   case changed
-  case lifecycle(Lifecycle)
+  case lifecycle(AppLifecycle)
   /// A reason for another attempt: a request from the user, or the device waking up.
   case trigger
   case credentials(HeldLink.CredentialsEvent)

@@ -67,7 +67,7 @@ struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
     wasConnected = phoneState.status.phase == .connected
   }
 
-  private mutating func turn(_ lifecycle: Lifecycle, _ phoneState: PhoneState<Feature>) {
+  private mutating func turn(_ lifecycle: AppLifecycle, _ phoneState: PhoneState<Feature>) {
     switch (lifecycle, phoneState.policy.gate.background) {
     case (.background, .leave(let after, _)):
       leavesAt = leavesAt ?? phoneState.now.advanced(by: after)

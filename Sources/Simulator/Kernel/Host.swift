@@ -62,7 +62,7 @@ struct Host<Feature: SimulatedFeature> {
 
   /// The device state that was reported to an app.
   struct ReportedState {
-    var lifecycle: Lifecycle?
+    var lifecycle: AppLifecycle?
     var reachability: Reachability?
 
     var isReachable: Bool {

@@ -93,7 +93,7 @@ extension SimulatedWorld where Self: ~Copyable {
     reportAppState(phone, isFirst: isFirst)
   }
 
-  func lifecycle(of phone: HostID) -> Lifecycle {
+  func lifecycle(of phone: HostID) -> AppLifecycle {
     let host = kernel.hosts[phone.slot]
     return host.conditions.isInBackground || !host.dozing.isEmpty ? .background : .foreground
   }

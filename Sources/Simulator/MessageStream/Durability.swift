@@ -9,14 +9,14 @@ struct Durability: StreamChecker {
   private(set) var found = Findings()
   /// The messages in the server's log that are not stored on the phone.
   private var absent = MissingMessages()
-  private var log: [Message] = []
+  private var log: [ShopMessage] = []
   /// The IDs of all messages that the server has ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
   /// The user's messages that a restored log accepted at positions up to the cursor.
   ///
   /// The answers to these messages show the phone that the log is a new one.
-  private var fillers: [Message] = []
+  private var fillers: [ShopMessage] = []
   /// The messages that were reported. Each missing message is reported once.
   private var reported: Set<MessageID> = []
 
@@ -92,7 +92,7 @@ struct Durability: StreamChecker {
     return cursor.epoch == end.epoch && cursor.offset > end.offset
   }
 
-  private func missing(_ facts: Facts) -> [Message] {
+  private func missing(_ facts: Facts) -> [ShopMessage] {
     let (disk, overlap) = (facts.own.disk, facts.own.settings.overlap)
     let isPlain = disk.cursor.position == nil
     let rising = absent.isByStamp || !facts.own.stampsLate ? .zero : overlap
@@ -102,7 +102,7 @@ struct Durability: StreamChecker {
     guard absent.isByStamp || oldest != nil, !isBehindCursor(disk),
       !fillers.contains(where: { disk.awaitsAnswer(to: $0) })
     else { return [] }
-    var missing: [Message] = []
+    var missing: [ShopMessage] = []
     for (_, message) in absent.from(oldest) {
       guard disk.cursor.covers(message, overlap: overlap) else {
         // In the order of the log, no later message is covered.
@@ -124,7 +124,7 @@ struct Durability: StreamChecker {
   /// Pages lead down the log from the upper end of the gap to its lower end, or further if the
   /// log lost that message when it was restored. Timestamps are not conclusive: if the server's
   /// clock went back, messages further down the log can be stamped later than the upper end.
-  private func isBelowGap(_ message: Message, _ disk: StoredTimeline) -> Bool {
+  private func isBelowGap(_ message: ShopMessage, _ disk: StoredTimeline) -> Bool {
     guard message.position != nil, let index = index(of: message.id) else { return false }
     return disk.gaps.contains { gap in
       guard let upper = self.index(of: gap.before.id), index < upper else { return false }
@@ -138,7 +138,7 @@ struct Durability: StreamChecker {
 extension StoredTimeline {
   /// Returns whether the message was sent by the user and is still in the outbox, without a
   /// failure.
-  fileprivate func awaitsAnswer(to message: Message) -> Bool {
+  fileprivate func awaitsAnswer(to message: ShopMessage) -> Bool {
     message.user == "me"
       && outbox.contains { entry in
         if case .failed = entry.state { false } else { entry.text == message.text }
@@ -160,12 +160,12 @@ extension StoredTimeline {
   }
 }
 
-extension Cursor {
+extension ShopCursor {
   /// Returns whether the cursor implies that a message is stored.
   ///
   /// A cursor with a position covers all messages up to that position. A cursor without one covers
   /// messages up to its time minus the overlap, which is the maximum lag of timestamps.
-  fileprivate func covers(_ message: Message, overlap: Duration) -> Bool {
+  fileprivate func covers(_ message: ShopMessage, overlap: Duration) -> Bool {
     if let position {
       return message.position.map { $0.epoch == position.epoch && $0.offset <= position.offset }
         ?? false

@@ -11,12 +11,12 @@ import HoldfastMessageStream
 /// messages exist, and the phone does not have the next one.
 struct FetchChecker: StreamChecker {
   private(set) var found = Findings()
-  private var log: [Message] = []
-  private var head: Position?
+  private var log: [ShopMessage] = []
+  private var head: ShopPosition?
   /// The head that the server reported when each socket opened.
-  private var stated: [AttemptID: Position] = [:]
+  private var stated: [AttemptID: ShopPosition] = [:]
   /// The newest head that an answer reported.
-  private var answered: Position?
+  private var answered: ShopPosition?
   /// The unanswered fetches, with the time of each request.
   private var open: [FetchID: Instant] = [:]
   /// Whether data was rejected or unavailable since the stream was last complete.
@@ -122,7 +122,7 @@ struct FetchChecker: StreamChecker {
   /// already covers.
   ///
   /// In that case the log was restored to an earlier state.
-  private func isDisplaced(by message: Message, _ facts: Facts) -> Bool {
+  private func isDisplaced(by message: ShopMessage, _ facts: Facts) -> Bool {
     guard let position = message.position, let cursor = facts.own.disk.cursor.position,
       facts.own.disk.messages[message.id] == nil
     else { return false }
@@ -153,7 +153,7 @@ struct FetchChecker: StreamChecker {
     return answered.offset <= stated.offset
   }
 
-  private mutating func check(before position: Position, _ facts: Facts) {
+  private mutating func check(before position: ShopPosition, _ facts: Facts) {
     if !isReading {
       found.add(.needless, at: facts.now, "older messages were requested although no reader waits")
     }
@@ -183,7 +183,7 @@ extension FetchChecker {
   /// message. Such a message is not requested from the store.
   ///
   /// This occurs if a clock was set back, or if the log lost messages that are shown.
-  private func isForgotten(_ stored: Message, _ facts: Facts) -> Bool {
+  private func isForgotten(_ stored: ShopMessage, _ facts: Facts) -> Bool {
     guard let top, top < stored.key else { return false }
     return !facts.own.disk.isNewest(stored.key, of: facts.own.settings.memory)
   }
@@ -193,15 +193,15 @@ extension FetchChecker {
   /// The message after a gap may be one that the log lost when it was restored. A message that was
   /// stored before the log started over keeps its earlier position.
   private static func ends(
-    _ gap: Gap, above id: MessageID, at position: Position, _ disk: StoredTimeline
+    _ gap: ShopGap, above id: MessageID, at position: ShopPosition, _ disk: StoredTimeline
   ) -> Bool {
     gap.before.id == id || disk.messages[gap.before.id]?.position == position
   }
 }
 
-extension Position {
+extension ShopPosition {
   /// Returns whether the position directly follows another position in the same log.
-  fileprivate func follows(_ other: Position) -> Bool {
+  fileprivate func follows(_ other: ShopPosition) -> Bool {
     epoch == other.epoch && offset == other.offset + 1
   }
 }

@@ -12,8 +12,8 @@ import HoldfastMessageStream
 struct Heads: StreamChecker {
   private(set) var found = Findings()
   /// The end of the server's log.
-  private var end: Position?
-  private var stated: [AttemptID: Position] = [:]
+  private var end: ShopPosition?
+  private var stated: [AttemptID: ShopPosition] = [:]
   private var opened: AttemptID?
 
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
@@ -47,7 +47,7 @@ struct Heads: StreamChecker {
   }
 
   /// Returns whether a cursor lies beyond a head but within the log.
-  private func isBeyond(_ cursor: Position?, _ head: Position) -> Bool {
+  private func isBeyond(_ cursor: ShopPosition?, _ head: ShopPosition) -> Bool {
     guard let cursor, let end, cursor.epoch == head.epoch, cursor.epoch == end.epoch else {
       return false
     }
@@ -60,7 +60,7 @@ struct Heads: StreamChecker {
 struct Edits: StreamChecker {
   private(set) var found = Findings()
   /// For each message, its newest edit that has not been stored.
-  private var pending: [MessageID: Message] = [:]
+  private var pending: [MessageID: ShopMessage] = [:]
   private var isReaderBehind = false
 
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
@@ -109,7 +109,7 @@ struct Edits: StreamChecker {
   }
 
   /// Returns whether an edit is newer than the stored text, and its message is in memory.
-  private func isInMemory(_ message: Message, _ facts: Facts) -> Bool {
+  private func isInMemory(_ message: ShopMessage, _ facts: Facts) -> Bool {
     let disk = facts.own.disk
     guard let stored = disk.messages[message.id], let edited = message.updatedAt,
       edited > stored.updatedAt ?? stored.createdAt

@@ -8,7 +8,7 @@ import HoldfastMessageStream
 struct Ledger: StreamChecker {
   private(set) var found = Findings()
   /// The messages in the server's log, in the order in which they were accepted.
-  private var log: [Message] = []
+  private var log: [ShopMessage] = []
   /// The IDs of all messages that the server has ever accepted.
   private var known: Set<MessageID> = []
   /// The messages that were shown in this run of the process.
@@ -69,9 +69,9 @@ struct Ledger: StreamChecker {
     }
   }
 
-  private mutating func show(_ messages: [Message], _ now: Instant) {
+  private mutating func show(_ messages: [ShopMessage], _ now: Instant) {
     if messages.isEmpty { found.add(.duplicated, at: now, "shown without a message") }
-    var last: Message?
+    var last: ShopMessage?
     for message in messages {
       if let last, last.key >= message.key {
         found.add(.reordered, at: now, "\(message.text) was shown after \(last.text)")
@@ -95,7 +95,7 @@ struct Ledger: StreamChecker {
     }
   }
 
-  private mutating func accept(_ message: Message, _ facts: Facts) {
+  private mutating func accept(_ message: ShopMessage, _ facts: Facts) {
     log.append(message)
     known.insert(message.id)
     lookups.accepted(message)
@@ -116,7 +116,7 @@ struct Ledger: StreamChecker {
   }
 
   /// Continues with a new log. Messages that it does not contain may be sent again.
-  private mutating func beginAnew(with retained: [Message]) {
+  private mutating func beginAnew(with retained: [ShopMessage]) {
     log = retained
     known.formUnion(retained.map(\.id))
     for text in own.keys.sorted() { own[text]?.accepted = 0 }

@@ -28,7 +28,7 @@ struct LookupChecker {
   /// Returns the number of additional acceptances of a text that are permitted.
   func excused(_ text: String) -> Int { blind[text] ?? 0 }
 
-  mutating func accepted(_ message: Message) {
+  mutating func accepted(_ message: ShopMessage) {
     steps += 1
     if known[message.text] == nil { known[message.text] = steps }
   }

@@ -13,21 +13,21 @@ struct MissingMessages: Sendable {
   /// server that sorts its pages by stamp.
   private(set) var isByStamp = false
   /// The missing messages, ordered by key.
-  private var missing: [(key: TimelineKey, message: Message)] = []
+  private var missing: [(key: TimelineKey, message: ShopMessage)] = []
   /// The keys of all messages in the log.
   private var keys: [MessageID: TimelineKey] = [:]
   /// The key of the first message in the log that the phone stores.
   private(set) var lowestStored: TimelineKey?
 
   /// Resets the value to the messages of a log.
-  mutating func reset(to log: [Message], isByStamp: Bool, keeping disk: StoredTimeline) {
+  mutating func reset(to log: [ShopMessage], isByStamp: Bool, keeping disk: StoredTimeline) {
     self = MissingMessages()
     self.isByStamp = isByStamp
     for message in log { accept(message, isStored: disk.messages[message.id] != nil) }
   }
 
   /// Adds a message of the log.
-  mutating func accept(_ message: Message, isStored: Bool) {
+  mutating func accept(_ message: ShopMessage, isStored: Bool) {
     let key = key(of: message)
     keys[message.id] = key
     guard !isStored else { return note(key) }
@@ -36,7 +36,7 @@ struct MissingMessages: Sendable {
   }
 
   /// Removes messages that the phone now stores.
-  mutating func markStored(_ messages: [Message]) {
+  mutating func markStored(_ messages: [ShopMessage]) {
     for message in messages {
       guard let key = keys[message.id] else { continue }
       note(key)
@@ -46,7 +46,7 @@ struct MissingMessages: Sendable {
   }
 
   /// Returns the missing messages from a key on, or all of them if the key is `nil`.
-  func from(_ key: TimelineKey?) -> ArraySlice<(key: TimelineKey, message: Message)> {
+  func from(_ key: TimelineKey?) -> ArraySlice<(key: TimelineKey, message: ShopMessage)> {
     guard let key else { return missing[...] }
     return missing[missing.end { $0.key < key }...]
   }
@@ -58,7 +58,7 @@ struct MissingMessages: Sendable {
   /// Returns the key by which a message is ordered.
   ///
   /// The log order is the order of the offsets, or the order of arrival if there are no offsets.
-  private func key(of message: Message) -> TimelineKey {
+  private func key(of message: ShopMessage) -> TimelineKey {
     guard !isByStamp else { return message.key }
     let order = message.position.map { Int64(clamping: $0.offset) } ?? Int64(keys.count)
     return TimelineKey(createdAt: Timestamp(nanoseconds: order), id: message.id)

@@ -16,7 +16,7 @@ struct ShopLog {
   /// The lowest offset from which the server can provide missed messages.
   private var forgotten: UInt64 = 0
   /// The edited messages, in their current form.
-  private var edits: [MessageID: Message] = [:]
+  private var edits: [MessageID: ShopMessage] = [:]
   /// The keys of posts. They are needed if the log is restored to an earlier state.
   private var keys: [MessageID: UUID128] = [:]
 
@@ -32,9 +32,9 @@ struct ShopLog {
   var epoch: String { log.epoch }
 
   /// The messages, in the order of their offsets.
-  var messages: [Message] { log.messages }
+  var messages: [ShopMessage] { log.messages }
 
-  var head: Position { log.head }
+  var head: ShopPosition { log.head }
 
   /// The stamp that new messages of a server with positions must not precede.
   ///
@@ -42,7 +42,8 @@ struct ShopLog {
   var newest: Timestamp? { kind == .plain ? nil : messages.last?.createdAt }
 
   /// Makes a message durable and assigns its position, unless its key or its ID is already known.
-  mutating func append(_ message: Message, key: UUID128?) -> (message: Message, isNew: Bool) {
+  mutating func append(_ message: ShopMessage, key: UUID128?) -> (message: ShopMessage, isNew: Bool)
+  {
     switch log.append(LogEntry(message: message, key: key)) {
     case .success(let appended):
       if let key { keys[appended.message.id] = key }
@@ -68,7 +69,7 @@ struct ShopLog {
 
   /// Edits the text of a message. Returns `nil` if the clock's time is not later than the last
   /// change.
-  mutating func edit(_ message: Message, at time: Timestamp) -> Message? {
+  mutating func edit(_ message: ShopMessage, at time: Timestamp) -> ShopMessage? {
     var edited = edits[message.id] ?? message
     guard time > edited.updatedAt ?? edited.createdAt else { return nil }
     (edited.text, edited.updatedAt, edited.isEdited) = (message.text + " (edited)", time, true)

@@ -180,13 +180,13 @@ extension TraceText {
 // Descriptions of the parts of a message stream.
 extension TraceText {
   /// Returns a message's text and its position.
-  static func name(_ message: Message) -> String {
+  static func name(_ message: ShopMessage) -> String {
     let location = message.position?.description ?? String(message.id.description.prefix(8))
     return "\(quoted(message.text)) (\(location))"
   }
 
   /// Returns the names of the first few messages and the total number.
-  static func names(_ messages: [Message]) -> String {
+  static func names(_ messages: [ShopMessage]) -> String {
     let first = messages.prefix(3).map(name).joined(separator: ", ")
     guard messages.count > 3, let last = messages.last else { return first }
     return messages.count == 4

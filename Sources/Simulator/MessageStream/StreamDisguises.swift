@@ -70,17 +70,17 @@ struct Epochs: Sendable {
     return effect
   }
 
-  private func shown(_ position: Position) -> Position {
-    Position(epoch: newest ?? position.epoch, offset: position.offset)
+  private func shown(_ position: ShopPosition) -> ShopPosition {
+    ShopPosition(epoch: newest ?? position.epoch, offset: position.offset)
   }
 
-  private mutating func hide(_ position: Position) -> Position {
+  private mutating func hide(_ position: ShopPosition) -> ShopPosition {
     newest = position.epoch
     first = first ?? position.epoch
-    return Position(epoch: first ?? position.epoch, offset: position.offset)
+    return ShopPosition(epoch: first ?? position.epoch, offset: position.offset)
   }
 
-  private mutating func hide(_ message: Message) -> Message {
+  private mutating func hide(_ message: ShopMessage) -> ShopMessage {
     var hidden = message
     hidden.position = message.position.map { hide($0) }
     return hidden

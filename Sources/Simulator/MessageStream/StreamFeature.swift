@@ -135,11 +135,11 @@ public enum StreamFact: Sendable, Equatable {
   /// A change became durable on the phone.
   case stored(TimelineChange, TimelineCommit)
   /// A post became durable on the server. `isNew` is false if its key was already known.
-  case accepted(Message, isNew: Bool)
+  case accepted(ShopMessage, isNew: Bool)
   /// The log started over under another epoch. `retained` is its content, by position.
-  case beganAnew(epoch: String, retained: [Message])
+  case beganAnew(epoch: String, retained: [ShopMessage])
   /// A socket opened, and the server reported a head, which may be false.
-  case stated(AttemptID, head: Position?)
+  case stated(AttemptID, head: ShopPosition?)
   /// An upgrade arrived with a token that expires at the given time.
   case admitted(AttemptID, until: Instant)
 }

@@ -80,7 +80,9 @@ public struct StreamRecord: RunRecord {
   }
 
   /// Records messages that the server sent and must therefore have accepted.
-  private mutating func accept(_ messages: [Message], _ tape: inout RecordedState<StreamFeature>) {
+  private mutating func accept(
+    _ messages: [ShopMessage], _ tape: inout RecordedState<StreamFeature>
+  ) {
     for message in messages where known.insert(message.id).inserted {
       if message.position != nil { tape.phoneState.own.server = .positions }
       tape.see(.fact(.accepted(message, isNew: true)))
@@ -121,7 +123,7 @@ struct Stamps: Sendable {
   private var newest: Timestamp?
   private var beyond: Set<MessageID> = []
 
-  mutating func note(_ message: Message, _ facts: PhoneState<StreamFeature>) {
+  mutating func note(_ message: ShopMessage, _ facts: PhoneState<StreamFeature>) {
     guard facts.own.server == .plain else { return }
     let newest = max(newest ?? message.createdAt, message.createdAt)
     self.newest = newest

@@ -22,7 +22,7 @@ struct StreamSeam: Sendable {
   private var keys = Keys()
   private var epochs = Epochs()
   /// The stored messages that a launch shows; empty once they have been shown.
-  private var screen: [Message] = []
+  private var screen: [ShopMessage] = []
   private var historyPage = 0
   private var isLeft = false
 

@@ -9,14 +9,14 @@ extension StreamFeature {
   /// The contents of a phone's upgrade request.
   public struct Hello: Sendable {
     /// The position after which messages are requested.
-    var after: Position?
+    var after: ShopPosition?
     var token: StreamToken
   }
 
   /// A message over a socket.
   public enum Packet: Sendable {
     /// The head of the log when the server began to send, and the position from which it continues.
-    case opened(head: Position?, after: Position?)
+    case opened(head: ShopPosition?, after: ShopPosition?)
     case text([UInt8])
   }
 
@@ -58,7 +58,7 @@ extension StreamFeature {
 
 /// A request from the server to its log.
 public enum LogQuestion: Sendable {
-  case append(Message, key: UUID128?)
+  case append(ShopMessage, key: UUID128?)
   case page(PageQuery)
   case head
 }

@@ -107,8 +107,8 @@ extension StreamWorld {
     switch packet {
     case .opened(let head, let after):
       .opened(
-        attempt, head: head.flatMap { Position($0.description) },
-        after: after.flatMap { Position($0.description) })
+        attempt, head: head.flatMap { ShopPosition($0.description) },
+        after: after.flatMap { ShopPosition($0.description) })
     case .text: received(attempt, packet)
     }
   }
@@ -162,7 +162,7 @@ extension StreamWorld {
   }
 
   /// Stamps a message of a plain server late, or like the previous message, as the plan specifies.
-  private mutating func restamped(_ draft: Message) -> Message {
+  private mutating func restamped(_ draft: ShopMessage) -> ShopMessage {
     var message = draft
     guard kernel.plan.server == .plain else { return message }
     let (numbers, host) = (kernel.plan.numbers, server.slot)
@@ -235,7 +235,7 @@ extension StreamWorld {
       let wait = kernel.hosts[server.slot].generator.duration(below: .seconds(30))
       time = time.advanced(by: .seconds(30) + wait)
       let stamp = Timestamp(nanoseconds: time.nanoseconds - time.nanoseconds % 1_000)
-      let message = Message(
+      let message = ShopMessage(
         id: .random(using: &kernel.hosts[server.slot].generator), shop: shop,
         user: "other-\(number % 5)", username: "other-\(number % 5)", text: "old \(number)",
         createdAt: stamp)

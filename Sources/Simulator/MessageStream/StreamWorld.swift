@@ -657,7 +657,7 @@ extension StreamWorld {
       let user = "other-\(backend.othersCount % 5)"
       let newest = backend.log.messages.last?.createdAt.advanced(by: .milliseconds(1))
       let stamp = max(serverWall, newest ?? serverWall)
-      let message = Message(
+      let message = ShopMessage(
         id: .random(using: &kernel.hosts[server.slot].generator), shop: shop, user: user,
         username: user, text: "other \(backend.othersCount)", createdAt: stamp)
       let (stored, isNew) = backend.log.append(message, key: nil)
@@ -722,11 +722,11 @@ extension StreamWorld {
   }
 
   /// Accepts a socket. The reported head may be false, and the backlog may be withheld.
-  mutating func letIn(_ id: ConnectionID, head: Position?, after: Position?) {
+  mutating func letIn(_ id: ConnectionID, head: ShopPosition?, after: ShopPosition?) {
     var stated = head
     if let lie = event(.falseHead), let head {
       let offset = Int(clamping: head.offset) + lie.number
-      stated = Position(epoch: head.epoch, offset: UInt64(max(0, offset)))
+      stated = ShopPosition(epoch: head.epoch, offset: UInt64(max(0, offset)))
     }
     if after != nil, isUnderWay(.shortBacklog) { backend.unsentBacklog[id.number] = 1 }
     if let index = line(id.number), kernel.lines[index].run == kernel.hosts[phoneID.slot].run {

@@ -31,7 +31,7 @@ public enum ConsumerStart: Sendable, Hashable {
   /// Messages created at this time or later.
   case since(Timestamp)
   /// Messages of the same epoch with a higher offset. This requires a server with positions.
-  case after(Position)
+  case after(ShopPosition)
 
   /// The newest 50 messages, which is the number that a stream shows when it is opened
   /// (requirements 001).
@@ -39,16 +39,16 @@ public enum ConsumerStart: Sendable, Hashable {
 }
 
 /// A stored message that is delivered to a consumer.
-public struct Delivery: Sendable, Hashable {
+public struct ShopDelivery: Sendable, Hashable {
   /// The number of the delivery, counted from 1 for each consumer, in the order of storage.
   public var number: UInt64
   /// The message in its current form, which may include a later edit.
-  public var message: Message
+  public var message: ShopMessage
   /// Whether the message was delivered before and its text has changed since then.
   public var isEdit: Bool
 
   /// Creates a delivery.
-  public init(number: UInt64, message: Message, isEdit: Bool = false) {
+  public init(number: UInt64, message: ShopMessage, isEdit: Bool = false) {
     self.number = number
     self.message = message
     self.isEdit = isEdit
@@ -140,12 +140,12 @@ extension StoredTimeline {
   /// unknown consumer.
   public func deliveries(
     to name: ConsumerName, after number: UInt64, limit: Int
-  ) -> [Delivery] {
+  ) -> [ShopDelivery] {
     guard let reader = readers[name] else { return [] }
     let rest = reader.entries[reader.entries.end { $0.number <= number }...]
     return rest.prefix(Swift.max(0, limit)).compactMap { entry in
       messages[entry.id].map {
-        Delivery(number: entry.number, message: $0, isEdit: entry.isEdit)
+        ShopDelivery(number: entry.number, message: $0, isEdit: entry.isEdit)
       }
     }
   }
@@ -171,7 +171,7 @@ extension StoredTimeline {
 
 extension StoreFailure {
   /// Returns the failure for a start after a position whose epoch no stored message has.
-  package static func noEpoch(of position: Position) -> StoreFailure {
+  package static func noEpoch(of position: ShopPosition) -> StoreFailure {
     .other(
       detail: "No stored message has a position of the epoch \(position.epoch). Name a time, or "
         + "all messages.")

@@ -4,12 +4,12 @@ public import HoldfastWire
 /// A message to append to a log.
 public struct LogEntry: Sendable, Hashable {
   /// The message, to which the log assigns a position.
-  public var message: Message
+  public var message: ShopMessage
   /// The idempotency key, which identifies repetitions of the same post. Without a key, each append
   /// adds a message.
   public var key: UUID128?
 
-  public init(message: Message, key: UUID128?) {
+  public init(message: ShopMessage, key: UUID128?) {
     self.message = message
     self.key = key
   }
@@ -18,11 +18,11 @@ public struct LogEntry: Sendable, Hashable {
 /// The result of an append.
 public struct Appended: Sendable, Hashable {
   /// The message in its stored form, with its position.
-  public var message: Message
+  public var message: ShopMessage
   /// Whether the message was added. False if the idempotency key was already known.
   public var isNew: Bool
 
-  public init(message: Message, isNew: Bool) {
+  public init(message: ShopMessage, isNew: Bool) {
     self.message = message
     self.isNew = isNew
   }
@@ -41,7 +41,7 @@ public struct StoredLog: Sendable, Hashable {
   /// The epoch of all positions.
   public private(set) var epoch: String
   /// The messages, ordered by offset. Offsets count from 1.
-  public private(set) var messages: [Message] = []
+  public private(set) var messages: [ShopMessage] = []
   /// The indices of `messages`, ordered by creation time and ID.
   private var byTime: [Int] = []
   private var indices: [MessageID: Int] = [:]
@@ -53,7 +53,7 @@ public struct StoredLog: Sendable, Hashable {
   }
 
   /// The newest position. Its offset is 0 while the log is empty.
-  public var head: Position { Position(epoch: epoch, offset: UInt64(messages.count)) }
+  public var head: ShopPosition { ShopPosition(epoch: epoch, offset: UInt64(messages.count)) }
 
   /// Stores a message at the next offset, or returns the message that was stored with the same key.
   ///
@@ -124,7 +124,7 @@ public struct StoredLog: Sendable, Hashable {
   }
 
   /// Returns the offset of a position that this log assigned; `nil` for any other position.
-  private func offset(of position: Position) -> Int? {
+  private func offset(of position: ShopPosition) -> Int? {
     guard position.epoch == epoch, position.offset <= UInt64(messages.count) else { return nil }
     return Int(position.offset)
   }
@@ -144,10 +144,10 @@ public struct StoredLog: Sendable, Hashable {
       messages: rest.prefix(limit).map { messages[$0] }, hasNext: rest.count > limit, head: head)
   }
 
-  private mutating func insert(_ message: Message) -> Message {
+  private mutating func insert(_ message: ShopMessage) -> ShopMessage {
     let index = messages.count
     var stored = message
-    stored.position = Position(epoch: epoch, offset: UInt64(index) + 1)
+    stored.position = ShopPosition(epoch: epoch, offset: UInt64(index) + 1)
     indices[stored.id] = index
     let key = stored.key
     if let last = byTime.last, key < messages[last].key {

@@ -6,21 +6,21 @@ public import HoldfastWire
 /// A commit costs a binary search for each new message, and moves the newer messages.
 public struct StoredTimeline: Sendable, Hashable {
   /// The messages by ID.
-  public private(set) var messages: [MessageID: Message] = [:]
+  public private(set) var messages: [MessageID: ShopMessage] = [:]
   /// The keys of the messages in timeline order.
   public private(set) var ordered: [TimelineKey] = []
   /// The gaps that the last change set.
-  public private(set) var gaps: [Gap] = []
+  public private(set) var gaps: [ShopGap] = []
   /// The outbox, in the order in which its entries were added.
   public private(set) var outbox: [OutboxEntry] = []
-  private var written: Cursor?
+  private var written: ShopCursor?
   var readers: [ConsumerName: StoredConsumer] = [:]
 
   /// Creates an empty timeline.
   public init() {}
 
   /// The cursor that the last change set; empty before the first one.
-  public var cursor: Cursor { written ?? Cursor() }
+  public var cursor: ShopCursor { written ?? ShopCursor() }
 
   /// Whether no data is stored. A cursor that was set counts as data, even if it is unknown.
   public var isEmpty: Bool {
@@ -36,7 +36,7 @@ public struct StoredTimeline: Sendable, Hashable {
   }
 
   /// Returns up to `limit` messages before `key`, oldest first.
-  public func older(than key: TimelineKey, limit: Int) -> [Message] {
+  public func older(than key: TimelineKey, limit: Int) -> [ShopMessage] {
     messages(ordered[..<ordered.end { $0 < key }].suffix(Swift.max(0, limit)))
   }
 
@@ -60,11 +60,11 @@ public struct StoredTimeline: Sendable, Hashable {
     return commit
   }
 
-  private func messages(_ keys: ArraySlice<TimelineKey>) -> [Message] {
+  private func messages(_ keys: ArraySlice<TimelineKey>) -> [ShopMessage] {
     keys.compactMap { messages[$0.id] }
   }
 
-  private mutating func insert(_ message: Message) {
+  private mutating func insert(_ message: ShopMessage) {
     messages[message.id] = message
     let key = message.key
     if let last = ordered.last, key < last {
@@ -156,10 +156,10 @@ extension TimelineChange {
   }
 }
 
-extension Message {
+extension ShopMessage {
   /// Applies the text, the time and the edit mark of a later edit. Returns false if `edit` is not
   /// later.
-  fileprivate mutating func take(_ edit: Message) -> Bool {
+  fileprivate mutating func take(_ edit: ShopMessage) -> Bool {
     guard let later = edit.updatedAt, later > updatedAt ?? createdAt else { return false }
     (text, updatedAt, isEdited) = (edit.text, later, edit.isEdited)
     return true

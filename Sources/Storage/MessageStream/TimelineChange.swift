@@ -5,9 +5,9 @@ public import HoldfastWire
 // writes it.
 
 /// The point up to which the timeline is known to be complete.
-public struct Cursor: Sendable, Hashable, Codable {
+public struct ShopCursor: Sendable, Hashable, Codable {
   /// The position up to which every message is stored, for a server with positions.
-  public var position: Position?
+  public var position: ShopPosition?
   /// The creation time up to which every message had been fetched when the timeline was last
   /// complete. It is set for any server.
   public var time: Timestamp?
@@ -15,7 +15,7 @@ public struct Cursor: Sendable, Hashable, Codable {
   public var wholeAt: Timestamp?
 
   /// Creates a cursor, which is unknown by default.
-  public init(position: Position? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil) {
+  public init(position: ShopPosition? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil) {
     self.position = position
     self.time = time
     self.wholeAt = wholeAt
@@ -26,7 +26,7 @@ public struct Cursor: Sendable, Hashable, Codable {
 }
 
 /// A visible gap between two neighboring messages. The messages in it have not been loaded.
-public struct Gap: Sendable, Hashable, Codable {
+public struct ShopGap: Sendable, Hashable, Codable {
   /// The last message before the gap; `nil` if no older message is stored.
   public var after: TimelineKey?
   /// The first message after the gap.
@@ -76,11 +76,11 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
 public struct TimelineChange: Sendable, Hashable, Codable {
   /// The messages to add. A stored message is changed only by an edit, which has a later
   /// `updatedAt`.
-  public var messages: [Message]
+  public var messages: [ShopMessage]
   /// The new cursor; `nil` if it does not change.
-  public var cursor: Cursor?
+  public var cursor: ShopCursor?
   /// The new list of all gaps; `nil` if it does not change.
-  public var gaps: [Gap]?
+  public var gaps: [ShopGap]?
   /// The entries to add, or to replace by ID.
   public var outboxPut: [OutboxEntry]
   /// The IDs of entries to remove.
@@ -88,7 +88,7 @@ public struct TimelineChange: Sendable, Hashable, Codable {
 
   /// Creates a change, which is empty by default.
   public init(
-    messages: [Message] = [], cursor: Cursor? = nil, gaps: [Gap]? = nil,
+    messages: [ShopMessage] = [], cursor: ShopCursor? = nil, gaps: [ShopGap]? = nil,
     outboxPut: [OutboxEntry] = [], outboxRemove: [UUID128] = []
   ) {
     self.messages = messages
@@ -121,20 +121,20 @@ public struct TimelineCommit: Sendable, Hashable, Codable {
 /// The stored data of a shop, as read when its store is opened.
 public struct TimelineSnapshot: Sendable, Hashable, Codable {
   /// The newest messages, oldest first.
-  public var messages: [Message]
+  public var messages: [ShopMessage]
   /// Whether messages older than `messages` are stored.
   public var hasOlder: Bool
   /// The point up to which the timeline is complete.
-  public var cursor: Cursor
+  public var cursor: ShopCursor
   /// The gaps, in timeline order.
-  public var gaps: [Gap]
+  public var gaps: [ShopGap]
   /// The outbox, in the order in which entries were added.
   public var outbox: [OutboxEntry]
 
   /// Creates a snapshot, which is empty by default.
   public init(
-    messages: [Message] = [], hasOlder: Bool = false, cursor: Cursor = Cursor(),
-    gaps: [Gap] = [], outbox: [OutboxEntry] = []
+    messages: [ShopMessage] = [], hasOlder: Bool = false, cursor: ShopCursor = ShopCursor(),
+    gaps: [ShopGap] = [], outbox: [OutboxEntry] = []
   ) {
     self.messages = messages
     self.hasOlder = hasOlder

@@ -33,7 +33,8 @@ public func secretStoreContract(make: () async throws -> any SecretStore) async 
 ///   - second: Opens the store a second time, as another process would; `nil` if this is
 ///     impossible.
 public func suspendableContract(
-  _ store: any Store, use: () async throws -> Void, second: (() async throws -> any Store)? = nil
+  _ store: any SuspendableStore, use: () async throws -> Void,
+  second: (() async throws -> any SuspendableStore)? = nil
 ) async throws {
   try await use()
   for _ in 0..<2 { await store.suspend() }

@@ -146,7 +146,7 @@ public struct ContractViolation: Error, Sendable, Hashable, CustomStringConverti
 }
 
 /// Checks that an open store is intact, can be closed twice, and then fails.
-func closes(_ store: any Store, read: () async throws -> Void) async throws {
+func closes(_ store: any SuspendableStore, read: () async throws -> Void) async throws {
   try await store.check()
   await store.close()
   await store.close()

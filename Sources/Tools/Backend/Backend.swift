@@ -27,7 +27,7 @@ public actor Backend {
 
   nonisolated let configuration: BackendConfiguration
   nonisolated let log: BackendLog
-  private let stores: [any Store]
+  private let stores: [any SuspendableStore]
   private let pushes: (any PushSender)?
   private var state = State.made
 
@@ -38,7 +38,7 @@ public actor Backend {
   ///     service whose port it implements.
   ///   - pushes: The sender that wakes phones in the background; `nil` for none.
   public init(
-    _ configuration: BackendConfiguration, stores: [any Store] = [],
+    _ configuration: BackendConfiguration, stores: [any SuspendableStore] = [],
     pushes: (any PushSender)? = nil
   ) {
     self.configuration = configuration

@@ -54,7 +54,7 @@ actor DemoEnvironment {
     try await server.start()
     let port = await server.port
     proxy = try Self.checked { () throws(FaultProxyError) in try FaultProxy(upstream: port) }
-    http = try Self.checked { () throws(LinkFailure) in try Platform.network(proxy: "") }
+    http = try Self.checked { () throws(LinkFailure) in try HoldfastPlatform.network(proxy: "") }
     customers = try Customers(http: http, scene: scene, server: await server.url, seed: seed)
     phone = Phone(
       .messages,

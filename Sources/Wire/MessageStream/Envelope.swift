@@ -8,7 +8,7 @@ package enum Envelope {
   }
 
   /// Returns the answer to a message that was sent.
-  package static func message(_ message: Message, status: Int, note: String) -> [UInt8] {
+  package static func message(_ message: ShopMessage, status: Int, note: String) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: [message])
     return JSONWriter.envelope(status: status, note: note, capacity: capacity) {
       $0.message(message)
@@ -16,7 +16,7 @@ package enum Envelope {
   }
 
   /// Returns the answer with all messages, in the given order.
-  package static func messages(_ messages: [Message]) -> [UInt8] {
+  package static func messages(_ messages: [ShopMessage]) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: messages)
     return JSONWriter.envelope(status: 200, note: "", capacity: capacity) {
       $0.messages(messages)
@@ -29,7 +29,7 @@ package enum Envelope {
   /// `shop`.
   package static func decodeMessage(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
-  ) throws(MessageError) -> Message {
+  ) throws(MessageError) -> ShopMessage {
     let fields = try JSONReader.read(body) { (reader) throws(JSONError) in
       var bare = MessageReader(shop: shop, limits: limits)
       var data: MessageReader?

@@ -29,7 +29,7 @@ struct MessageReader {
   private var updatedAt: Timestamp?
   private var isEdited = false
   private var parent: MessageID?
-  private var position: Position?
+  private var position: ShopPosition?
 
   init(shop: ShopID, limits: MessageLimits) {
     self.shop = shop
@@ -99,7 +99,7 @@ struct MessageReader {
     case .parent: parent = try identifier(field, from: &reader)
     case .position:
       guard let found = try string(field, from: &reader) else { return position = nil }
-      position = Position(reader.text(of: found))
+      position = ShopPosition(reader.text(of: found))
       if position == nil { fault.note(.badIdentifier(field: field.rawValue)) }
     case .type, .within, .event: try readNotice(field, from: &reader)
     }
@@ -123,7 +123,7 @@ struct MessageReader {
   }
 
   /// Returns the message, or throws the first error.
-  func message() throws(MessageError) -> Message {
+  func message() throws(MessageError) -> ShopMessage {
     if let fault { throw fault }
     guard let id else { throw .missing(field: Field.id.rawValue) }
     guard hasShop else { throw .missing(field: Field.shop.rawValue) }
@@ -132,7 +132,7 @@ struct MessageReader {
     guard let createdAt else { throw .missing(field: Field.createdAt.rawValue) }
     // A plain server sets both times to the same value when a message is created.
     let isUntouched = updatedAt == createdAt && !isEdited
-    return Message(
+    return ShopMessage(
       id: id, shop: shop, user: user, username: username, text: text, createdAt: createdAt,
       updatedAt: isUntouched ? nil : updatedAt, isEdited: isEdited, parent: parent,
       position: position)

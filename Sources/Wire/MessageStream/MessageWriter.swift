@@ -6,7 +6,7 @@ extension JSONWriter {
   ///
   /// A missing display name is written as an empty string, as plain servers do. A missing position
   /// is omitted.
-  mutating func message(_ message: Message) {
+  mutating func message(_ message: ShopMessage) {
     beginObject()
     member("id")
     id(message.id)
@@ -50,7 +50,7 @@ extension JSONWriter {
   }
 
   /// Returns a capacity that is sufficient for most messages.
-  static func capacity(for messages: [Message]) -> Int {
+  static func capacity(for messages: [ShopMessage]) -> Int {
     messages.reduce(256) { $0 + $1.text.utf8.count + 400 }
   }
 }

@@ -70,7 +70,7 @@ extension PageQuery {
 }
 
 extension JSONWriter {
-  mutating func messages(_ messages: [Message]) {
+  mutating func messages(_ messages: [ShopMessage]) {
     beginArray()
     for message in messages { self.message(message) }
     endArray()
@@ -82,13 +82,13 @@ private struct PageReader {
   let shop: ShopID
   let limits: MessageLimits
   private var hasMessages = false
-  private var messages: [Message] = []
+  private var messages: [ShopMessage] = []
   private var rejected = 0
   /// The error of the first rejected entry.
   private var firstFault: MessageError?
   private var hasNext = false
   private var hasCursor = false
-  private var head: Position?
+  private var head: ShopPosition?
   private var recovered = true
   private var fault: MessageError?
 
@@ -174,7 +174,7 @@ private struct PageReader {
   private mutating func readHead(from reader: inout JSONReader) throws(JSONError) {
     head = nil
     guard try reader.finds(.string, in: "head", noting: &fault) else { return }
-    head = Position(try reader.string())
+    head = ShopPosition(try reader.string())
     if head == nil { fault.note(.badIdentifier(field: "head")) }
   }
 }

@@ -91,16 +91,16 @@ extension PageQuery {
 
   private static func position(
     _ name: String, in parameters: [(name: String, value: String)]
-  ) throws(QueryError) -> Position? {
+  ) throws(QueryError) -> ShopPosition? {
     guard let text = try value(name, in: parameters) else { return nil }
-    guard let position = Position(text) else {
+    guard let position = ShopPosition(text) else {
       throw QueryError("\(name) is not a position of the form epoch:offset")
     }
     return position
   }
 }
 
-extension Position {
+extension ShopPosition {
   /// Parses `epoch:offset`. Returns `nil` for any text that `description` cannot produce.
   ///
   /// Also returns `nil` for offsets above `Int64.max`. Real offsets are smaller, and incrementing

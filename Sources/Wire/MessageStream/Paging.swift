@@ -13,21 +13,21 @@ public enum PageQuery: Sendable, Hashable, Codable {
   case since(Timestamp, page: Int, limit: Int)
   /// The messages after a position, oldest first: `after=epoch:offset&limit=L`. Plain servers do
   /// not support it.
-  case after(Position, limit: Int)
+  case after(ShopPosition, limit: Int)
   /// The messages before a position, newest first: `before=epoch:offset&limit=L`. Plain servers do
   /// not support it.
-  case before(Position, limit: Int)
+  case before(ShopPosition, limit: Int)
 }
 
 /// A page of messages: the `data` object of the envelope.
 public struct Page: Sendable, Hashable, Codable {
   /// The messages, in the order of the answer.
-  public var messages: [Message]
+  public var messages: [ShopMessage]
   /// Whether more messages follow in the direction of the query (`pagination.has_next`).
   public var hasNext: Bool
   /// The newest position when the answer was created, or `nil` if the server does not support
   /// positions.
-  public var head: Position?
+  public var head: ShopPosition?
   /// Whether the position of `after` or `before` is still available.
   ///
   /// It is false if the epoch is unknown or the offset has been trimmed. In this case, `messages`
@@ -41,7 +41,7 @@ public struct Page: Sendable, Hashable, Codable {
 
   /// Creates a page. By default, it is recovered and has neither a head nor rejected entries.
   public init(
-    messages: [Message], hasNext: Bool, head: Position? = nil, recovered: Bool = true,
+    messages: [ShopMessage], hasNext: Bool, head: ShopPosition? = nil, recovered: Bool = true,
     rejected: Int = 0, fault: MessageError? = nil
   ) {
     self.messages = messages

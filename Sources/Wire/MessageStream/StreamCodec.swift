@@ -3,7 +3,7 @@ import HoldfastJSON
 /// The content of a text frame of the stream.
 package enum StreamFrame: Sendable, Hashable {
   /// A message of the shop.
-  case message(Message)
+  case message(ShopMessage)
   /// A notice that the server stops within this time. Clients should then reconnect.
   case draining(within: Duration)
   /// A frame to ignore: an object with an unknown `type` or `event`, or a short word such as the
@@ -41,7 +41,7 @@ package enum StreamCodec {
   }
 
   /// Returns a message in the form in which the server sends it, without an envelope or `type`.
-  package static func encode(_ message: Message) -> [UInt8] {
+  package static func encode(_ message: ShopMessage) -> [UInt8] {
     var writer = JSONWriter(capacity: message.text.utf8.count + 400)
     writer.message(message)
     return writer.bytes

@@ -92,7 +92,7 @@ struct QuestionTests {
         RelayConfiguration(
           server: rig.address.url, device: UUID128(high: 4, low: 0),
           zone: ZoneRules(try #require(TimeZone(identifier: zone))), profile: .service),
-        environment: RelayEnvironment(network: try Platform.network(), store: store))
+        environment: RelayEnvironment(network: try HoldfastPlatform.network(), store: store))
       relay.start()
       for await update in relay {
         guard case .pair(let pair) = update else { continue }

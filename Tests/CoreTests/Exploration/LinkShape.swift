@@ -9,7 +9,7 @@ struct LinkShape: Hashable {
   var isOlder = false
   var intent: ConnectionIntent
   var isReachable = false
-  var lifecycle: Lifecycle
+  var lifecycle: AppLifecycle
   var isLeaving: Bool
   var credentials: Credentials.State
   var isRefreshing: Bool

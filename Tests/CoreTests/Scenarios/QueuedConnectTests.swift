@@ -128,9 +128,9 @@ import Testing
     #expect(Self.queued(harness) != nil)
   }
 
-  @Test(arguments: [(Lifecycle.foreground, 21), (.background, 76)])
+  @Test(arguments: [(AppLifecycle.foreground, 21), (.background, 76)])
   func `a peer that accepts and drops every link does not cause a busy loop`(
-    _ lifecycle: Lifecycle, _ expected: Int
+    _ lifecycle: AppLifecycle, _ expected: Int
   ) {
     var harness = LinkHarness.wanted(.bottleLink)
     harness.pass(.seconds(5))

@@ -50,7 +50,7 @@ enum StreamProperty {
     }
   }
 
-  static func isBounded(_ message: Message, _ limits: MessageLimits) throws(Broken) {
+  static func isBounded(_ message: ShopMessage, _ limits: MessageLimits) throws(Broken) {
     try hold(message.shop == Shop.id, "a message is of its shop")
     try hold(1...256 ~= message.user.utf8.count, "a user id is 1 to 256 octets")
     try hold(

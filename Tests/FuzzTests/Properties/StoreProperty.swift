@@ -51,9 +51,9 @@ enum RowProperty {
   }
 
   private struct Rows: Equatable {
-    var messages: [Message]
-    var cursor: Cursor
-    var gaps: [Gap]
+    var messages: [ShopMessage]
+    var cursor: ShopCursor
+    var gaps: [ShopGap]
     var outbox: [OutboxEntry]
 
     init(_ tables: TimelineTables) throws(StoreFailure) {
@@ -113,8 +113,8 @@ enum StoreProperty {
       _ = try insertion.insert(message(UInt64(number)))
       if number == 6 { try TimelineTables.moveNewIDs(database) }
     }
-    try tables.set(Cursor(time: Timestamp(nanoseconds: 5)))
-    try tables.set([Gap(after: nil, before: message(1).key)])
+    try tables.set(ShopCursor(time: Timestamp(nanoseconds: 5)))
+    try tables.set([ShopGap(after: nil, before: message(1).key)])
     try tables.put(
       OutboxEntry(
         id: UUID128(high: 2, low: 2), shop: Shop.id, text: "to send",
@@ -173,7 +173,7 @@ enum StoreProperty {
     let database = try Database(
       path: path, access: access, busyTimeout: .zero, schema: LogTables.schema)
     let tables = try LogTables(database)
-    let position = Position(epoch: tables.epoch, offset: 5)
+    let position = ShopPosition(epoch: tables.epoch, offset: 5)
     for query in [
       .page(number: 1, limit: 5), .since(Timestamp(nanoseconds: 3), page: 1, limit: 100),
       .after(position, limit: 3), .before(position, limit: 3),
@@ -187,8 +187,8 @@ enum StoreProperty {
     }
   }
 
-  private static func message(_ number: UInt64) -> Message {
-    Message(
+  private static func message(_ number: UInt64) -> ShopMessage {
+    ShopMessage(
       id: UUID128(high: 7, low: number), shop: Shop.id, user: "user", username: "User",
       text: "text", createdAt: Timestamp(nanoseconds: Int64(number)))
   }

@@ -36,7 +36,7 @@ enum TextProperty {
     if let shop = ShopID(text) {
       try hold(shop.text == text && 1...128 ~= text.utf8.count, "a shop id is unchanged")
     }
-    if let position = Position(text) {
+    if let position = ShopPosition(text) {
       try hold(position.description == text, "a position has one spelling")
     }
     if let route = ShopRoute(path: text) {

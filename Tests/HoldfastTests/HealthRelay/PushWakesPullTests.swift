@@ -58,7 +58,7 @@ import Testing
     let backend = Backend(
       BackendConfiguration(dataDirectory: scratch("data")), pushes: try push.open())
     let address = try await backend.start()
-    let network = try Platform.network()
+    let network = try HoldfastPlatform.network()
     let phone = try await pair(address, network)
     let login = try await backend.ask(.login(word: phone.code.word, code: phone.code.code))
     guard case .loggedIn(let grant) = login else {
@@ -85,7 +85,7 @@ import Testing
     let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
     let address = try await backend.start()
     let pull = HealthPull(
-      server: address.url, token: "never-given-out", http: try Platform.network()
+      server: address.url, token: "never-given-out", http: try HoldfastPlatform.network()
     ) { _, _ in .sample }
     #expect(await pull.run() == PullReport(ending: .signedOut))
     await backend.kill()

@@ -60,7 +60,7 @@ import Testing
 
   @Test func `a durable outbox continues in the next run`() async throws {
     let scratch = try Scratch()
-    var store = try await Platform.outbox(in: scratch.path)
+    var store = try await HoldfastPlatform.outbox(in: scratch.path)
     var options = SocketOptions()
     options.outbox = .durable(store)
     // No server listens on this port.
@@ -72,7 +72,7 @@ import Testing
     await first.waitUntil { $0.queue.entries.count == 3 }
     await first.close()
     await store.close()
-    store = try await Platform.outbox(in: scratch.path)
+    store = try await HoldfastPlatform.outbox(in: scratch.path)
     options.outbox = .durable(store)
     #expect(try await store.load().map(\.message) == [.text("1"), .text("2"), .text("3")])
     let again = options

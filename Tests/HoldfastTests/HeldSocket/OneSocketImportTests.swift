@@ -9,7 +9,7 @@ import Testing
   @Test func `a socket, its policy, its options and its events`() async throws {
     let outbox: any OutboxStore = MemoryOutbox()
     var options = SocketOptions()
-    options.network = try Platform.network()
+    options.network = try HoldfastPlatform.network()
     options.reachability = AlwaysReachable()
     options.tokens = FixedToken("a.good.token")
     options.outbox = .durable(outbox)

@@ -13,7 +13,7 @@ import Testing
   private static func session(
     _ url: String, _ scratch: Scratch, key: String = ""
   ) async throws -> (HeldSession, any ClientSessionStore) {
-    let store = try await Platform.sessionStore(in: scratch("phone"))
+    let store = try await HoldfastPlatform.sessionStore(in: scratch("phone"))
     let configuration = SessionConfiguration(url, store: store) { key }
     return (try await HeldSession(configuration), store)
   }

@@ -12,7 +12,7 @@ enum Event {
   case socket(Socket, StreamModel.Input)
   /// A request for a page, an upgrade or a post that reaches the server.
   case fetch(process: Int, FetchID, PageQuery, token: Int)
-  case upgrade(Socket, after: Position?, token: Int)
+  case upgrade(Socket, after: ShopPosition?, token: Int)
   case post(process: Int, OutboxEntry, TryID, token: Int)
   /// The expiry of the server's ping timer.
   case pings(Socket)

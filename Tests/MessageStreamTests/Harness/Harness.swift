@@ -17,7 +17,7 @@ struct Harness {
   var storesPromptly = true
 
   init(
-    cursor: Cursor = Cursor(), user: String? = nil, outbox: [OutboxEntry] = [],
+    cursor: ShopCursor = ShopCursor(), user: String? = nil, outbox: [OutboxEntry] = [],
     change: (inout StreamSettings) -> Void = { _ in }
   ) {
     var settings = StreamHarness.settings
@@ -34,7 +34,7 @@ struct Harness {
   static func connected(
     at offset: UInt64, head: UInt64? = nil, change: (inout StreamSettings) -> Void = { _ in }
   ) -> Harness {
-    let cursor = Cursor(position: at(offset), wholeAt: wall)
+    let cursor = ShopCursor(position: at(offset), wholeAt: wall)
     var harness = Harness(cursor: cursor, change: change)
     harness.connect(page([], head: offset), head: at(head ?? offset))
     return harness
@@ -43,7 +43,7 @@ struct Harness {
   /// Returns a harness connected to a plain server that has no messages. No catch-up is in
   /// progress.
   static func plain(user: String? = nil) -> Harness {
-    var harness = Harness(cursor: Cursor(time: wall, wholeAt: wall), user: user)
+    var harness = Harness(cursor: ShopCursor(time: wall, wholeAt: wall), user: user)
     harness.answer(nothing)
     harness.connect(nothing, head: nil)
     harness.answer(nothing)
@@ -110,7 +110,7 @@ struct Harness {
     if let last = ids.last { give(.commitFailed(last, .full(detail: ""))) }
   }
 
-  mutating func connect(_ page: Page, head: Position?) {
+  mutating func connect(_ page: Page, head: ShopPosition?) {
     answer(page)
     if let attempt = model.link.currentAttempt { give(.opened(attempt, head: head)) }
   }
@@ -134,9 +134,9 @@ struct Harness {
   }
 
   /// The position in the most recent upgrade. The upgrade requests the backlog after this position.
-  var named: Position? {
+  var named: ShopPosition? {
     let opens = effects.compactMap { effect in
-      if case .open(_, let after) = effect { after } else { Position?.none }
+      if case .open(_, let after) = effect { after } else { ShopPosition?.none }
     }
     return opens.last
   }
@@ -154,7 +154,7 @@ struct Harness {
     give(.postFailed(id, try: sending.number, failure))
   }
 
-  mutating func receive(_ message: Message) {
+  mutating func receive(_ message: ShopMessage) {
     if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
   }
 
@@ -200,12 +200,12 @@ struct Harness {
   static let nothing = Page(messages: [], hasNext: false)
   static let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
 
-  static func at(_ offset: UInt64) -> Position { Position(epoch: "e", offset: offset) }
+  static func at(_ offset: UInt64) -> ShopPosition { ShopPosition(epoch: "e", offset: offset) }
 
   static func message(
     _ number: UInt64, text: String? = nil, user: String = "you", isPlain: Bool = false
-  ) -> Message {
-    Message(
+  ) -> ShopMessage {
+    ShopMessage(
       id: UUID128(high: 7, low: number), shop: StreamHarness.settings.shop, user: user,
       username: nil, text: text ?? "m\(number)",
       createdAt: wall.advanced(by: .seconds(Int64(number % 100_000))),
@@ -222,7 +222,7 @@ struct Harness {
   }
 
   /// Returns a different message at the same position as `message(_:)` for this offset.
-  static func other(_ offset: UInt64, _ text: String = "theirs") -> Message {
+  static func other(_ offset: UInt64, _ text: String = "theirs") -> ShopMessage {
     var message = message(1000 + offset, text: text, user: "me")
     message.position = at(offset)
     return message

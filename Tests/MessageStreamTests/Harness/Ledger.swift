@@ -7,7 +7,7 @@ import HoldfastWire
 /// timeline.
 struct Ledger {
   /// The messages shown in this run of the process, in timeline order.
-  private(set) var shown: [Message] = []
+  private(set) var shown: [ShopMessage] = []
   private var ids: Set<MessageID> = []
   /// The first 20 problems found, in any run.
   private(set) var problems: [String] = []
@@ -40,7 +40,7 @@ struct Ledger {
     }
   }
 
-  private mutating func note(_ messages: [Message]) {
+  private mutating func note(_ messages: [ShopMessage]) {
     if messages.isEmpty { blame("an empty batch") }
     for (left, right) in zip(messages, messages.dropFirst()) where left.key >= right.key {
       blame("out of order within a batch: \(left.text), \(right.text)")
@@ -57,7 +57,7 @@ struct Ledger {
 
   /// Checks that exactly the accepted messages were shown in this run. If the log began anew,
   /// messages that the server no longer has may still be shown.
-  mutating func compare(with accepted: [Message], isWholeLog: Bool = true) {
+  mutating func compare(with accepted: [ShopMessage], isWholeLog: Bool = true) {
     let missing = accepted.filter { !ids.contains($0.id) }
     if !missing.isEmpty {
       blame("lost \(missing.count): \(missing.prefix(5).map(\.text))")

@@ -16,10 +16,10 @@ struct Shop {
   let id: ShopID
   var epoch = "e1"
   /// All accepted messages, in the order in which they were accepted.
-  private(set) var log: [Message] = []
+  private(set) var log: [ShopMessage] = []
   /// The same messages in timeline order.
-  private(set) var ordered: [Message] = []
-  private var keys: [UUID128: Message] = [:]
+  private(set) var ordered: [ShopMessage] = []
+  private var keys: [UUID128: ShopMessage] = [:]
   private var lastNumber: UInt64 = 0
   private var offset: UInt64 = 0
 
@@ -44,20 +44,20 @@ struct Shop {
     self.id = id
   }
 
-  var head: Position? {
-    kind == .ours ? Position(epoch: epoch, offset: offset) : nil
+  var head: ShopPosition? {
+    kind == .ours ? ShopPosition(epoch: epoch, offset: offset) : nil
   }
 
   /// Accepts a message. If the key was used before, returns the message of its first use.
   mutating func accept(
     _ text: String, from user: String, at time: Timestamp, key: UUID128? = nil
-  ) -> (message: Message, isNew: Bool) {
+  ) -> (message: ShopMessage, isNew: Bool) {
     if kind == .ours, let key, let known = keys[key] { return (known, false) }
     lastNumber += 1
     offset += 1
     // The ids are in random order, as from a server that draws random ids.
     var mixer = RandomSource(seed: lastNumber)
-    let message = Message(
+    let message = ShopMessage(
       id: UUID128(high: mixer.next(), low: lastNumber), shop: id, user: user, username: nil,
       text: text, createdAt: time, position: head)
     log.append(message)
@@ -75,7 +75,7 @@ struct Shop {
     offset = 0
     for var message in retained {
       offset += 1
-      message.position = Position(epoch: epoch, offset: offset)
+      message.position = ShopPosition(epoch: epoch, offset: offset)
       log.append(message)
     }
     ordered = log.sorted { $0.key < $1.key }
@@ -106,14 +106,14 @@ struct Shop {
     }
   }
 
-  private func page(of all: [Message], _ number: Int, _ limit: Int) -> Page {
+  private func page(of all: [ShopMessage], _ number: Int, _ limit: Int) -> Page {
     let start = (ignoresPage ? 0 : number - 1) * limit
     let messages = all.dropFirst(start).prefix(limit)
     return Page(
       messages: Array(messages), hasNext: all.count > start + messages.count, head: head)
   }
 
-  private func after(_ position: Position, _ limit: Int) -> Page {
+  private func after(_ position: ShopPosition, _ limit: Int) -> Page {
     guard position.epoch == epoch, position.offset <= offset else { return unrecovered(limit) }
     let rest = log.drop { ($0.position?.offset ?? 0) <= position.offset }
     let messages = Array(rest.prefix(limit))
@@ -122,14 +122,14 @@ struct Shop {
 
   /// Returns the backlog to send first on a new socket; nil if the backlog cannot contain all
   /// missed messages.
-  func missed(after position: Position) -> [Message]? {
+  func missed(after position: ShopPosition) -> [ShopMessage]? {
     guard kind == .ours, let backlog, position.epoch == epoch, position.offset < offset,
       offset - position.offset <= UInt64(backlog)
     else { return nil }
     return after(position, backlog).messages
   }
 
-  private func before(_ position: Position, _ limit: Int) -> Page {
+  private func before(_ position: ShopPosition, _ limit: Int) -> Page {
     guard position.epoch == epoch, position.offset > 0 else { return unrecovered(limit) }
     let older = log.prefix { ($0.position?.offset ?? 0) < position.offset }
     let messages = older.reversed().prefix(limit)

@@ -109,7 +109,7 @@ extension StreamHarness {
 
   // MARK: Sockets
 
-  mutating func dial(_ socket: Socket, after: Position?) {
+  mutating func dial(_ socket: Socket, after: ShopPosition?) {
     log.opens.append(now)
     if let refusal {
       add(.socket(socket, .link(.lost(socket.attempt, refusal), at: wall)), after: .milliseconds(5))
@@ -118,7 +118,7 @@ extension StreamHarness {
     }
   }
 
-  mutating func answerUpgrade(_ socket: Socket, _ after: Position?, _ token: Int) {
+  mutating func answerUpgrade(_ socket: Socket, _ after: ShopPosition?, _ token: Int) {
     if net.isBlackHole { return }
     if let failure = restFailure(token) ?? shop.upgradeStatus {
       add(.socket(socket, .link(.lost(socket.attempt, failure), at: wall)), after: net.delay)
@@ -160,7 +160,7 @@ extension StreamHarness {
     if net.isUp(socket) { add(.socket(socket, input), after: net.delay) }
   }
 
-  private mutating func broadcast(_ message: Message) {
+  private mutating func broadcast(_ message: ShopMessage) {
     var frame = message
     frame.username = "Me or you"
     sendDown { .frame($0, .message(frame)) }
@@ -173,7 +173,7 @@ extension StreamHarness {
   @discardableResult
   mutating func say(
     _ text: String, late: Duration = .zero, silently: Bool = false, isExact: Bool = false
-  ) -> Message {
+  ) -> ShopMessage {
     let time = wall.advanced(by: .zero - late)
     said += 1
     let (message, _) = shop.accept(

@@ -25,9 +25,9 @@ struct Disk {
   /// The duration of a commit.
   var delay = Duration.milliseconds(2)
 
-  var messages: [MessageID: Message] { stored.messages }
-  var cursor: Cursor { stored.cursor }
-  var gaps: [Gap] { stored.gaps }
+  var messages: [MessageID: ShopMessage] { stored.messages }
+  var cursor: ShopCursor { stored.cursor }
+  var gaps: [ShopGap] { stored.gaps }
   var outbox: [OutboxEntry] { stored.outbox }
 }
 
@@ -132,12 +132,12 @@ extension StreamHarness {
     ledger.updates.compactMap { if case .notice(let notice) = $0 { notice } else { nil } }
   }
 
-  var gaps: [Gap] {
+  var gaps: [ShopGap] {
     ledger.updates.compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
   }
 
-  var ways: [Via] {
-    ledger.updates.flatMap { update -> [Via] in
+  var ways: [StreamUpdate.Via] {
+    ledger.updates.flatMap { update -> [StreamUpdate.Via] in
       if case .messages(let messages, let via) = update { messages.map { _ in via } } else { [] }
     }
   }

@@ -15,7 +15,7 @@ struct StreamInputs: LinkedGenerator {
   private var read: (key: TimelineKey, limit: Int)?
   private var fetches: [(id: FetchID, query: PageQuery)] = []
   private var posts: [(entry: OutboxEntry, number: TryID)] = []
-  private var dial: (attempt: AttemptID, after: Position?)?
+  private var dial: (attempt: AttemptID, after: ShopPosition?)?
   private var ping: UInt64 = 0
   private var wantsCredentials = false
   /// The number of messages of the log that were sent over the current socket.

@@ -9,7 +9,7 @@ struct StreamServer: RandomValues {
   let isPlain: Bool
   private let shop: ShopID
   private var log = StoredLog(epoch: "e")
-  private var edits: [MessageID: Message] = [:]
+  private var edits: [MessageID: ShopMessage] = [:]
   private var count: UInt64 = 0
   /// The number of seconds by which the server's clock is slow.
   private var lag: Int64 = 0
@@ -18,18 +18,18 @@ struct StreamServer: RandomValues {
     (self.shop, self.isPlain, self.generator) = (shop, isPlain, generator)
   }
 
-  var messages: [Message] { log.messages }
-  var head: Position { log.head }
+  var messages: [ShopMessage] { log.messages }
+  var head: ShopPosition { log.head }
 
-  private mutating func message(_ user: String, _ text: String, _ wall: Timestamp) -> Message {
+  private mutating func message(_ user: String, _ text: String, _ wall: Timestamp) -> ShopMessage {
     count += 1
     let seconds = wall.nanoseconds / 1_000_000_000 - lag - Int64(one([0, 0, 0, 1, 3, 4, 5, 9]))
-    return Message(
+    return ShopMessage(
       id: UUID128(high: UInt64(number(0...2)), low: count), shop: shop, user: user, username: nil,
       text: text, createdAt: Timestamp(nanoseconds: seconds * 1_000_000_000))
   }
 
-  private mutating func append(_ message: Message, key: UUID128?) -> Message {
+  private mutating func append(_ message: ShopMessage, key: UUID128?) -> ShopMessage {
     guard case .success(let appended) = log.append(LogEntry(message: message, key: key)) else {
       return sent(message)
     }
@@ -42,7 +42,7 @@ struct StreamServer: RandomValues {
   }
 
   /// Accepts a post.
-  mutating func take(_ entry: OutboxEntry, at wall: Timestamp) -> Message {
+  mutating func take(_ entry: OutboxEntry, at wall: Timestamp) -> ShopMessage {
     var message = message("me", entry.text, wall)
     message.parent = entry.parent
     return append(message, key: isPlain ? nil : entry.id)
@@ -69,14 +69,14 @@ struct StreamServer: RandomValues {
   }
 
   /// Returns a message in the form in which the server currently sends it.
-  func sent(_ message: Message) -> Message {
+  func sent(_ message: ShopMessage) -> ShopMessage {
     var sent = edits[message.id] ?? message
     sent.position = isPlain ? nil : message.position
     return sent
   }
 
   /// Returns a random message of the log, sometimes in a different version.
-  mutating func anyMessage() -> Message? {
+  mutating func anyMessage() -> ShopMessage? {
     guard let found = messages.randomElement(using: &generator) else { return nil }
     var message = sent(found)
     if oneIn(4) { message.text = "late" }
@@ -93,7 +93,7 @@ struct StreamServer: RandomValues {
     case 1: page.messages = Array(page.messages.dropFirst(number(0...2)))
     case 2: page.messages = page.messages.reversed()
     case 3: (page.rejected, page.fault) = (number(1...2), maybe(MessageError.missing(field: "x")))
-    case 4: page.head = oneIn(2) ? nil : Position(epoch: "f", offset: UInt64(number(0...9)))
+    case 4: page.head = oneIn(2) ? nil : ShopPosition(epoch: "f", offset: UInt64(number(0...9)))
     case _:
       page.recovered = false
       page.messages.removeAll { _ in oneIn(2) }

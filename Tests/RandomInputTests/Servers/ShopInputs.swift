@@ -13,7 +13,7 @@ struct ShopInputs: ServerInputs {
 
   private var store: ShopStore
   /// The newest position that each socket received.
-  private var sent: [ConnectionID: Position] = [:]
+  private var sent: [ConnectionID: ShopPosition] = [:]
   private var requests: [RequestID] = []
   /// For each shop, the appends that the store has not answered.
   private var appends: [ShopID: Set<StoreToken>] = [:]
@@ -99,12 +99,12 @@ extension ShopInputs {
 
   private mutating func arrive() {
     let shop = one(Self.shops)
-    var after: Position?
+    var after: ShopPosition?
     if !oneIn(3) {
       let head = store.log(shop).head
       let back = UInt64(oneIn(9) ? 100 : number(0...3))
       let offset = head.offset >= back ? head.offset - back : head.offset + back
-      after = Position(epoch: oneIn(9) ? "old" : head.epoch, offset: offset)
+      after = ShopPosition(epoch: oneIn(9) ? "old" : head.epoch, offset: offset)
     }
     give(.upgrade(ConnectionID(notes.fresh()), shop, after: after, credential(), wall: wall))
   }
@@ -139,7 +139,7 @@ extension ShopInputs {
   private mutating func query(_ shop: ShopID) -> PageQuery {
     let log = store.log(shop)
     let (page, limit) = (number(1...3), number(1...4))
-    let position = Position(epoch: log.epoch, offset: log.head.offset / 2)
+    let position = ShopPosition(epoch: log.epoch, offset: log.head.offset / 2)
     let time = one(log.messages.suffix(3).map(\.createdAt) + [wall])
     return one([
       .page(number: page, limit: limit), .since(time, page: page, limit: limit),
@@ -152,7 +152,7 @@ extension ShopInputs {
     guard !store.open.isEmpty else { return }
     let asked = store.take(oneIn(3) ? number(0...store.open.count - 1) : 0)
     if oneIn(14) { return give(.stored(asked.token, .failed(storeFailure()))) }
-    if oneIn(40) { return give(.stored(asked.token, .head(Position(epoch: "odd", offset: 3)))) }
+    if oneIn(40) { return give(.stored(asked.token, .head(ShopPosition(epoch: "odd", offset: 3)))) }
     let answer = store.carryOut(asked)
     give(.stored(asked.token, oneIn(7) ? bent(answer) : answer))
     if oneIn(30) { give(.stored(asked.token, answer)) }
@@ -259,7 +259,7 @@ extension ShopInputs {
     check(.send, of: id)
     guard case .message(let message) = frame, policy.dialect == .positions else { return }
     guard let last = sent[id] else { return run.fail("a socket receives its head first") }
-    let next = Position(epoch: last.epoch, offset: last.offset + 1)
+    let next = ShopPosition(epoch: last.epoch, offset: last.offset + 1)
     require(message.position == next, "a socket is sent each message once and in order")
     sent[id] = message.position
   }

@@ -63,7 +63,7 @@ struct ShopStore {
   /// Appends a message that another program wrote to the log of a shop.
   mutating func write(_ shop: ShopID, at time: Timestamp) {
     written += 1
-    let message = Message(
+    let message = ShopMessage(
       id: UUID128(high: 7, low: written), shop: shop, user: "z", username: "Z", text: "other",
       createdAt: Timestamp(nanoseconds: time.nanoseconds / 1_000 * 1_000))
     var log = log(shop)

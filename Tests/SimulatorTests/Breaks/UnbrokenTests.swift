@@ -36,7 +36,7 @@ struct UnbrokenTests {
 
   private static let faults: [Fault] = shown + sent + fetched + tried + stored + secret
 
-  private static let all = (1...5).map { Message.number($0) }
+  private static let all = (1...5).map { ShopMessage.number($0) }
 
   private static let shown = [
     Fault(.duplicated, "shown without a message") { $0.show([]) },
@@ -47,8 +47,8 @@ struct UnbrokenTests {
     },
     Fault(.lost, "received edits were not stored: m1 (edited)") { script in
       script.store(TimelineChange(messages: all))
-      var edited = Message.number(1, text: "m1 (edited)")
-      edited.updatedAt = Message.start.advanced(by: .seconds(100))
+      var edited = ShopMessage.number(1, text: "m1 (edited)")
+      edited.updatedAt = ShopMessage.start.advanced(by: .seconds(100))
       script.give(.frame(AttemptID(1), .message(edited)), at: 1)
     },
   ]
@@ -67,13 +67,13 @@ struct UnbrokenTests {
     Fault(.storm, "more than 180 fruitless requests within a minute") { script in
       for number in 0...180 {
         let (id, at) = (FetchID(UInt64(number)), Double(number) / 4)
-        script.tick(at: at, [.fetch(id, .after(Position(epoch: "e", offset: 0), limit: 100))])
+        script.tick(at: at, [.fetch(id, .after(ShopPosition(epoch: "e", offset: 0), limit: 100))])
         script.give(.fetchFailed(id, .reset), at: at)
       }
     },
     Fault(.storm, "a page was requested after a terminal answer") { script in
       script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
-      script.give(.link(.lost(AttemptID(1), .reset), at: Message.start), at: 1)
+      script.give(.link(.lost(AttemptID(1), .reset), at: ShopMessage.start), at: 1)
       script.tick(at: 2, [.fetch(FetchID(1), .page(number: 1, limit: 50))])
     },
     Fault(.needless, "older messages were requested although no reader waits") { script in
@@ -96,7 +96,7 @@ struct UnbrokenTests {
         let (attempt, at) = (AttemptID(number), Double(number) * 1000)
         script.give(.frame(attempt, .draining(within: .seconds(300))), at: at)
         script.give(
-          .link(.lost(attempt, .closed(code: 1001, reason: "")), at: Message.start), at: at + 1)
+          .link(.lost(attempt, .closed(code: 1001, reason: "")), at: ShopMessage.start), at: at + 1)
         script.tick(at: at + 1, [.open(AttemptID(number + 1))])
       }
     },
@@ -107,7 +107,8 @@ struct UnbrokenTests {
       let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
       for second in [0.0, 20, 40] {
         script.give(
-          .link(.lost(AttemptID(1), refused), at: Message.start), at: second, [.refreshCredentials])
+          .link(.lost(AttemptID(1), refused), at: ShopMessage.start), at: second,
+          [.refreshCredentials])
         script.give(.credentials(.available(expiresIn: nil)), at: second + 1)
       }
     },
@@ -144,7 +145,7 @@ struct UnbrokenTests {
       script.leak(.update(.outbox(.number(1, state: .failed(reason: "abc.def")))))
     },
     Fault(.leaked, "a token appears in a message") { script in
-      let message = Message.number(1, text: "see abc.def")
+      let message = ShopMessage.number(1, text: "see abc.def")
       script.leak(.commit(CommitID(1), TimelineChange(messages: [message])))
     },
   ]
@@ -179,11 +180,11 @@ struct Script {
     step(nil, effects, at: second)
   }
 
-  mutating func show(_ messages: [Message]) {
+  mutating func show(_ messages: [ShopMessage]) {
     tick(at: 1, [.update(.messages(messages, via: .live))])
   }
 
-  mutating func accept(_ messages: [Message]) {
+  mutating func accept(_ messages: [ShopMessage]) {
     for message in messages { note(.accepted(message, isNew: true)) }
   }
 
@@ -200,11 +201,11 @@ struct Script {
   }
 
   /// Stores the last two messages of a log, then scrolls up from the message with the given number.
-  mutating func scroll(from number: UInt64, in log: [Message], isAsked: Bool = true) {
+  mutating func scroll(from number: UInt64, in log: [ShopMessage], isAsked: Bool = true) {
     accept(log)
     store(TimelineChange(messages: Array(log.suffix(2))))
     if isAsked { give(.loadOlder, at: 1) }
-    let before = Position(epoch: "e", offset: number)
+    let before = ShopPosition(epoch: "e", offset: number)
     give(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
   }
 

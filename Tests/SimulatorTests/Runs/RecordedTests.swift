@@ -45,7 +45,7 @@ struct RecordedTests {
     let model = StreamModel(settings: Facts.connected.own.settings, seed: 1)
     var recorded = Recorded<StreamFeature>(model)
     let inputs: [StreamModel.Input] = [
-      .credentials(.available(expiresIn: nil)), .credentials(event), .open(at: Message.start),
+      .credentials(.available(expiresIn: nil)), .credentials(event), .open(at: ShopMessage.start),
       .refresh,
     ]
     for (second, input) in inputs.enumerated() {
@@ -82,7 +82,7 @@ struct RecordedTests {
       for case .fetch(let id, _) in effects { lastFetch = id }
     }
     give(.credentials(.available(expiresIn: nil)), at: 0)
-    give(.open(at: Message.start), at: 1)
+    give(.open(at: ShopMessage.start), at: 1)
     give(.loaded(TimelineSnapshot()), at: 2)
     if let id = lastFetch {
       give(.fetched(id, Page(messages: [], hasNext: false, head: .number(0))), at: 3)
@@ -99,8 +99,8 @@ struct RecordedTests {
   }
 }
 
-extension Position {
-  fileprivate static func number(_ offset: UInt64) -> Position {
-    Position(epoch: "e", offset: offset)
+extension ShopPosition {
+  fileprivate static func number(_ offset: UInt64) -> ShopPosition {
+    ShopPosition(epoch: "e", offset: offset)
   }
 }

@@ -21,20 +21,20 @@ struct TraceTests {
   }
 
   @Test func `prints the time, actor and event of each line`() throws {
-    let message = try Message.sample
+    let message = try ShopMessage.sample
     let trace = try lines([
       .launched(.phone, run: 1),
       .received(
         .phone, .opened(AttemptID(3), head: message.position), isLate: false,
         effects: [
           .update(.status(StreamStatus(LinkStatus(phase: .connected, mode: .live)))),
-          .fetch(FetchID(4), .after(Position(epoch: "e", offset: 6), limit: 100)),
+          .fetch(FetchID(4), .after(ShopPosition(epoch: "e", offset: 6), limit: 100)),
         ]),
       .fact(.accepted(message, isNew: true)),
       .began(Action(.crash, for: .seconds(90))),
       .fact(
         .stored(
-          TimelineChange(messages: [message], cursor: Cursor(position: message.position)),
+          TimelineChange(messages: [message], cursor: ShopCursor(position: message.position)),
           TimelineCommit(inserted: [message.id]))),
       .received(.phone, .frame(AttemptID(2), .message(message)), isLate: true, effects: []),
       .calm,
@@ -58,7 +58,7 @@ struct TraceTests {
     let noise: [StreamObservation] = [
       .ticked(.phone, effects: []),
       .received(
-        .phone, .link(.ping(AttemptID(1)), at: Message.start), isLate: false,
+        .phone, .link(.ping(AttemptID(1)), at: ShopMessage.start), isLate: false,
         effects: []),
     ]
     #expect(try lines(noise) == [])
@@ -97,13 +97,13 @@ struct TraceTests {
   }
 }
 
-extension Message {
-  static var sample: Message {
+extension ShopMessage {
+  static var sample: ShopMessage {
     get throws {
-      Message(
+      ShopMessage(
         id: UUID128(high: 1, low: 2), shop: try #require(ShopID("bakery")), user: "ann",
         username: nil, text: "hello", createdAt: Timestamp(nanoseconds: 0),
-        position: Position(epoch: "e", offset: 7))
+        position: ShopPosition(epoch: "e", offset: 7))
     }
   }
 }

@@ -118,13 +118,13 @@ extension RandomSource {
     TimelineChange(
       messages: few { $0.message() },
       cursor: maybe { generator in
-        Cursor(
-          position: generator.maybe { Position(epoch: "e", offset: $0.number()) },
+        ShopCursor(
+          position: generator.maybe { ShopPosition(epoch: "e", offset: $0.number()) },
           time: generator.maybe { $0.timestamp() }, wholeAt: generator.maybe { $0.timestamp() })
       },
       gaps: maybe { generator in
         generator.few { generator in
-          Gap(after: generator.maybe { $0.message().key }, before: generator.message().key)
+          ShopGap(after: generator.maybe { $0.message().key }, before: generator.message().key)
         }
       },
       outboxPut: few {
@@ -140,13 +140,13 @@ extension RandomSource {
       sum: one([0, .max, next()]))
   }
 
-  mutating func message() -> Message {
-    Message(
+  mutating func message() -> ShopMessage {
+    ShopMessage(
       id: .random(using: &self), shop: Sample.shop, user: "u" + text(upTo: 5),
       username: maybe { $0.id() }, text: text(upTo: 60), createdAt: timestamp(),
       updatedAt: maybe { $0.timestamp() }, isEdited: flag(),
       parent: maybe { .random(using: &$0) },
-      position: maybe { Position(epoch: "a-Z_9", offset: $0.number()) })
+      position: maybe { ShopPosition(epoch: "a-Z_9", offset: $0.number()) })
   }
 
   private mutating func entry(_ id: String, position: UInt64?) -> SessionEntry {

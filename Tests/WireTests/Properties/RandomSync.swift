@@ -82,6 +82,6 @@ extension RandomSource {
   mutating func page() -> Page {
     Page(
       messages: few { $0.message() }, hasNext: flag(),
-      head: maybe { Position(epoch: "e_1", offset: $0.next() >> 1) }, recovered: flag())
+      head: maybe { ShopPosition(epoch: "e_1", offset: $0.next() >> 1) }, recovered: flag())
   }
 }

@@ -20,11 +20,11 @@ struct WireFamily: Sendable, CustomTestStringConvertible {
   let isStable: @Sendable ([UInt8]) throws -> Bool
 
   /// - Parameter isRaw: Whether messages keep a part of their bytes unchanged.
-  init<Message: Equatable & Sendable>(
+  init<ShopMessage: Equatable & Sendable>(
     _ name: String, namesMembers: Bool = true, isRaw: Bool = false,
-    read: @escaping @Sendable ([UInt8]) throws -> Message,
-    write: @escaping @Sendable (Message) -> [UInt8],
-    random: @escaping @Sendable (inout RandomSource) -> Message
+    read: @escaping @Sendable ([UInt8]) throws -> ShopMessage,
+    write: @escaping @Sendable (ShopMessage) -> [UInt8],
+    random: @escaping @Sendable (inout RandomSource) -> ShopMessage
   ) {
     (testDescription, self.namesMembers) = (name, namesMembers)
     isStable = { bytes in

@@ -6,7 +6,7 @@ public func follow(
 ) async throws(LinkFailure) -> LinkStatus.Reason? {
   var options = SocketOptions()
   options.tokens = token
-  options.lifecycle = Platform.lifecycle()
+  options.lifecycle = HoldfastPlatform.lifecycle()
   options.outbox = .memory
   let socket = try await HeldSocket(url, policy: .socket, options: options)
   for await event in socket {

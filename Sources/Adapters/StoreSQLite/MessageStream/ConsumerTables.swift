@@ -132,11 +132,11 @@ struct ConsumerTables {
 
   func deliveries(
     to name: ConsumerName, after number: UInt64, limit: Int
-  ) throws(StoreFailure) -> [Delivery] {
+  ) throws(StoreFailure) -> [ShopDelivery] {
     guard let row = try row(name) else { return [] }
     return try database.query(
       """
-      SELECT \(Message.columns(of: "m")), m.epoch, m.offset, d.number, d.is_edit
+      SELECT \(ShopMessage.columns(of: "m")), m.epoch, m.offset, d.number, d.is_edit
       FROM deliveries AS d JOIN messages AS m
         ON m.shop = \(Self.number) AND m.created_at = d.created_at AND m.id = d.id
       WHERE d.consumer = ?2 AND d.number > ?3 ORDER BY d.number LIMIT ?4
@@ -146,9 +146,9 @@ struct ConsumerTables {
         .integer(limit.asLimit),
       ]
     ) { row throws(StoreFailure) in
-      var message = try Message(row, shop: shop)
+      var message = try ShopMessage(row, shop: shop)
       message.position = try row.position(8)
-      return Delivery(
+      return ShopDelivery(
         number: try row.unsigned(10), message: message, isEdit: try row.flag(11))
     }
   }

@@ -10,7 +10,7 @@ package final class LogTables: Tables {
       CREATE TABLE log(epoch TEXT NOT NULL) STRICT;
       INSERT INTO log VALUES (lower(hex(randomblob(8))));
       CREATE TABLE messages(
-        shop TEXT NOT NULL, offset INTEGER NOT NULL, \(Message.columnTypes), key BLOB,
+        shop TEXT NOT NULL, offset INTEGER NOT NULL, \(ShopMessage.columnTypes), key BLOB,
         PRIMARY KEY (shop, offset), UNIQUE (shop, id)) STRICT;
       CREATE INDEX timeline ON messages(shop, created_at, id);
       CREATE UNIQUE INDEX keys ON messages(shop, user, key) WHERE key IS NOT NULL;
@@ -80,11 +80,11 @@ package final class LogTables: Tables {
 
   // MARK: Statements
 
-  func head(of shop: ShopID) throws(StoreFailure) -> Position {
+  func head(of shop: ShopID) throws(StoreFailure) -> ShopPosition {
     let found = try database.query(
       "SELECT coalesce(max(offset), 0) FROM messages WHERE shop = ?", [.text(shop.text)]
     ) { row throws(StoreFailure) in try row.unsigned(0) }
-    return Position(epoch: epoch, offset: found.first ?? 0)
+    return ShopPosition(epoch: epoch, offset: found.first ?? 0)
   }
 
   /// Stores messages in the given order.
@@ -105,7 +105,7 @@ package final class LogTables: Tables {
   ///
   /// - Throws: A failure that aborts the whole transaction.
   func append(
-    _ message: Message, key: UUID128?
+    _ message: ShopMessage, key: UUID128?
   ) throws(StoreFailure) -> Result<Appended, StoreFailure> {
     if let key {
       let known = try select(
@@ -117,10 +117,10 @@ package final class LogTables: Tables {
     }
     var stored = message
     let offset = try head(of: message.shop).offset + 1
-    stored.position = Position(epoch: epoch, offset: offset)
+    stored.position = ShopPosition(epoch: epoch, offset: offset)
     try database.run(
       """
-      INSERT INTO messages(shop, \(Message.columns), offset, key)
+      INSERT INTO messages(shop, \(ShopMessage.columns), offset, key)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [.text(message.shop.text)] + message.values
@@ -163,14 +163,14 @@ package final class LogTables: Tables {
   }
 
   /// Returns whether this log assigned a position.
-  private func knows(_ position: Position, _ head: Position) -> Bool {
+  private func knows(_ position: ShopPosition, _ head: ShopPosition) -> Bool {
     position.epoch == head.epoch && position.offset <= head.offset
   }
 
   /// Returns page `number` (counted from 1) of the messages that `condition` selects and orders.
   private func numbered(
     _ shop: ShopID, _ condition: String, _ values: [SQLValue], _ number: Int, _ limit: Int,
-    _ head: Position
+    _ head: ShopPosition
   ) throws(StoreFailure) -> Page {
     let (skipped, overflow) = (max(number, 1) - 1).multipliedReportingOverflow(by: limit.asLimit)
     guard !overflow else { return Page(messages: [], hasNext: false, head: head) }
@@ -181,7 +181,8 @@ package final class LogTables: Tables {
   }
 
   private func beside(
-    _ shop: ShopID, _ condition: String, _ position: Position, _ limit: Int, _ head: Position
+    _ shop: ShopID, _ condition: String, _ position: ShopPosition, _ limit: Int,
+    _ head: ShopPosition
   ) throws(StoreFailure) -> Page {
     let found = try select(
       shop, "\(condition) LIMIT ?3",
@@ -189,14 +190,15 @@ package final class LogTables: Tables {
     return page(found, limit, head)
   }
 
-  private func page(_ found: [Message], _ limit: Int, _ head: Position) -> Page {
+  private func page(_ found: [ShopMessage], _ limit: Int, _ head: ShopPosition) -> Page {
     Page(
       messages: Array(found.prefix(limit.asLimit)), hasNext: found.count > limit.asLimit,
       head: head)
   }
 
   /// Returns the page for an unknown position, which contains the newest messages.
-  private func newest(of shop: ShopID, _ limit: Int, _ head: Position) throws(StoreFailure) -> Page
+  private func newest(of shop: ShopID, _ limit: Int, _ head: ShopPosition) throws(StoreFailure)
+    -> Page
   {
     let found = try select(
       shop, "TRUE ORDER BY offset DESC LIMIT ?2", [.integer(limit.asLimit)])
@@ -205,13 +207,13 @@ package final class LogTables: Tables {
 
   private func select(
     _ shop: ShopID, _ rest: String, _ values: [SQLValue]
-  ) throws(StoreFailure) -> [Message] {
+  ) throws(StoreFailure) -> [ShopMessage] {
     try database.query(
-      "SELECT \(Message.columns), offset FROM messages WHERE shop = ?1 AND \(rest)",
+      "SELECT \(ShopMessage.columns), offset FROM messages WHERE shop = ?1 AND \(rest)",
       [.text(shop.text)] + values
     ) { row throws(StoreFailure) in
-      var message = try Message(row, shop: shop)
-      message.position = Position(epoch: epoch, offset: try row.unsigned(8))
+      var message = try ShopMessage(row, shop: shop)
+      message.position = ShopPosition(epoch: epoch, offset: try row.unsigned(8))
       return message
     }
   }

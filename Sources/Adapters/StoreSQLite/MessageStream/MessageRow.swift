@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastWire
 
-extension Message {
+extension ShopMessage {
   /// The columns that both stores use for a message, in the order in which `init(_:shop:)` reads
   /// them.
   static let columns = "id, user, username, text, created_at, updated_at, is_edited, parent"
@@ -36,9 +36,9 @@ extension Message {
 
 extension Row {
   /// Reads a position from a column with an epoch and the next column with an offset.
-  func position(_ column: Int32) throws(StoreFailure) -> Position? {
+  func position(_ column: Int32) throws(StoreFailure) -> ShopPosition? {
     guard let epoch = try optionalText(column) else { return nil }
-    return Position(epoch: epoch, offset: UInt64(bitPattern: try integer(column + 1)))
+    return ShopPosition(epoch: epoch, offset: UInt64(bitPattern: try integer(column + 1)))
   }
 
   func shop(_ column: Int32) throws(StoreFailure) -> ShopID {
@@ -59,7 +59,7 @@ struct MessageInsertion {
     WHERE NOT EXISTS (SELECT 1 FROM ids WHERE shop = ?1 AND id = ?2) ON CONFLICT DO NOTHING
     """
   static let content = """
-    INSERT INTO messages(shop, \(Message.columns), epoch, offset)
+    INSERT INTO messages(shop, \(ShopMessage.columns), epoch, offset)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
     """
 
@@ -69,7 +69,7 @@ struct MessageInsertion {
   let content: Statement
 
   /// Adds a message. Returns false if its ID already exists.
-  func insert(_ message: Message) throws(StoreFailure) -> Bool {
+  func insert(_ message: ShopMessage) throws(StoreFailure) -> Bool {
     newID.bind(shop, at: 1)
     newID.bind(message.id, at: 2)
     newID.bind(message.createdAt.nanoseconds, at: 3)

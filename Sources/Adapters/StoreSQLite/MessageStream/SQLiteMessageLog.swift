@@ -47,7 +47,7 @@ extension SQLiteFile: MessageLog where T == LogTables {
     try read { tables throws(StoreFailure) in try tables.count(query, of: shop) }
   }
 
-  package func head(of shop: ShopID) throws(StoreFailure) -> Position {
+  package func head(of shop: ShopID) throws(StoreFailure) -> ShopPosition {
     try read { tables throws(StoreFailure) in try tables.head(of: shop) }
   }
 }

@@ -42,7 +42,7 @@ package final class TimelineFile: Tables {
   }
 
   private func store(
-    _ messages: [Message], in tables: TimelineTables
+    _ messages: [ShopMessage], in tables: TimelineTables
   ) throws(StoreFailure) -> TimelineCommit {
     guard !messages.isEmpty else { return TimelineCommit() }
     let insertion = try tables.insertion()
@@ -98,7 +98,7 @@ extension SQLiteFile: TimelineStore where T == TimelineFile {
 
   package func older(
     than key: TimelineKey, in shop: ShopID, limit: Int
-  ) throws(StoreFailure) -> [Message] {
+  ) throws(StoreFailure) -> [ShopMessage] {
     try read { file throws(StoreFailure) in
       let tables = TimelineTables(database: file.database, shop: shop)
       return try tables.newest(before: key, limit: limit.asLimit).reversed()
@@ -123,7 +123,7 @@ extension SQLiteFile: TimelineStore where T == TimelineFile {
 
   package func deliveries(
     to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
-  ) throws(StoreFailure) -> [Delivery] {
+  ) throws(StoreFailure) -> [ShopDelivery] {
     try read { file throws(StoreFailure) in
       try file.consumers(of: shop).deliveries(to: name, after: number, limit: limit)
     }

@@ -25,7 +25,7 @@ struct TimelineTables {
         UNIQUE (shop, id)) STRICT;
       CREATE TABLE shops(number INTEGER PRIMARY KEY, shop TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE messages(
-        shop INTEGER NOT NULL, \(Message.columnTypes), epoch TEXT, offset INTEGER,
+        shop INTEGER NOT NULL, \(ShopMessage.columnTypes), epoch TEXT, offset INTEGER,
         PRIMARY KEY (shop, created_at, id)) STRICT, WITHOUT ROWID;
       CREATE TABLE ids(
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
@@ -42,10 +42,10 @@ struct TimelineTables {
   // MARK: Messages
 
   /// Returns up to `limit` messages before `key`, or the newest if it is `nil`; newest first.
-  func newest(before key: TimelineKey? = nil, limit: Int) throws(StoreFailure) -> [Message] {
+  func newest(before key: TimelineKey? = nil, limit: Int) throws(StoreFailure) -> [ShopMessage] {
     try database.query(
       """
-      SELECT \(Message.columns), epoch, offset FROM messages
+      SELECT \(ShopMessage.columns), epoch, offset FROM messages
       WHERE shop = (SELECT number FROM shops WHERE shop = ?1)
         \(key == nil ? "" : "AND (created_at, id) < (?3, ?4)")
       ORDER BY created_at DESC, id DESC LIMIT ?2
@@ -53,7 +53,7 @@ struct TimelineTables {
       [.text(shop.text), .integer(limit)]
         + (key.map { [.time($0.createdAt), .uuid($0.id)] } ?? [])
     ) { row throws(StoreFailure) in
-      var message = try Message(row, shop: shop)
+      var message = try ShopMessage(row, shop: shop)
       message.position = try row.position(8)
       return message
     }
@@ -82,7 +82,7 @@ struct TimelineTables {
   /// Replaces the text of a stored message with the text of a later edit.
   ///
   /// Returns false if the message does not exist or the edit is not later.
-  func edit(_ message: Message) throws(StoreFailure) -> Bool {
+  func edit(_ message: ShopMessage) throws(StoreFailure) -> Bool {
     guard let number = try number() else { return false }
     let changed = try database.run(
       """
@@ -133,18 +133,18 @@ struct TimelineTables {
 
   // MARK: Cursor
 
-  func cursor() throws(StoreFailure) -> Cursor {
+  func cursor() throws(StoreFailure) -> ShopCursor {
     let found = try database.query(
       "SELECT epoch, offset, time, whole_at FROM cursors WHERE shop = ?", [.text(shop.text)]
     ) { row throws(StoreFailure) in
-      Cursor(
+      ShopCursor(
         position: try row.position(0), time: try row.optionalTime(2),
         wholeAt: try row.optionalTime(3))
     }
-    return found.first ?? Cursor()
+    return found.first ?? ShopCursor()
   }
 
-  func set(_ cursor: Cursor) throws(StoreFailure) {
+  func set(_ cursor: ShopCursor) throws(StoreFailure) {
     try database.run(
       "INSERT OR REPLACE INTO cursors(shop, epoch, offset, time, whole_at) VALUES (?, ?, ?, ?, ?)",
       [.text(shop.text)] + values(cursor.position) + [.time(cursor.time), .time(cursor.wholeAt)])
@@ -152,7 +152,7 @@ struct TimelineTables {
 
   // MARK: Gaps
 
-  func gaps() throws(StoreFailure) -> [Gap] {
+  func gaps() throws(StoreFailure) -> [ShopGap] {
     try database.query(
       """
       SELECT after_time, after_id, before_time, before_id FROM gaps WHERE shop = ? ORDER BY place
@@ -162,12 +162,12 @@ struct TimelineTables {
       if let time = try row.optionalTime(0) {
         after = TimelineKey(createdAt: time, id: try row.uuid(1))
       }
-      return Gap(
+      return ShopGap(
         after: after, before: TimelineKey(createdAt: try row.time(2), id: try row.uuid(3)))
     }
   }
 
-  func set(_ gaps: [Gap]) throws(StoreFailure) {
+  func set(_ gaps: [ShopGap]) throws(StoreFailure) {
     try database.run("DELETE FROM gaps WHERE shop = ?", [.text(shop.text)])
     for (index, gap) in gaps.enumerated() {
       try database.run(
@@ -231,7 +231,7 @@ struct TimelineTables {
 
   /// Returns the values that store a position. A server may use any offset, so its 64 bits are
   /// stored unchanged.
-  private func values(_ position: Position?) -> [SQLValue] {
+  private func values(_ position: ShopPosition?) -> [SQLValue] {
     guard let position else { return [.null, .null] }
     return [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]
   }

@@ -10,7 +10,7 @@ import HoldfastWire
 /// message with a higher position is broadcast later.
 struct ShopRoom: Sendable {
   /// The newest position that was broadcast, or `nil` until the store has reported the head.
-  var head: Position?
+  var head: ShopPosition?
   /// The open sockets, sorted by id.
   var subscribers: [ConnectionID] = []
   /// The upgrades that wait for the head, in order of arrival.
@@ -18,7 +18,7 @@ struct ShopRoom: Sendable {
   /// The upgrades that wait for their backlog.
   var backlogWaiters: Set<ConnectionID> = []
   /// The newest messages that were broadcast since the first of these upgrades started to wait.
-  var recent: [Message] = []
+  var recent: [ShopMessage] = []
   /// The posts that wait to be stored, in order of arrival.
   var posts: [Post] = []
   /// The number of outstanding store responses: one for the head, or one for each appended post.
@@ -29,13 +29,13 @@ struct ShopRoom: Sendable {
   struct Arrival: Sendable {
     var id: ConnectionID
     /// The position after which the backlog starts.
-    var after: Position?
+    var after: ShopPosition?
   }
 
   struct Post: Sendable {
     var request: RequestID
     /// The message that the author sent, with the time of its arrival.
-    var message: Message
+    var message: ShopMessage
     var key: UUID128?
   }
 
@@ -60,7 +60,7 @@ struct ShopRoom: Sendable {
   }
 
   /// Stores a broadcast message for upgrades that wait for their backlog.
-  mutating func remember(_ message: Message, atMost limit: Int) {
+  mutating func remember(_ message: ShopMessage, atMost limit: Int) {
     guard !backlogWaiters.isEmpty else { return }
     recent.append(message)
     if recent.count > limit { recent.removeFirst() }
@@ -74,7 +74,7 @@ struct ShopRoom: Sendable {
   }
 
   /// Sets the head and the newest timestamp that the store reported.
-  mutating func learn(_ head: Position, newest: Timestamp?) {
+  mutating func learn(_ head: ShopPosition, newest: Timestamp?) {
     pendingAnswers = 0
     self.head = head
     lastStamp = newest

@@ -24,7 +24,7 @@ extension ForwardingTimelineStore {
 
   package func older(
     than key: TimelineKey, in shop: ShopID, limit: Int
-  ) async throws(StoreFailure) -> [Message] {
+  ) async throws(StoreFailure) -> [ShopMessage] {
     try await store.older(than: key, in: shop, limit: limit)
   }
 
@@ -42,7 +42,7 @@ extension ForwardingTimelineStore {
 
   package func deliveries(
     to name: ConsumerName, of shop: ShopID, after number: UInt64, limit: Int
-  ) async throws(StoreFailure) -> [Delivery] {
+  ) async throws(StoreFailure) -> [ShopDelivery] {
     try await store.deliveries(to: name, of: shop, after: number, limit: limit)
   }
 
@@ -81,7 +81,7 @@ extension ForwardingLog {
     try await log.count(query, of: shop)
   }
 
-  package func head(of shop: ShopID) async throws(StoreFailure) -> Position {
+  package func head(of shop: ShopID) async throws(StoreFailure) -> ShopPosition {
     try await log.head(of: shop)
   }
 
@@ -102,18 +102,18 @@ enum StoreSamples {
   }
 
   /// Returns a message in which every field is set, to detect a store that omits a field.
-  static func message(_ number: UInt64, in shop: ShopID, at nanoseconds: Int64) -> Message {
-    Message(
+  static func message(_ number: UInt64, in shop: ShopID, at nanoseconds: Int64) -> ShopMessage {
+    ShopMessage(
       id: id(number), shop: shop, user: "user-\(number % 3)", username: "Ödön \(number)",
       text: "text \(number) \u{0} 🪢 '\"\\", createdAt: Timestamp(nanoseconds: nanoseconds),
       updatedAt: Timestamp(nanoseconds: nanoseconds), isEdited: number.isMultiple(of: 2),
       parent: number > 1 ? id(number - 1) : nil,
-      position: Position(epoch: "e-1", offset: .max - number))
+      position: ShopPosition(epoch: "e-1", offset: .max - number))
   }
 
   /// Returns a message without any optional field.
-  static func bare(_ number: UInt64, in shop: ShopID, at nanoseconds: Int64) -> Message {
-    Message(
+  static func bare(_ number: UInt64, in shop: ShopID, at nanoseconds: Int64) -> ShopMessage {
+    ShopMessage(
       id: id(number), shop: shop, user: "", username: nil, text: "",
       createdAt: Timestamp(nanoseconds: nanoseconds))
   }

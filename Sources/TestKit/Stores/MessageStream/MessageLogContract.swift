@@ -22,8 +22,8 @@ public func messageLogContract(make: () async throws -> any MessageLog) async th
 
 private func fill(
   _ log: any MessageLog, _ shop: ShopID, times: [Int64]
-) async throws -> [Message] {
-  var stored: [Message] = []
+) async throws -> [ShopMessage] {
+  var stored: [ShopMessage] = []
   for (number, time) in times.enumerated() {
     let message = StoreSamples.message(UInt64(number + 1), in: shop, at: time)
     stored.append(try await log.append(message, idempotencyKey: nil).message)
@@ -57,12 +57,12 @@ private func countsFromOne(_ log: any MessageLog) async throws {
     for current in [shop, other] {
       let message = StoreSamples.bare(UInt64(number), in: current, at: 1)
       var wanted = message
-      wanted.position = Position(epoch: epoch, offset: UInt64(number))
+      wanted.position = ShopPosition(epoch: epoch, offset: UInt64(number))
       try ContractViolation.unless(
         try await log.append(message, idempotencyKey: nil),
         is: Appended(message: wanted, isNew: true), "each shop counts 1, 2, 3")
       try ContractViolation.unless(
-        try await log.head(of: current), is: Position(epoch: epoch, offset: UInt64(number)),
+        try await log.head(of: current), is: ShopPosition(epoch: epoch, offset: UInt64(number)),
         "the head is the newest position")
     }
   }
@@ -131,7 +131,7 @@ private func takesAList(_ log: any MessageLog) async throws {
   }
   func stored(_ number: UInt64, at offset: UInt64, isNew: Bool = true) -> Appended {
     var message = StoreSamples.bare(number, in: shop, at: 1)
-    message.position = Position(epoch: epoch, offset: offset)
+    message.position = ShopPosition(epoch: epoch, offset: offset)
     return Appended(message: message, isNew: isNew)
   }
   let entries = [entry(4), entry(4), entry(3, key: key), entry(2, key: key), entry(1)]
@@ -188,7 +188,7 @@ private func pagesByPosition(_ log: any MessageLog) async throws {
   let shop = try StoreSamples.shop("s")
   let all = try await fill(log, shop, times: [10, 20, 5, 20, 30])
   let head = try await log.head(of: shop)
-  func at(_ offset: UInt64) -> Position { Position(epoch: head.epoch, offset: offset) }
+  func at(_ offset: UInt64) -> ShopPosition { ShopPosition(epoch: head.epoch, offset: offset) }
   for offset in 0...5 {
     let rest = all.dropFirst(offset)
     try ContractViolation.unless(
@@ -215,8 +215,8 @@ private func saysWhatItCannotRecover(_ log: any MessageLog) async throws {
   let head = try await log.head(of: shop)
   let lost = Page(messages: Array(all.suffix(2)), hasNext: false, head: head, recovered: false)
   for position in [
-    Position(epoch: head.epoch + "x", offset: 1), Position(epoch: head.epoch, offset: 6),
-    Position(epoch: head.epoch, offset: .max),
+    ShopPosition(epoch: head.epoch + "x", offset: 1), ShopPosition(epoch: head.epoch, offset: 6),
+    ShopPosition(epoch: head.epoch, offset: .max),
   ] {
     for query in [PageQuery.after(position, limit: 2), .before(position, limit: 2)] {
       try ContractViolation.unless(

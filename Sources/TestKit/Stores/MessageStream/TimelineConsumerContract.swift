@@ -27,7 +27,7 @@ private func deliversWhatIsStoredLater(_ store: any TimelineStore) async throws 
   let early = StoreSamples.message(4, in: shop, at: 0)
   _ = try await store.commit(TimelineChange(messages: [early, late[0]]), to: shop)
   let wanted = [late[1], late[2], late[0], early].enumerated().map {
-    Delivery(number: UInt64($0.offset) + 1, message: $0.element)
+    ShopDelivery(number: UInt64($0.offset) + 1, message: $0.element)
   }
   for limit in 0...5 {
     for number in 0...5 {
@@ -57,7 +57,7 @@ private func startsWhereRequested(_ store: any TimelineStore) async throws {
     try await store.addConsumer(name, of: shop, from: start)
     let found = try await store.deliveries(to: name, of: shop, after: 0, limit: 9)
     let wanted = all.suffix(count).enumerated().map {
-      Delivery(number: UInt64($0.offset) + 1, message: $0.element)
+      ShopDelivery(number: UInt64($0.offset) + 1, message: $0.element)
     }
     try ContractViolation.unless(found, is: wanted, "the first deliveries from \(start)")
   }
@@ -68,12 +68,12 @@ private func startsBehindAPosition(_ store: any TimelineStore) async throws {
   let offsets: [UInt64] = [1, 2, 3, UInt64(Int64.max) + 1]
   let all = offsets.enumerated().map { index, offset in
     var message = StoreSamples.message(UInt64(index), in: shop, at: Int64(index))
-    message.position = Position(
+    message.position = ShopPosition(
       epoch: index == 0 ? "old" : "e", offset: offset)
     return message
   }
   _ = try await store.commit(TimelineChange(messages: all), to: shop)
-  let unknown = Position(epoch: "other", offset: 1)
+  let unknown = ShopPosition(epoch: "other", offset: 1)
   var failure: StoreFailure?
   do throws(StoreFailure) {
     try await store.addConsumer(name, of: shop, from: .after(unknown))
@@ -84,7 +84,7 @@ private func startsBehindAPosition(_ store: any TimelineStore) async throws {
     failure, is: .noEpoch(of: unknown), "an epoch that no message has is refused")
   try ContractViolation.unless(
     try await store.consumers(of: shop), is: [], "a refused consumer is not added")
-  try await store.addConsumer(name, of: shop, from: .after(Position(epoch: "e", offset: 2)))
+  try await store.addConsumer(name, of: shop, from: .after(ShopPosition(epoch: "e", offset: 2)))
   try ContractViolation.unless(
     try await store.deliveries(to: name, of: shop, after: 0, limit: 9).map(\.message),
     is: Array(all[2...]), "the messages behind a position")
@@ -115,8 +115,8 @@ private func deliversEdits(_ store: any TimelineStore) async throws {
   try ContractViolation.unless(
     try await store.deliveries(to: name, of: shop, after: 0, limit: 9),
     is: [
-      Delivery(number: 1, message: edit), Delivery(number: 2, message: second),
-      Delivery(number: 3, message: edit, isEdit: true),
+      ShopDelivery(number: 1, message: edit), ShopDelivery(number: 2, message: second),
+      ShopDelivery(number: 3, message: edit, isEdit: true),
     ], "new messages of a commit come first, and every delivery has the text that is stored")
 }
 

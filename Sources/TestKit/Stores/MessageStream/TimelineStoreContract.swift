@@ -40,12 +40,12 @@ private func storesEveryField(_ store: any TimelineStore) async throws {
   ]
   let snapshot = TimelineSnapshot(
     messages: messages, hasOlder: false,
-    cursor: Cursor(
-      position: Position(epoch: "e-1", offset: .max), time: Timestamp(nanoseconds: .min),
+    cursor: ShopCursor(
+      position: ShopPosition(epoch: "e-1", offset: .max), time: Timestamp(nanoseconds: .min),
       wholeAt: Timestamp(nanoseconds: .max)),
     gaps: [
-      Gap(after: nil, before: messages[0].key),
-      Gap(after: messages[1].key, before: messages[2].key),
+      ShopGap(after: nil, before: messages[0].key),
+      ShopGap(after: messages[1].key, before: messages[2].key),
     ],
     outbox: [StoreSamples.entry(1, in: shop), StoreSamples.entry(2, in: shop)])
   let commit = try await store.commit(
@@ -147,16 +147,16 @@ private func pagesBackwards(_ store: any TimelineStore) async throws {
 private func replacesCursorAndGaps(_ store: any TimelineStore) async throws {
   let shop = try StoreSamples.shop("s")
   let key = StoreSamples.message(1, in: shop, at: 1).key
-  let cursor = Cursor(position: Position(epoch: "e", offset: 4))
+  let cursor = ShopCursor(position: ShopPosition(epoch: "e", offset: 4))
   _ = try await store.commit(
-    TimelineChange(cursor: cursor, gaps: [Gap(after: nil, before: key)]), to: shop)
+    TimelineChange(cursor: cursor, gaps: [ShopGap(after: nil, before: key)]), to: shop)
   _ = try await store.commit(
     TimelineChange(messages: [StoreSamples.message(1, in: shop, at: 1)]), to: shop)
   let stored = try await store.load(shop, limit: 0)
   try ContractViolation.unless(
     stored.cursor, is: cursor, "no cursor in a change leaves the old one")
   try ContractViolation.unless(stored.gaps.count, is: 1, "no gaps in a change leaves the old ones")
-  let time = Cursor(time: Timestamp(nanoseconds: 5))
+  let time = ShopCursor(time: Timestamp(nanoseconds: 5))
   _ = try await store.commit(TimelineChange(cursor: time, gaps: []), to: shop)
   let replaced = try await store.load(shop, limit: 0)
   try ContractViolation.unless(replaced.cursor, is: time, "a new cursor replaces the whole old one")
@@ -208,7 +208,7 @@ private func listsShopsWithAnyData(_ store: any TimelineStore) async throws {
   let (first, second) = (try StoreSamples.shop("a"), try StoreSamples.shop("b"))
   let entry = StoreSamples.entry(1, in: first)
   _ = try await store.commit(TimelineChange(outboxPut: [entry]), to: first)
-  _ = try await store.commit(TimelineChange(cursor: Cursor()), to: second)
+  _ = try await store.commit(TimelineChange(cursor: ShopCursor()), to: second)
   try ContractViolation.unless(
     try await store.shops(), is: [first, second], "an outbox or a cursor makes a shop")
   _ = try await store.commit(TimelineChange(outboxRemove: [entry.id]), to: first)

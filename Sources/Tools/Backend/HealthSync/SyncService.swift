@@ -54,7 +54,7 @@ struct SyncService: Service {
       zones: SyncZones(), uploads: uploads, first: .restored(uploads.stored(at: BootClock().wall)))
   }
 
-  var port: (any HoldfastPorts.Store)? { store }
+  var port: (any HoldfastPorts.SuspendableStore)? { store }
 
   mutating func read(
     _ event: ServiceEvent<SyncPath>, _ context: inout Context

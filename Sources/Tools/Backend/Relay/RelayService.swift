@@ -80,7 +80,7 @@ struct RelayService: Service {
     }
   }
 
-  var port: (any HoldfastPorts.Store)? { store }
+  var port: (any HoldfastPorts.SuspendableStore)? { store }
 
   var first: RelayRules.Input? { .relay(.restored(stored, wall: BootClock().wall)) }
 

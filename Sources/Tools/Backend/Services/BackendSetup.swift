@@ -8,7 +8,7 @@ struct BackendSetup: Sendable {
   var log: BackendLog
   /// The stores to use instead of the SQLite files. Each replaces the file of the service whose
   /// port it implements.
-  var stores: [any Store]
+  var stores: [any SuspendableStore]
   /// The sender that wakes phones in the background; `nil` for none.
   var pushes: (any PushSender)?
 

@@ -28,7 +28,7 @@ protocol Service: Sendable {
   static func open(_ setup: BackendSetup) async throws(BackendError) -> Self
 
   /// The port through which the store is checked and closed; `nil` if there is no store.
-  var port: (any HoldfastPorts.Store)? { get }
+  var port: (any HoldfastPorts.SuspendableStore)? { get }
 
   var rules: Rules { get set }
 
@@ -169,7 +169,7 @@ extension Service {
 
 extension Service where Store == Void {
   var store: Void { () }
-  var port: (any HoldfastPorts.Store)? { nil }
+  var port: (any HoldfastPorts.SuspendableStore)? { nil }
 }
 
 extension Service where Write == Never {

@@ -55,7 +55,7 @@ struct SessionService: Service {
     }
   }
 
-  var port: (any HoldfastPorts.Store)? { store }
+  var port: (any HoldfastPorts.SuspendableStore)? { store }
 
   var first: SessionServer.Input? { .restored(stored, wall: BootClock().wall) }
 

@@ -40,7 +40,7 @@ struct ShopService: Service {
       limits: configuration.policy.limits)
   }
 
-  var port: (any HoldfastPorts.Store)? { store }
+  var port: (any HoldfastPorts.SuspendableStore)? { store }
 
   var first: ShopServer.Input? { .removals(removed) }
 
@@ -80,7 +80,7 @@ struct ShopService: Service {
     guard case .stream(let shop) = route else { return nil }
     let credential = tokens.credential(of: head)
     context.describe(id, names(credential.user, shop))
-    let after = head.first(StreamHeader.after.lowercased()).flatMap { Position($0) }
+    let after = head.first(StreamHeader.after.lowercased()).flatMap { ShopPosition($0) }
     return .upgrade(id, shop, after: after, credential, wall: BootClock().wall)
   }
 

@@ -73,7 +73,7 @@ enum BottleWatchCommand {
     let policy = try Connection.policy(call, preset: .bottleLink)
     let radio = try BottleRadio(call)
     let store = try await call.withData { (directory) throws(StoreFailure) in
-      try await Platform.drinkStore(in: directory)
+      try await HoldfastPlatform.drinkStore(in: directory)
     }
     let mark = WatchMark(in: try call.namedDirectory())
     var options = BottleOptions(radio: radio.central, store: store)
@@ -135,7 +135,7 @@ enum BottleDrinksCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
     let drinks = try await CommandFailure.catching { () throws(StoreFailure) in
-      let store = try await Platform.drinkStore(in: directory, forReading: true)
+      let store = try await HoldfastPlatform.drinkStore(in: directory, forReading: true)
       return try await store.closing { () throws(StoreFailure) in
         try await store.drinks(before: nil, limit: call[limit])
       }
@@ -184,7 +184,7 @@ enum BottleStatusCommand {
     let directory = try call.dataDirectory()
     let (snapshot, newest, running) = try await CommandFailure.catching {
       () throws(StoreFailure) in
-      let store = try await Platform.drinkStore(in: directory, forReading: true)
+      let store = try await HoldfastPlatform.drinkStore(in: directory, forReading: true)
       return try await store.closing { () throws(StoreFailure) in
         let snapshot = try await store.open()
         let newest = try await store.drinks(before: nil, limit: 1).last
@@ -245,8 +245,8 @@ enum BottleForgetCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let bottle = try await call.withData { (directory) throws(StoreFailure) in
       // The store is opened for reading first, so that a missing store is not created.
-      await (try Platform.drinkStore(in: directory, forReading: true)).close()
-      let store = try await Platform.drinkStore(in: directory)
+      await (try HoldfastPlatform.drinkStore(in: directory, forReading: true)).close()
+      let store = try await HoldfastPlatform.drinkStore(in: directory)
       return try await store.closing { () throws(StoreFailure) in
         let bottle = try await store.open().bottle
         try await store.forgetBottle()

@@ -36,7 +36,7 @@ struct BottleRadio: Sendable {
           .failed, error.description,
           remedy: "name the socket that `holdfast bottle virtual --socket` makes")
       }
-      central = Platform.radio(on: path)
+      central = HoldfastPlatform.radio(on: path)
       return
     }
     try Self.check(call, instead: "--radio PATH")

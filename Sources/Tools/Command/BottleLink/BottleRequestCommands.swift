@@ -130,7 +130,7 @@ enum BottleRequestCommands {
     let policy = try LinkPolicy.bottleLink.with(call[Shared.settings])
     let radio = try BottleRadio(call)
     let store = try await call.withData { (directory) throws(StoreFailure) in
-      try await Platform.drinkStore(in: directory)
+      try await HoldfastPlatform.drinkStore(in: directory)
     }
     let result = try await store.closing { () throws(CommandFailure) in
       let result = try await CommandFailure.opening { () throws(LinkFailure) in

@@ -89,7 +89,7 @@ extension CommandFailure {
   }
 }
 
-extension Store {
+extension SuspendableStore {
   /// Runs `work` and then closes the store, even if `work` throws an error.
   func closing<Value, Failure: Error>(
     after work: () async throws(Failure) -> Value

@@ -49,7 +49,7 @@ enum Connection {
   static func network(
     _ call: Invocation, to address: ServerAddress
   ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
-    if let problem = Platform.problem(ofURL: address.url) {
+    if let problem = HoldfastPlatform.problem(ofURL: address.url) {
       throw CommandFailure(.usage, "the URL of the server is not valid", remedy: problem)
     }
     let path = call[authorities]
@@ -58,7 +58,7 @@ enum Connection {
       call.diagnostic("--proxy is not used: \(address.host) is this machine")
     }
     do throws(LinkFailure) {
-      return try Platform.network(
+      return try HoldfastPlatform.network(
         authorities: path, proxy: call[proxy], allowsPlaintext: call[plaintext])
     } catch {
       throw CommandFailure(.failed, "the network cannot be set up: \(LinkReason.text(error))")

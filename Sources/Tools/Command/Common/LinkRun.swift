@@ -37,7 +37,7 @@ struct LinkRun: Sendable {
   init(_ call: Invocation) {
     // If no login manager reports sleep, the monitor detects the sleep of the machine by its
     // effects.
-    lifecycle = SharedLifecycle(Platform.lifecycle(hangup: true).changes())
+    lifecycle = SharedLifecycle(HoldfastPlatform.lifecycle(hangup: true).changes())
     let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
     self.stops = stops
     command = call.command

@@ -98,7 +98,7 @@ enum HealthImportCommand {
     _ directory: String
   ) async throws(HealthImport.Failure) -> any HealthStore {
     do {
-      return try await Platform.healthStore(in: directory)
+      return try await HoldfastPlatform.healthStore(in: directory)
     } catch {
       throw .store(error)
     }

@@ -40,7 +40,7 @@ enum HealthShowCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
     let (store, summary) = try await CommandFailure.catching { () throws(StoreFailure) in
-      let store = try await Platform.healthStore(in: directory, forReading: true)
+      let store = try await HoldfastPlatform.healthStore(in: directory, forReading: true)
       return (store, try await store.summary())
     }
     guard let name = call[type] else { return show(summary, call) }

@@ -62,8 +62,8 @@ enum RelayCommand {
     let directory = try call.dataDirectory()
     let (store, device) = try await CommandFailure.catching { () throws(StoreFailure) in
       (
-        try await Platform.readableHealthStore(in: directory),
-        try Platform.phoneName(in: directory)
+        try await HoldfastPlatform.readableHealthStore(in: directory),
+        try HoldfastPlatform.phoneName(in: directory)
       )
     }
     var configuration = RelayConfiguration(
@@ -78,9 +78,9 @@ enum RelayCommand {
     }
     let environment = RelayEnvironment(
       network: network, store: store,
-      notifier: Platform.notifier(
+      notifier: HoldfastPlatform.notifier(
         application: "holdfast", otherwise: TextNotifier { call.report($0) }),
-      reachability: Platform.reachability(of: address.host), lifecycle: AlwaysForeground())
+      reachability: HoldfastPlatform.reachability(of: address.host), lifecycle: AlwaysForeground())
     try await store.closing { () throws(CommandFailure) in
       let failure =
         call[RelayPull.pull]

@@ -89,7 +89,7 @@ enum SyncCommand {
         directory: directory, secret: secret.current)
       (configuration.types, configuration.policy) = (types, policy)
       configuration.deviceID = try await CommandFailure.catching { () throws(StoreFailure) in
-        try Platform.phoneName(in: directory).description.uppercased()
+        try HoldfastPlatform.phoneName(in: directory).description.uppercased()
       }
       configuration.journal = call[Shared.journal]
       configuration.network = network
@@ -164,12 +164,12 @@ struct SyncStores: Sendable {
 
   init(in directory: String, writesHealth: Bool) async throws(StoreFailure) {
     // The queue is opened first, so that a second process fails before it changes anything.
-    queue = try await Platform.syncQueue(in: directory)
+    queue = try await HoldfastPlatform.syncQueue(in: directory)
     do throws(StoreFailure) {
       health =
         writesHealth
-        ? try await Platform.healthStore(in: directory)
-        : try await Platform.readableHealthStore(in: directory)
+        ? try await HoldfastPlatform.healthStore(in: directory)
+        : try await HoldfastPlatform.readableHealthStore(in: directory)
     } catch {
       await queue.close()
       throw error

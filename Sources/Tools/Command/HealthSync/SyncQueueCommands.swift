@@ -159,7 +159,7 @@ enum SyncQueueCommands {
     // The queue is opened for reading first, so that a missing queue is not created.
     _ = try await stored(in: directory)
     let (queue, store) = try await CommandFailure.catching { () throws(StoreFailure) in
-      let store = try await Platform.syncQueue(in: directory)
+      let store = try await HoldfastPlatform.syncQueue(in: directory)
       return (try await store.stored(), store)
     }
     let say = try await store.closing { () throws(CommandFailure) in
@@ -174,7 +174,7 @@ enum SyncQueueCommands {
 
   private static func stored(in directory: String) async throws(CommandFailure) -> StoredSyncQueue {
     try await CommandFailure.catching { () throws(StoreFailure) in
-      let store = try await Platform.syncQueue(in: directory, forReading: true)
+      let store = try await HoldfastPlatform.syncQueue(in: directory, forReading: true)
       return try await store.closing { () throws(StoreFailure) in try await store.stored() }
     }
   }

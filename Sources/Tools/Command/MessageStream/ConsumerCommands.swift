@@ -110,7 +110,7 @@ enum ConsumerCommands {
     _ body: (any TimelineStore) async throws(StoreFailure) -> Value
   ) async throws(CommandFailure) -> Value {
     try await call.withData { (directory) throws(StoreFailure) in
-      let store = try await Platform.store(in: directory, forReading: forReading)
+      let store = try await HoldfastPlatform.store(in: directory, forReading: forReading)
       return try await store.closing { () throws(StoreFailure) in try await body(store) }
     }
   }

@@ -41,7 +41,7 @@ enum HistoryCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
     let found = try await CommandFailure.catching { () throws(StoreFailure) in
-      let store = try await Platform.store(in: directory, forReading: true)
+      let store = try await HoldfastPlatform.store(in: directory, forReading: true)
       return try await store.closing { () throws(StoreFailure) in try await find(in: store, call) }
     }
     switch found {
@@ -66,8 +66,8 @@ enum HistoryCommand {
 
   /// The part of a shop's history to show.
   private struct Excerpt {
-    var messages: [Message]
-    var gaps: [Gap] = []
+    var messages: [ShopMessage]
+    var gaps: [ShopGap] = []
     var outbox: [OutboxEntry] = []
     /// The number of older outbox entries that are not shown.
     var hidden = 0
@@ -112,7 +112,7 @@ enum HistoryCommand {
 
   /// Returns whether the server has messages before this message, according to the message's
   /// position.
-  private static func isLate(_ message: Message?) -> Bool {
+  private static func isLate(_ message: ShopMessage?) -> Bool {
     (message?.position?.offset ?? 1) > 1
   }
 

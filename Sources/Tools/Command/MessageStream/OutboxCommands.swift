@@ -154,8 +154,8 @@ enum OutboxCommands {
   ) async throws(CommandFailure) -> any TimelineStore {
     try await call.withData { (directory) throws(StoreFailure) in
       // This throws an error for a missing store instead of creating one.
-      try Platform.expectStore(in: directory)
-      return try await Platform.store(in: directory, forReading: forReading)
+      try HoldfastPlatform.expectStore(in: directory)
+      return try await HoldfastPlatform.store(in: directory, forReading: forReading)
     }
   }
 

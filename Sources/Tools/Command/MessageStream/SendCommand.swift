@@ -101,14 +101,14 @@ enum SendCommand {
   private static func store(
     _ call: Invocation
   ) async throws(CommandFailure) -> (any TimelineStore, isStored: Bool) {
-    guard let directory = call[data] else { return (Platform.memoryStore(), false) }
+    guard let directory = call[data] else { return (HoldfastPlatform.memoryStore(), false) }
     try call.demandOwned(directory)
     do {
-      return (try await Platform.store(in: directory), true)
+      return (try await HoldfastPlatform.store(in: directory), true)
     } catch {
       guard case .locked = error else { throw CommandFailure(error) }
       call.diagnostic("\(directory) is in use, probably by a stream; sending without it")
-      return (Platform.memoryStore(), false)
+      return (HoldfastPlatform.memoryStore(), false)
     }
   }
 

@@ -41,8 +41,8 @@ struct StreamBeginning: Sendable {
   }
 
   /// Returns the oldest stored message; `nil` if the server is not known to have older ones.
-  private func oldest(in model: StreamModel) async throws(StoreFailure) -> Message? {
-    var found: Message?
+  private func oldest(in model: StreamModel) async throws(StoreFailure) -> ShopMessage? {
+    var found: ShopMessage?
     var messages = try await store.load(shop, limit: 1).messages
     while let first = messages.first {
       found = first

@@ -83,7 +83,7 @@ enum StreamCommand {
     let directory = try call.dataDirectory()
     let store: any TimelineStore
     do {
-      store = try await Platform.store(in: directory)
+      store = try await HoldfastPlatform.store(in: directory)
     } catch {
       throw inUse(error, directory)
     }

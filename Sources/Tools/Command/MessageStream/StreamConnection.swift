@@ -49,7 +49,7 @@ struct StreamConnection {
     store: any TimelineStore, lifecycle: any LifecycleMonitor
   ) -> StreamEnvironment {
     StreamEnvironment(
-      network: network, store: store, reachability: Platform.reachability(of: host),
+      network: network, store: store, reachability: HoldfastPlatform.reachability(of: host),
       lifecycle: lifecycle, tokens: tokens)
   }
 

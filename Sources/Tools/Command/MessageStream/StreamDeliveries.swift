@@ -162,7 +162,7 @@ struct StreamDeliveries: Sendable {
     if !isPersistent { _ = try? await store.removeConsumer(consumer.name, of: shop) }
   }
 
-  private func show(_ delivery: Delivery) async {
+  private func show(_ delivery: ShopDelivery) async {
     if let events { return delivery.write(to: events) }
     await output.show(
       delivery.isEdit ? .edited([delivery.message]) : .messages([delivery.message], via: .history))
@@ -203,6 +203,6 @@ extension Format<ConsumerStart> {
   ) {
     if $0 == "all" { return .all }
     if let time = RFC3339.parse($0) { return .since(time) }
-    return Position($0).map { .after($0) }
+    return ShopPosition($0).map { .after($0) }
   }
 }

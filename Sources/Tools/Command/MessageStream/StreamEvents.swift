@@ -49,7 +49,7 @@ extension StreamUpdate: ShownUpdate {
   }
 }
 
-extension Delivery {
+extension ShopDelivery {
   /// Writes the event for a message or an edit, with the number of the delivery.
   func write(to events: JSONEvents) {
     events.write(isEdit ? "edited" : "message") {
@@ -59,8 +59,8 @@ extension Delivery {
   }
 }
 
-extension Message {
-  fileprivate func write(to writer: inout JSONWriter, via: Via?) {
+extension ShopMessage {
+  fileprivate func write(to writer: inout JSONWriter, via: StreamUpdate.Via?) {
     writer.entry("id", id.description)
     writer.entry("createdAt", RFC3339.format(createdAt))
     writer.entry("username", username)
@@ -77,7 +77,7 @@ extension Message {
   }
 }
 
-extension Gap {
+extension ShopGap {
   fileprivate func write(to writer: inout JSONWriter) {
     writer.entry("from", after.map { RFC3339.format($0.createdAt) })
     writer.entry("to", RFC3339.format(before.createdAt))

@@ -7,7 +7,7 @@ struct StreamScroll {
   /// The number of messages still to be fetched.
   private var wanted: Int
   /// The fetched messages that are older than the messages shown.
-  private var held: [Message] = []
+  private var held: [ShopMessage] = []
   private var oldest: TimelineKey?
   /// Whether messages have arrived since the last request.
   private var isMoving = false
@@ -20,7 +20,7 @@ struct StreamScroll {
     /// Requests the next page.
     case ask
     /// Shows these messages, because no more can be fetched.
-    case end([Message])
+    case end([ShopMessage])
   }
 
   init(by wanted: Int) {
@@ -51,7 +51,7 @@ struct StreamScroll {
   }
 
   /// Stops fetching. Returns the messages that were held back.
-  mutating func finish() -> [Message] {
+  mutating func finish() -> [ShopMessage] {
     defer { held = [] }
     wanted = 0
     return held

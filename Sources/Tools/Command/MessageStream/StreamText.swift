@@ -26,7 +26,7 @@ enum StreamText {
   static let lacksOlder =
     "older messages exist and are not stored, and so are not delivered; add --older N to fetch them"
 
-  static func message(_ message: Message, _ style: Style) -> String {
+  static func message(_ message: ShopMessage, _ style: Style) -> String {
     let name = style.heading((message.username ?? message.user).printable)
     return "\(message.createdAt.local)  \(name)  \(message.text.printable)"
   }

@@ -70,7 +70,7 @@ enum SessionCommand {
     let address = try address(call)
     let key = try SecretFile(call[keyFile], option: "--key-file", "key")
     let store = try await call.withData { (directory) throws(StoreFailure) in
-      try await Platform.sessionStore(in: directory)
+      try await HoldfastPlatform.sessionStore(in: directory)
     }
     try await store.closing { () throws(CommandFailure) in
       var configuration = SessionConfiguration(address.url, store: store, key: key.current)

@@ -78,7 +78,7 @@ struct HealthData: Sendable {
   ) async throws(HealthImport.Failure) -> Int {
     let store: any HealthStore
     do {
-      store = try await Platform.healthStore(in: phone)
+      store = try await HoldfastPlatform.healthStore(in: phone)
     } catch {
       throw .store(error)
     }

@@ -62,7 +62,7 @@ struct SyncExports: Sendable {
   /// Imports an export. Returns the change in the number of samples.
   func bring(_ export: String) async throws(DemoFailure) -> Int {
     do {
-      let store = try await Platform.healthStore(in: phone)
+      let store = try await HoldfastPlatform.healthStore(in: phone)
       let before = try await store.summary().reduce(0) { $0 + $1.count }
       _ = try await HealthImport.run(export, into: store)
       let after = try await store.summary().reduce(0) { $0 + $1.count }
@@ -76,7 +76,7 @@ struct SyncExports: Sendable {
   /// Compares all samples of the phone with the samples of a server that is not running.
   func compare(with server: String) async throws(DemoFailure) -> SyncCounts {
     do {
-      let phone = try await Platform.healthStore(in: phone)
+      let phone = try await HoldfastPlatform.healthStore(in: phone)
       let theirs = try await SQLiteSyncStore.open(in: server)
       let own = try await Self.count { query in try await phone.samples(query) }
       let held = try await Self.count { query in try await theirs.samples(query, of: "me") }

@@ -82,7 +82,7 @@ struct HeldFeed: DemoScenario {
   ) async throws(DemoFailure) -> HeldSocket {
     do {
       var options = SocketOptions()
-      options.network = try Platform.network(proxy: "")
+      options.network = try HoldfastPlatform.network(proxy: "")
       options.outbox = .memory
       options.language.position = {
         $0.text.flatMap { $0.split(separator: " ").first.map(String.init) }

@@ -93,7 +93,7 @@ actor Customers {
     }
   }
 
-  private func post(_ text: String, key: UUID128, token: String) async -> Message? {
+  private func post(_ text: String, key: UUID128, token: String) async -> ShopMessage? {
     let answer = await ask(
       "POST", ShopRoute.send.path, token: token,
       headers: [("Content-Type", "application/json"), ("Idempotency-Key", key.description)],

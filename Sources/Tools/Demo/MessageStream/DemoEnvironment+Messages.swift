@@ -62,7 +62,7 @@ extension DemoEnvironment {
     let facts = await scene.facts
     var checker = MessageChecker(accepted: facts.accepted, runs: facts.runs)
     do throws(StoreFailure) {
-      let store = try await Platform.store(in: scratch("phone"), forReading: true)
+      let store = try await HoldfastPlatform.store(in: scratch("phone"), forReading: true)
       let timeline = try await store.load(customers.shop, limit: facts.accepted.count * 2 + 1)
       await store.close()
       checker.timeline = timeline.messages.map { MessageChecker.Entry(key: $0.key, text: $0.text) }

@@ -55,7 +55,7 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
 ///
 /// It is sent as `epoch:offset`. A new epoch means that the server's log has started over. Offsets
 /// of the old epoch are then meaningless.
-public struct Position: Sendable, Hashable, Codable, CustomStringConvertible {
+public struct ShopPosition: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The epoch: 1 to 64 of the characters `A-Z a-z 0-9 - _`.
   public var epoch: String
   /// The offset. The first message has offset 1, and the position of an empty log has offset 0.
@@ -72,7 +72,7 @@ public struct Position: Sendable, Hashable, Codable, CustomStringConvertible {
 }
 
 /// A message of a shop, used by the server and the client.
-public struct Message: Sendable, Hashable, Codable {
+public struct ShopMessage: Sendable, Hashable, Codable {
   /// The id, assigned by the server.
   public var id: MessageID
   /// The room that contains the message.
@@ -92,13 +92,13 @@ public struct Message: Sendable, Hashable, Codable {
   /// The message to which this message replies.
   public var parent: MessageID?
   /// The position in the log, or `nil` if the server does not support positions.
-  public var position: Position?
+  public var position: ShopPosition?
 
   /// Creates a message without validation.
   public init(
     id: MessageID, shop: ShopID, user: String, username: String?, text: String,
     createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
-    parent: MessageID? = nil, position: Position? = nil
+    parent: MessageID? = nil, position: ShopPosition? = nil
   ) {
     self.id = id
     self.shop = shop

@@ -1,7 +1,7 @@
 public import HoldfastCore
 
 /// The common requirements of all stores.
-public protocol Store: Suspendable {
+public protocol SuspendableStore: Suspendable {
   /// Checks, with one small read, whether the store is usable.
   ///
   /// The check also fails while the disk is full. After a failed write, the check also writes, so

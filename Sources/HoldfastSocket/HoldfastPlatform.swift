@@ -10,7 +10,7 @@ public import HoldfastPorts
 #endif
 
 /// The adapters of this platform.
-public enum Platform {
+public enum HoldfastPlatform {
   #if os(Linux)
     /// Returns a network that uses the system's HTTP library for sockets and REST requests.
     ///

@@ -16,7 +16,7 @@ import HoldfastSQLiteStores
 #endif
 
 /// Adapters for features that store data or use other parts of a device.
-extension Platform {
+extension HoldfastPlatform {
   /// Opens the timelines stored in a directory. The directory is created with mode 0700 if it is
   /// missing.
   ///

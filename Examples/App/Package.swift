@@ -5,13 +5,26 @@ import PackageDescription
 let package = Package(
   name: "ExampleApp",
   platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11)],
-  dependencies: [.package(name: "Holdfast", path: "../..")],
+  dependencies: [.package(name: "Holdfast", path: "../.."), .package(path: "Neighbour")],
   targets: [
     .executableTarget(
       name: "ExampleApp",
       dependencies: [
         .product(name: "Holdfast", package: "Holdfast"),
         .product(name: "HoldfastUI", package: "Holdfast"),
+        .product(name: "HoldfastPorts", package: "Holdfast"),
+        .product(name: "Neighbour", package: "Neighbour"),
+      ]),
+    // A command line over three features, with its tests.
+    .executableTarget(
+      name: "Corner",
+      dependencies: ["CornerCore", .product(name: "Holdfast", package: "Holdfast")]),
+    .target(name: "CornerCore", dependencies: [.product(name: "Holdfast", package: "Holdfast")]),
+    .testTarget(
+      name: "CornerTests",
+      dependencies: [
+        "CornerCore", .product(name: "Holdfast", package: "Holdfast"),
+        .product(name: "HoldfastTestKit", package: "Holdfast"),
       ]),
     // A target that needs only a held socket.
     .target(

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastPorts
 import HoldfastUI
 import Observation
 

@@ -4,7 +4,7 @@ SWIFT ?= swift
 FUZZ_TIME ?= 60
 # Builds for tests and checks treat warnings as errors. Installed programs do not, since a later
 # compiler may have more warnings.
-build test typecheck embedded apple-check example bluetooth kills instructions sanitize \
+build test typecheck embedded apple-check example bluetooth kills instructions sanitize docs \
   fuzz: export HOLDFAST_STRICT = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
@@ -132,7 +132,7 @@ mutants: setup ## counts the mutants caught; SAMPLE=N, EACH=N or ALL=1, SEED=N, 
 	@SWIFT="$(SWIFT)" scripts/mutants $(if $(ALL),--all,--sample $(or $(SAMPLE),200)) \
 	  $(EACH:%=--each %) --seed $(or $(SEED),1) $(SEEDS:%=--seeds %) $(MODULES:%=--modules %)
 
-docs: setup ## builds the API reference of the public modules into .build/docs
+docs: setup ## builds the API reference of all products into .build/docs, and says how to open it
 	@SWIFT="$(SWIFT)" scripts/docs
 
 bench: setup ## measures in comparison with peers and limits, under 5 minutes; ONLY=ingest for one

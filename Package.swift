@@ -214,8 +214,7 @@ let doors: [Target] = [
       "HoldfastCore", "HoldfastJSON", "HoldfastDriver", "HoldfastPorts", "HoldfastHeldSocket",
       "HoldfastOwnerFiles",
     ]
-      + onLinux(
-        "HoldfastCurlNetwork", "HoldfastNetlink", "HoldfastNetworkCost", "HoldfastSystemLifecycle"),
+      + onLinux("HoldfastCurlNetwork", "HoldfastNetlink"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   library(
     "Holdfast", at: "Holdfast",
@@ -225,10 +224,19 @@ let doors: [Target] = [
       "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastSession", "HoldfastHealthSync",
       "HoldfastBottleLink", "HoldfastProtocols", "HoldfastSQLiteStores", "HoldfastKeyedHashing",
       "HoldfastExportFiles", "HoldfastOwnerFiles",
-    ] + onLinux("HoldfastDesktopNotifications", "HoldfastRadioSocket", "HoldfastBlueZ"),
+    ]
+      + onLinux(
+        "HoldfastDesktopNotifications", "HoldfastRadioSocket", "HoldfastBlueZ",
+        "HoldfastNetworkCost", "HoldfastSystemLifecycle"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   // Observable models for the screens of an app.
-  library("HoldfastUI", at: "HoldfastUI", uses: ["Holdfast", "HoldfastHealth"]),
+  library(
+    "HoldfastUI", at: "HoldfastUI",
+    uses: [
+      "Holdfast", "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastFeaturePorts", "HoldfastHealthRelay", "HoldfastHealthSync", "HoldfastBottleLink",
+      "HoldfastMessageStream", "HoldfastPorts", "HoldfastSession",
+    ]),
   library(
     "HoldfastTestKit", at: "TestKit",
     uses: [
@@ -237,7 +245,7 @@ let doors: [Target] = [
     ]
       + onLinux("HoldfastLab")),
   // Plays seeds of the simulator's worlds on all cores.
-  library("HoldfastSimulator", at: "Simulation", uses: ["HoldfastWorlds"]),
+  library("HoldfastSimulator", at: "Simulation", uses: ["HoldfastCore", "HoldfastWorlds"]),
   library("HoldfastLab", at: "NetworkLab", uses: ["HoldfastChildProcesses"]),
   library(
     "HoldfastBackend", at: "Tools/Backend",
@@ -336,7 +344,10 @@ let checks: [Target] = [
     ]),
   tests(
     "HealthTests",
-    uses: ["HoldfastCore", "HoldfastJSON", "HoldfastHealth", "Holdfast", "HoldfastTestKit"],
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "Holdfast", "HoldfastFeaturePorts",
+      "HoldfastTestKit",
+    ],
     besides: ["Answers/Kept", "Export/Kept"]),
   tests("ProtocolsTests", uses: ["HoldfastProtocols"]),
   tests(
@@ -437,7 +448,7 @@ let checks: [Target] = [
       "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols", "HoldfastMessageStream",
       "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "Holdfast", "HoldfastSocket",
       "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit", "HoldfastDemo", "HoldfastLab",
-      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastHealthSync",
+      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastHealthSync", "HoldfastBottleLink",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
@@ -472,7 +483,8 @@ let checks: [Target] = [
     "HoldfastUITests",
     uses: [
       "Holdfast", "HoldfastUI", "HoldfastTestKit", "HoldfastCore", "HoldfastHealth",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastWire",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastWire", "HoldfastMessageStream",
+      "HoldfastSession",
     ]),
   tests("ArchitectureTests", uses: []),
 ]
@@ -514,6 +526,8 @@ let package = Package(
     .library(name: "HoldfastSocket", targets: ["HoldfastSocket"]),
     .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
+    // The ports, for adapters that an app writes itself.
+    .library(name: "HoldfastPorts", targets: ["HoldfastPorts", "HoldfastFeaturePorts"]),
     .library(name: "HoldfastCore", targets: ["HoldfastCore"]),
     .library(name: "HoldfastSimulator", targets: ["HoldfastSimulator"]),
   ] + programs,

@@ -213,12 +213,28 @@ extension HeldLink {
     var series = refused
     if generation < gate.credentials.generation {
       expedite(series, after: failure, &step)
+      explain(failure)
     } else if series.refreshed {
       end(.signIn, &step)
     } else {
       series.refreshed = true
       state = .refreshing(Refreshing(series: series, failure: failure))
       if gate.credentials.refresh(at: step.now) { step.effects.append(.refreshCredentials) }
+    }
+  }
+
+  /// Keeps the reason for an attempt that is made at once, so that the status does not lack one.
+  private mutating func explain(_ cause: LinkFailure) {
+    switch state {
+    case .preparing(var trying):
+      trying.cause = cause
+      state = .preparing(trying)
+    case .opening(var trying):
+      trying.cause = cause
+      state = .opening(trying)
+    case .idle, .held, .debouncing, .waiting, .refreshing, .establishing, .ready, .resting,
+      .failed:
+      return  // the state has a reason of its own
     }
   }
 
@@ -567,9 +583,9 @@ extension HeldLink {
     case .available(let expiresIn):
       gate.credentials.renewed(expiresIn: expiresIn, at: step.now)
       goOnWithCredentials(&step)
-    case .refreshFailed:
+    case .refreshFailed(let detail):
       gate.credentials.refreshFailed(at: step.now)
-      refreshFailed(&step)
+      refreshFailed(detail, &step)
     case .rejected:
       gate.credentials.refreshRejected()
       guard gate.intent != .none else { return }
@@ -583,7 +599,7 @@ extension HeldLink {
   /// Handles a refresh that timed out or is due.
   mutating func expireCredentials(_ step: inout Step) {
     if gate.credentials.isRefreshing {
-      credentials(.refreshFailed, &step)
+      credentials(.refreshFailed(), &step)
     } else if gate.credentials.refresh(at: step.now) {
       step.effects.append(.refreshCredentials)
     }
@@ -608,12 +624,13 @@ extension HeldLink {
     }
   }
 
-  private mutating func refreshFailed(_ step: inout Step) {
+  private mutating func refreshFailed(_ detail: String?, _ step: inout Step) {
     guard case .refreshing(let refreshing) = state else { return }
     var series = refreshing.series
     series.refreshed = false
     series.failures += 1
-    let failure = refreshing.failure ?? .local(detail: "credentials could not be refreshed")
+    let failure =
+      refreshing.failure ?? .local(detail: detail ?? "credentials could not be refreshed")
     if series.isProbe {
       rest(failure, slow: false, &step)
     } else {

@@ -259,6 +259,8 @@ extension HeldLink {
     var series: Series
     /// The generation of the credentials that the attempt uses.
     let generation: UInt64
+    /// The refusal of older credentials after which the attempt is made at once, for the status.
+    var cause: LinkFailure?
 
     /// The same attempt with a restarted series, so that the waits start over if the attempt fails.
     var restarted: Trying {
@@ -340,8 +342,9 @@ extension HeldLink {
   public enum CredentialsEvent: Sendable, Equatable, Codable {
     /// New credentials are available. `expiresIn` is `nil` if their lifetime is unknown.
     case available(expiresIn: Duration?)
-    /// A refresh failed, but a later one may succeed.
-    case refreshFailed
+    /// A refresh failed, but a later one may succeed. The detail says why it failed, if that is
+    /// known.
+    case refreshFailed(detail: String? = nil)
     /// The credentials cannot be refreshed: the user must sign in.
     case rejected
     /// The user signed out.
@@ -398,78 +401,6 @@ extension HeldLink {
   }
 }
 
-/// The state of a link as shown to users, logs and screens.
-public struct LinkStatus: Sendable, Hashable, Codable {
-  /// The phase of the link.
-  public var phase: Phase
-  /// The number of the running or next attempt, counted from 1; 0 if there is none.
-  public var attempt: Int
-  /// The number of attempts before standby; `nil` if unlimited or if no attempt runs.
-  public var of: Int?
-  /// The instant of the next attempt; `nil` if none is scheduled.
-  public var retryAt: Instant?
-  /// The way in which data currently arrives.
-  public var mode: Mode
-  /// The reason why the link is not connected.
-  public var reason: Reason?
-  /// The quality of the connection; `nil` while there is none.
-  public var quality: LinkQuality?
-
-  public init(
-    phase: Phase, attempt: Int = 0, of: Int? = nil, retryAt: Instant? = nil, mode: Mode = .none,
-    reason: Reason? = nil, quality: LinkQuality? = nil
-  ) {
-    self.phase = phase
-    self.attempt = attempt
-    self.of = of
-    self.retryAt = retryAt
-    self.mode = mode
-    self.reason = reason
-    self.quality = quality
-  }
-
-  /// The phase of a link.
-  public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The link is not wanted.
-    case disconnected
-    /// The link is wanted but blocked, for the given `reason`.
-    case held
-    /// The first attempts are being made.
-    case connecting
-    /// The policy's milestone is reached.
-    case connected
-    /// The link was lost and is being retried.
-    case reconnecting
-    /// The attempts are exhausted or were refused, and the standby is active.
-    case standby
-    /// The link has ended, and the user must act.
-    case failed
-  }
-
-  /// The way in which data arrives.
-  public enum Mode: String, Sendable, Hashable, Codable {
-    case live
-    case polling
-    case none
-  }
-
-  /// The reason why a link is not connected.
-  public enum Reason: Sendable, Hashable, Codable {
-    case blocked(BlockedReason)
-    case failure(LinkFailure)
-    /// The user must sign in.
-    case signIn
-    /// All attempts failed, the last one with this failure.
-    case exhausted(LinkFailure)
-    /// The link was closed by this side, for example when idle or in the background.
-    case ended(HeldLink.CloseReason)
-    /// The link waits until a changed network is stable.
-    case debouncing
-    /// The rate limit delays the next attempt, regardless of what requests it.
-    case limited
-  }
-}
-
 // The public status, derived from the state.
 extension HeldLink {
   var observed: LinkStatus {
@@ -489,7 +420,7 @@ extension HeldLink {
     case .refreshing(let refreshing):
       trying(refreshing.series, reason: refreshing.failure.map { .failure($0) })
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
-      self.trying(trying.series)
+      self.trying(trying.series, reason: trying.cause.map { .failure($0) })
     case .ready(let ready):
       LinkStatus(phase: .connected, mode: .live, quality: ready.liveness.quality)
     case .resting(let reason): LinkStatus(phase: .standby, reason: reason)
@@ -506,7 +437,7 @@ extension HeldLink {
     return LinkStatus(
       phase: series.isNew ? .connecting : .reconnecting,
       attempt: (series.scheduleIndex ?? 0) + 1,
-      of: series.isNew ? nil : retry.limit(of: series), retryAt: retryAt, reason: reason)
+      maxAttempts: series.isNew ? nil : retry.limit(of: series), retryAt: retryAt, reason: reason)
   }
 }
 

@@ -1,49 +1,31 @@
-// An app that imports this module also imports the modules whose types occur in its signatures. The
-// types of LinkWire are exported individually, because an individually imported name takes
-// precedence over the same name in another module, such as `ShopMessage` in StoreKit.
-@_exported public import HoldfastBottleLink
-@_exported public import HoldfastHealthRelay
-@_exported public import HoldfastHealthSync
+// The names that an app sees beside those that are declared in this module. They are exported one by
+// one, so that no other name of these modules can collide with a name of the app. Since an exported
+// name takes precedence over the same name of another module, none of them is a common word.
 @_exported public import HoldfastSocket
-@_exported public import HoldfastHealth
-@_exported public import HoldfastFeaturePorts
-@_exported public import HoldfastStorage
-@_exported public import struct HoldfastWire.APNsAddress
-@_exported public import enum HoldfastWire.AdapterState
-@_exported public import struct HoldfastWire.AssistantName
-@_exported public import enum HoldfastWire.AssistantsOrder
-@_exported public import struct HoldfastWire.BottleCalibration
+@_exported public import enum HoldfastBottleLink.BottleRequest
+@_exported public import enum HoldfastBottleLink.BottleUpdate
+@_exported public import struct HoldfastHealth.HealthObject
+@_exported public import enum HoldfastHealth.HealthQuestion
+@_exported public import struct HoldfastHealth.ZoneRules
+@_exported public import struct HoldfastHealthRelay.PullReport
+@_exported public import enum HoldfastHealthRelay.RelayProfile
+@_exported public import struct HoldfastHealthRelay.RelayStatus
+@_exported public import enum HoldfastHealthRelay.RelayUpdate
+@_exported public import enum HoldfastHealthSync.SyncTypes
+@_exported public import enum HoldfastHealthSync.SyncUpdate
+@_exported public import enum HoldfastMessageStream.StreamUpdate
+@_exported public import enum HoldfastSession.SessionUpdate
+@_exported public import struct HoldfastStorage.BottleDrink
+@_exported public import struct HoldfastStorage.ConsumerName
+@_exported public import struct HoldfastStorage.KnownBottle
+@_exported public import struct HoldfastStorage.ShopDelivery
 @_exported public import enum HoldfastWire.BottleCommand
 @_exported public import struct HoldfastWire.BottleConfiguration
-@_exported public import struct HoldfastWire.BottleFormatError
-@_exported public import struct HoldfastWire.BottleRecord
-@_exported public import struct HoldfastWire.BottleState
 @_exported public import struct HoldfastWire.BottleSwitches
-@_exported public import enum HoldfastWire.CentralEvent
-@_exported public import struct HoldfastWire.FileUpload
-@_exported public import typealias HoldfastWire.GATTID
-@_exported public import enum HoldfastWire.HealthPageStart
-@_exported public import enum HoldfastWire.HealthSourceFailure
-@_exported public import struct HoldfastWire.ShopMessage
-@_exported public import enum HoldfastWire.MessageError
 @_exported public import typealias HoldfastWire.MessageID
 @_exported public import struct HoldfastWire.PairedAssistants
-@_exported public import struct HoldfastWire.PeripheralID
-@_exported public import struct HoldfastWire.ShopPosition
 @_exported public import enum HoldfastWire.PushAddress
-@_exported public import struct HoldfastWire.RelayRequestID
-@_exported public import struct HoldfastWire.RelayWireError
-@_exported public import struct HoldfastWire.RestoredPeripheral
 @_exported public import struct HoldfastWire.SessionEntry
 @_exported public import struct HoldfastWire.SessionError
-@_exported public import enum HoldfastWire.SessionRole
-@_exported public import struct HoldfastWire.SessionVersion
 @_exported public import struct HoldfastWire.ShopID
-@_exported public import struct HoldfastWire.SourcePage
-@_exported public import struct HoldfastWire.SourceSample
-@_exported public import struct HoldfastWire.SyncIdentity
-@_exported public import struct HoldfastWire.SyncOwner
-@_exported public import struct HoldfastWire.TimelineKey
-@_exported public import enum HoldfastWire.UploadOutcome
-@_exported public import HoldfastMessageStream
-@_exported public import HoldfastSession
+@_exported public import struct HoldfastWire.ShopMessage

@@ -10,13 +10,43 @@ import HoldfastSQLiteStores
   import HoldfastBlueZ
   public import HoldfastWire
   import HoldfastDesktopNotifications
+  import HoldfastNetworkCost
   import HoldfastRadioSocket
+  import HoldfastSystemLifecycle
 #else
   import HoldfastWire
 #endif
 
 /// Adapters for features that store data or use other parts of a device.
 extension HoldfastPlatform {
+  /// Returns a monitor of signals and of the system's login manager, if there is one.
+  ///
+  /// - Parameters:
+  ///   - hangup: Whether SIGHUP requests another attempt. Otherwise it ends the process.
+  ///   - note: A function that is called once if a source is not available.
+  public static func lifecycle(
+    hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }
+  ) -> any LifecycleMonitor {
+    #if os(Linux)
+      SystemLifecycle(hangup: hangup, note: note)
+    #else
+      // An app handles signals itself, and reports lifecycle changes through `setLifecycle(_:)`.
+      AlwaysForeground()
+    #endif
+  }
+
+  /// Returns a monitor of the network path to a host, and of the cost of that path.
+  ///
+  /// On Linux, the cost is known if NetworkManager runs.
+  public static func meteredReachability(of host: String) -> any ReachabilityMonitor {
+    let monitor = reachability(of: host)
+    #if os(Linux)
+      return CostedReachability(monitor)
+    #else
+      return monitor
+    #endif
+  }
+
   /// Opens the timelines stored in a directory. The directory is created with mode 0700 if it is
   /// missing.
   ///

@@ -4,8 +4,6 @@ public import HoldfastPorts
 
 #if os(Linux)
   import HoldfastCurlNetwork
-  import HoldfastSystemLifecycle
-  import HoldfastNetworkCost
   import HoldfastNetlink
 #endif
 
@@ -59,9 +57,11 @@ public enum HoldfastPlatform {
   ///
   /// - Throws: `.local` for the same reasons as `network`, or if this platform has no network
   ///   adapter.
-  package static func ownNetwork() throws(LinkFailure) -> any SocketDialer & HTTPClient {
+  package static func ownNetwork(
+    allowsPlaintext: Bool = false
+  ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
     #if os(Linux)
-      return try network()
+      return try network(allowsPlaintext: allowsPlaintext)
     #else
       throw .local(
         detail: "Holdfast has no network adapter for this platform yet; set `network` to a type of "
@@ -83,25 +83,9 @@ public enum HoldfastPlatform {
   /// Returns a monitor of the network path to a host.
   public static func reachability(of host: String) -> any ReachabilityMonitor {
     #if os(Linux)
-      CostedReachability(NetlinkReachability(target: NetlinkReachability.Target(host: host)))
+      NetlinkReachability(target: NetlinkReachability.Target(host: host))
     #else
       AlwaysReachable()
-    #endif
-  }
-
-  /// Returns a monitor of signals and of the system's login manager, if there is one.
-  ///
-  /// - Parameters:
-  ///   - hangup: Whether SIGHUP requests another attempt. Otherwise it ends the process.
-  ///   - note: A function that is called once if a source is not available.
-  public static func lifecycle(
-    hangup: Bool = false, note: @escaping @Sendable (String) -> Void = { _ in }
-  ) -> any LifecycleMonitor {
-    #if os(Linux)
-      SystemLifecycle(hangup: hangup, note: note)
-    #else
-      // An app handles signals itself, and reports lifecycle changes through `turn(_:)`.
-      AlwaysForeground()
     #endif
   }
 }

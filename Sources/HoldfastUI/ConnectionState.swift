@@ -1,6 +1,7 @@
+import HoldfastCore
+import HoldfastPorts
 public import Foundation
-public import Holdfast
-
+import Holdfast
 /// The state of a connection, in the form in which screens show it.
 public struct ConnectionState: Sendable, Hashable {
   /// The phase of the connection.
@@ -18,7 +19,7 @@ public struct ConnectionState: Sendable, Hashable {
     case connecting
     /// The connection is established, and data arrives as soon as the server sends it.
     case live
-    /// The connection was lost and is being retried.
+    /// The first attempt failed or the connection was lost, and further attempts are made.
     case reconnecting
     /// Data is fetched at intervals.
     case polling
@@ -38,13 +39,6 @@ struct Dates {
 
   func date(of instant: Instant) -> Date {
     Date(clock.wall.advanced(by: clock.now.duration(to: instant)))
-  }
-}
-
-extension Date {
-  /// Creates a date from a timestamp.
-  public init(_ timestamp: Timestamp) {
-    self.init(timeIntervalSince1970: Double(timestamp.nanoseconds) / 1e9)
   }
 }
 

@@ -1,3 +1,5 @@
+import HoldfastFeaturePorts
+public import HoldfastPorts
 public import Foundation
 public import Holdfast
 
@@ -13,7 +15,7 @@ public import Holdfast
   public let server: URL
   /// The directory for stored data.
   public let directory: URL
-  let tokens: any TokenSource
+  let tokens: TokenSource
   let parts: Parts
   /// The open models, by feature and id.
   private var models: [String: OpenModel] = [:]
@@ -52,9 +54,9 @@ public import Holdfast
 
   /// Creates an instance for a server without opening any link.
   ///
-  /// - Parameter token: A closure that returns a token. It is called for the first token, and again
-  ///   when a token expires or is refused. It throws `TokenFailure.rejected` if the user has to
-  ///   sign in again.
+  /// - Parameter token: A closure that returns a token, as for a `TokenSource`. It is called for
+  ///   the first token, and again when a token expires or is refused. It throws
+  ///   `TokenFailure.rejected` if the user has to sign in again.
   public init(
     server: URL, directory: URL? = nil, parts: Parts = Parts(),
     token: @escaping @Sendable () async throws -> String
@@ -62,23 +64,12 @@ public import Holdfast
     self.server = server
     self.directory = directory ?? Self.applicationSupport.appending(path: "Holdfast")
     self.parts = parts
-    tokens = TokenClosure(token)
+    tokens = TokenSource(token)
   }
 
   private static var applicationSupport: URL {
     FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
       ?? FileManager.default.temporaryDirectory
-  }
-
-  /// A closure that returns the token, for features that do not use a `TokenSource`.
-  var key: @Sendable () async throws(LinkFailure) -> String {
-    { [tokens] () throws(LinkFailure) in
-      do throws(TokenFailure) {
-        return try await tokens.token()
-      } catch {
-        throw .local(detail: "the app has no token: \(error)")
-      }
-    }
   }
 
   /// Returns the path of a feature's folder.
@@ -174,28 +165,5 @@ public import Holdfast
     for store in stores { await store.close() }
     stores = []
     onClose.take()?()
-  }
-}
-
-/// A token source that calls a closure, such as the sign-in of the app.
-public struct TokenClosure: TokenSource {
-  private let ask: @Sendable () async throws -> String
-
-  /// Creates a token source that calls a closure.
-  ///
-  /// The closure is called for the first token, and again when a token expires or is refused.
-  ///
-  /// - Parameter ask: A closure that returns a token. It throws `TokenFailure.rejected` if the user
-  ///   has to sign in again. After any other error, it is called again later.
-  public init(_ ask: @escaping @Sendable () async throws -> String) { self.ask = ask }
-
-  public func token() async throws(TokenFailure) -> String {
-    do {
-      return try await ask()
-    } catch let failure as TokenFailure {
-      throw failure
-    } catch {
-      throw .unavailable
-    }
   }
 }

@@ -1,15 +1,21 @@
 import Foundation
+@_exported public import struct HoldfastCore.LinkPolicy
+@_exported public import struct HoldfastCore.PolicyError
 @_exported public import HoldfastWorlds
 import Synchronization
 
 /// A simulation that runs a feature in seeded worlds.
 ///
+/// The world of an app's own policy:
+///
 /// ```swift
-/// let summary = await Simulation<StreamFeature>(preset: .train).run(seeds: 1...1000)
-/// #expect(summary.isClean)
+/// let policy = try LinkPolicy.socket.setting([("liveness.ping", "1m")])
+/// let report = await Simulation.sockets(policy: policy).run(seeds: 1...200)
+/// #expect(report.isClean, "\(report)")
 /// ```
 ///
-/// Set `player` to test another model.
+/// Another feature, such as `Simulation<StreamFeature>`, takes its policy in `setup`. Set `player`
+/// to test another model.
 public struct Simulation<Feature: SimulatedFeature>: Sendable {
   /// A function that plays one plan.
   public typealias Player =
@@ -195,6 +201,22 @@ final class SeedQueue: Sendable {
   /// Removes the runs from an index onward, because they are no longer needed.
   func end(before index: UInt64) {
     state.withLock { $0.end = min($0.end, index) }
+  }
+}
+
+extension Simulation<HeldFeature> {
+  /// Returns a simulation of held sockets that follow a policy.
+  ///
+  /// Each seed is at least an hour with faults, on one phone and with one kind of outbox. Checkers
+  /// compare the socket with its promises and with the policy.
+  ///
+  /// - Parameters:
+  ///   - policy: The policy of the socket. It is also the policy whose limits are checked.
+  ///   - preset: The kind of faults that occur. The default is all kinds.
+  public static func sockets(
+    policy: LinkPolicy = .socket, preset: DayPreset = .swarm
+  ) -> Simulation {
+    Simulation(preset: preset, setup: RunSetup(policy: policy))
   }
 }
 

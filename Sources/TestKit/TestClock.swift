@@ -56,31 +56,89 @@ public final class TestClock: LinkClock {
   }
 
   /// Returns once a task is waiting, or has waited, for exactly `deadline`.
-  public func someoneWaits(for deadline: Instant) async {
-    _ = await watch(for: deadline)
+  ///
+  /// - Parameter limit: The maximum real time of the wait.
+  public func someoneWaits(
+    for deadline: Instant, within limit: Duration
+  ) async throws(WaitFailure) {
+    let found = await firstResult(within: limit, of: { await self.watch(for: .one(deadline)) })
+    guard found == nil else { return }
+    let rest = now.duration(to: deadline).inSeconds
+    throw failure("a task that waits until \(rest) from now", limit)
   }
 
   /// Waits until a task is waiting, then advances to the earliest awaited instant.
   ///
-  /// - Returns: That instant, or `nil` if the calling task is cancelled first.
+  /// The method does not wait for the tasks that it resumes. To advance until a client opens a
+  /// socket, use `FakeNetwork.nextSocket(advancing:within:)`.
+  ///
+  /// - Parameter limit: The maximum real time of the wait for a waiting task.
+  /// - Returns: The instant to which the clock was advanced.
   @discardableResult
-  public func advanceToNextDeadline() async -> Instant? {
-    guard let next = await watch(for: nil) else { return nil }
+  public func advanceToNextDeadline(
+    within limit: Duration
+  ) async throws(WaitFailure) -> Instant {
+    let next = await firstResult(within: limit, of: { await self.watch(for: .any) })
+    guard let next else { throw failure("a task that waits for the test clock", limit) }
     advance(to: next)
     return next
   }
 
-  private func watch(for deadline: Instant?) async -> Instant? {
+  /// Returns once a task is waiting, or has waited, for exactly `deadline`. The wait has no limit;
+  /// the suites of this package have one.
+  package func someoneWaits(for deadline: Instant) async {
+    _ = await watch(for: .one(deadline))
+  }
+
+  /// Waits without a limit until a task is waiting, then advances to the earliest awaited instant.
+  ///
+  /// - Returns: That instant, or `nil` if the calling task is cancelled first.
+  @discardableResult
+  package func advanceToNextDeadline() async -> Instant? {
+    guard let next = await watch(for: .any) else { return nil }
+    advance(to: next)
+    return next
+  }
+
+  private func failure(_ awaited: String, _ limit: Duration) -> WaitFailure {
+    WaitFailure(awaited, Task.isCancelled ? .cancelled : .timeLimit(limit), hints: [hint])
+  }
+
+  private func watch(for wanted: Wanted) async -> Instant? {
     let ticket = state.withLock { $0.ticket() }
     return await suspended { continuation in
       state.withLock {
         $0.watch(
-          .init(ticket: ticket, deadline: deadline, continuation: continuation),
+          .init(ticket: ticket, wanted: wanted, continuation: continuation),
           unless: Task.isCancelled)
       }
     } onCancel: {
       state.withLock { $0.cancel(ticket) }
     }
+  }
+}
+
+/// What a fake network needs to advance the clock until a client acts.
+extension TestClock {
+  /// The number of the newest wait. Later waits have greater numbers.
+  var lastTicket: UInt64 { state.withLock(\.tickets) }
+
+  /// Returns once a task is waiting whose wait has a number greater than `ticket`.
+  func someoneWaits(since ticket: UInt64) async { _ = await watch(for: .since(ticket)) }
+
+  /// Advances the clock, and returns the number of the newest wait before that.
+  func advanceFromLastTicket(to instant: Instant) -> UInt64 {
+    let (ticket, wake) = state.withLock { $0.advanceFromLastTicket(to: instant) }
+    wake()
+    return ticket
+  }
+
+  /// The sentence in a `WaitFailure` that states what the client waits for.
+  var hint: String {
+    guard let next = deadlines.first else { return "Nothing waits for the test clock." }
+    let rest = now.duration(to: next).inSeconds
+    return "The client waits until \(rest) from now: advance the clock, or use "
+      + "nextSocket(advancing:)."
   }
 }
 
@@ -91,10 +149,27 @@ extension TestClock {
     let continuation: CheckedContinuation<Bool, Never>
   }
 
+  /// The waits that a watcher watches for.
+  fileprivate enum Wanted: Sendable {
+    /// Any wait.
+    case any
+    /// A wait for exactly this instant, even if it is over.
+    case one(Instant)
+    /// A wait with a greater number.
+    case since(UInt64)
+
+    func accepts(_ sleeper: Sleeper) -> Bool {
+      switch self {
+      case .any: true
+      case .one(let deadline): sleeper.deadline == deadline
+      case .since(let ticket): sleeper.ticket > ticket
+      }
+    }
+  }
+
   fileprivate struct Watcher {
     let ticket: UInt64
-    /// The deadline to watch for; `nil` for any deadline.
-    let deadline: Instant?
+    let wanted: Wanted
     let continuation: CheckedContinuation<Instant?, Never>
   }
 
@@ -104,7 +179,7 @@ extension TestClock {
     var sleepers: [Sleeper] = []
     var watchers: [Watcher] = []
     var seen: Set<Instant> = []
-    private var tickets: UInt64 = 0
+    private(set) var tickets: UInt64 = 0
 
     init(now: Instant, origin: Timestamp) {
       self.now = now
@@ -123,17 +198,16 @@ extension TestClock {
       sleepers.append(sleeper)
       seen.insert(sleeper.deadline)
       let deadline = sleeper.deadline
-      let woken = watchers.filter { ($0.deadline ?? deadline) == deadline }
-      watchers.removeAll { ($0.deadline ?? deadline) == deadline }
+      let woken = watchers.filter { $0.wanted.accepts(sleeper) }
+      watchers.removeAll { $0.wanted.accepts(sleeper) }
       return { for watcher in woken { watcher.continuation.resume(returning: deadline) } }
     }
 
     mutating func watch(_ watcher: Watcher, unless cancelled: Bool) -> () -> Void {
-      let known =
-        if let deadline = watcher.deadline {
-          seen.contains(deadline) ? deadline : nil
-        } else {
-          sleepers.map(\.deadline).min()
+      let known: Instant? =
+        switch watcher.wanted {
+        case .one(let deadline): seen.contains(deadline) ? deadline : nil
+        case .any, .since: sleepers.filter(watcher.wanted.accepts).map(\.deadline).min()
         }
       guard known == nil, !cancelled else {
         return { watcher.continuation.resume(returning: cancelled ? nil : known) }
@@ -150,6 +224,10 @@ extension TestClock {
       guard let index = watchers.firstIndex(where: { $0.ticket == ticket }) else { return {} }
       let watcher = watchers.remove(at: index)
       return { watcher.continuation.resume(returning: nil) }
+    }
+
+    mutating func advanceFromLastTicket(to instant: Instant) -> (UInt64, () -> Void) {
+      (tickets, advance(to: instant))
     }
 
     mutating func advance(to instant: Instant) -> () -> Void {

@@ -6,9 +6,8 @@ import Testing
   private static let socket: Set<String> = [
     "HoldfastSocket", "HoldfastHeldSocket", "HoldfastPorts", "HoldfastCore", "HoldfastDriver",
     "HoldfastJSON", "HoldfastProtocols",
-    "HoldfastCurlNetwork", "HoldfastSystemLifecycle", "HoldfastLinuxBus", "HoldfastLinuxEvents",
-    "HoldfastNetworkCost", "HoldfastOwnerFiles",
-    "HoldfastNetlink", "CHoldfastCurl", "CHoldfastLinux", "CHoldfastSystemd", "CHoldfastZlib",
+    "HoldfastCurlNetwork", "HoldfastLinuxEvents", "HoldfastOwnerFiles", "HoldfastNetlink",
+    "CHoldfastCurl", "CHoldfastLinux", "CHoldfastZlib",
   ]
 
   /// The targets that may depend on the simulator, which is larger than any other module that tests

@@ -21,7 +21,7 @@ import Testing
   @Test func `without a connection the evidence is how it ended`() {
     let record = Tape.record([(0, .opening), (1, .ended(.refused))])
     let expected =
-      "no connection: opened a connection; the connection ended (refused) after 1.00 ms"
+      "no connection: opened a connection; the connection was refused after 1.00 ms"
     #expect(Tape.evidence([.opening: record]).finding(.protocolPing) == Finding(.unseen, expected))
   }
 
@@ -188,7 +188,7 @@ import Testing
       return Tape.evidence([.stranger: record]).finding(.silentClient)
     }
     let early =
-      "opened a connection; the upgrade succeeded after 1.00 ms; the connection ended (reset) "
+      "opened a connection; the upgrade succeeded after 1.00 ms; the connection was reset "
       + "after 9.00 s; sent a WebSocket ping after 9.00 s"
     #expect(finding(9_000) == Finding(.unseen, early))
   }
@@ -237,7 +237,7 @@ import Testing
         == Finding(.partly, expected + "waited in vain for the end of the connection after 5.00 s"))
     #expect(
       finding(.ended(.reset))
-        == Finding(.shown, expected + "the connection ended (reset) after 5.00 s"))
+        == Finding(.shown, expected + "the connection was reset after 5.00 s"))
   }
 
   private static let busy = LinkFailure.http(status: 429, retryAfter: .seconds(1), detail: "")

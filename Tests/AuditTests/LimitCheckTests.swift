@@ -122,7 +122,7 @@ import Testing
       (2_000, .sent("connect with the key")), (47_000, Tape.ping), (47_001, .ended(.reset)),
     ])
     let expected =
-      #"said nothing for 45.00 s, then sent {"type":"ping"}; the connection ended (reset) after "#
+      #"said nothing for 45.00 s, then sent {"type":"ping"}; the connection was reset after "#
       + "1.00 ms"
     #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, expected))
   }

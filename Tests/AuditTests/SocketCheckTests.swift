@@ -85,8 +85,8 @@ import Testing
       (2, Tape.came(connected)), (3, .ended(.reset)),
     ])
     let expected =
-      "sent connect with the key; received \(connected) after 1.00 ms; the connection ended "
-      + "(reset) after 2.00 ms"
+      "sent connect with the key; received \(connected) after 1.00 ms; the connection was "
+      + "reset after 2.00 ms"
     let evidence = Tape.evidence([.login: Tape.session(), .oldVersion: record])
     #expect(evidence.finding(.oldVersion) == Finding(.missing, expected))
   }

@@ -36,6 +36,33 @@ import Testing
     return found
   }
 
+  @Test func `a failure after which the policy stops is shown until the app reconnects`() throws {
+    let policy = try LinkPolicy.bottleLink.setting([(key: "failure.protocolError", value: "stop")])
+    var harness = try Harness.opened { $0.policy = policy }
+    let failure = LinkFailure.protocolError(detail: "a service is missing")
+    #expect(harness.model.status.failure == nil)
+    harness.give(.undiscovered(harness.attempt, failure))
+    #expect(harness.model.status.failure == failure)
+    for state in [AdapterState.off, .on] {
+      harness.give(.central(.adapter(state)))
+      #expect(harness.model.status.failure == failure)
+    }
+    harness.give(.start)
+    #expect(harness.model.status.failure == nil)
+  }
+
+  @Test func `a failure that is retried is not shown as the last one`() throws {
+    var harness = try Harness.opened()
+    harness.give(.undiscovered(harness.attempt, .timeout(.response)))
+    #expect(harness.model.status.failure == nil)
+    harness.pass(.seconds(60))
+    #expect(harness.model.status.failure == nil)
+    for state in [AdapterState.off, .on] {
+      harness.give(.central(.adapter(state)))
+      #expect(harness.model.status.failure == nil)
+    }
+  }
+
   @Test
   func `a chunk missing for 30 s ends the synchronization, which begins again after a second`()
     throws

@@ -97,7 +97,7 @@ struct BottleHarness {
   var seconds: Double { Double(now.nanoseconds) / 1e9 }
   var wall: Timestamp { Self.wall.advanced(by: .nanoseconds(now.nanoseconds)) }
   var status: BottleStatus { model.status }
-  var drinks: [Drink] {
+  var drinks: [BottleDrink] {
     updates.compactMap { if case .drink(let drink) = $0 { drink } else { nil } }
   }
   var stored: [UInt32] { store.drinks(before: nil, limit: 10_000).map(\.record.id) }

@@ -185,7 +185,7 @@ import Testing
     #expect(vias(harness.chunk(0, of: 1, [Harness.record(2)])) == [.live])
   }
 
-  private func vias(_ effects: [BottleModel.Effect]) -> [Drink.Via] {
+  private func vias(_ effects: [BottleModel.Effect]) -> [BottleDrink.Via] {
     effects.compactMap { if case .commit(_, let change) = $0 { change.via } else { nil } }
   }
 

@@ -65,8 +65,8 @@ struct Harness {
     BottleRecord(id: id, time: time, amount: 40, level: 500)
   }
 
-  static func drink(_ id: UInt32, _ via: Drink.Via = .sync) -> Drink {
-    Drink(number: UInt64(id), record: record(id), via: via, storedAt: start)
+  static func drink(_ id: UInt32, _ via: BottleDrink.Via = .sync) -> BottleDrink {
+    BottleDrink(number: UInt64(id), record: record(id), via: via, storedAt: start)
   }
 
   @discardableResult
@@ -84,7 +84,7 @@ struct Harness {
   mutating func written() -> [BottleModel.Effect] { give(.written(write)) }
 
   @discardableResult
-  mutating func committed(_ drinks: [Drink] = []) -> [BottleModel.Effect] {
+  mutating func committed(_ drinks: [BottleDrink] = []) -> [BottleModel.Effect] {
     give(.committed(commit, drinks))
   }
 

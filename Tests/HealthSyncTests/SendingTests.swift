@@ -191,7 +191,7 @@ import Testing
       var harness = Self.started(Array(Self.three.prefix(2)))
       harness.fail("a", SyncHarness.http(status))
       #expect(harness.states(of: "a") == [.sending, .quarantined])
-      #expect(harness.steps == [[.quarantine(file: "a", reason: "\(status): words")]])
+      #expect(harness.steps == [[.quarantine(file: "a", reason: "\(SyncHarness.http(status))")]])
       #expect(harness.sent == ["a", "b"])
       harness.finishCommits()
       harness.accept("b")

@@ -13,11 +13,12 @@ struct ConnectionTests {
       ])
     #expect(
       harness.give(.opened(one, subprotocol: "feed.v2")) == [
-        .greet(one, subprotocol: "feed.v2", after: nil), .update(.status(.connected)),
+        .greet(one, subprotocol: "feed.v2", after: nil), .resume(one, after: nil),
+        .update(.status(.connected)),
       ])
     #expect(harness.say("hello") == [.update(.message(.text("hello")))])
     #expect(
-      harness.give(.message(one, SocketMessage(binary: [0, 255]), SocketMarks())) == [
+      harness.give(.message(one, SocketMessage(binary: [0, 255]), SocketReading())) == [
         .update(.message(SocketMessage(binary: [0, 255])))
       ])
   }
@@ -30,8 +31,8 @@ struct ConnectionTests {
       harness.give(.opened(one, subprotocol: nil)) == [.greet(one, subprotocol: nil, after: nil)])
     #expect(harness.say("news") == [.update(.message(.text("news")))])
     #expect(
-      harness.say("welcome", SocketMarks.confirming()) == [
-        .update(.status(.connected)),
+      harness.say("welcome", SocketReading.confirming()) == [
+        .resume(one, after: nil), .update(.status(.connected)),
         .update(.message(.text("welcome"))),
       ])
   }
@@ -100,6 +101,36 @@ struct ConnectionTests {
     #expect(harness.model.link.status == LinkStatus(phase: .failed, reason: .signIn))
   }
 
+  @Test func `a refusal in a message closes the connection and renews the token once`() throws {
+    let policy = try LinkPolicy.socket.setting([("gate.credentials", "true")])
+    var settings = SocketSettings(policy: policy)
+    settings.awaitsConfirmation = true
+    var harness = SocketHarness(settings)
+    harness.give(.start)
+    harness.give(.credentials(.available(expiresIn: nil)))
+    for attempt in [AttemptID(1), AttemptID(2)] {
+      harness.give(.opened(attempt, subprotocol: nil))
+      let effects = harness.say("denied", SocketReading.refusing(.token))
+      #expect(
+        effects.prefix(2) == [.update(.message(.text("denied"))), .close(attempt, code: 1000)])
+      #expect(effects.contains(.refreshCredentials) == (attempt.number == 1))
+      harness.give(.credentials(.available(expiresIn: nil)))
+    }
+    #expect(harness.statuses.contains(LinkStatus(phase: .failed, reason: .signIn)))
+  }
+
+  @Test func `a refusal of access in a message is final`() {
+    var harness = SocketHarness.connected()
+    harness.say("banned", SocketReading.refusing(.forbidden))
+    let status = harness.model.link.status
+    #expect(status.phase == .failed)
+    guard case .failure(.http(403, _, _)) = status.reason else {
+      Issue.record("\(status)")
+      return
+    }
+    #expect(harness.pass(.seconds(86_400)) == [])
+  }
+
   @Test func `nothing reconnects without a cause`() {
     var harness = SocketHarness.connected()
     for _ in 0..<100 {
@@ -123,7 +154,7 @@ struct ConnectionTests {
     harness.log = []
     let one = AttemptID(1)
     let late: [SocketModel.Input] = [
-      .opened(one, subprotocol: "late"), .message(one, .text("late"), SocketMarks.confirming()),
+      .opened(one, subprotocol: "late"), .message(one, .text("late"), SocketReading.confirming()),
       .ping(one), .pong(one, 1), .oversized(one, bytes: 1), .lost(one, .reset), .unsent(one),
       .reading(one, isPaused: false),
     ]

@@ -10,15 +10,15 @@ struct ProtocolTests {
     var harness = SocketHarness(SocketSettings.confirmed)
     harness.give(.start)
     harness.give(.opened(harness.attempt, subprotocol: nil))
-    harness.say("41", SocketMarks.confirming(at: "41"))
-    harness.say("42", SocketMarks.at("42"))
+    harness.say("41", SocketReading.confirming(at: "41"))
+    harness.say("42", SocketReading.at("42"))
     harness.say("no position")
     harness.log = []
     harness.reconnect()
     let two = AttemptID(2)
     #expect(harness.log.last == .greet(two, subprotocol: nil, after: Secret("42")))
     #expect(
-      harness.say("welcome", SocketMarks.confirming()) == [
+      harness.say("welcome", SocketReading.confirming()) == [
         .resume(two, after: Secret("42")), .update(.status(.connected)),
         .update(.message(.text("welcome"))),
       ])
@@ -49,7 +49,7 @@ struct ProtocolTests {
       #expect(harness.pass(.seconds(25)) == [.ask(AttemptID(1))])
       harness.pass(.milliseconds(100))
       #expect(
-        harness.say("pong", SocketMarks.answering) == [.update(.message(.text("pong")))])
+        harness.say("pong", SocketReading.answering) == [.update(.message(.text("pong")))])
       harness.now = harness.now.advanced(by: .milliseconds(-100))
     }
   }
@@ -73,7 +73,7 @@ struct ProtocolTests {
     harness.pass(.seconds(25))
     for _ in 0..<9 {
       harness.pass(.seconds(1))
-      harness.say("noise", SocketMarks.noise)
+      harness.say("noise", SocketReading.noise)
     }
     #expect(harness.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
   }
@@ -100,8 +100,9 @@ struct ProtocolTests {
   @Test func `a journal holds no content and no position`() throws {
     let inputs: [SocketModel.Input] = [
       .start, .opened(AttemptID(1), subprotocol: nil),
-      .message(AttemptID(1), .text("password"), SocketMarks.at("secret-place")),
-      .send(.text("password")), .restored([ProvenQueue.Entry(id: 3, message: .text("password"))]),
+      .message(AttemptID(1), .text("password"), SocketReading.at("secret-place")),
+      .send(1, .text("password")), .standing("key", .text("password")), .standing("key", nil),
+      .restored([OutboxMessage(id: 3, message: .text("password"))]),
     ]
     var live = SocketModel(.plain, seed: 1)
     var replayed = live
@@ -122,9 +123,10 @@ struct ProtocolTests {
   }
 
   @Test func `by default a message proves life and answers nothing`() {
-    let marks = SocketMarks()
-    #expect(marks.provesLife)
-    #expect(!marks.confirms && !marks.answersPing && marks.position == nil)
+    let reading = SocketReading()
+    #expect(reading.provesLife)
+    #expect(!reading.confirms && !reading.answersPing)
+    #expect(reading.position == nil && reading.refusal == nil)
   }
 
   @Test func `an input made of a link event returns that event, and no other input does`() {

@@ -9,10 +9,10 @@ struct SendingTests {
     let one = AttemptID(1)
     let ping = UInt64(1) << 32 + 1
     #expect(
-      harness.give(.send(.text("a"))) == [
+      harness.send("a") == [
         .send(one, .text("a")), .ping(one, ping), .update(.sent(1)),
       ])
-    #expect(harness.give(.send(.text("b"))) == [.send(one, .text("b")), .update(.sent(2))])
+    #expect(harness.send("b") == [.send(one, .text("b")), .update(.sent(2))])
     #expect(harness.give(.pong(one, ping)) == [.ping(one, ping + 1)])
     #expect(harness.give(.pong(one, ping + 1)) == [])
     #expect(harness.model.queue.entries == [])
@@ -21,7 +21,7 @@ struct SendingTests {
   @Test func `a message without a connection is refused`() {
     var harness = SocketHarness()
     harness.give(.start)
-    #expect(harness.give(.send(.text("a"))) == [.update(.notice(.notConnected))])
+    #expect(harness.send("a") == [.update(.notice(.notConnected(1)))])
     harness.give(.opened(harness.attempt, subprotocol: nil))
     #expect(harness.handed == [])
   }
@@ -29,13 +29,13 @@ struct SendingTests {
   @Test func `a message can wait for a connection, and is sent at most once`() {
     var harness = SocketHarness(SocketSettings.sending(.waiting))
     harness.give(.start)
-    #expect(harness.give(.send(.text("a"))) == [])
+    #expect(harness.send("a") == [])
     harness.give(.opened(harness.attempt, subprotocol: nil))
     #expect(harness.handed == ["a"])
-    harness.give(.send(.text("b")))
+    harness.send("b")
     let effects = harness.give(.lost(harness.attempt, .reset))
     #expect(effects.contains(.update(.notice(.unproven(count: 2, isRepeated: false)))))
-    harness.give(.send(.text("c")))
+    harness.send("c")
     harness.pass(.seconds(2))
     harness.give(.opened(harness.attempt, subprotocol: nil))
     #expect(harness.handed == ["a", "b", "c"])
@@ -47,7 +47,7 @@ struct SendingTests {
   ) {
     var harness = SocketHarness(SocketSettings.sending(outbox))
     harness.give(.start)
-    harness.give(.send(.text("a")))
+    harness.send("a")
     #expect(harness.give(.stop) == [])
     #expect(harness.pass(.milliseconds(1999)) == [])
     #expect(harness.pass(.milliseconds(1)).contains(.update(.notice(.unsent(count: 1)))))
@@ -56,7 +56,7 @@ struct SendingTests {
 
   @Test func `a retry request does not cancel a stop`() {
     var harness = SocketHarness.connected()
-    harness.give(.send(.text("a")))
+    harness.send("a")
     harness.give(.stop)
     harness.give(.link(.device(.again)))
     harness.pass(.seconds(2))
@@ -68,7 +68,7 @@ struct SendingTests {
 
   @Test func `a message sent on a lost connection has an unknown fate and is not sent again`() {
     var harness = SocketHarness.connected()
-    harness.give(.send(.text("a")))
+    harness.send("a")
     let effects = harness.give(.lost(harness.attempt, .reset))
     #expect(effects.contains(.update(.notice(.unproven(count: 1, isRepeated: false)))))
     harness.pass(.seconds(2))
@@ -79,7 +79,7 @@ struct SendingTests {
   @Test func `accepted messages that were not sent go out on the next connection`() {
     var harness = SocketHarness.connected()
     let all = (0..<70).map(String.init)
-    for text in all { harness.give(.send(.text(text))) }
+    for text in all { harness.send(text) }
     #expect(harness.handed == Array(all[..<64]))
     harness.reconnect()
     #expect(harness.handed == all)
@@ -91,8 +91,8 @@ struct SendingTests {
     let isDurable = outbox == .durable
     harness.give(.start)
     #expect(
-      harness.give(.send(.text("a")))
-        == (isDurable ? [.store(ProvenQueue.Entry(id: 1, message: .text("a")))] : []))
+      harness.send("a")
+        == (isDurable ? [.store(OutboxMessage(id: 1, message: .text("a")))] : []))
     if isDurable { harness.give(.stored(1)) }
     harness.give(.opened(harness.attempt, subprotocol: nil))
     #expect(harness.handed == ["a"])
@@ -102,26 +102,27 @@ struct SendingTests {
     harness.give(.opened(harness.attempt, subprotocol: nil))
     #expect(harness.handed == ["a", "a"])
     harness.log = []
+    let removal: [SocketModel.Effect] = isDurable ? [.remove([1])] : []
     #expect(
-      harness.give(.pong(harness.attempt, UInt64(1) << 32 + 2)) == (isDurable ? [.remove([1])] : [])
-    )
+      harness.give(.pong(harness.attempt, UInt64(1) << 32 + 2))
+        == removal + [.update(.proven(through: 1))])
     harness.reconnect()
     #expect(harness.handed == [])
   }
 
   @Test func `a durable message waits for the store`() {
     var harness = SocketHarness.connected(SocketSettings.sending(.durable))
-    harness.give(.send(.text("a")))
-    harness.give(.send(.text("b")))
+    harness.send("a")
+    harness.send("b")
     #expect(harness.handed == [])
     harness.give(.stored(2))
     #expect(harness.handed == [])
     harness.give(.stored(1))
     #expect(harness.handed == ["a", "b"])
-    harness.give(.send(.text("c")))
+    harness.send("c")
     #expect(
       harness.give(.storeFailed(3, detail: "the disk is full")) == [
-        .update(.notice(.notStored(detail: "the disk is full")))
+        .update(.notice(.notStored(3, detail: "the disk is full")))
       ])
     #expect(harness.model.queue.entries.map(\.message) == [.text("a"), .text("b")])
   }
@@ -130,23 +131,28 @@ struct SendingTests {
     var harness = SocketHarness(SocketSettings.sending(.durable))
     harness.give(
       .restored([
-        ProvenQueue.Entry(id: 4, message: .text("old")),
-        ProvenQueue.Entry(id: 6, message: .text("older")),
+        OutboxMessage(id: 4, message: .text("old")),
+        OutboxMessage(id: 6, message: .text("older")),
       ]))
     harness.give(.start)
     #expect(
-      harness.give(.send(.text("new"))) == [.store(ProvenQueue.Entry(id: 7, message: .text("new")))]
-    )
+      harness.give(.send(7, .text("new")))
+        == [.store(OutboxMessage(id: 7, message: .text("new")))])
     harness.give(.stored(7))
     harness.give(.opened(harness.attempt, subprotocol: nil))
     #expect(harness.handed == ["old", "older", "new"])
+    #expect(
+      harness.give(.pong(harness.attempt, UInt64(1) << 32 + 1))
+        == [.remove([4, 6, 7]), .update(.proven(through: 7))])
+    // A number that was used before is ignored.
+    #expect(harness.give(.send(7, .text("again"))) == [])
   }
 
   @Test func `a missing pong delays further messages for 10 s`() {
     var harness = SocketHarness.connected()
-    for number in 0..<65 { harness.give(.send(.text("\(number)"))) }
+    for number in 0..<65 { harness.send("\(number)") }
     #expect(harness.handed.count == 64)
-    harness.give(.message(harness.attempt, .text("alive"), SocketMarks()))
+    harness.give(.message(harness.attempt, .text("alive"), SocketReading()))
     harness.pass(.milliseconds(9_999))
     #expect(harness.handed.count == 64)
     harness.log = []
@@ -160,17 +166,17 @@ struct SendingTests {
   @Test(arguments: [262_143, 262_144, 262_145])
   func `limits the bytes in flight`(bytes: Int) {
     var harness = SocketHarness.connected()
-    harness.give(.send(SocketMessage(binary: Array(repeating: 1, count: bytes - 1))))
-    harness.give(.send(.text("x")))
+    harness.send(SocketMessage(binary: Array(repeating: 1, count: bytes - 1)))
+    harness.send("x")
     #expect(harness.model.queue.handed == (bytes <= 262_144 ? 2 : 1))
   }
 
   @Test(arguments: [999_999, 1_000_000, 1_000_001])
   func `a message has at most 1,000,000 bytes`(bytes: Int) {
     var harness = SocketHarness.connected()
-    let effects = harness.give(.send(SocketMessage(binary: Array(repeating: 1, count: bytes))))
+    let effects = harness.send(SocketMessage(binary: Array(repeating: 1, count: bytes)))
     if bytes > 1_000_000 {
-      #expect(effects == [.update(.notice(.refused(.tooLong(bytes: bytes))))])
+      #expect(effects == [.update(.notice(.refused(1, .tooLong(bytes: bytes))))])
     } else {
       #expect(effects.last == .update(.sent(1)))
     }
@@ -178,24 +184,24 @@ struct SendingTests {
 
   @Test func `1,000 messages may wait, and the next is refused`() {
     var harness = SocketHarness(SocketSettings.sending(.memory))
-    for number in 0..<1_000 { #expect(harness.give(.send(.text("\(number)"))) == []) }
-    #expect(harness.give(.send(.text("x"))) == [.update(.notice(.refused(.full)))])
+    for number in 0..<1_000 { #expect(harness.send("\(number)") == []) }
+    #expect(harness.send("x") == [.update(.notice(.refused(1_001, .full)))])
     #expect(harness.model.queue.entries.count == 1_000)
   }
 
   @Test func `16 MiB may wait, and a message that would exceed them is refused`() {
     var harness = SocketHarness(SocketSettings.sending(.memory))
     let long = SocketMessage(binary: Array(repeating: 1, count: 1_000_000))
-    for _ in 0..<16 { harness.give(.send(long)) }
+    for _ in 0..<16 { harness.send(long) }
     let rest = ProvenQueue.byteLimit - 16_000_000
-    #expect(harness.give(.send(SocketMessage(binary: Array(repeating: 1, count: rest)))) == [])
-    #expect(harness.give(.send(.text("x"))) == [.update(.notice(.refused(.full)))])
+    #expect(harness.send(SocketMessage(binary: Array(repeating: 1, count: rest))) == [])
+    #expect(harness.send("x") == [.update(.notice(.refused(18, .full)))])
     #expect(harness.model.queue.bytes == ProvenQueue.byteLimit)
   }
 
   @Test func `a second stop does not delay the end`() {
     var harness = SocketHarness.connected()
-    harness.give(.send(.text("last")))
+    harness.send("last")
     harness.give(.stop)
     harness.pass(.seconds(1))
     #expect(harness.give(.stop) == [])
@@ -213,9 +219,9 @@ struct SendingTests {
 
   @Test func `the end waits for proof, but at most 2 s`() {
     var harness = SocketHarness.connected()
-    harness.give(.send(.text("last")))
+    harness.send("last")
     #expect(harness.give(.stop) == [])
-    #expect(harness.give(.send(.text("too late"))) == [.update(.notice(.notConnected))])
+    #expect(harness.send("too late") == [.update(.notice(.notConnected(2)))])
     var proven = harness
     #expect(
       proven.give(.pong(AttemptID(1), UInt64(1) << 32 + 1)).first

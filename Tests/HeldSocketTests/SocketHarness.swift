@@ -9,6 +9,8 @@ struct SocketHarness {
   var now = Instant.zero
   /// The model's effects, oldest first.
   var log: [SocketModel.Effect] = []
+  /// The number of the last message that was sent with `send(_:)`.
+  private var lastID: UInt64 = 0
 
   init(_ settings: SocketSettings = .plain, seed: UInt64 = 7) {
     model = SocketModel(settings, seed: seed)
@@ -19,7 +21,7 @@ struct SocketHarness {
     var harness = SocketHarness(settings)
     harness.give(.start)
     harness.give(.opened(harness.attempt, subprotocol: nil))
-    if settings.awaitsConfirmation { harness.say("welcome", SocketMarks.confirming()) }
+    if settings.awaitsConfirmation { harness.say("welcome", SocketReading.confirming()) }
     harness.log = []
     return harness
   }
@@ -38,8 +40,27 @@ struct SocketHarness {
 
   /// Delivers a text message to the model.
   @discardableResult
-  mutating func say(_ text: String, _ marks: SocketMarks = SocketMarks()) -> [SocketModel.Effect] {
-    give(.message(attempt, .text(text), marks))
+  mutating func say(
+    _ text: String, _ reading: SocketReading = SocketReading()
+  ) -> [SocketModel.Effect] {
+    give(.message(attempt, .text(text), reading))
+  }
+
+  /// Sends a message with the next number.
+  @discardableResult
+  mutating func send(_ message: SocketMessage) -> [SocketModel.Effect] {
+    lastID += 1
+    return give(.send(lastID, message))
+  }
+
+  /// Sends a text with the next number.
+  @discardableResult
+  mutating func send(_ text: String) -> [SocketModel.Effect] { send(.text(text)) }
+
+  /// Sets or removes the standing message of a key.
+  @discardableResult
+  mutating func stand(_ key: String, _ text: String?) -> [SocketModel.Effect] {
+    give(.standing(key, text.map { SocketMessage.text($0) }))
   }
 
   /// Lets time pass, calls the model at each of its deadlines, and returns the effects.
@@ -73,6 +94,14 @@ struct SocketHarness {
     log.compactMap { if case .open(let attempt) = $0 { attempt } else { nil } }
   }
 
+  /// The texts of the standing messages passed to sockets.
+  var stood: [String] {
+    log.compactMap { effect in
+      guard case .standing(_, let message) = effect else { return nil }
+      return message.text
+    }
+  }
+
   /// The texts passed to sockets.
   var handed: [String] {
     log.compactMap { effect in
@@ -104,23 +133,18 @@ extension SocketSettings {
   }
 }
 
-extension SocketMarks {
-  static let answering = change { $0.answersPing = true }
-  static let noise = change { $0.provesLife = false }
+extension SocketReading {
+  static let answering = SocketReading(answersPing: true)
+  static let noise = SocketReading(provesLife: false)
 
-  static func confirming(at position: String? = nil) -> SocketMarks {
-    change {
-      $0.confirms = true
-      $0.position = position.map { Secret($0) }
-    }
+  static func confirming(at position: String? = nil) -> SocketReading {
+    SocketReading(position: position, confirms: true)
   }
 
-  static func at(_ position: String) -> SocketMarks { change { $0.position = Secret(position) } }
+  static func at(_ position: String) -> SocketReading { SocketReading(position: position) }
 
-  private static func change(_ change: (inout SocketMarks) -> Void) -> SocketMarks {
-    var marks = SocketMarks()
-    change(&marks)
-    return marks
+  static func refusing(_ refusal: SocketRefusal) -> SocketReading {
+    SocketReading(refusal: refusal)
   }
 }
 
@@ -135,9 +159,10 @@ extension SocketModel.Input {
     .socket(attempt, .opened(subprotocol: subprotocol))
   }
 
-  static func message(_ attempt: AttemptID, _ message: SocketMessage, _ marks: SocketMarks) -> Self
-  {
-    .socket(attempt, .message(message, marks))
+  static func message(
+    _ attempt: AttemptID, _ message: SocketMessage, _ reading: SocketReading
+  ) -> Self {
+    .socket(attempt, .message(message, reading))
   }
 
   static func ping(_ attempt: AttemptID) -> Self { .link(.ping(attempt)) }

@@ -9,7 +9,7 @@ import Testing
   /// A connected model with one message in flight.
   private static var sending: SocketModel {
     var harness = SocketHarness.connected(.sending(.memory))
-    harness.give(.send(.text("one")))
+    harness.send("one")
     return harness.model
   }
 
@@ -33,6 +33,15 @@ import Testing
     ),
     ("link: it is idle exactly while it is not wanted", { $0.link.gate.intent = .none }),
     ("proven queue: an empty queue has no bytes", { $0.queue.bytes = -1 }),
+    (
+      "standing messages: they stay within their bounds",
+      { $0.standing.bytes = StandingMessages.byteLimit + 1 }
+    ),
+    ("standing messages: the bytes are those of its keys and messages", { $0.standing.bytes = 1 }),
+    (
+      "standing messages: each key has one message",
+      { $0.standing.entries = Array(repeating: .init(key: "", message: .text("")), count: 2) }
+    ),
   ]
 
   @Test func `detects a broken held socket`() {

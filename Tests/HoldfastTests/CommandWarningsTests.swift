@@ -100,7 +100,7 @@ import Testing
       "5s", "hello", environment: Self.token)
     #expect(outcome.status == 6)
     #expect(outcome.errors.first == "holdfast send: --proxy is not used: ::1 is this machine")
-    #expect(outcome.errors.last?.contains("(refused)") == true)
+    #expect(outcome.errors.last?.contains("the connection was refused") == true)
   }
 
   private static let broken = [

@@ -29,7 +29,7 @@ actor Follower {
 
   nonisolated func follow(_ stream: ShopStream) {
     Task {
-      for await update in stream { await self.note(update) }
+      for await update in stream.lastingUpdates { await self.note(update) }
       await self.end()
     }
   }

@@ -15,16 +15,16 @@ import Testing
   private let network = CountingNetwork()
 
   @Test func `a relay forgets idle connections when it closes a socket with 1001`() async throws {
-    let configuration = RelayConfiguration(
-      server: "https://backend.example", device: UUID128(high: 1, low: 2), zone: .utc,
-      profile: .foreground)
-    let relay = try await Relay(
-      configuration, environment: RelayEnvironment(network: network, store: MemoryHealthStore()))
+    var configuration = RelayConfiguration(
+      server: "https://backend.example", phone: UUID128(high: 1, low: 2), zone: .utc,
+      profile: .foreground, storage: .memory)
+    configuration.ports = DevicePorts(network: network, reachability: AlwaysReachable())
+    let relay = try await Relay(configuration)
     relay.start()
     let socket = await network.fake.sockets.next()
     await socket?.accept()
     #expect(network.forgotten == 1)  // The first report of reachability.
-    relay.turn(.background)
+    relay.setLifecycle(.background)
     #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
     await relay.close()
     #expect(network.forgotten == 2)
@@ -38,16 +38,15 @@ import Testing
           status: 200, headers: ["content-type": "application/json"],
           body: Array(#"{"messages":[]}"#.utf8)))
     })
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: network, store: HoldfastPlatform.memoryStore(), reachability: AlwaysReachable(),
-        lifecycle: AlwaysForeground(), tokens: FixedToken("SEKRIT.TOKEN.TEXT")))
+    let streams = try await ShopStreams(
+      storage: .memory, tokens: .fixed("SEKRIT.TOKEN.TEXT"),
+      ports: DevicePorts(network: network, reachability: AlwaysReachable()))
     let stream = try await streams.open(
       StreamConfiguration(server: "https://shop.example", shop: shop))
     let socket = await network.fake.sockets.next()
     await socket?.accept()
     #expect(network.forgotten == 1)
-    stream.turn(.background)
+    stream.setLifecycle(.background)
     #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
     await stream.close()
     #expect(network.forgotten == 2)

@@ -1,3 +1,4 @@
+import HoldfastFeaturePorts
 import Foundation
 import Holdfast
 import HoldfastTestKit
@@ -30,7 +31,7 @@ import Testing
     var configuration = try configuration()
     configuration.authentication = .query
     configuration.journal = path
-    let stream = try await streams(FixedToken(token)).open(configuration)
+    let stream = try await streams(.fixed(token)).open(configuration)
     let failure = await fetchFailure(of: stream)
     await stream.close()
     let detail = "cannot GET /x?token=[token] for [token] as [token]"
@@ -43,7 +44,7 @@ import Testing
   {
     network.serve(requests: { .success(Self.page(for: $0)) })
     let tokens = LedTokens()
-    let stream = try await streams(tokens).open(
+    let stream = try await streams(tokens.source).open(
       try configuration([("gate.refreshTimeout", "1s")]))
     tokens.answers[1].put("second")
     #expect(await tokens.asked.next(2).count == 2)
@@ -67,7 +68,11 @@ import Testing
     // lifetime of 40 s leaves enough time on a busy machine.
     let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 40
     let claims = Data(#"{"exp":\#(ends)}"#.utf8).base64EncodedString().filter { $0 != "=" }
-    let tokens = CountedTokens(text: "e30.\(claims).c2ln")
+    let asked = Mailbox<Void>()
+    let tokens = TokenSource {
+      asked.put(())
+      return "e30.\(claims).c2ln"
+    }
     let stream = try await streams(tokens).open(
       try configuration([("gate.refreshTimeout", "1s")]))
     let follower = Follower()
@@ -75,9 +80,9 @@ import Testing
     let socket = await network.sockets.next()
     await socket?.accept()
     await follower.wait(\.isLive)
-    stream.send("not through yet")
-    #expect(await tokens.asked.next(2).count == 2)
-    stream.send("nor this")
+    stream.enqueue("not through yet")
+    #expect(await asked.next(2).count == 2)
+    stream.enqueue("nor this")
     await follower.wait { $0.outbox.contains { $0.text == "nor this" } }
     #expect(await follower.seen.outbox.allSatisfy { !$0.isFailed })
     // Refuse every socket, because a renewal that is in progress ignores the first refusal.
@@ -90,7 +95,7 @@ import Testing
 
   @Test func `a released stream frees its shop for another stream`() async throws {
     network.serve(requests: { .success(Self.page(for: $0)) })
-    let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"))
+    let streams = try await streams(.fixed("SEKRIT.TOKEN.TEXT"))
     let configuration = try configuration()
     do {
       let stream = try await streams.open(configuration)
@@ -113,7 +118,7 @@ import Testing
           status: 200, headers: ["content-type": "application/json"],
           body: Array(#"{"messages":[],"head":"e:4"}"#.utf8)))
     })
-    let stream = try await streams(FixedToken("SEKRIT.TOKEN.TEXT")).open(try configuration())
+    let stream = try await streams(.fixed("SEKRIT.TOKEN.TEXT")).open(try configuration())
     let follower = Follower()
     follower.follow(stream)
     let socket = try #require(await network.sockets.next())
@@ -131,7 +136,7 @@ import Testing
   }
 
   @Test func `a wait for the complete timeline can be canceled`() async throws {
-    let stream = try await streams(LedTokens()).open(try configuration())
+    let stream = try await streams(LedTokens().source).open(try configuration())
     let waiting = Task { await stream.whole() }
     waiting.cancel()
     await waiting.value
@@ -149,7 +154,7 @@ import Testing
   {
     network.serve(requests: { .success(Self.page(for: $0)) })
     let lifecycle = FakeLifecycle()
-    let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"), lifecycle)
+    let streams = try await streams(.fixed("SEKRIT.TOKEN.TEXT"), lifecycle)
     let stream = try await streams.open(try configuration())
     let follower = Follower()
     follower.follow(stream)
@@ -174,7 +179,7 @@ import Testing
   {
     network.serve(requests: { .success(Self.page(for: $0)) })
     let lifecycle = FakeLifecycle()
-    let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"), lifecycle)
+    let streams = try await streams(.fixed("SEKRIT.TOKEN.TEXT"), lifecycle)
     let stream = try await streams.open(try configuration())
     let follower = Follower()
     follower.follow(stream)
@@ -199,7 +204,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: path) }
     var configuration = try configuration()
     configuration.journal = path
-    let stream = try await streams(FixedToken(token)).open(configuration)
+    let stream = try await streams(.fixed(token)).open(configuration)
     let follower = Follower()
     follower.follow(stream)
     let socket = await network.sockets.next()
@@ -226,13 +231,13 @@ import Testing
     })
     let claims = Data(#"{"sub":"me","exp":9000000001}"#.utf8).base64EncodedString()
       .filter { $0 != "=" }
-    let stream = try await streams(FixedToken("e30.\(claims).c2ln")).open(try configuration())
+    let stream = try await streams(.fixed("e30.\(claims).c2ln")).open(try configuration())
     let follower = Follower()
     follower.follow(stream)
     let socket = await network.sockets.next()
     await socket?.accept()
     await follower.wait(\.isLive)
-    stream.send("hello")
+    stream.enqueue("hello")
     // Wait until a send has failed and the stream reports the failed attempt.
     await follower.wait {
       $0.outbox.contains { if case .queued(let tries) = $0.state { tries > 0 } else { false } }
@@ -248,15 +253,98 @@ import Testing
   }
 
   @Test func `commands stay in order, whatever their number`() async throws {
-    let stream = try await streams(LedTokens()).open(try configuration())
+    let stream = try await streams(LedTokens().source).open(try configuration())
     let follower = Follower()
     follower.follow(stream)
     let texts = (1...600).map { "\($0)" }
-    for text in texts { stream.send(text) }
+    for text in texts { stream.enqueue(text) }
     await follower.wait { $0.outbox.contains { $0.text == "600" } }
     var seen: Set<String> = []
     #expect(await follower.seen.outbox.map(\.text).filter { seen.insert($0).inserted } == texts)
     await stream.close()
+  }
+
+  @Test func `a refusal by the server ends the wait of a sender`() async throws {
+    network.serve(requests: { request in
+      guard request.method == "POST" else { return .success(Self.page(for: request)) }
+      return .success(
+        HTTPAnswer(
+          status: 400, headers: ["content-type": "application/json"],
+          body: Array(#"{"message":"no shouting"}"#.utf8)))
+    })
+    let stream = try await streams(.fixed("SEKRIT.TOKEN.TEXT")).open(try configuration())
+    await network.sockets.next()?.accept()
+    let refusal = LinkFailure.http(status: 400, retryAfter: nil, detail: "no shouting")
+    await #expect(throws: SendError.refused(refusal)) { try await stream.send("LOUD") }
+    await stream.close()
+  }
+
+  @Test func `a loop ends when the user must sign in, and a new one continues afterwards`()
+    async throws
+  {
+    network.serve(requests: { .success(Self.page(for: $0)) })
+    let signIn = SignIn()
+    let stream = try await streams(signIn.source).open(try configuration())
+    for await _ in stream {}
+    let failure = try #require(stream.failure)
+    #expect(failure.failureClass == .unauthorized)
+    await #expect(throws: SendError.ended(failure)) { try await stream.send("hello") }
+    await signIn.finish()
+    stream.reconnect()
+    #expect(stream.failure == nil)
+    await network.sockets.next()?.accept()
+    for await case .status(let status) in stream where status.state == .connected { break }
+    await stream.close()
+  }
+
+  @Test(arguments: [
+    "not a url", "ftp://shop.example", "wss://shop.example", "https://", "http://192.0.2.1",
+    "https://user@shop.example", "https://shop.example/?a=b",
+  ])
+  func `a server that cannot be used is refused at once`(server: String) async throws {
+    let streams = try await ShopStreams(storage: .memory, tokens: .fixed("token"))
+    let shop = try #require(ShopID("shop"))
+    let error = await #expect(throws: OpenError.self) {
+      try await streams.open(StreamConfiguration(server: server, shop: shop))
+    }
+    guard case .server(let text)? = error else {
+      Issue.record("the error is \(String(describing: error))")
+      return
+    }
+    #expect(text.contains("https://"))
+  }
+
+  @Test func `plaintext to another device is possible if the app allows it`() async throws {
+    let streams = try await ShopStreams(storage: .memory, tokens: .fixed("token"))
+    var configuration = try configuration()
+    configuration.server = "http://192.0.2.1"
+    configuration.allowsPlaintext = true
+    _ = try await streams.open(configuration)
+    await streams.close()
+  }
+
+  @Test func `closing all streams stores what was sent and frees the store`() async throws {
+    let scratch = try Scratch()
+    let configuration = try configuration()
+    let ports = DevicePorts(network: network, reachability: AlwaysReachable())
+    let streams = try await ShopStreams(
+      storage: .directory(scratch("phone")), tokens: LedTokens().source, ports: ports)
+    let stream = try await streams.open(configuration)
+    stream.enqueue("kept")
+    let locked = await #expect(throws: OpenError.self) {
+      try await ShopStreams(
+        storage: .directory(scratch("phone")), tokens: .fixed("token"), ports: ports)
+    }
+    guard case .store(.locked)? = locked else {
+      Issue.record("the error is \(String(describing: locked))")
+      return
+    }
+    await streams.close()
+    for await _ in stream {}
+    await #expect(throws: OpenError.closed) { try await streams.open(configuration) }
+    let store = try await HoldfastPlatform.store(in: scratch("phone"))
+    #expect(try await store.load(configuration.shop, limit: 1).outbox.map(\.text) == ["kept"])
+    await store.close()
   }
 
   private func fetchFailure(of stream: ShopStream) async -> LinkFailure? {
@@ -265,12 +353,12 @@ import Testing
   }
 
   private func streams(
-    _ tokens: any TokenSource, _ lifecycle: any LifecycleMonitor = AlwaysForeground()
-  ) -> ShopStreams {
-    ShopStreams(
-      StreamEnvironment(
-        network: network, store: HoldfastPlatform.memoryStore(), reachability: AlwaysReachable(),
-        lifecycle: lifecycle, tokens: tokens))
+    _ tokens: TokenSource, _ lifecycle: any LifecycleMonitor = AlwaysForeground()
+  ) async throws(OpenError) -> ShopStreams {
+    try await ShopStreams(
+      storage: .memory, tokens: tokens,
+      ports: DevicePorts(
+        network: network, reachability: AlwaysReachable(), lifecycle: lifecycle))
   }
 
   private func configuration(
@@ -288,35 +376,41 @@ import Testing
   ]
 }
 
-/// A token source whose first two calls wait for answers from the test, even if they are canceled.
+/// The tokens of a source whose first two calls wait for answers from the test, even if they are
+/// canceled.
 ///
 /// Later calls occur only on a busy machine. They return the second answer immediately.
-private actor LedTokens: TokenSource {
+private actor LedTokens {
   nonisolated let asked = Mailbox<Void>()
   nonisolated let answers = [Mailbox<String>(), Mailbox<String>()]
   private var calls = 0
   private var second: String?
 
-  func token() async throws(TokenFailure) -> String {
+  nonisolated var source: TokenSource { TokenSource { try await self.token() } }
+
+  private func token() async throws -> String {
     asked.put(())
     if let second { return second }
     let call = min(calls, 1)
     calls += 1
     guard let token = await Task(operation: { [answers] in await answers[call].next() }).value
-    else { throw .unavailable }
+    else { throw CancellationError() }
     if call == 1 { second = token }
     return token
   }
 }
 
-/// A token source that always returns the same token and records each call.
-private struct CountedTokens: TokenSource {
-  let text: String
-  let asked = Mailbox<Void>()
+/// The tokens of a user who first has to sign in.
+private actor SignIn {
+  private var isDone = false
 
-  func token() async throws(TokenFailure) -> String {
-    asked.put(())
-    return text
+  nonisolated var source: TokenSource { TokenSource { try await self.token() } }
+
+  func finish() { isDone = true }
+
+  private func token() throws -> String {
+    guard isDone else { throw TokenFailure.rejected }
+    return "token"
   }
 }
 

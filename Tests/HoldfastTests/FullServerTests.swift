@@ -61,9 +61,9 @@ private struct FullServer {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
   @Test(arguments: [
-    (503, Int32(1), "the server could not store the message within 5s (http-503"),
-    (507, 1, "the server could not store the message within 5s (http-507"),
-    (502, 1, "the server did not confirm the message within 5s (http-502"),
+    (503, Int32(1), "the server could not store the message within 5s: the server answered 503"),
+    (507, 1, "the server could not store the message within 5s: the server answered 507"),
+    (502, 1, "the server did not confirm the message within 5s: the server answered 502"),
   ])
   func `send reports that the server could not store the message`(
     status: Int, code: Int32, cause: String
@@ -108,11 +108,11 @@ private struct FullServer {
         of: try LabProcess(["sh", "-c", line], environment: Self.token))
       #expect(outcome.status == 1)
       let notice = outcome.output.first { $0.contains("send-failed") } ?? ""
-      #expect(notice.contains("http-503: the store failed"))
+      #expect(notice.contains("the server answered 503 (service unavailable): the store failed"))
       #expect(
         outcome.errors == [
-          "holdfast stream: the server could not store the message within 5s "
-            + "(http-503: the store failed)"
+          "holdfast stream: the server could not store the message within 5s: "
+            + "the server answered 503 (service unavailable): the store failed"
         ])
     }
     await server.end()

@@ -1,3 +1,6 @@
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastFeaturePorts
 import Holdfast
 import HoldfastHealth
 import Testing
@@ -10,19 +13,18 @@ import Testing
     let store: any TimelineStore = HoldfastPlatform.memoryStore()
     let shop = try #require(ShopID("bakery"))
     let policy: LinkPolicy = try .messageStream.setting([("retry.first", "1s")])
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: try HoldfastPlatform.network(), store: store, reachability: AlwaysReachable(),
-        lifecycle: AlwaysForeground(), tokens: FixedToken("a.good.token")))
+    let streams = try await ShopStreams(storage: .store(store), tokens: .fixed("a.good.token"))
     let stream = try await streams.open(
       StreamConfiguration(server: "http://127.0.0.1:1", shop: shop, policy: policy))
-    stream.send("hello")
+    let id: UUID128 = stream.enqueue("hello")
     for await case .outbox(let entry) in stream {
-      #expect(entry.text == "hello" && entry.state == .queued(tries: 0))
+      #expect(entry.id == id && entry.state == .queued(tries: 0))
       break
     }
-    stream.turn(.background)
-    await stream.close()
+    stream.setLifecycle(.background)
+    let failure: LinkFailure? = stream.failure
+    #expect(failure == nil)
+    await streams.close()
     let stored: [OutboxEntry] = try await store.load(shop, limit: 1).outbox
     #expect(stored.map(\.text) == ["hello"])
     await store.close()

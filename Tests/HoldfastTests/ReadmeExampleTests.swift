@@ -1,44 +1,58 @@
 import Foundation
 import Holdfast
+import HoldfastBackend
 import HoldfastTestKit
 import Testing
 
 /// Runs the example of the README. The README contains the lines between the two marks verbatim.
 private func hold(_ url: String, _ show: (String) async -> Void) async throws {
   // README >
-  var options = SocketOptions()
-  options.outbox = .memory  // keeps messages while there is no connection
-  let socket = try await HeldSocket(url, policy: .socket, options: options)
+  var configuration = SocketConfiguration(url)
+  configuration.outbox = .memory  // keeps messages while there is no connection
+  let socket = try await HeldSocket(configuration)
   socket.send("hello")
   for await event in socket {
     if case .text(let text) = event { await show(text) }
-    if case .status(let status) = event, status.phase == .failed { await socket.close() }
   }
+  if let failure = socket.failure { print("No retry can help: \(failure)") }
   // README <
 }
 
 /// Runs the example of docs/apps.md. The page contains the lines between the two marks verbatim.
 private func follow(
-  _ shop: ShopID, on server: String, tokens: any TokenSource, storedIn directory: String,
+  _ shop: ShopID, on server: String, tokens: TokenSource, storedIn directory: String,
   _ show: ([ShopMessage], StreamUpdate.Via) async -> Bool
 ) async throws {
   // docs/apps.md >
-  let streams = ShopStreams(
-    StreamEnvironment(
-      network: try HoldfastPlatform.network(),
-      store: try await HoldfastPlatform.store(in: directory),
-      reachability: HoldfastPlatform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
-      tokens: tokens))
+  let streams = try await ShopStreams(storage: .directory(directory), tokens: tokens)
   let stream = try await streams.open(StreamConfiguration(server: server, shop: shop))
-  stream.send("Two rye loaves, please")
+  stream.enqueue("Two rye loaves, please")
   for await case .messages(let messages, let via) in stream {
     guard await show(messages, via) else { break }
   }
-  await stream.close()
+  if let failure = stream.failure { print("The stream has ended: \(failure)") }
+  await streams.close()
   // docs/apps.md <
 }
 
-/// Tests that the examples of the README and of docs/apps.md compile and work as described.
+/// Runs the example of docs/session.md. The page contains the lines between the two marks verbatim.
+private func ask(
+  _ url: String, _ key: String, storedIn directory: String, _ show: (String) async -> Void
+) async throws {
+  // docs/session.md >
+  let session = try await HeldSession(
+    SessionConfiguration(url, storage: .directory(directory)) { key })
+  do {
+    let answer = try await session.answer(to: "What is left to do?", within: .seconds(60))
+    await show(answer.text)
+  } catch {
+    print("There is no answer: \(error)")
+  }
+  await session.close()
+  // docs/session.md <
+}
+
+/// Tests that the examples of the README and of the pages compile and work as described.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeExampleTests {
   @Test func `the example of the README reconnects, and ends if a retry cannot help`()
     async throws
@@ -57,7 +71,7 @@ private func follow(
     try await harness.post("Good morning")
     var seen: Set<String> = []
     try await follow(
-      harness.shop, on: harness.configuration().server, tokens: harness.tokens,
+      harness.shop, on: harness.configuration().server, tokens: harness.tokens.source,
       storedIn: harness.directory + "/reader"
     ) { messages, _ in
       seen.formUnion(messages.map(\.text))
@@ -67,12 +81,29 @@ private func follow(
     await harness.end()
   }
 
-  @Test(arguments: ["README", "docs/apps.md"])
+  @Test func `the example of sessions shows the answer to a prompt`() async throws {
+    let scratch = try Scratch()
+    let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
+    let url = try await backend.start().session
+    let key = try scratch.text(of: "data/session-key")
+    var seen: [String] = []
+    try await ask(url, key, storedIn: scratch("phone")) { seen.append($0) }
+    #expect(seen == ["What is left to do?"])
+    await backend.kill()
+  }
+
+  @Test(arguments: ["README", "docs/apps.md", "docs/session.md"])
   func `the page shows exactly the compiled lines`(mark: String) throws {
     let page = try Self.text(at: mark == "README" ? "README.md" : mark)
     let example = try Self.example(mark)
     #expect(Self.shows(example, in: page))
     #expect(!Self.shows(example.replacing("await", with: "try await"), in: page))
+  }
+
+  @Test func `the comment of a stream shows exactly the compiled lines`() throws {
+    let source = try Self.text(at: "Sources/Holdfast/MessageStream/ShopStream.swift")
+    let lines = try Self.example("docs/apps.md").split(separator: "\n")
+    #expect(source.contains("///\n" + lines.map { "///     \($0)\n" }.joined() + "///\n"))
   }
 
   private static func shows(_ example: String, in page: String) -> Bool {

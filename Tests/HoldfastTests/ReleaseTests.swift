@@ -16,10 +16,11 @@ import Testing
 
   private func open(_ tokens: FarewellTokens, closes: Bool) async throws {
     let clock = TestClock()
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: FakeNetwork(clock: clock), store: MemoryTimelineStore(),
-        reachability: FakeReachability(), lifecycle: FakeLifecycle(), tokens: tokens, clock: clock))
+    let streams = try await ShopStreams(
+      storage: .memory, tokens: tokens.source,
+      ports: DevicePorts(
+        network: FakeNetwork(clock: clock), reachability: FakeReachability(),
+        lifecycle: FakeLifecycle(), clock: clock))
     let shop = try #require(ShopID("bakery"))
     let stream = try await streams.open(
       StreamConfiguration(server: "http://127.0.0.1", shop: shop))
@@ -27,17 +28,19 @@ import Testing
   }
 }
 
-/// A token source that reports when it is released.
-private final class FarewellTokens: TokenSource {
+/// The tokens of a source that reports when it is released.
+private final class FarewellTokens: Sendable {
   private let released: Mailbox<Void>
 
   init(_ released: Mailbox<Void>) {
     self.released = released
   }
 
+  var source: TokenSource { TokenSource { self.token } }
+
   deinit {
     released.put(())
   }
 
-  func token() async throws(TokenFailure) -> String { "token" }
+  private var token: String { "token" }
 }

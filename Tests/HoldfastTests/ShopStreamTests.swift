@@ -138,7 +138,7 @@ import Testing
     await follower.wait { $0.isLive }
     harness.reachability.change(to: .unreachable)
     await follower.wait { $0.statuses.last?.reason == .blocked(.unreachable) }
-    stream.send("written in the lift")
+    stream.enqueue("written in the lift")
     await follower.wait { $0.outbox.count >= 1 }
     harness.reachability.change(to: .reachable(path: PathID("a")))
     await follower.wait { $0.texts.contains("written in the lift") && $0.sent.count >= 1 }
@@ -228,7 +228,7 @@ import Testing
     let harness = try await StreamBackendHarness.make()
     for text in ["one", "two"] {
       let stream = try await harness.streams.open(try harness.configuration())
-      stream.send(text)
+      stream.enqueue(text)
       await stream.close()
     }
     let (stream, follower) = try await harness.follow()
@@ -249,7 +249,7 @@ import Testing
     let stream = try await harness.streams.open(configuration)
     let follower = Follower()
     follower.follow(stream)
-    stream.send("mine")
+    stream.enqueue("mine")
     await follower.wait { $0.texts.count >= 2 && $0.sent.count >= 1 }
     #expect(await follower.seen.notices == [])
     #expect(await harness.tokens.given == 1)

@@ -29,7 +29,7 @@ struct SlowReaderTests {
     let socket = try #require(await network.sockets.next())
     await socket.accept()
     await until { await stream.snapshot.link.status.phase == .connected }
-    for number in 1...1200 { stream.send("\(number)") }
+    for number in 1...1200 { stream.enqueue("\(number)") }
     await until { await stream.snapshot.outbox.entries.count == 1000 }
     for _ in 1...3 {
       clock.advance(by: .seconds(60))
@@ -57,10 +57,9 @@ struct SlowReaderTests {
   }
 
   private func open() async throws -> ShopStream {
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: network, store: HoldfastPlatform.memoryStore(), reachability: AlwaysReachable(),
-        lifecycle: AlwaysForeground(), tokens: FixedToken("token"), clock: clock))
+    let streams = try await ShopStreams(
+      storage: .memory, tokens: .fixed("token"),
+      ports: DevicePorts(network: network, reachability: AlwaysReachable(), clock: clock))
     return try await streams.open(
       StreamConfiguration(server: "http://127.0.0.1:1", shop: try #require(ShopID("shop"))))
   }

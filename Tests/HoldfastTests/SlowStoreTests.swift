@@ -56,10 +56,9 @@ struct SlowStoreTests {
   }
 
   private func open() async throws -> ShopStream {
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: network, store: store, reachability: AlwaysReachable(),
-        lifecycle: AlwaysForeground(), tokens: FixedToken("token"), clock: clock))
+    let streams = try await ShopStreams(
+      storage: .store(store), tokens: .fixed("token"),
+      ports: DevicePorts(network: network, reachability: AlwaysReachable(), clock: clock))
     return try await streams.open(
       StreamConfiguration(server: "http://127.0.0.1:1", shop: try #require(ShopID("shop"))))
   }

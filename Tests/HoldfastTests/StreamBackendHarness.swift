@@ -3,7 +3,6 @@ import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastServerCore
 import HoldfastWire
@@ -44,17 +43,15 @@ struct StreamBackendHarness {
     let shop = try #require(ShopID("550e8400-e29b-41d4-a716-446655440000"))
     let tokens = TestTokens(backend, shop: shop, ttl: ttl)
     let network = try HoldfastPlatform.network()
-    let store = try await HoldfastPlatform.store(in: directory + "/phone")
-    return StreamBackendHarness(
+    return try await StreamBackendHarness(
       backend: backend, proxy: proxy, directory: directory, shop: shop, network: network,
-      tokens: tokens, store: store, direct: address.url)
+      tokens: tokens, direct: address.url)
   }
 
   private init(
     backend: Backend, proxy: FaultProxy, directory: String, shop: ShopID,
-    network: any SocketDialer & HTTPClient, tokens: TestTokens, store: any TimelineStore,
-    direct: String
-  ) {
+    network: any SocketDialer & HTTPClient, tokens: TestTokens, direct: String
+  ) async throws(OpenError) {
     self.backend = backend
     self.proxy = proxy
     self.directory = directory
@@ -62,10 +59,9 @@ struct StreamBackendHarness {
     self.network = network
     self.tokens = tokens
     self.direct = direct
-    streams = ShopStreams(
-      StreamEnvironment(
-        network: network, store: store, reachability: reachability, lifecycle: lifecycle,
-        tokens: tokens))
+    streams = try await ShopStreams(
+      storage: .directory(directory + "/phone"), tokens: tokens.source,
+      ports: DevicePorts(network: network, reachability: reachability, lifecycle: lifecycle))
   }
 
   func configuration(_ changes: [(key: String, value: String)] = []) throws -> StreamConfiguration {
@@ -101,20 +97,21 @@ struct StreamBackendHarness {
   }
 
   func end() async {
+    await streams.close()
     await backend.kill()
     try? FileManager.default.removeItem(atPath: directory)
   }
 }
 
-/// A token source that obtains every token directly from the backend.
+/// The tokens of a source that obtains each of them directly from the backend.
 ///
 /// Only the first token can have a short lifetime.
-actor TestTokens: TokenSource {
+actor TestTokens {
   private let backend: Backend
   private let shop: ShopID
   private let ttl: Duration
   private(set) var given = 0
-  /// The calls of `token()`, with one element for each call.
+  /// The calls of the source, with one element for each call.
   nonisolated let asked = Mailbox<Void>()
 
   init(_ backend: Backend, shop: ShopID, ttl: Duration) {
@@ -123,16 +120,14 @@ actor TestTokens: TokenSource {
     self.ttl = ttl
   }
 
-  func token() async throws(TokenFailure) -> String {
+  nonisolated var source: TokenSource { TokenSource { try await self.token() } }
+
+  private func token() async throws -> String {
     given += 1
     asked.put(())
-    do {
-      // Two tokens issued in the same second would be equal, so the name contains a counter.
-      return try await backend.issueToken(
-        user: "phone", name: "Phone \(given)", shops: [shop],
-        ttl: given == 1 ? ttl : .seconds(3600))
-    } catch {
-      throw .unavailable
-    }
+    // Two tokens issued in the same second would be equal, so the name contains a counter.
+    return try await backend.issueToken(
+      user: "phone", name: "Phone \(given)", shops: [shop],
+      ttl: given == 1 ? ttl : .seconds(3600))
   }
 }

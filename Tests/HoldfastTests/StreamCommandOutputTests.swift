@@ -50,7 +50,7 @@ import Testing
       ]
       let token = ["HOLDFAST_TOKEN": "any.good.token"]
       let plain = try await CommandProcess.run(arguments, environment: token)
-      let notice = "-- fetch-failed: refused"
+      let notice = "-- fetch-failed: messages could not be fetched: the connection was refused"
       #expect(
         plain.output.contains {
           $0.wholeMatch(of: /-- the last notice came \d+ more times/) != nil

@@ -26,10 +26,10 @@ import Testing
         text: text, createdAt: Timestamp(nanoseconds: Int64(number) * 1_000_000_000))
     }
     _ = try await store.commit(TimelineChange(messages: messages), to: shop)
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: FakeNetwork(clock: clock), store: store, reachability: AlwaysReachable(),
-        lifecycle: AlwaysForeground(), tokens: FixedToken("token"), clock: clock))
+    let streams = try await ShopStreams(
+      storage: .store(store), tokens: .fixed("token"),
+      ports: DevicePorts(
+        network: FakeNetwork(clock: clock), reachability: AlwaysReachable(), clock: clock))
     let stream = try await streams.open(
       StreamConfiguration(server: "http://127.0.0.1:1", shop: shop))
     for await update in stream {

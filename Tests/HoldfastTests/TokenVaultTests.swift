@@ -1,12 +1,14 @@
+import Foundation
 import HoldfastTestKit
 import HoldfastCore
 import Testing
 
 @testable import Holdfast
 
-/// Tests of the token events that a feature's vault sends to its link.
+/// Tests of token sources, and of the events that a feature's vault sends to its link.
 @Suite(.timeLimit(.minutes(10))) struct TokenVaultTests {
   private let events = Mailbox<HeldLink.CredentialsEvent>()
+  private let clock = TestClock()
 
   @Test func `a refusal of an older token does not affect the current one`() async {
     let vault = vault("one", "two", "two")
@@ -16,7 +18,7 @@ import Testing
     await vault.renew()
     #expect(
       events.takeAll() == [
-        .available(expiresIn: nil), .available(expiresIn: nil), .refreshFailed,
+        .available(expiresIn: nil), .available(expiresIn: nil), Self.unchanged,
       ])
   }
 
@@ -36,7 +38,7 @@ import Testing
     await vault.renew()
     #expect(
       events.takeAll() == [
-        .available(expiresIn: nil), .available(expiresIn: nil), .refreshFailed,
+        .available(expiresIn: nil), .available(expiresIn: nil), Self.unchanged,
       ])
   }
 
@@ -47,23 +49,89 @@ import Testing
     #expect(events.takeAll() == [])
   }
 
+  @Test func `the expiry that the source states is used in place of the claim of the token`()
+    async
+  {
+    let claims = Data(#"{"exp":1000}"#.utf8).base64EncodedString().filter { $0 != "=" }
+    let dates: [Date?] = [nil, Date(timeIntervalSince1970: 300), .distantFuture]
+    let tokens = ListedTokens(
+      dates.enumerated().map { index, date in
+        TokenSource.Token("e3\(index).\(claims).c2ln", expiresAt: date)
+      })
+    let vault = vault(of: .expiring { try await tokens.next() })
+    for _ in dates { await vault.renew() }
+    #expect(
+      events.takeAll() == [
+        .available(expiresIn: .seconds(1000)), .available(expiresIn: .seconds(300)),
+        .available(expiresIn: nil),
+      ])
+  }
+
+  @Test func `the text of a source's error reaches the request and the link, without the token`()
+    async throws
+  {
+    let answers = Mailbox<Result<String, SignInError>>()
+    let vault = vault(of: TokenSource { try await answers.next()?.get() ?? "" })
+    answers.put(.failure(SignInError(text: "the account is locked")))
+    await #expect(throws: LinkFailure.local(detail: "there is no token: the account is locked")) {
+      try await vault.first()
+    }
+    answers.put(.success("sekrit-token"))
+    #expect(try await vault.first() == "sekrit-token")
+    answers.put(.failure(SignInError(text: "nobody knows sekrit-token")))
+    await vault.renew()
+    answers.put(.success(""))
+    await vault.renew()
+    #expect(
+      events.takeAll() == [
+        .available(expiresIn: nil),
+        .refreshFailed(detail: "there is no token: nobody knows [token]"),
+        .refreshFailed(detail: "there is no token: the token is empty"),
+      ])
+  }
+
+  @Test func `a source that does not answer in time has failed`() async {
+    let silence = Mailbox<String>()
+    let vault = vault(of: TokenSource { await silence.next() ?? "" })
+    let renewal = Task { await vault.renew() }
+    await clock.advanceToNextDeadline()
+    await renewal.value
+    let late = "there is no token: the source did not answer within 10s"
+    #expect(events.takeAll() == [.refreshFailed(detail: late)])
+  }
+
+  private static let unchanged = HeldLink.CredentialsEvent.refreshFailed(
+    detail: "there is no token: the source returned the current token again")
+
   private func vault(_ texts: String...) -> TokenVault {
-    TokenVault(ListedTokens(texts), limit: .seconds(10), clock: TestClock()) { [events] event, _ in
+    let tokens = ListedTokens(texts.map { TokenSource.Token($0) })
+    return vault(of: .expiring { try await tokens.next() })
+  }
+
+  private func vault(of source: TokenSource) -> TokenVault {
+    TokenVault(source, limit: .seconds(10), clock: clock) { [events] event, _ in
       events.put(event)
     }
   }
 }
 
-/// A token source that returns the tokens of a list in order.
-private actor ListedTokens: TokenSource {
-  private var texts: [String]
+/// A list of tokens, which are returned in order.
+private actor ListedTokens {
+  private var tokens: [TokenSource.Token]
 
-  init(_ texts: [String]) {
-    self.texts = texts
+  init(_ tokens: [TokenSource.Token]) {
+    self.tokens = tokens
   }
 
-  func token() async throws(TokenFailure) -> String {
-    guard !texts.isEmpty else { throw .unavailable }
-    return texts.removeFirst()
+  func next() throws -> TokenSource.Token {
+    guard !tokens.isEmpty else { throw CancellationError() }
+    return tokens.removeFirst()
   }
+}
+
+/// An error of an app, with a text for the user.
+private struct SignInError: LocalizedError {
+  let text: String
+
+  var errorDescription: String? { text }
 }

@@ -1,3 +1,4 @@
+import HoldfastSession
 import Foundation
 import Holdfast
 import HoldfastTestKit

@@ -1,3 +1,5 @@
+import HoldfastMessageStream
+import HoldfastPorts
 import Foundation
 import Holdfast
 import HoldfastTestKit
@@ -102,7 +104,7 @@ import Testing
     let time = FakeBackgroundTime()
     let shop = try await links(in: scratch, time).shop(try #require(ShopID("bakery")))
     shop.send("Two rye loaves, please")
-    shop.turn(.background)
+    shop.setLifecycle(.background)
     await time.allGivenBack()
     #expect(time.openGrants == 0)
     #expect(time.granted == 1)
@@ -119,16 +121,6 @@ import Testing
     #expect(
       ConnectionState(status, dates)
         == ConnectionState(phase: .reconnecting, retryAt: Date(timeIntervalSince1970: 15)))
-  }
-
-  @Test func `a closure can be a token source`() async throws {
-    #expect(try await TokenClosure { "t" }.token() == "t")
-    await #expect(throws: TokenFailure.rejected) {
-      try await TokenClosure { throw TokenFailure.rejected }.token()
-    }
-    await #expect(throws: TokenFailure.unavailable) {
-      try await TokenClosure { throw CancellationError() }.token()
-    }
   }
 }
 

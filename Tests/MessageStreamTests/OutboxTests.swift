@@ -300,6 +300,16 @@ struct OutboxTests {
     #expect(Self.entryStates(world) == [.failed(reason: "sign in to send")])
   }
 
+  @Test func `a command with the id of a waiting message changes nothing`() throws {
+    var harness = Harness.connected(at: 5)
+    harness.send("once")
+    let entry = try #require(harness.model.outbox.entries.first)
+    harness.effects = []
+    harness.give(.send(id: entry.id, text: "twice", parent: nil, at: Harness.wall))
+    #expect(harness.effects == [])
+    #expect(harness.model.outbox.entries == [entry])
+  }
+
   @Test func `a message accepted long ago leaves no hole in the history`() {
     var world = StreamHarness.connected(.ours, messages: 0)
     world.send("long ago")

@@ -2,6 +2,8 @@ import Foundation
 import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
+import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastWire
 import Synchronization
@@ -14,16 +16,13 @@ private func answer(
   // docs/apps.md >
   let relay = try await Relay(
     RelayConfiguration(
-      server: server, device: try HoldfastPlatform.phoneName(in: directory),
-      zone: ZoneRules(.current),
-      profile: .foreground),
-    environment: RelayEnvironment(
-      network: try HoldfastPlatform.network(),
-      store: try await HoldfastPlatform.readableHealthStore(in: directory)))
+      server: server, phone: try HoldfastPlatform.phoneName(in: directory),
+      zone: ZoneRules(.current), profile: .foreground, storage: .directory(directory)))
   relay.start()
   for await update in relay {
     guard await show(update) else { break }
   }
+  if let failure = relay.failure { print("The relay has ended: \(failure)") }
   await relay.close()
   // docs/apps.md <
 }

@@ -9,7 +9,7 @@ import HoldfastPorts
 import HoldfastWire
 import Synchronization
 
-/// A relay that uses real sockets, with its environment and its updates.
+/// A relay that uses real sockets, with its ports and its updates.
 struct RelayRig {
   let relay: Relay
   let store: MemoryHealthStore
@@ -33,18 +33,17 @@ struct RelayRig {
   ) async throws {
     self.store = store
     var configuration = RelayConfiguration(
-      server: server, device: UUID128(high: 1, low: 2), zone: .utc, profile: profile,
-      journal: journal)
+      server: server, phone: UUID128(high: 1, low: 2), zone: .utc, profile: profile,
+      storage: .store(store))
+    configuration.journal = journal
     configuration.settings.policy = try configuration.settings.policy.setting(
       (Self.quick + changes).map { (key: $0.0, value: $0.1) })
     configuration.watch = { [watched] in watched.put($1) }
-    relay = try await Relay(
-      configuration,
-      environment: RelayEnvironment(
-        network: try HoldfastPlatform.network(), store: store, notifier: notifier,
-        reachability: reachability, lifecycle: lifecycle))
+    configuration.notifier = notifier
+    configuration.ports = DevicePorts(reachability: reachability, lifecycle: lifecycle)
+    relay = try await Relay(configuration)
     Task { [relay, updates] in
-      for await update in relay { updates.put(update) }
+      for await update in relay.lastingUpdates { updates.put(update) }
       updates.close()
     }
   }

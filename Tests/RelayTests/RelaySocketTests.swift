@@ -27,6 +27,42 @@ import Testing
     await rig.relay.close()
   }
 
+  @Test func `an app's loop ends when no retry can help, and another start continues`()
+    async throws
+  {
+    let peer = try await RelayPeer(.refuse(status: 403))
+    let relay = try await Relay(
+      RelayConfiguration(
+        server: peer.url, phone: UUID128(high: 1, low: 2), zone: .utc, profile: .service,
+        storage: .memory))
+    relay.start()
+    for await _ in relay {}
+    #expect(relay.failure == .http(status: 403, retryAfter: nil, detail: "Forbidden"))
+    peer.meet(.say(.code()))
+    relay.start()
+    var isPaired = false
+    for await update in relay {
+      if case .pair = update { isPaired = true }
+      if isPaired { break }
+    }
+    #expect(isPaired)
+    #expect(relay.failure == nil)
+    await relay.close()
+    await peer.stop()
+  }
+
+  @Test(arguments: [
+    "not a URL", "ftp://backend.example", "https://", "https://me@backend.example",
+    "https://backend.example?a=b", "http://backend.example",
+  ])
+  func `a server's URL that cannot work is refused at once`(server: String) async throws {
+    let configuration = RelayConfiguration(
+      server: server, phone: UUID128(high: 1, low: 2), zone: .utc, profile: .service,
+      storage: .memory)
+    await #expect(throws: LinkFailure.self) { try await Relay(configuration) }
+    #expect(throws: LinkFailure.self) { try HealthPull(configuration, token: Secret("token")) }
+  }
+
   @Test func `a dropped session becomes an error after two retries`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url)
@@ -67,8 +103,8 @@ import Testing
     rig.lifecycle.send(.background)
     #expect(try await rig.state(.idle).reason == .ended(.background))
     #expect(try await peer.left() == .peerClosed(code: 1001, reason: ""))
-    // `turn` is a command, so it is handled before the start.
-    rig.relay.turn(.foreground)
+    // `setLifecycle` is a command, so it is handled before the start.
+    rig.relay.setLifecycle(.foreground)
     rig.relay.start()
     try await rig.state(.starting)
     #expect(try await peer.came() == "token-of-resumption")

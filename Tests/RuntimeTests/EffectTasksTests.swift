@@ -1,3 +1,4 @@
+import HoldfastDriver
 import HoldfastCore
 import Synchronization
 import Testing

@@ -114,7 +114,7 @@ import Testing
   @Test func `a retried prompt waits in the next run, too`() {
     var harness = Self.failed()
     #expect(harness.model.unanswered == 0)
-    harness.give(.retry(harness.key("a")))
+    harness.retry(harness.key("a"))
     var next = SessionHarness(seed: 9)
     next.store = harness.store
     next.restore()
@@ -123,7 +123,7 @@ import Testing
 
   @Test func `a retried prompt can become stale`() {
     var harness = Self.failed()
-    harness.give(.retry(harness.key("a")))
+    harness.retry(harness.key("a"))
     harness.pass(.milliseconds(59_999))
     #expect(harness.notices == [])
     harness.pass(.milliseconds(1))

@@ -63,7 +63,7 @@ import Testing
     #expect(harness.opens == before + 1)
     harness.give(.link(.lost(harness.attempt, .refused), at: harness.wall))
     let status = harness.model.link.status
-    #expect(status.attempt == 1 && status.of == 20)
+    #expect(status.attempt == 1 && status.maxAttempts == 20)
     let wait = harness.now.duration(to: try #require(status.retryAt))
     #expect((1...1.25).contains(wait / .seconds(1)), "the ninth wait has 30 s")
   }

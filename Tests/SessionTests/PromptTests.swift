@@ -265,7 +265,7 @@ import Testing
     #expect(harness.states.last == "a failed")
     #expect(harness.acks == ["m1"])
     #expect(harness.store.history(of: "c", before: nil, limit: 9).count == 1)
-    harness.give(.retry(key))
+    harness.retry(key)
     #expect(harness.prompts.count == 2)
     #expect(Set(harness.prompts.map(\.idempotencyKey)).count == 2)
   }
@@ -277,7 +277,7 @@ import Testing
     harness.holdsStore = true
     harness.prompt("b")
     harness.give(.stop)
-    harness.give(.retry(key))
+    harness.retry(key)
     #expect(harness.model.queue[key]?.text == "a")
   }
 

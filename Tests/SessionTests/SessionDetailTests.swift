@@ -172,7 +172,7 @@ import Testing
     let key = harness.key("a")
     harness.pass(.seconds(300))
     #expect(harness.states.last == "a unsure")
-    harness.give(.retry(key))
+    harness.retry(key)
     #expect(harness.states.suffix(2) == ["a queued", "a sent"])
     #expect(harness.prompts.map(\.idempotencyKey) == [key, harness.key("a")].map(\.description))
     #expect(harness.key("a") != key)
@@ -191,7 +191,7 @@ import Testing
     next.restore()
     #expect(numbers == [2])
     #expect(next.states == [])
-    next.give(.retry(key))
+    next.retry(key)
     #expect(next.states == ["a queued"])
   }
 
@@ -260,7 +260,7 @@ import Testing
     var harness = SessionHarness.connected()
     harness.prompt("a", in: "other")
     harness.refuse(harness.key("a"), "too_long")
-    harness.give(.retry(harness.key("a")))
+    harness.retry(harness.key("a"))
     #expect(harness.prompts.map(\.text) == ["a", "a"])
     #expect(harness.prompts.map(\.conversation) == ["other", "other"])
     #expect(Set(harness.prompts.map(\.idempotencyKey)).count == 2)

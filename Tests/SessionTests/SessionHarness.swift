@@ -191,8 +191,16 @@ struct SessionHarness {
 
   // MARK: The user
 
-  mutating func prompt(_ text: String, in conversation: String? = nil) {
-    give(.prompt(text, conversation: conversation, at: wall))
+  mutating func prompt(_ text: String, in conversation: String? = nil, key: UUID128 = Self.newKey) {
+    give(.prompt(text, conversation: conversation, key: key, at: wall))
+  }
+
+  mutating func retry(_ key: UUID128) { give(.retry(key, as: Self.newKey)) }
+
+  /// A key that no run has used.
+  static var newKey: UUID128 {
+    var generator = SystemRandomNumberGenerator()
+    return .random(using: &generator)
   }
 
   /// Returns the key of the most recent prompt with this text.

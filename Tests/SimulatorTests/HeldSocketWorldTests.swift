@@ -79,6 +79,21 @@ struct HeldRecordTests {
     #expect(Set(found.map(\.kind)) == [.duplicated])
   }
 
+  @Test(arguments: [0, 2])
+  func `a standing message that is not sent once on each connection is detected`(times: Int) {
+    let found = Self.findings { effect in
+      if case .standing = effect { Array(repeating: effect, count: times) } else { [effect] }
+    }
+    #expect(Set(found.map(\.kind)) == [times == 0 ? .lost : .duplicated])
+  }
+
+  @Test func `a proof that is reported twice is detected`() {
+    let found = Self.findings(.memory) { effect in
+      if case .update(.proven) = effect { [effect, effect] } else { [effect] }
+    }
+    #expect(Set(found.map(\.kind)) == [.duplicated])
+  }
+
   @Test func `finds a received message that is not delivered`() {
     let found = Self.findings { effect in
       if case .update(.message) = effect { [] } else { [effect] }
@@ -169,19 +184,22 @@ struct HeldRecordTests {
       let effects = model.handle(input, at: .second(second))
       recorded.see(input, at: .second(second), effects: effects.flatMap(change), then: model)
       for case .store(let entry) in effects { give(.stored(entry.id), at: second) }
+      // Pings of the first connection are not answered, so that its message is unproven.
+      for case .ping(let attempt, let id) in effects where second > 10 {
+        give(.link(.pong(attempt, id)), at: second)
+      }
     }
-    let message = SocketMessage(binary: [])
-    var confirming = SocketMarks()
-    confirming.confirms = true
+    let (message, confirming) = (SocketMessage(binary: []), SocketReading(confirms: true))
     give(.link(.device(.reachability(.reachable(path: PathID("wifi"))))), at: 0)
     give(.restored([]), at: 0)
+    give(.standing("kept", message), at: 0)
     give(.start, at: 1)
-    for second in [2.0, 10] {
+    for (id, second) in [(UInt64(1), 2.0), (2, 10)] {
       guard let attempt = model.currentAttempt else { break }
       give(.socket(attempt, .opened(subprotocol: nil)), at: second)
       give(.socket(attempt, .message(message, confirming)), at: second + 1)
-      give(.send(message), at: second + 2)
-      give(.socket(attempt, .message(message, SocketMarks())), at: second + 3)
+      give(.send(id, message), at: second + 2)
+      give(.socket(attempt, .message(message, SocketReading())), at: second + 3)
       if second == 2 {
         give(.link(.lost(attempt, .reset)), at: second + 4)
         while model.currentAttempt == nil, let due = model.deadline {

@@ -191,7 +191,8 @@ private struct Tape {
     let connected = SessionConnected(
       message: "", session: "", version: .newest, features: features)
     say(.connected(connected), at: second + 2)
-    give(.prompt("", conversation: nil, at: Self.wall), at: second + 3)
+    let new = UUID128(high: 0, low: UInt64(second * 1_000) + 1)
+    give(.prompt("", conversation: nil, key: new, at: Self.wall), at: second + 3)
     say(.ack(message: "", idempotencyKey: key), at: second + 4)
     let response = SessionResponse(
       id: "message-\(second)", conversation: Self.conversation, idempotencyKey: key,

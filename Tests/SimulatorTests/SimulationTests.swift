@@ -35,6 +35,29 @@ private struct Deaf: WrappingClient {
     #expect(!usual.kinds.contains(.lost))
   }
 
+  @Test func `an app's own policy decides in the world of held sockets`() async throws {
+    let waits = "20s*1 max 20s +-0.25 min 1s xunlimited"
+    let patient = try LinkPolicy.socket.setting([
+      ("retry.first", waits), ("retry.reconnect", waits),
+    ])
+    let usual = await Simulation.sockets().run(seeds: 1...20)
+    let rare = await Simulation.sockets(policy: patient).run(seeds: 1...20)
+    #expect(usual.isClean && rare.isClean, "\(usual) \(rare)")
+    #expect(rare.counts.attempts < usual.counts.attempts)
+  }
+
+  @Test func `a report names the seed and the sentence of each finding`() async throws {
+    var simulation = Simulation.sockets()
+    simulation.setup.defect = .sendsTwice
+    let report = await simulation.run(seeds: 1...10)
+    let outcome = try #require(report.failures.first)
+    let finding = try #require(outcome.findings.first)
+    #expect("\(report)".hasPrefix("10 runs, \(report.failed) with findings\nseed "))
+    let line = "\nseed \(outcome.seed): \(finding.kind.rawValue) at "
+    #expect("\(report)".contains(line))
+    #expect("\(report)".contains(finding.detail))
+  }
+
   @Test func `the summary does not depend on the number of jobs`() async {
     let one = await Simulation<StreamFeature>(jobs: 1).run(seeds: 1...5)
     let three = await Simulation<StreamFeature>(jobs: 3).run(seeds: 1...5)

@@ -54,7 +54,7 @@ func text(of effect: HeldLink.Effect) -> String {
 
 func text(of status: LinkStatus) -> String {
   var words = ["status", status.phase.rawValue, "\(status.attempt)", status.mode.rawValue]
-  if let of = status.of { words.append("of \(of)") }
+  if let attempts = status.maxAttempts { words.append("of \(attempts)") }
   if let retryAt = status.retryAt { words.append("at \(retryAt.nanoseconds)") }
   if let quality = status.quality { words.append(quality.rawValue) }
   switch status.reason {
@@ -150,7 +150,7 @@ func environment(_ draw: UInt64, _ generator: inout RandomSource) -> HeldLink.In
   case 5: .lifecycle(.background)
   case 6, 7: .lifecycle(.foreground)
   case 8, 9: .credentials(.available(expiresIn: generator.duration(below: .seconds(600))))
-  case 10: .credentials(.refreshFailed)
+  case 10: .credentials(.refreshFailed())
   case 11: .setIntent(.standbyOnly)
   case 12: .trigger(.woke)
   case _: .setIntent(.live)

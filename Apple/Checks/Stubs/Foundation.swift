@@ -80,7 +80,22 @@ public struct Date: Sendable, Hashable, Comparable, Codable {
 public struct UUID: Hashable, Sendable, Codable {
   public init() {}
   public init?(uuidString: String) {}
+  public init(uuid: uuid_t) {}
   public var uuidString: String { "" }
+  public var uuid: uuid_t { fatalError() }
+}
+
+public typealias uuid_t = (
+  UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8,
+  UInt8, UInt8
+)
+
+public protocol LocalizedError: Error {
+  var errorDescription: String? { get }
+}
+
+extension LocalizedError {
+  public var errorDescription: String? { nil }
 }
 
 public struct TimeZone: Sendable, Hashable {

@@ -16,11 +16,9 @@ struct Phone: Sendable {
   /// Opens a shop with its own directory.
   static func open(_ server: String, _ shop: ShopID, in directory: String) async throws -> Phone {
     let store = CountingStore(try await SQLiteTimelineStore.open(in: directory))
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: try HoldfastPlatform.network(proxy: ""), store: store,
-        reachability: HoldfastPlatform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
-        tokens: FixedToken("bench")))
+    let streams = try await ShopStreams(
+      storage: .store(store), tokens: .fixed("bench"),
+      ports: DevicePorts(network: try HoldfastPlatform.network(proxy: "")))
     let stream = try await streams.open(StreamConfiguration(server: server, shop: shop))
     return Phone(stream: stream, store: store)
   }

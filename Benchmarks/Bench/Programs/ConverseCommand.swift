@@ -33,18 +33,18 @@ enum ConverseCommand {
         authorities: call[authorities], proxy: "", allowsPlaintext: true)
       let key = try String(contentsOfFile: call[key], encoding: .utf8)
       var configuration = SessionConfiguration(
-        call[server], store: try await HoldfastPlatform.sessionStore(in: call[data])
-      ) { key }
-      configuration.network = network
+        call[server], storage: .directory(call[data]), tokens: .fixed(key))
+      configuration.allowsPlaintext = true
+      configuration.ports.network = network
       let session = try await HeldSession(configuration)
       Thread.detachNewThread { send(to: session) }
-      for await update in session {
+      for await update in session.lastingUpdates {
         switch update {
         case .status(let status):
           call.report("status \(status.phase == .connected ? "CONNECTED" : "LOST")")
         case .message(let entry, _, let news):
           call.report("message \(entry.text)")
-          session.confirm(news)
+          session.markShown(through: news)
         case .quality, .pending, .prompt, .part, .gap, .record, .notice: break
         }
       }

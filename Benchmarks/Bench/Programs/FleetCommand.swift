@@ -2,7 +2,6 @@ import HoldfastCommandKit
 import Foundation
 import Holdfast
 import HoldfastCore
-import HoldfastFeaturePorts
 import HoldfastWire
 import HoldfastSession
 
@@ -39,11 +38,10 @@ enum FleetCommand {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<call[count] {
           var configuration = SessionConfiguration(
-            call[server], store: MemoryClientSessionStore()
-          ) { key }
-          configuration.network = network
+            call[server], storage: .memory, tokens: .fixed(key))
+          configuration.allowsPlaintext = true
           configuration.policy = policy
-          configuration.reachability = AlwaysReachable()
+          configuration.ports = DevicePorts(network: network, reachability: AlwaysReachable())
           group.addTask { [configuration] in try await connect(configuration, call) }
         }
         try await group.waitForAll()
@@ -58,7 +56,7 @@ enum FleetCommand {
   {
     let session = try await HeldSession(configuration)
     var isConnected = false
-    for await update in session {
+    for await update in session.lastingUpdates {
       guard case .status(let status) = update, (status.phase == .connected) != isConnected
       else { continue }
       isConnected.toggle()

@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
-import HoldfastFeaturePorts
 import HoldfastWire
 import HoldfastMessageStream
 
@@ -32,7 +31,7 @@ enum FollowCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     do {
       let stream = try await open(call)
-      for await update in stream {
+      for await update in stream.lastingUpdates {
         for line in lines(update) { call.report(line) }
       }
     } catch {
@@ -46,18 +45,11 @@ enum FollowCommand {
       let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
       return (key: parts.first ?? "", value: parts.last ?? "")
     }
-    let store: any TimelineStore =
-      if let folder = call[data] { try await HoldfastPlatform.store(in: folder) } else {
-        HoldfastPlatform.memoryStore()
-      }
-    let host = call[server].split(separator: "/").dropFirst().first ?? "127.0.0.1"
-    let streams = ShopStreams(
-      StreamEnvironment(
-        network: try HoldfastPlatform.network(
-          authorities: call[authorities], proxy: "", allowsPlaintext: true),
-        store: store,
-        reachability: HoldfastPlatform.reachability(of: String(host.prefix { $0 != ":" })),
-        lifecycle: AlwaysForeground(), tokens: FixedToken(call[token])))
+    let network = try HoldfastPlatform.network(
+      authorities: call[authorities], proxy: "", allowsPlaintext: true)
+    let streams = try await ShopStreams(
+      storage: call[data].map { .directory($0) } ?? .memory, tokens: .fixed(call[token]),
+      ports: DevicePorts(network: network))
     return try await streams.open(
       StreamConfiguration(
         server: call[server], shop: shop, policy: try LinkPolicy.messageStream.setting(changes)))

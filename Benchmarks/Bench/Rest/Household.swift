@@ -6,7 +6,6 @@ import HoldfastPorts
 import HoldfastServerCore
 import HoldfastWire
 import HoldfastMessageStream
-import HoldfastSQLiteStores
 
 /// A real backend and phones that follow its shops, all in this process.
 struct Household {
@@ -41,11 +40,9 @@ struct Household {
   func app(_ name: String) async throws -> ShopStreams {
     let token = try await backend.issueToken(
       user: name, name: name, shops: shops, ttl: .seconds(3600))
-    return ShopStreams(
-      StreamEnvironment(
-        network: network, store: try await SQLiteTimelineStore.open(in: scratch(name)),
-        reachability: HoldfastPlatform.reachability(of: "127.0.0.1"), lifecycle: AlwaysForeground(),
-        tokens: FixedToken(token)))
+    return try await ShopStreams(
+      storage: .directory(scratch(name)), tokens: .fixed(token),
+      ports: DevicePorts(network: network))
   }
 
   /// Opens another stream of an app, and returns it once it is live.

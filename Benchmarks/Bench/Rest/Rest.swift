@@ -76,7 +76,7 @@ enum Rest {
     var times: [Double] = []
     for number in 0..<300 {
       let start = ContinuousClock.now
-      ann.send("message \(number)")
+      ann.enqueue("message \(number)")
       try await ben.shows("message \(number)")
       times.append(start.duration(to: .now).inSeconds * 1000)
     }

@@ -2,7 +2,6 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastFeaturePorts
 import HoldfastWire
 import HoldfastSession
 
@@ -53,14 +52,12 @@ enum SessionEcho {
     let scratch = try Scratch()
     let host = try await SessionHost.start(
       scratch("server"), inMemory ? ["--in-memory"] : [])
-    let store: any ClientSessionStore =
-      inMemory
-      ? MemoryClientSessionStore() : try await HoldfastPlatform.sessionStore(in: scratch("phone"))
-    let key = try host.key
-    let session = try await HeldSession(SessionConfiguration(host.url, store: store) { key })
+    let session = try await HeldSession(
+      SessionConfiguration(
+        host.url, storage: inMemory ? .memory : .directory(scratch("phone")),
+        tokens: .fixed(try host.key)))
     let measurement = await measure(load, session)
     await session.close()
-    await store.close()
     await host.end()
     return measurement
   }
@@ -79,7 +76,7 @@ enum SessionEcho {
     for await update in session {
       guard case .message(let entry, _, let news) = update else { continue }
       let now = ContinuousClock.now
-      session.confirm(news)
+      session.markShown(through: news)
       if answered >= warmUp, let begin = begun[entry.conversation] {
         times.append(begin.duration(to: now).inSeconds * 1e6)
       }

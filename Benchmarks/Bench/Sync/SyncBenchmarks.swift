@@ -4,6 +4,7 @@ import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealth
 import HoldfastPorts
 import HoldfastStorage
@@ -69,7 +70,8 @@ enum SyncBenchmarks {
     let queue = try await SQLiteSyncQueueStore.open(in: scratch("phone"))
     let figures = try await withBackend(scratch, count) { url, secret in
       var configuration = SyncConfiguration(
-        url, source: StoredHealthSource(health), queue: queue, directory: scratch("phone")
+        url, source: StoredHealthSource(health), storage: .store(queue),
+        directory: scratch("phone")
       ) { secret }
       configuration.types = [SyncLoad.type]
       let sync = try await SampleSync(configuration)

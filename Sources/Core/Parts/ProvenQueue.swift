@@ -1,3 +1,24 @@
+/// A message of an outbox, with its number.
+public struct OutboxMessage: Sendable, Hashable, Codable {
+  /// The number of the message. Numbers count up in the order in which the app sends messages.
+  public let id: UInt64
+  /// The message to send.
+  public let message: SocketMessage
+
+  /// Creates an entry from its stored values.
+  public init(id: UInt64, message: SocketMessage) {
+    (self.id, self.message) = (id, message)
+  }
+}
+
+/// The reason why an outbox does not accept a message.
+public enum OutboxRefusal: Sendable, Hashable, Codable {
+  /// 1,000 messages, or 16 MiB, already wait.
+  case full
+  /// The message has more than 1,000,000 bytes.
+  case tooLong(bytes: Int)
+}
+
 /// A queue of messages for a socket, which sends them in order and keeps each until its arrival is
 /// proven.
 ///
@@ -8,19 +29,6 @@
 /// A ping is sent after the messages that were handed over. Only one ping is outstanding at a time.
 /// Its pong proves that the peer's WebSocket received everything sent before the ping.
 public struct ProvenQueue: Sendable, Hashable {
-  /// A message with its position in the order.
-  public struct Entry: Sendable, Hashable, Codable {
-    /// The number of the message, which counts up in the order of `add`.
-    public let id: UInt64
-    /// The message to send.
-    public let message: SocketMessage
-
-    /// Creates an entry from its stored values.
-    public init(id: UInt64, message: SocketMessage) {
-      (self.id, self.message) = (id, message)
-    }
-  }
-
   /// The maximum number of messages that may wait: 1,000, as in other clients' offline queues.
   public static let limit = 1_000
   /// The maximum number of bytes that may wait: 16 MiB.
@@ -34,16 +42,8 @@ public struct ProvenQueue: Sendable, Hashable {
   /// longer message is sent alone.
   public static let windowBytes = 256 << 10
 
-  /// The reason why a message is not accepted.
-  public enum Refusal: Sendable, Hashable, Codable {
-    /// The queue has reached its limit of messages or bytes.
-    case full
-    /// The message has more bytes than `longest`.
-    case tooLong(bytes: Int)
-  }
-
   /// The messages, oldest first.
-  public internal(set) var entries: [Entry] = []
+  public internal(set) var entries: [OutboxMessage] = []
   /// The number of messages, from the oldest, that were handed to the present connection without
   /// proof of arrival.
   public internal(set) var handed = 0
@@ -52,6 +52,7 @@ public struct ProvenQueue: Sendable, Hashable {
   /// The messages that the store does not contain yet. They must not be sent.
   var unstored: Set<UInt64> = []
   var proof: Proof?
+  /// The highest number of a message so far.
   private var lastID: UInt64 = 0
   var lastPing = Self.firstPing
 
@@ -75,30 +76,38 @@ public struct ProvenQueue: Sendable, Hashable {
   public var deadline: Instant? { proof?.until }
 
   /// Returns the reason why a message is not accepted; `nil` if the queue has room for it.
-  public func refusal(of message: SocketMessage) -> Refusal? {
+  public func refusal(of message: SocketMessage) -> OutboxRefusal? {
     if message.count > Self.longest { return .tooLong(bytes: message.count) }
     return entries.count < Self.limit && bytes + message.count <= Self.byteLimit ? nil : .full
   }
 
   /// Adds the messages of an earlier run. Must be called before any other method.
-  public mutating func restore(_ stored: [Entry]) {
+  public mutating func restore(_ stored: [OutboxMessage]) {
     for entry in stored {
       lastID = max(lastID, entry.id)
       append(entry)
     }
   }
 
+  /// Returns whether a number follows those of all messages so far.
+  ///
+  /// The comparison also holds after an overflow, since a store may contain any number.
+  public func isNext(_ id: UInt64) -> Bool { Int64(bitPattern: id &- lastID) > 0 }
+
   /// Adds a message for which the queue has room. The message may be sent once it is stored.
-  public mutating func add(_ message: SocketMessage, isStored: Bool) -> Entry {
-    // The addition wraps, since a store may contain ids that this queue did not assign.
-    lastID &+= 1
-    let entry = Entry(id: lastID, message: message)
+  ///
+  /// - Parameter id: The number of the message, for which `isNext` returns true.
+  public mutating func add(
+    _ id: UInt64, _ message: SocketMessage, isStored: Bool
+  ) -> OutboxMessage {
+    lastID = id
+    let entry = OutboxMessage(id: id, message: message)
     append(entry)
-    if !isStored { unstored.insert(entry.id) }
+    if !isStored { unstored.insert(id) }
     return entry
   }
 
-  private mutating func append(_ entry: Entry) {
+  private mutating func append(_ entry: OutboxMessage) {
     entries.append(entry)
     bytes += entry.message.count
   }
@@ -108,9 +117,10 @@ public struct ProvenQueue: Sendable, Hashable {
 
   /// Drops a message that the store refused.
   public mutating func drop(_ id: UInt64) {
-    guard unstored.remove(id) != nil, let index = entries.firstIndex(where: { $0.id == id }) else {
-      return
-    }
+    // A store may contain a number twice. Only a message that was not handed over can be unstored.
+    guard unstored.remove(id) != nil,
+      let index = entries[handed...].lastIndex(where: { $0.id == id })
+    else { return }
     bytes -= entries.remove(at: index).message.count
   }
 
@@ -194,16 +204,16 @@ extension ProvenQueue: SelfChecking {
 
 /// The stored messages of a durable outbox.
 public struct StoredOutbox: Sendable, Hashable {
-  private var entries: [UInt64: ProvenQueue.Entry] = [:]
+  private var entries: [UInt64: OutboxMessage] = [:]
 
   /// Creates an empty outbox.
   public init() {}
 
   /// All messages, in the order of their ids.
-  public var all: [ProvenQueue.Entry] { entries.values.sorted { $0.id < $1.id } }
+  public var all: [OutboxMessage] { entries.values.sorted { $0.id < $1.id } }
 
   /// Stores a message, replacing one of the same id.
-  public mutating func add(_ entry: ProvenQueue.Entry) { entries[entry.id] = entry }
+  public mutating func add(_ entry: OutboxMessage) { entries[entry.id] = entry }
 
   /// Removes messages. Unknown ids are ignored.
   public mutating func remove(_ ids: [UInt64]) {

@@ -221,7 +221,7 @@ extension LinkPolicy {
 /// The lower limits of a policy's values. Below them, a mistake in one value could cause a retry
 /// storm.
 ///
-/// They are far below the values in the requirements, and low enough for fast tests.
+/// They are far below the values of the presets, and low enough for fast tests.
 private enum Floor {
   /// The shortest wait before an attempt, and the shortest time-out.
   static let wait = Duration.milliseconds(100)

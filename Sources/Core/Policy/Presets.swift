@@ -1,7 +1,7 @@
 /// The policies of the features.
 ///
-/// The numbers come from the requirements (`docs/seeds`). Where these contradict each other or give
-/// no number, a comment gives the reason for the choice.
+/// The numbers come from the apps and protocols for which the features were made. Where these
+/// contradict each other or give no number, a comment gives the reason for the choice.
 extension LinkPolicy {
   /// Every preset, in the order of tables.
   public static let presets: [LinkPolicy] = [
@@ -47,8 +47,7 @@ extension LinkPolicy {
     return actions
   }
 
-  /// The policy of MessageStream (requirements 001): a socket with catch-up, and polling as the
-  /// standby.
+  /// The policy of MessageStream: a socket with catch-up, and polling as the standby.
   public static let messageStream = proven { () throws(PolicyError) in
     try LinkPolicy(
       name: "message-stream",
@@ -68,7 +67,7 @@ extension LinkPolicy {
         silence: .seconds(90), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3),
       establish: EstablishPolicy(
         milestone: .opened, openTimeout: .seconds(5), timeout: .seconds(5),
-        // The longest time until polling, from the requirements.
+        // The longest time until polling, as in the original app.
         prepare: .seconds(10)),
       standby: .poll(
         PollPolicy(
@@ -80,8 +79,7 @@ extension LinkPolicy {
       ]))
   }
 
-  /// The policy of HealthRelay (requirements 000) with a foreground service and more retries after
-  /// a session.
+  /// The policy of HealthRelay with a foreground service and more retries after a session.
   ///
   /// The link stays connected in the background and stops after 15 idle minutes (decision 0046).
   public static let healthRelayService = proven { () throws(PolicyError) in
@@ -130,7 +128,7 @@ extension LinkPolicy {
       name: name,
       retry: RetryPolicy(
         first: .list([.seconds(2), .seconds(2)]), reconnect: .list(reconnect),
-        // Project choice, since the requirements give no number: ten connects by the user within a
+        // Project choice, since the original app gives no number: ten connects by the user within a
         // minute, with two retries each. A user who presses again does not have to wait.
         windows: [AttemptWindow(attempts: 30, per: .seconds(60))],
         // The code arrives right after every accept, so data does not show that the link is stable.
@@ -147,7 +145,7 @@ extension LinkPolicy {
       standby: .none, actions: usual(but: own))
   }
 
-  /// The policy of Session (requirements 003): a socket with prompts and answers.
+  /// The policy of Session: a socket with prompts and answers.
   public static let session = proven { () throws(PolicyError) in
     // The required values: min(2^n, 30) s, ±25 %, at least 1 s, 20 attempts.
     let schedule = Schedule.exponential(
@@ -166,8 +164,8 @@ extension LinkPolicy {
         serverJitter: .seconds(5), maxRetryAfter: .seconds(300)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
-        // Practice 29: a new connection does not wait for the one over the old path. The
-        // requirements allow 25 s to flush.
+        // Practice 29: a new connection does not wait for the one over the old path. The original
+        // app has 25 s to flush.
         debounce: .zero, networkChange: .reconnect,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero),
         // Practice 31. Project choices: the time-out is as long as a round trip may take, and
@@ -185,8 +183,7 @@ extension LinkPolicy {
       actions: usual(but: [.closedReplaced: .retryJittered]))
   }
 
-  /// The policy of BottleLink (requirements 002): scan bursts in the foreground, the OS's queued
-  /// connect otherwise.
+  /// The policy of BottleLink: scan bursts in the foreground, the OS's queued connect otherwise.
   public static let bottleLink = proven { () throws(PolicyError) in
     try LinkPolicy(
       name: "bottle-link",
@@ -202,7 +199,7 @@ extension LinkPolicy {
         networkChange: .loss, background: .leave(after: .seconds(5), then: .standby),
         foreground: .connect(after: .milliseconds(500))),
       liveness: LivenessPolicy(
-        // Pings are sent only during a hold. The 30 s of the requirements are too long, since the
+        // Pings are sent only during a hold. The original app's 30 s are too long, since the
         // bottle falls asleep 30 s after a write.
         silence: nil, ping: .seconds(25), pongTimeout: .seconds(10), pongRoundTrips: 3,
         idle: IdleRule(after: .seconds(60), then: .standby)),
@@ -216,8 +213,7 @@ extension LinkPolicy {
       actions: [:])
   }
 
-  /// The policy of HealthSync (requirements 004): uploads without a link. The requirements give no
-  /// numbers.
+  /// The policy of HealthSync: uploads without a link. The numbers are project choices.
   public static let healthSync = proven { () throws(PolicyError) in
     try LinkPolicy(
       name: "health-sync",
@@ -245,7 +241,7 @@ extension LinkPolicy {
   /// The policy of HeldSocket for any WebSocket server: unlimited retries, even after the server's
   /// own close codes.
   public static let socket = proven { () throws(PolicyError) in
-    // The cap of 30 s follows SignalR and requirements 003. The jitter follows requirements 003, so
+    // The cap of 30 s follows SignalR and the preset `session`, and the jitter follows `session`, so
     // that a fleet does not retry in step.
     let schedule = Schedule.exponential(
       first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0.25, floor: .milliseconds(500),

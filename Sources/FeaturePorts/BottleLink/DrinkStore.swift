@@ -10,11 +10,11 @@ public protocol DrinkStore: SuspendableStore {
   /// Returns the state that a phone needs when it starts.
   func open() async throws(StoreFailure) -> DrinkSnapshot
   /// Stores a change. Returns the new drinks, in the order of their records.
-  func commit(_ change: DrinkChange) async throws(StoreFailure) -> [Drink]
+  func commit(_ change: DrinkChange) async throws(StoreFailure) -> [BottleDrink]
   /// Records that all drinks up to a number have been shown.
   func confirm(_ number: UInt64) async throws(StoreFailure)
   /// Returns up to `limit` drinks before a number, or the newest if it is `nil`; oldest first.
-  func drinks(before number: UInt64?, limit: Int) async throws(StoreFailure) -> [Drink]
+  func drinks(before number: UInt64?, limit: Int) async throws(StoreFailure) -> [BottleDrink]
   /// Removes the bottle's identity, so that the next bottle found is used. The drinks stay stored.
   func forgetBottle() async throws(StoreFailure)
   /// Stores the status of a running program. A program passes `nil` when it ends.
@@ -32,13 +32,13 @@ extension MemoryStore: DrinkStore where Value == StoredDrinks {
 
   public func open() throws(StoreFailure) -> DrinkSnapshot { try use { $0.snapshot } }
 
-  public func commit(_ change: DrinkChange) throws(StoreFailure) -> [Drink] {
+  public func commit(_ change: DrinkChange) throws(StoreFailure) -> [BottleDrink] {
     try use { $0.commit(change) }
   }
 
   public func confirm(_ number: UInt64) throws(StoreFailure) { try use { $0.confirm(number) } }
 
-  public func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [Drink] {
+  public func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [BottleDrink] {
     try use { $0.drinks(before: number, limit: limit) }
   }
 

@@ -224,7 +224,7 @@ extension BottleModel {
     // Inputs from the store.
     /// The stored data of an earlier run. This is the first input.
     case restored(DrinkSnapshot)
-    case committed(UInt64, [Drink])
+    case committed(UInt64, [BottleDrink])
     case uncommitted(UInt64, StoreFailure)
   }
 
@@ -397,7 +397,7 @@ extension BottleModel {
     }
   }
 
-  mutating func committed(_ id: UInt64, _ drinks: [Drink], _ step: inout Step) {
+  mutating func committed(_ id: UInt64, _ drinks: [BottleDrink], _ step: inout Step) {
     for drink in drinks {
       if drink.record.timestamp == nil {
         step.show(.notice(.unknownTime(record: drink.record.id)))

@@ -16,6 +16,16 @@ public struct BottleStatus: Sendable, Hashable, Codable {
   /// The instant at which the next burst begins; `nil` if none is scheduled.
   public var retryAt: Instant?
 
+  /// The failure after which nothing more happens by itself; `nil` in every other state.
+  public var failure: LinkFailure? {
+    // Without a failure, the client is stopped, or it waits for the adapter with another reason.
+    guard phase == .disconnected, outstanding.allSatisfy({ $0 == .adapter }) else { return nil }
+    return switch reason {
+    case .failure(let failure), .exhausted(let failure): failure
+    case .blocked, .signIn, .ended, .debouncing, .limited, nil: nil
+    }
+  }
+
   public init() {}
 
   /// A step on the way to a connection.
@@ -135,7 +145,7 @@ public enum BottleNotice: Sendable, Hashable, Codable {
 public enum BottleUpdate: Sendable, Hashable, Codable {
   case status(BottleStatus)
   /// A drink that no run has confirmed as shown.
-  case drink(Drink)
+  case drink(BottleDrink)
   /// The state that the bottle reported.
   case bottle(BottleState)
   case calibration(BottleCalibration)
@@ -153,14 +163,15 @@ public struct BottleSettings: Sendable, Hashable, Codable {
   /// Whether drinks are fetched. A program that only sends commands leaves the drinks to another
   /// program.
   public var syncs = true
-  /// The time after which a refresh or command stops scanning if the bottle was not found. From the
-  /// requirements: the manual scan.
+  /// The time after which a refresh or command stops scanning if the bottle was not found. This is
+  /// the original app's limit for a manual scan.
   public var scanTime = Duration.seconds(10)
-  /// The time-out of a whole refresh or command. From the requirements: pull-to-refresh.
+  /// The time-out of a whole refresh or command. This is the original app's limit for
+  /// pull-to-refresh.
   public var requestTime = Duration.seconds(15)
   /// The time-out for the first chunk. A bottle without records sends nothing.
   public var firstChunk = Duration.seconds(5)
-  /// The time-out for each further chunk. From the requirements: the limit of a whole
+  /// The time-out for each further chunk. This is the original app's limit for a whole
   /// synchronization.
   public var nextChunk = Duration.seconds(30)
   /// The time-out for the state that follows a deletion.

@@ -410,16 +410,6 @@ extension RelayStatus {
   }
 }
 
-extension LinkStatus {
-  /// The failure that ended the attempts.
-  fileprivate var failure: LinkFailure? {
-    switch reason {
-    case .failure(let failure), .exhausted(let failure): failure
-    case .blocked, .signIn, .ended, .debouncing, .limited, nil: nil
-    }
-  }
-}
-
 // Received messages, and the answers to them.
 extension RelayModel {
   mutating func opened(_ attempt: AttemptID, _ step: inout Step) {

@@ -35,32 +35,39 @@ public struct RelayPair: Sendable, Hashable, Codable {
   }
 }
 
-/// The status of a relay: one of the six states of the requirements, with details.
+/// The status of a relay: one of six states, with details.
 public struct RelayStatus: Sendable, Hashable, Codable {
   /// The current state.
   public var state: State
   /// The number of the current or next retry, counted from 1; 0 if there is none.
   public var attempt: Int
   /// The maximum number of retries; `nil` if the link sets none.
-  public var of: Int?
+  public var maxAttempts: Int?
   /// The instant at which the next attempt starts; `nil` if none is scheduled.
   public var retryAt: Instant?
   /// The reason why the relay is not running.
   public var reason: LinkStatus.Reason?
 
-  /// A state, under the name that the requirements use.
+  /// The failure that ended the attempts; `nil` while the relay works, retries or is idle.
+  ///
+  /// After it, only the user can start the relay again.
+  public var failure: LinkFailure? {
+    state == .error ? LinkStatus(phase: .failed, reason: reason).failure : nil
+  }
+
+  /// A state, under the name that the original app shows.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
     case idle, starting, running, reconnecting, error, stopping
   }
 
   /// Creates a status. By default it has no details.
   public init(
-    _ state: State, attempt: Int = 0, of: Int? = nil, retryAt: Instant? = nil,
+    _ state: State, attempt: Int = 0, maxAttempts: Int? = nil, retryAt: Instant? = nil,
     reason: LinkStatus.Reason? = nil
   ) {
     self.state = state
     self.attempt = attempt
-    self.of = of
+    self.maxAttempts = maxAttempts
     self.retryAt = retryAt
     self.reason = reason
   }
@@ -77,8 +84,8 @@ public struct RelayStatus: Sendable, Hashable, Codable {
     case .standby, .failed: state = .error
     }
     // The first attempt is not a retry.
-    attempt = link.of == nil ? 0 : link.attempt
-    of = link.of
+    attempt = link.maxAttempts == nil ? 0 : link.attempt
+    maxAttempts = link.maxAttempts
     retryAt = link.retryAt
     reason = link.reason
   }
@@ -135,19 +142,19 @@ public enum RelayProblem: Sendable, Hashable, Codable {
   case busy
 }
 
-/// The settings of a relay: its policy and the limits of the requirements.
+/// The settings of a relay: its policy and its limits.
 public struct RelaySettings: Sendable, Hashable, Codable {
   /// The policy of the link.
   public var policy: LinkPolicy
   /// Whether a notification is shown while the relay is active, as a foreground service requires.
   public var hasNotification: Bool
 
-  /// The shortest interval between two problems shown to the user (requirements: 30 s).
+  /// The shortest interval between two problems shown to the user, as in the original app.
   public static let problemInterval = Duration.seconds(30)
-  /// The time-out of a stop (contracts 1.8: 5 s).
+  /// The time-out of a stop (the original app's limit).
   public static let stopTimeout = Duration.seconds(5)
   /// The time-out of a read for one answer. It is shorter than the 45 s for which callers wait
-  /// (contracts 1.9.5), so that they receive the cause.
+  /// (as in the original app), so that they receive the cause.
   public static let readTimeout = Duration.seconds(40)
   /// The maximum number of questions in the queue. Further questions are refused at once.
   public static let queueLimit = 32
@@ -173,7 +180,7 @@ public struct RelaySettings: Sendable, Hashable, Codable {
 public enum RelayProfile: String, Sendable, Hashable, Codable, CaseIterable {
   /// A foreground service, which keeps the process and the socket alive in the background.
   case service
-  /// A foreground service that ends with an error after two quick retries, as in the requirements.
+  /// A foreground service that ends with an error after two quick retries, as in the original app.
   case quick
   /// An app without a service. It keeps the socket only in the foreground.
   case foreground

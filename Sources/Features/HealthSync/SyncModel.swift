@@ -492,7 +492,7 @@ extension SyncModel {
     _ file: String, _ reason: SyncBatchReport.Reason, _ effects: inout [Effect]
   ) {
     guard let (index, batch) = find(file) else { return }
-    let text = reason.text
+    let text = reason.description
     queues[index].quarantine(batch, text)
     let queued = queues[index].batches[batch].queued
     effects.append(.update(.batch(SyncBatchReport(queued, .quarantined, reason))))

@@ -19,7 +19,8 @@ package struct SyncPacking: Sendable {
     }
   }
 
-  /// The maximum number of records in a batch, and the maximum number of deletions (contract 5.4).
+  /// The maximum number of records in a batch, and the maximum number of deletions, as in the
+  /// original app.
   package static let mostRecords = 1_000
   /// The maximum size in bytes of a batch with more than one record. Project choice: a thousand
   /// records have about 350 kB, and hosts accept 4 MB and more.

@@ -15,7 +15,7 @@ public struct SyncSettings: Sendable, Hashable, Codable {
     (self.policy, self.depth) = (policy, max(1, depth))
   }
 
-  /// The time span of the first sync of a type (contract 5.4).
+  /// The time span of the first sync of a type (the original app's).
   static let firstSpan = Duration.seconds(30 * 86_400)
   /// The maximum number of samples and deletions in one page. Project choice: two batches, which
   /// limits how much is read again after a failure.

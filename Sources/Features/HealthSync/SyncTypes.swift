@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastHealth
 import HoldfastWire
 
-/// The types that the original app syncs, and the encoding of samples as records (contract 5.3).
+/// The types that the original app syncs, and the encoding of samples as its records.
 public enum SyncTypes {
   /// The types of the original app, in its order. Workouts have the identifier that the stores use.
   public static let usual =

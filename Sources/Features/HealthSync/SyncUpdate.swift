@@ -119,15 +119,3 @@ public enum SyncState: Sendable, Hashable {
   /// Files or the queue cannot be written.
   case unwritable(StoreFailure)
 }
-
-extension SyncBatchReport.Reason {
-  /// The human-readable reason, as it is stored.
-  var text: String {
-    switch self {
-    case .text(let text): text
-    case .failure(.http(let status, _, let detail)):
-      detail.isEmpty ? "\(status)" : "\(status): \(detail)"
-    case .failure(let failure): failure.failureClass.rawValue
-    }
-  }
-}

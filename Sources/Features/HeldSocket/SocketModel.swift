@@ -10,7 +10,7 @@ public import HoldfastCore
 /// The greeting is the first message of every connection. If a confirmation is required,
 /// "connected" means confirmed within the policy's `establish.timeout`. Otherwise it means open.
 /// All messages of the current connection are delivered, in order, up to its close frame. The app's
-/// functions run outside this machine and pass the meaning of a message as data (`SocketMarks`).
+/// functions run outside this machine and pass the meaning of a message as data (`SocketReading`).
 public struct SocketModel: Journaled {
   public static var journalName: String { "held-socket" }
   /// The settings of this socket.
@@ -19,6 +19,8 @@ public struct SocketModel: Journaled {
   public internal(set) var link: HeldLink
   /// The messages to send.
   public internal(set) var queue = ProvenQueue()
+  /// The messages that are sent on every connection.
+  var standing = StandingMessages()
   /// The number of messages handed to a socket so far. A resent message is counted again.
   public internal(set) var sent: UInt64 = 0
   /// The most recent position that the app marked.
@@ -130,7 +132,10 @@ extension SocketModel {
     /// Close with 1000 once all accepted messages have arrived, or after 2 s. Without a connection,
     /// the socket waits only for messages in memory.
     case stop
-    case send(SocketMessage)
+    /// Send a message. Its number must follow those of all earlier messages.
+    case send(UInt64, SocketMessage)
+    /// Set the standing message of a key, or remove it if there is no message.
+    case standing(String, SocketMessage?)
 
     case link(LinkEvent)
     case credentials(HeldLink.CredentialsEvent)
@@ -139,7 +144,7 @@ extension SocketModel {
 
     // Inputs from the durable outbox.
     /// The stored messages of an earlier run. This is the first input.
-    case restored([ProvenQueue.Entry])
+    case restored([OutboxMessage])
     case stored(UInt64)
     case storeFailed(UInt64, detail: String)
   }
@@ -147,7 +152,7 @@ extension SocketModel {
   /// An event of a socket that is not common to all links.
   public enum News: Sendable, Equatable, Codable {
     case opened(subprotocol: String?)
-    case message(SocketMessage, SocketMarks)
+    case message(SocketMessage, SocketReading)
     /// Reading was paused because the app left too many messages unread, or was resumed.
     case reading(isPaused: Bool)
     /// The socket could not send a message.
@@ -162,7 +167,9 @@ extension SocketModel {
     /// Send the app's greeting as the first message, if the app has one.
     case greet(AttemptID, subprotocol: String?, after: Secret?)
     /// Send the app's resume message, if the app has one.
-    case resume(AttemptID, after: Secret)
+    case resume(AttemptID, after: Secret?)
+    /// Send a standing message.
+    case standing(AttemptID, SocketMessage)
     case send(AttemptID, SocketMessage)
     /// Send a WebSocket ping.
     case ping(AttemptID, UInt64)
@@ -170,7 +177,7 @@ extension SocketModel {
     case ask(AttemptID)
     case refreshCredentials
     /// Store a message, then report `.stored` or `.storeFailed`.
-    case store(ProvenQueue.Entry)
+    case store(OutboxMessage)
     /// Remove stored messages.
     case remove([UInt64])
     case update(Update)
@@ -184,18 +191,26 @@ extension SocketModel {
     case message(SocketMessage)
     /// The number of messages handed to a socket since the start.
     case sent(UInt64)
+    /// All accepted messages up to this number have arrived.
+    case proven(through: UInt64)
     case notice(SocketNotice)
   }
 }
 
 /// A condition that is worth logging but has no further effect.
+///
+/// The number of a message is the one that `send` returned.
 public enum SocketNotice: Sendable, Hashable, Codable {
-  /// A message was not accepted because there is no connection and the outbox is off.
-  case notConnected
-  /// The outbox did not accept a message.
-  case refused(ProvenQueue.Refusal)
-  /// A message was not accepted because it could not be stored.
-  case notStored(detail: String)
+  /// The message with this number was not accepted because there is no connection and the outbox is
+  /// off.
+  case notConnected(UInt64)
+  /// The outbox did not accept the message with this number.
+  case refused(UInt64, OutboxRefusal)
+  /// The message with this number was not accepted because it could not be stored.
+  case notStored(UInt64, detail: String)
+  /// There is no room for another standing message. At most 64 keys and messages with a total size
+  /// of 32 KiB are kept.
+  case standingRefused(key: String)
   /// The connection was lost after messages were handed to it, or their pong timed out. It is
   /// unknown whether the messages arrived. They are resent if `isRepeated` is true.
   case unproven(count: Int, isRepeated: Bool)
@@ -208,6 +223,24 @@ public enum SocketNotice: Sendable, Hashable, Codable {
   case oversized(bytes: UInt64)
 }
 
+extension SocketNotice: CustomStringConvertible {
+  /// A human-readable sentence.
+  public var description: String {
+    switch self {
+    case .notConnected: "a message was not sent: there is no connection"
+    case .refused(_, .full): "a message was not sent: too many wait"
+    case .refused(_, .tooLong(let bytes)): "a message of \(bytes) bytes was not sent"
+    case .notStored(_, let detail): "a message was not sent: \(detail)"
+    case .standingRefused(let key): "the standing message \(key) was not set: there are too many"
+    case .unproven(let count, let isRepeated):
+      "\(count) \(count == 1 ? "message that was" : "messages that were") sent may not have arrived"
+        + (isRepeated ? "; they are sent again" : "")
+    case .unsent(let count): "\(count) \(count == 1 ? "message was" : "messages were") not sent"
+    case .oversized(let bytes): "a message over the limit was dropped (\(bytes) bytes as sent)"
+    }
+  }
+}
+
 // The handling of inputs and of the link's effects.
 extension SocketModel {
   mutating func take(_ input: Input, _ step: inout Step) {
@@ -217,7 +250,8 @@ extension SocketModel {
       // This input requests another attempt, but a stopped socket stays stopped.
       if stopsAt == nil, link.isWanted { begin(&step) }
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
-    case .send(let message): send(message, &step)
+    case .send(let id, let message): send(id, message, &step)
+    case .standing(let key, let message): setStanding(key, message, &step)
     case .link(let event):
       if event.attempt == nil || event.attempt == link.currentAttempt { handle(event, &step) }
     case .credentials(let event): drive(.credentials(event), &step)
@@ -227,7 +261,7 @@ extension SocketModel {
     case .stored(let id): queue.noteStored(id)
     case .storeFailed(let id, let detail):
       queue.drop(id)
-      step.show(.notice(.notStored(detail: detail)))
+      step.show(.notice(.notStored(id, detail: detail)))
     }
   }
 
@@ -244,7 +278,7 @@ extension SocketModel {
       step.effects.append(.greet(attempt, subprotocol: subprotocol, after: position))
       drive(.opened(attempt), &step)
       if !settings.awaitsConfirmation { drive(.established(attempt), &step) }
-    case .message(let message, let marks): received(message, marks, attempt, &step)
+    case .message(let message, let reading): received(message, reading, attempt, &step)
     case .reading(let isPaused):
       paused = isPaused ? attempt : nil
       // The time without received bytes starts over here.
@@ -255,12 +289,17 @@ extension SocketModel {
   }
 
   private mutating func received(
-    _ message: SocketMessage, _ marks: SocketMarks, _ attempt: AttemptID, _ step: inout Step
+    _ message: SocketMessage, _ reading: SocketReading, _ attempt: AttemptID, _ step: inout Step
   ) {
-    if let noted = marks.position { position = noted }
-    if marks.provesLife { drive(.validData(attempt), &step) }
-    if marks.answersPing, let asked { drive(.pong(attempt, asked), &step) }
-    if marks.confirms { drive(.established(attempt), &step) }
+    if let refusal = reading.refusal {
+      step.show(.message(message))
+      step.effects.append(.close(attempt, code: 1000))
+      return drive(.lost(attempt, refusal.failure), &step)
+    }
+    if let place = reading.place { position = place }
+    if reading.provesLife { drive(.validData(attempt), &step) }
+    if reading.answersPing, let asked { drive(.pong(attempt, asked), &step) }
+    if reading.confirms { drive(.established(attempt), &step) }
     step.show(.message(message))
   }
 
@@ -277,16 +316,30 @@ extension SocketModel {
     guard case .pong(_, let id) = event else { return }
     let arrived = queue.proven(by: id)
     if settings.outbox == .durable, !arrived.isEmpty { step.effects.append(.remove(arrived)) }
+    // Without repetition, an earlier message may be lost, so the number would not cover it.
+    if repeats, let last = arrived.last { step.show(.proven(through: last)) }
   }
 
-  private mutating func send(_ message: SocketMessage, _ step: inout Step) {
-    if let refusal = queue.refusal(of: message) { return step.show(.notice(.refused(refusal))) }
+  private mutating func send(_ id: UInt64, _ message: SocketMessage, _ step: inout Step) {
+    // The app's side numbers messages in order. Only a damaged journal contains another number.
+    guard queue.isNext(id) else { return }
+    if let refusal = queue.refusal(of: message) { return step.show(.notice(.refused(id, refusal))) }
     guard settings.outbox != .off || isConnected && stopsAt == nil else {
-      return step.show(.notice(.notConnected))
+      return step.show(.notice(.notConnected(id)))
     }
     let isDurable = settings.outbox == .durable
-    let entry = queue.add(message, isStored: !isDurable)
+    let entry = queue.add(id, message, isStored: !isDurable)
     if isDurable { step.effects.append(.store(entry)) }
+  }
+
+  private mutating func setStanding(
+    _ key: String, _ message: SocketMessage?, _ step: inout Step
+  ) {
+    guard standing.set(key, message) else {
+      return step.show(.notice(.standingRefused(key: key)))
+    }
+    guard let message, isConnected, let attempt = link.currentAttempt else { return }
+    step.effects.append(.standing(attempt, message))
   }
 
   mutating func end(_ step: inout Step) {
@@ -321,8 +374,9 @@ extension SocketModel {
     switch (before.phase == .connected, status.phase == .connected) {
     case (true, false): interrupt(&step)
     case (false, true):
-      guard let attempt = link.currentAttempt, let position else { break }
+      guard let attempt = link.currentAttempt else { break }
       step.effects.append(.resume(attempt, after: position))
+      step.effects += standing.entries.map { .standing(attempt, $0.message) }
     case (true, true), (false, false): break
     }
     var known = before
@@ -359,5 +413,6 @@ extension SocketModel {
     }
     link.check(&check)
     queue.check(&check)
+    standing.check(&check)
   }
 }

@@ -49,17 +49,50 @@ public struct SocketSettings: Sendable, Hashable, Codable {
   static let flushTimeout = Duration.seconds(2)
 }
 
-/// The results of the app's pure functions for an incoming message.
-public struct SocketMarks: Sendable, Hashable, Codable {
+/// What the app's functions read in an incoming message.
+public struct SocketReading: Sendable, Hashable, Codable {
   /// Whether the message answers the greeting, which establishes the connection.
-  public var confirms = false
+  public var confirms: Bool
   /// Whether the message answers the app's own ping.
-  public var answersPing = false
+  public var answersPing: Bool
   /// Whether the message shows that the server works.
-  public var provesLife = true
-  /// The message's position in the server's sequence. It is never journaled.
-  public var position: Secret?
+  public var provesLife: Bool
+  /// The reason for which the server refuses the client in this message; `nil` if it does not.
+  public var refusal: SocketRefusal?
+  /// The position of the message, as it is kept. It is never journaled.
+  var place: Secret?
 
-  /// Creates marks for a message that the app has not marked.
-  public init() {}
+  /// The message's position in the server's sequence; `nil` if it has none.
+  public var position: String? {
+    get { place?.text }
+    set { place = newValue.map { Secret($0) } }
+  }
+
+  /// Creates the reading of a message. By default, the message only shows that the server works.
+  public init(
+    position: String? = nil, confirms: Bool = false, answersPing: Bool = false,
+    provesLife: Bool = true, refusal: SocketRefusal? = nil
+  ) {
+    self.confirms = confirms
+    self.answersPing = answersPing
+    self.provesLife = provesLife
+    self.refusal = refusal
+    place = position.map { Secret($0) }
+  }
+}
+
+/// The reason for which a server refuses a client in a message.
+public enum SocketRefusal: String, Sendable, Hashable, Codable {
+  /// The token is not valid. As after a 401 response, it is renewed once.
+  case token
+  /// The client has no access. As after a 403 response, no further attempt is made.
+  case forbidden
+
+  /// The equivalent failure of a request.
+  var failure: LinkFailure {
+    switch self {
+    case .token: .http(status: 401, retryAfter: nil, detail: "refused in a message")
+    case .forbidden: .http(status: 403, retryAfter: nil, detail: "refused in a message")
+    }
+  }
 }

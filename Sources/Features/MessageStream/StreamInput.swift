@@ -18,7 +18,8 @@ extension StreamModel {
     case reader(isBehind: Bool)
     /// The user scrolled to the top, so older messages are shown.
     case loadOlder
-    case send(text: String, parent: MessageID?, at: Timestamp)
+    /// The user wrote a message. `id` identifies its entry in the outbox.
+    case send(id: UUID128, text: String, parent: MessageID?, at: Timestamp)
     /// Resend a failed entry.
     case retry(UUID128)
     /// Discard an entry.

@@ -372,9 +372,9 @@ extension Recovery.Run {
 extension StreamModel {
   /// Fetches a page before a connect, unless the socket itself delivers the missed messages.
   ///
-  /// After a return to the foreground, the page always comes first (requirements 001: the screen
-  /// fills, then the app connects). After a long absence the newest page is more useful than the
-  /// messages after the cursor.
+  /// After a return to the foreground, the page always comes first: the screen fills, then the app
+  /// connects. After a long absence the newest page is more useful than the messages after the
+  /// cursor.
   mutating func prepare(_ attempt: AttemptID, _ step: inout Step) {
     guard !recovery.connecting.fetchesFirst, recovery.cursor.position != nil, !takesNoMore,
       !recovery.isLong(settings, at: wall(at: step.now))

@@ -277,13 +277,14 @@ extension StreamModel {
 
 // Sending over REST with an outbox, so that no message is lost.
 extension StreamModel {
+  /// Adds a message to the outbox. A command with the id of an entry changes nothing.
   mutating func send(
-    _ text: String, _ parent: MessageID?, at wall: Timestamp, _ step: inout Step
+    _ id: UUID128, _ text: String, _ parent: MessageID?, at wall: Timestamp, _ step: inout Step
   ) {
     note(wall: wall, at: step.now)
+    guard outbox.queue[id] == nil else { return }
     let entry = OutboxEntry(
-      id: .random(using: &generator), shop: settings.shop, text: text, parent: parent,
-      createdAt: wall)
+      id: id, shop: settings.shop, text: text, parent: parent, createdAt: wall)
     if let reason = Self.refusal(of: text) { return refuse(entry, reason, &step) }
     // The entry is shown once it is stored, since a message that is shown as waiting must survive
     // the end of the process.

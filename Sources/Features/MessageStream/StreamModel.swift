@@ -33,7 +33,7 @@ public struct StreamModel: Machine {
   var commits = TimelineCommits()
   /// The oldest point that the reader has reached.
   var history = History()
-  /// The random source of idempotency keys and jitter.
+  /// The random source of the stream's own jitter, in addition to that of the link.
   var generator: RandomSource
   private var phase = Phase.closed
   /// The link's connection intent while the stream is open: live, unless switched off in the
@@ -58,7 +58,7 @@ public struct StreamModel: Machine {
 
   /// Creates a closed stream.
   ///
-  /// - Parameter seed: The seed of the random source of idempotency keys and jitter.
+  /// - Parameter seed: The seed of the random sources of jitter.
   public init(settings: StreamSettings, seed: UInt64) {
     outbox = Outbox(limit: settings.outboxLimit, author: settings.user)
     self.settings = settings
@@ -159,7 +159,7 @@ extension StreamModel {
     case .refresh: refresh(&step)
     case .reader(let isBehind): turn(readerBehind: isBehind, &step)
     case .loadOlder: loadOlder(&step)
-    case .send(let text, let parent, let wall): send(text, parent, at: wall, &step)
+    case .send(let id, let text, let parent, let wall): send(id, text, parent, at: wall, &step)
     case .retry(let id): retry(id, &step)
     case .discard(let id): discard(id, &step)
     case .link(let event, let wall): handle(event, at: wall, &step)

@@ -1,7 +1,7 @@
 public import HoldfastCore
 public import HoldfastWire
 
-/// The settings of one shop's stream: its policy, its limits and the values of requirements 001.
+/// The settings of one shop's stream: its policy and its limits.
 public struct StreamSettings: Sendable, Hashable, Codable {
   /// The shop of the stream.
   public var shop: ShopID
@@ -10,19 +10,19 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   /// The author of messages sent from here, if known. It helps to find the user's own messages on a
   /// basic server.
   public var user: String?
-  /// The number of messages in the first load and in each page of older messages (requirements:
-  /// 50).
+  /// The number of messages in the first load and in each page of older messages, as in the
+  /// original app.
   public var historyPage = 50
-  /// The number of messages in each page of a catch-up (requirements: 100, also after an hour's
-  /// absence).
+  /// The number of messages in each page of a catch-up, also after an hour's absence, as in the
+  /// original app.
   public var catchUpPage = 100
-  /// The absence after which the newest page is fetched instead of all missed messages
-  /// (requirements: 60 minutes).
+  /// The absence after which the newest page is fetched instead of all missed messages, as in the
+  /// original app.
   public var longAbsence = Duration.seconds(3600)
   /// The overlap of a catch-up by time. It finds messages with earlier timestamps than messages
   /// already received.
   public var overlap = Duration.seconds(120)
-  /// The maximum number of messages in memory (requirements: 1,000). All messages stay in the
+  /// The maximum number of messages in memory, as in the original app. All messages stay in the
   /// store.
   public var memory = 1000
   /// The time-out of a request for a page.
@@ -44,7 +44,7 @@ public struct StreamSettings: Sendable, Hashable, Codable {
 
   /// The maximum size of the messages in memory in bytes, regardless of their number.
   ///
-  /// The requirements allow a connection 5 MB in all, and 1,000 messages of 10 kB alone would take
+  /// The original app allows a connection 5 MB in all, and 1,000 messages of 10 kB alone would take
   /// twice that.
   public static let memoryBytes = 2_000_000
   /// The number of messages that are read from the store at once while a stream opens.

@@ -30,22 +30,26 @@ public enum StreamUpdate: Sendable, Hashable, Codable {
   }
 }
 
-/// The status of a stream: one of the five states of requirements 001, with details.
+/// The status of a stream: one of five states, with details.
 public struct StreamStatus: Sendable, Hashable, Codable {
   /// The current state.
   public var state: State
   /// The number of the current or next attempt, counted from 1; 0 if there is none.
   public var attempt: Int
   /// The maximum number of attempts; `nil` if none is running or waiting.
-  public var of: Int?
+  public var maxAttempts: Int?
   /// The instant at which the next attempt starts; `nil` if none is scheduled.
   public var retryAt: Instant?
   /// The way in which messages currently arrive.
   public var mode: LinkStatus.Mode
   /// The reason why the stream is not connected.
   public var reason: LinkStatus.Reason?
+  /// Whether no retry can help, so that the stream makes no more attempts by itself.
+  ///
+  /// The state is then `.disconnected`, and `reason` says what the user must do.
+  public var isFinal: Bool
 
-  /// A state, under the name that the requirements use.
+  /// A state, under the name that the original app shows.
   public enum State: String, Sendable, Hashable, Codable {
     case disconnected = "DISCONNECTED"
     case connecting = "CONNECTING"
@@ -56,7 +60,7 @@ public struct StreamStatus: Sendable, Hashable, Codable {
 
   /// Creates the status of a link.
   ///
-  /// As in the requirements, FAILED means that the stream polls instead. A response that ends all
+  /// As in the original app, FAILED means that the stream polls instead. A response that ends all
   /// attempts leads to DISCONNECTED with a reason.
   public init(_ link: LinkStatus) {
     switch link.phase {
@@ -67,10 +71,23 @@ public struct StreamStatus: Sendable, Hashable, Codable {
     case .standby: state = .failed
     }
     attempt = link.attempt
-    of = link.of
+    maxAttempts = link.maxAttempts
     retryAt = link.retryAt
     mode = link.mode
     reason = link.reason
+    isFinal = link.isFinal
+  }
+
+  /// The failure behind `reason`, as in `LinkStatus`.
+  public var failure: LinkFailure? {
+    LinkStatus(phase: isFinal ? .failed : .disconnected, reason: reason).failure
+  }
+
+  /// Returns the time from `now` until the next attempt; `nil` if none is scheduled.
+  ///
+  /// It is zero if the attempt is due. `now` is read from the clock of the stream's ports.
+  public func retryIn(at now: Instant) -> Duration? {
+    retryAt.map { max(now.duration(to: $0), .zero) }
   }
 }
 

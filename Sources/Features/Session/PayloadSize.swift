@@ -2,7 +2,7 @@ import HoldfastCore
 
 /// The maximum message size that the server is asked to use, adapted to the messages that arrive.
 ///
-/// The values come from requirements 003. The last 20 outcomes count. Three losses of large
+/// The values come from the original app. The last 20 outcomes count. Three losses of large
 /// messages reduce the size to three quarters, and 10 consecutive successes increase it by a tenth.
 struct PayloadSize: Sendable, Hashable {
   /// The size in units of 1,024 bytes.

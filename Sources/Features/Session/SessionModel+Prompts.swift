@@ -4,8 +4,12 @@ import HoldfastWire
 
 // Prompts, from the user to the server's response.
 extension SessionModel {
-  mutating func prompt(_ text: String, in conversation: String, _ step: inout Step) {
-    let draft = outbox.draft(text, in: conversation, createdAt: wall(at: step.now))
+  /// Adds a prompt to the outbox. A key that is in use names an earlier prompt and is ignored.
+  mutating func prompt(
+    _ text: String, in conversation: String, key: UUID128, _ step: inout Step
+  ) {
+    guard outbox[key] == nil else { return }
+    let draft = outbox.draft(text, in: conversation, key: key, createdAt: wall(at: step.now))
     if let reason = refusal(of: draft) {
       // The prompt is not stored, since the app still has the text. The app receives the reason.
       return step.show(.prompt(SessionPromptState(draft, .failed, reason), news: nil))
@@ -41,13 +45,14 @@ extension SessionModel {
         idempotencyKey: prompt.id.description, number: prompt.number))
   }
 
-  /// Resends a failed prompt as a new prompt, since the old one has ended.
-  mutating func retry(_ key: UUID128, _ step: inout Step) {
+  /// Resends a failed prompt under a new key, since the old prompt has ended.
+  mutating func retry(_ key: UUID128, as new: UUID128, _ step: inout Step) {
     // While the session stops, the prompt keeps its state, since a new prompt would be refused.
-    guard let old = outbox[key], old.waiting == nil, !isStopping, !outbox.isEnding(key)
+    guard let old = outbox[key], old.waiting == nil, !isStopping, !outbox.isEnding(key),
+      outbox[new] == nil
     else { return }
     discard(key)
-    prompt(old.text, in: old.conversation, &step)
+    prompt(old.text, in: old.conversation, key: new, &step)
   }
 
   mutating func discard(_ key: UUID128) {
@@ -139,10 +144,11 @@ extension SessionModel {
     switch response.result {
     case .success(let shown):
       let conversation = prompt?.conversation ?? response.conversation ?? conversation
-      if let id = response.id ?? prompt.map({ "response-\($0.id)" }) {
-        add(whole ?? shown, as: id, in: conversation, step)
+      let answer = (response.id ?? prompt.map(Self.answerID)).map {
+        entry(whole ?? shown, as: $0, in: conversation, step)
       }
-      if let prompt { end(prompt, .answered, nil) }
+      if let answer { add(answer) }
+      if let prompt { end(prompt, .answered, nil, answer: answer) }
     case .failure(let error):
       // A server with keys uses exactly this text. For other failures, it reports the output of its
       // program.
@@ -150,27 +156,36 @@ extension SessionModel {
     }
   }
 
-  /// Adds the message of a response.
-  private mutating func add(
+  /// Returns the message of a response.
+  private func entry(
     _ text: String, as id: String, in conversation: String, _ step: Step
-  ) {
-    let entry = SessionEntry(
+  ) -> SessionEntry {
+    SessionEntry(
       id: id, role: .assistant, text: text, conversation: conversation,
       timestamp: wall(at: step.now))
-    commits.waiting.change.news.append(.message(entry, via: .live))
+  }
+
+  /// Returns the ID of the answer to a prompt from a server that does not name its messages.
+  private static func answerID(of prompt: StoredPrompt) -> String { "response-\(prompt.id)" }
+
+  private mutating func add(_ answer: SessionEntry) {
+    commits.waiting.change.news.append(.message(answer, via: .live))
   }
 
   /// Stores the end of a prompt. Afterwards, the end is shown and the conversation's next prompt is
   /// sent.
   ///
-  /// - Parameter message: The ID of the message that ends the prompt without a key. The store
-  ///   detects whether this message has already ended another prompt.
+  /// - Parameters:
+  ///   - message: The ID of the message that ends the prompt without a key. The store detects
+  ///     whether this message has already ended another prompt.
+  ///   - answer: The answer, which is shown with the end.
   private mutating func end(
     _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?,
-    by message: String? = nil
+    by message: String? = nil, answer: SessionEntry? = nil
   ) {
     // The server repeats an end that could not be stored.
     guard outbox.end(prompt.id) else { return }
+    answers[prompt.id] = answer
     commits.waiting.change.news.append(
       .ended(
         SessionEnding(
@@ -331,13 +346,15 @@ extension SessionModel {
     guard let conversation = response.conversation ?? onlyConversation else {
       // Failures from the original server name no conversation, so any current prompt may have
       // failed.
-      if let id = end.id, let text = end.text { add(text, as: id, in: conversation, step) }
+      if let id = end.id, let text = end.text {
+        add(entry(text, as: id, in: conversation, step))
+      }
       keep(id: response.id, number: response.number)
       for prompt in outbox.items where outbox.isSending(prompt.id) { doubt(prompt, step) }
       return
     }
     if let id = end.id, let text = end.text, isUnshown(end, text, in: conversation, step) {
-      add(text, as: id, in: conversation, step)
+      add(entry(text, as: id, in: conversation, step))
     }
     take(end, in: conversation, &step)
   }
@@ -409,26 +426,27 @@ extension SessionModel {
         if let id = one.end.id { commits.waiting.change.ends.append(id) }
         continue
       }
-      if one.end.id == nil, let text = one.end.text,
-        isUnshown(one.end, text, in: conversation, step)
-      {
-        add(text, as: "response-\(prompt.id)", in: conversation, step)
+      let answer = one.end.text.map {
+        entry($0, as: one.end.id ?? Self.answerID(of: prompt), in: conversation, step)
+      }
+      if one.end.id == nil, let answer, isUnshown(one.end, answer.text, in: conversation, step) {
+        add(answer)
       }
       let (outcome, reason) = one.end.outcome
       endPlain(
         prompt, one.isUnsure ? .unsure : outcome, one.isUnsure ? Self.unsureReason : reason,
-        by: one.end.id, step)
+        by: one.end.id, answer: one.isUnsure ? nil : answer, step)
     }
   }
 
   private mutating func endPlain(
     _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
-    _ step: Step
+    answer: SessionEntry? = nil, _ step: Step
   ) {
     let (last, open) = withEvidence(prompt.conversation, step) {
       ($0.lastEnd(by: id), $0.openTurns)
     }
-    end(prompt, outcome, reason, by: id)
+    end(prompt, outcome, reason, by: id, answer: answer)
     guard var known = conversations[prompt.conversation] else { return }
     known.openedBy = known.openedBy ?? prompt.id
     (known.lastEnd, known.openTurns) = (last, open)

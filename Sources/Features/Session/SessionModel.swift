@@ -36,7 +36,9 @@ public struct SessionModel: Journaled {
   var evidence = SessionEvidence()
   var commits = CommitQueue<SessionCommitID, SessionBatch>()
   var payload = PayloadSize()
-  private var shown = ShownState()
+  /// The answers to prompts whose ends are being stored.
+  var answers: [UUID128: SessionEntry] = [:]
+  var shown = ShownState()
   private var metrics = SessionMetrics()
   private var device: SessionDevice
   /// The instant at which to stop regardless of work in progress; `nil` while not stopping.
@@ -172,9 +174,10 @@ extension SessionModel {
     /// Close once pending changes are stored and acknowledged and the user has confirmed all news,
     /// or after 2 s.
     case stop
-    case prompt(String, conversation: String?, at: Timestamp)
-    /// Resend a failed prompt.
-    case retry(UUID128)
+    /// Send a prompt under a new key. A key that is in use is ignored.
+    case prompt(String, conversation: String?, key: UUID128, at: Timestamp)
+    /// Resend a failed prompt under a new key.
+    case retry(UUID128, as: UUID128)
     /// Discard a failed prompt.
     case discard(UUID128)
     /// Cancel the current turn of a conversation.
@@ -183,6 +186,8 @@ extension SessionModel {
     case follow(conversation: String)
     /// News items up to this number were shown and must not be shown again.
     case shown(through: UInt64)
+    /// The news items with these numbers were shown. Earlier ones may still have to be shown.
+    case answersShown([UInt64])
 
     case link(LinkEvent, at: Timestamp)
     case credentials(HeldLink.CredentialsEvent)
@@ -227,10 +232,10 @@ extension SessionModel {
       restore(snapshot, conversation, &step)
     case .start: begin(&step)
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SessionSettings.flushTimeout)
-    case .prompt(let text, let conversation, let wall):
+    case .prompt(let text, let conversation, let key, let wall):
       note(wall, step)
-      prompt(text, in: conversation ?? self.conversation, &step)
-    case .retry(let key): retry(key, &step)
+      prompt(text, in: conversation ?? self.conversation, key: key, &step)
+    case .retry(let key, let new): retry(key, as: new, &step)
     case .discard(let key): discard(key)
     case .cancel(let conversation):
       if isConnected, let connection {
@@ -240,7 +245,9 @@ extension SessionModel {
       conversations.name(conversation)
       select(conversation)
     case .shown(let through):
-      if shown.confirm(through) { commits.waiting.change.shown = through }
+      if shown.confirm(through) { commits.waiting.change.shown = shown.confirmed }
+    case .answersShown(let numbers):
+      if shown.confirm(only: numbers) { commits.waiting.change.shown = shown.confirmed }
     case .link(let event, let wall):
       note(wall, step)
       handle(event, &step)
@@ -272,8 +279,8 @@ extension SessionModel {
       drive(.heard(attempt), &step)
     case .unsent(let attempt):
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
-    case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
-      .credentials, .probed, .committed, .commitFailed:
+    case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown,
+      .answersShown, .link, .credentials, .probed, .committed, .commitFailed:
       return  // not socket events
     }
   }
@@ -346,13 +353,16 @@ extension SessionModel {
     sendMarked(batch.change.prompts, &step)
     applyEnds(batch.change.news, news)
     for one in news { show(one, &step) }
+    for case .ended(let ending) in batch.change.news { answers[ending.key] = nil }
   }
 
   private mutating func show(_ one: NumberedSessionNews, _ step: inout Step) {
     shown.deliver(one)
     switch one.news {
     case .message(let entry, let via): step.show(.message(entry, via: via, news: one.number))
-    case .ended(let ending): step.show(.prompt(SessionPromptState(ending), news: one.number))
+    case .ended(let ending):
+      let prompt = SessionPromptState(ending, answer: answers[ending.key])
+      step.show(.prompt(prompt, news: one.number))
     }
   }
 
@@ -760,41 +770,5 @@ extension SessionModel {
   private func via(_ window: SessionHistory) -> SessionVia {
     connection?.subscriptions.hasReached(window.conversation) == true && window.isComplete
       ? .live : .history
-  }
-}
-
-// MARK: - Invariants
-
-extension SessionModel {
-  public func check(_ check: inout InvariantCheck) {
-    check.require(
-      connection == nil || connection?.attempt == link.currentAttempt,
-      "session: its connection is the link's attempt")
-    check.require(
-      isConnected == (connection?.isConnected ?? false),
-      "session: connected means that the server said so")
-    check.require(
-      client != nil || (!link.isWanted && outbox.items.isEmpty),
-      "session: nothing is done before the store was read")
-    if check.isThorough {
-      check.require(
-        connection?.isConnected == true || outbox.items.allSatisfy { !outbox.isSending($0.id) },
-        "session: a prompt is under way only on a connection")
-      check.require(
-        shown.status == link.status, "session: the user is shown the present state")
-      check.require(
-        connection?.sent.allSatisfy { outbox[$0] != nil } ?? true,
-        "session: what was sent is in the outbox until its end")
-    }
-    check.require(
-      outbox.marked == nil || connection?.isIdempotent == false,
-      "session: a prompt is marked for a server without keys")
-    link.check(&check)
-    outbox.check(&check)
-    messages.check(&check)
-    evidence.check(&check)
-    commits.check(&check)
-    payload.check(&check)
-    connection?.check(&check)
   }
 }

@@ -23,7 +23,7 @@ struct SessionOutbox: Sendable, Hashable {
   private(set) var marked: UUID128?
   /// The instants at which prompts that are not accepted become stale, in order.
   private var staleTimes: [StaleTime] = []
-  /// The random source of keys and of the jitter of retries.
+  /// The random source of a conversation's ID and of the jitter of retries.
   private var generator: RandomSource
 
   init(_ generator: RandomSource) { self.generator = generator }
@@ -61,12 +61,12 @@ struct SessionOutbox: Sendable, Hashable {
     return prompts.filter { $0.waiting != nil }
   }
 
-  /// Returns a prompt with a new key and the next number. The prompt is not added to the outbox.
-  mutating func draft(
-    _ text: String, in conversation: String, createdAt: Timestamp
+  /// Returns a prompt with the next number. The prompt is not added to the outbox.
+  func draft(
+    _ text: String, in conversation: String, key: UUID128, createdAt: Timestamp
   ) -> StoredPrompt {
     StoredPrompt(
-      id: freshID(), conversation: conversation, text: text, number: lastNumber + 1,
+      id: key, conversation: conversation, text: text, number: lastNumber + 1,
       createdAt: createdAt)
   }
 

@@ -8,13 +8,13 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   /// have. Afterwards, the state of the prompt is `unsure`.
   public var answerTimeout: Duration
 
-  /// Creates settings. Unless noted otherwise, the values are those of requirements 003.
+  /// Creates settings. Unless noted otherwise, the values are those of the original app.
   public init(policy: LinkPolicy, answerTimeout: Duration = Self.usualAnswerTimeout) {
     self.policy = policy
     self.answerTimeout = answerTimeout
   }
 
-  /// The longest turn in requirements 003.
+  /// The longest turn of the original app.
   public static let usualAnswerTimeout = turnLimit
   /// The minimum of `answerTimeout`.
   package static let leastAnswerTimeout = Duration.seconds(1)
@@ -33,10 +33,10 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   /// The limit is below the 1 MiB that the backend reads, and that a socket queues in addition to
   /// waiting messages.
   static let longestMessage = 983_040
-  /// The time after which a prompt that the server has not accepted is marked as stale
-  /// (requirements 003).
+  /// The time after which a prompt that the server has not accepted is marked as stale, as in the
+  /// original app.
   static let staleAfter = Duration.seconds(60)
-  /// The silence after which a prompt is resent to a server with keys (requirements 003).
+  /// The silence after which a prompt is resent to a server with keys, as in the original app.
   static let turnLimit = Duration.seconds(300)
   /// The longest wait after inconclusive evidence that a prompt ended.
   static let quietTime = Duration.seconds(30)
@@ -60,7 +60,7 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let flushTimeout = Duration.seconds(2)
   /// The number of undecodable frames that ends a connection.
   static let malformedLimit = 5
-  /// The clock difference above which a notice is shown (requirements 003).
+  /// The clock difference above which a notice is shown, as in the original app.
   static let skewLimit = Duration.seconds(30)
   /// The maximum number of stored message numbers that follow a missing one.
   static let numbersAhead = 1_000

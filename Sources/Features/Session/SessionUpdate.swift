@@ -11,10 +11,10 @@ public enum SessionUpdate: Sendable, Hashable, Codable {
   /// The prompts that an earlier run left unanswered. They are reported at the start, if there are
   /// any.
   case pending([StoredPrompt])
-  /// The state of a prompt changed. `news` is the number to confirm if the prompt ended; `nil`
-  /// otherwise.
+  /// The state of a prompt changed. `news` is the number to mark as shown if the prompt ended;
+  /// `nil` otherwise.
   case prompt(SessionPromptState, news: UInt64?)
-  /// A message that no run has confirmed as shown. The user must confirm its number.
+  /// A message that no run has marked as shown. The user must mark its number.
   case message(SessionEntry, via: SessionVia, news: UInt64)
   /// A piece of an incomplete response. The whole response follows as a message.
   case part(conversation: String, key: String, index: Int, text: String)
@@ -37,6 +37,10 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
   public var state: State
   /// The human-readable reason for the state.
   public var reason: String?
+  /// The answer to a prompt that is answered; `nil` if an earlier run received it.
+  ///
+  /// It is also reported as a message, or was reported as a message of the history.
+  public var answer: SessionEntry?
 
   /// The states of a prompt.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
@@ -52,10 +56,11 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
   }
 
   public init(
-    key: UUID128, conversation: String, text: String, state: State, reason: String? = nil
+    key: UUID128, conversation: String, text: String, state: State, reason: String? = nil,
+    answer: SessionEntry? = nil
   ) {
     (self.key, self.conversation, self.text) = (key, conversation, text)
-    (self.state, self.reason) = (state, reason)
+    (self.state, self.reason, self.answer) = (state, reason, answer)
   }
 
   init(_ prompt: StoredPrompt, _ state: State, _ reason: String? = nil) {
@@ -64,7 +69,7 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
       reason: reason)
   }
 
-  init(_ ending: SessionEnding) {
+  init(_ ending: SessionEnding, answer: SessionEntry? = nil) {
     let state: State =
       switch ending.outcome {
       case .answered: .answered
@@ -74,7 +79,7 @@ public struct SessionPromptState: Sendable, Hashable, Codable {
       }
     self.init(
       key: ending.key, conversation: ending.conversation, text: ending.text, state: state,
-      reason: ending.reason)
+      reason: ending.reason, answer: answer)
   }
 }
 

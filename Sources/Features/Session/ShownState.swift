@@ -10,10 +10,14 @@ struct ShownState: Sendable, Hashable {
   private(set) var quality = LinkQuality.good
   /// The most recent state of each prompt.
   private var prompts: [UUID128: SessionPromptState.State] = [:]
-  /// The number up to which news items were reported to the user.
-  private var delivered: UInt64 = 0
+  /// The numbers of the news items that were reported to the user and not confirmed, in order.
+  ///
+  /// The store keeps each item until it is confirmed, so the list is small beside it.
+  private var open: [UInt64] = []
+  /// The numbers in `open` that were confirmed while earlier ones were not.
+  private var confirmedAhead: Set<UInt64> = []
   /// The number up to which the user has confirmed news items.
-  private var confirmed: UInt64 = 0
+  private(set) var confirmed: UInt64 = 0
 
   /// The effect of a new link status on the user.
   struct StatusChange: Sendable, Hashable {
@@ -26,7 +30,7 @@ struct ShownState: Sendable, Hashable {
   }
 
   /// Whether the user has confirmed all news.
-  var isConfirmed: Bool { confirmed >= delivered }
+  var isConfirmed: Bool { open.isEmpty }
 
   /// Records a status of the link. Returns the change.
   mutating func take(_ next: LinkStatus) -> StatusChange {
@@ -46,7 +50,7 @@ struct ShownState: Sendable, Hashable {
 
   /// Records that news items are reported to the user.
   mutating func deliver(_ one: NumberedSessionNews) {
-    delivered = max(delivered, one.number)
+    if one.number > confirmed { open.append(one.number) }
     if case .ended(let ending) = one.news { prompts[ending.key] = nil }
   }
 
@@ -54,7 +58,25 @@ struct ShownState: Sendable, Hashable {
   mutating func confirm(_ through: UInt64) -> Bool {
     guard through > confirmed else { return false }
     confirmed = through
+    advance()
     return true
+  }
+
+  /// Records that the user confirmed single news items. Returns whether `confirmed` has changed.
+  mutating func confirm(only numbers: [UInt64]) -> Bool {
+    let before = confirmed
+    confirmedAhead.formUnion(numbers.filter { open.lastIndex(of: $0) != nil })
+    advance()
+    return confirmed > before
+  }
+
+  /// Moves `confirmed` past the confirmed items at the start of `open`.
+  private mutating func advance() {
+    let (confirmed, ahead) = (confirmed, confirmedAhead)
+    let done = Array(open.prefix { $0 <= confirmed || ahead.contains($0) })
+    self.confirmed = max(confirmed, done.last ?? 0)
+    open.removeFirst(done.count)
+    confirmedAhead.subtract(done)
   }
 }
 

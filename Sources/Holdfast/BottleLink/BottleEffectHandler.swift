@@ -11,7 +11,9 @@ import Synchronization
 actor BottleEffectHandler: EffectHandler {
   let sink = InputSink<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
-  private let options: BottleOptions
+  private let central: any Central
+  private let store: any DrinkStore
+  private let clock: any LinkClock
   private let tasks: EffectTasks<BottleModel, AttemptID>
   private let radio: RadioEvents
   /// The task of the most recently requested write. `keeping` is the task of the latest change of
@@ -19,10 +21,11 @@ actor BottleEffectHandler: EffectHandler {
   private var writing: Task<Void, Never>?
   private var keeping: Task<Void, Never>?
 
-  init(_ options: BottleOptions) {
-    self.options = options
+  init(_ configuration: BottleLinkConfiguration, _ store: any DrinkStore) {
+    (central, self.store) = (configuration.radio, store)
+    clock = configuration.ports.clock
     tasks = EffectTasks(sink)
-    radio = RadioEvents(sink, options.clock)
+    radio = RadioEvents(sink, clock)
     updates = UpdateChannel(overflow: Self.overflow)
   }
 
@@ -40,11 +43,10 @@ actor BottleEffectHandler: EffectHandler {
 
   /// Starts to receive the radio's events.
   nonisolated func listen() {
-    radio.begin(options.radio)
+    radio.begin(central)
   }
 
   func perform(_ effect: BottleModel.Effect) async {
-    let central = options.radio
     switch effect {
     case .scan: central.scan(for: [BottleAttribute.service])
     case .stopScan: central.stopScan()
@@ -58,14 +60,16 @@ actor BottleEffectHandler: EffectHandler {
       write(attempt, id, attribute, bytes)
     case .commit(let id, let change): commit(id, change)
     case .confirm(let number): confirm(number)
-    case .update(let update): updates.put(update)
+    case .update(let update):
+      updates.put(update)
+      if case .status(let status) = update { updates.setFailure(status.failure) }
     }
   }
 
   func stop() async {
     tasks.stop()
     radio.end()
-    await options.radio.close()
+    await central.close()
     await writing?.value
     await keeping?.value
   }
@@ -74,8 +78,7 @@ actor BottleEffectHandler: EffectHandler {
   ///
   /// With this order, a change of the state between the steps is reported as a notification.
   private func discover(_ attempt: AttemptID) {
-    tasks.start(attempt) {
-      [central = options.radio, clock = options.clock] () throws(LinkFailure) in
+    tasks.start(attempt) { [central, clock] () throws(LinkFailure) in
       try await central.discover(
         BottleAttribute.service, BottleAttribute.required.map(\.id), of: attempt)
       try await central.notify(BottleAttribute.state.id, of: attempt)
@@ -102,7 +105,7 @@ actor BottleEffectHandler: EffectHandler {
   private func write(
     _ attempt: AttemptID, _ id: WriteID, _ attribute: BottleAttribute, _ bytes: [UInt8]
   ) {
-    writing = Task { [central = options.radio, sink, writing] in
+    writing = Task { [central, sink, writing] in
       await writing?.value
       do throws(LinkFailure) {
         try await central.write(bytes, to: attribute.id, of: attempt)
@@ -115,7 +118,7 @@ actor BottleEffectHandler: EffectHandler {
 
   /// Commits a change to the store after all earlier changes.
   private func commit(_ id: UInt64, _ change: DrinkChange) {
-    keeping = Task { [store = options.store, sink, keeping] in
+    keeping = Task { [store, sink, keeping] in
       await keeping?.value
       do throws(StoreFailure) {
         await sink.post([.committed(id, try await store.commit(change))])
@@ -127,7 +130,7 @@ actor BottleEffectHandler: EffectHandler {
 
   /// Confirms a drink. If the confirmation is lost, the next run shows the drink again.
   private func confirm(_ number: UInt64) {
-    keeping = Task { [store = options.store, keeping] in
+    keeping = Task { [store, keeping] in
       await keeping?.value
       try? await store.confirm(number)
     }

@@ -1,8 +1,8 @@
 public import HoldfastBottleLink
 public import HoldfastSocket
 public import HoldfastCore
-public import HoldfastFeaturePorts
-public import HoldfastPorts
+import HoldfastFeaturePorts
+import HoldfastPorts
 public import HoldfastStorage
 import Synchronization
 
@@ -10,17 +10,19 @@ import Synchronization
 ///
 /// Iterate over the bottle to receive its updates:
 ///
-///     let bottle = try await HeldBottle(BottleOptions(radio: central, store: store))
+///     let bottle = try await HeldBottle(
+///       BottleLinkConfiguration(radio: central, storage: .directory(directory)))
 ///     for await update in bottle {
 ///       if case .drink(let drink) = update {
 ///         show(drink)
-///         bottle.confirm(drink.number)
+///         bottle.markShown(through: drink.number)
 ///       }
 ///     }
 ///
 /// Each drink is stored once, before it may be deleted on the bottle. The next run shows a drink
-/// again unless it was confirmed. Only one loop may read the updates. End the bottle with
-/// `close()`. Releasing the last reference also disconnects it.
+/// again unless it was marked as shown. Only one loop may read the updates. It ends when the bottle
+/// is closed, or when no retry can help, which requires a policy that stops after a failure. End
+/// the bottle with `close()`. Releasing the last reference also disconnects it.
 public final class HeldBottle: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = BottleUpdate
@@ -34,29 +36,52 @@ public final class HeldBottle: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.local` if the journal cannot be created or the store cannot be read.
+  /// - Throws: `.local` if the journal cannot be created, or the drinks cannot be read.
   public init(
-    _ options: BottleOptions,
+    _ configuration: BottleLinkConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
+    let ports = configuration.ports
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<BottleModel>(
-        options.settings, journal: options.journal, at: options.clock.wall, notice: notice)
+        configuration.settings, journal: configuration.journal, at: ports.clock.wall,
+        notice: notice)
     }
-    let stored = try await LinkFailure.local { () throws(StoreFailure) in
-      try await options.store.open()
+    let (store, stored) = try await LinkFailure.local { () throws(StoreFailure) in
+      try await HeldBottle.open(configuration.storage)
     }
     runtime = MachineRuntime(
-      start, BottleEffectHandler(options), clock: options.clock,
+      start, BottleEffectHandler(configuration, store), clock: ports.clock,
       device: Device(
-        reachability: AlwaysReachable(), lifecycle: options.lifecycle, network: nil,
-        clock: options.clock),
-      first: [.restored(stored), .start])
+        reachability: AlwaysReachable(), lifecycle: ports.lifecycle, network: nil,
+        clock: ports.clock),
+      first: [.restored(stored), .start], onEnd: configuration.storage.closing(store))
     runtime.effectHandler.listen()
+  }
+
+  /// Opens a store and reads it. If it cannot be read, a store that was opened here is closed.
+  private static func open(
+    _ storage: StorageLocation<any DrinkStore>
+  ) async throws(StoreFailure) -> (any DrinkStore, DrinkSnapshot) {
+    let store = try await storage.open()
+    do throws(StoreFailure) {
+      return (store, try await store.open())
+    } catch {
+      await storage.closing(store)()
+      throw error
+    }
   }
 
   /// Returns the iterator of the updates. A bottle has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
+
+  /// The updates, which do not end when the bottle has failed.
+  package var lastingUpdates: LastingUpdates<BottleUpdate> {
+    LastingUpdates(runtime.effectHandler.updates)
+  }
+
+  /// The failure that ended the updates, or `nil` if there is none. No retry can cure it.
+  public var failure: LinkFailure? { runtime.effectHandler.updates.failure }
 
   /// Connects and synchronizes immediately. The result is a `.refreshed` update with the returned
   /// number.
@@ -81,14 +106,18 @@ public final class HeldBottle: Sendable, AsyncSequence {
   /// Switches to another bottle, or to the first bottle found if `bottle` is `nil`.
   public func choose(_ bottle: KnownBottle?) { runtime.command(.choose(bottle)) }
 
-  /// Confirms that all drinks up to this number were shown, so that no later run shows them again.
-  public func confirm(_ number: UInt64) { runtime.command(.shown(through: number)) }
+  /// Records that all drinks up to this number were shown, so that no later run shows them again.
+  public func markShown(through number: UInt64) { runtime.command(.shown(through: number)) }
 
-  /// Connects again after `close` or a failure, without waiting for the next burst.
-  public func start() { runtime.command(.start) }
+  /// Looks for the bottle now, without waiting for the next burst. This is also valid after a
+  /// failure.
+  public func reconnect() {
+    runtime.effectHandler.updates.setFailure(nil)
+    runtime.command(.start)
+  }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) {
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 
@@ -106,7 +135,8 @@ public final class HeldBottle: Sendable, AsyncSequence {
 
   /// Disconnects, cancels every connection that is pending with the system, and ends the sequence.
   ///
-  /// The call runs to completion even if the calling task is cancelled.
+  /// A store that the bottle opened is closed. The call runs to completion even if the calling task
+  /// is cancelled.
   public func close() async { await runtime.close(.stop) { $0.isStopped } }
 
   private var nextRequest: UInt64 {
@@ -114,26 +144,5 @@ public final class HeldBottle: Sendable, AsyncSequence {
       last += 1
       return last
     }
-  }
-}
-
-/// The options of a bottle, and the ports that it uses.
-public struct BottleOptions: Sendable {
-  /// The policy of the link, and the numbers of the feature.
-  public var settings = BottleSettings()
-  /// The radio that finds the bottle and connects to it. No other bottle may use it.
-  public var radio: any Central
-  /// The store of the drinks. Only one bottle may use it at a time.
-  public var store: any DrinkStore
-  /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
-  /// journal.
-  public var journal: String?
-  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
-  public var lifecycle: any LifecycleMonitor = AlwaysForeground()
-  /// The clock of the bottle.
-  public var clock: any LinkClock = BootClock()
-
-  public init(radio: any Central, store: any DrinkStore) {
-    (self.radio, self.store) = (radio, store)
   }
 }

@@ -1,19 +1,20 @@
 public import HoldfastHealthRelay
-import HoldfastSocket
+public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastHealth
-public import HoldfastPorts
+import HoldfastPorts
 public import HoldfastWire
 
 /// A short exchange with the backend that answers queued questions while the app is in the
 /// background.
 ///
-///     let pull = HealthPull(configuration, token: token, environment: environment)
+///     let pull = try HealthPull(configuration, token: token)
 ///     let report = await pull.run()       // from a push or a background task
 ///
 /// The token is the resume token of the last connection. A run always ends within its budget, and
 /// ends immediately when its task is cancelled. Runs may be repeated at any time, because the
-/// backend recognizes repeated answers.
+/// backend recognizes repeated answers. Each run opens the health store for its first question and
+/// closes it at its end, unless the app supplies the store.
 public struct HealthPull: Sendable {
   /// A closure that returns the answer to one question. Its task is cancelled when the time limit
   /// has passed.
@@ -27,21 +28,27 @@ public struct HealthPull: Sendable {
 
   let api: PullAPI
   private let clock: any LinkClock
-  private let answer: Answering
+  /// Begins a run: returns the closure that answers, and the one that is called at the end.
+  private let begin: @Sendable () -> (answer: Answering, end: @Sendable () async -> Void)
 
   /// Creates a pull that answers from the health store, as a relay with this configuration does.
   ///
   /// - Parameter token: The resume token of a running relay, or the token in a `ResumeFile`.
-  public init(_ configuration: RelayConfiguration, token: Secret, environment: RelayEnvironment) {
+  /// - Throws: `.local` if the server's URL is not valid, or the device has run out of descriptors
+  ///   or threads.
+  public init(_ configuration: RelayConfiguration, token: Secret) throws(LinkFailure) {
     let (zone, watch) = (configuration.zone, configuration.watch)
-    let (store, clock) = (environment.store, environment.clock)
-    self.init(
-      server: configuration.server, token: token.text, http: environment.network, clock: clock
-    ) { id, question in
-      let answer = await RelayAnswer.make(
-        question, zone: zone, now: clock.wall, limits: Self.limits, from: store)
-      if !Task.isCancelled { watch?(id, answer.object) }
-      return answer.object
+    let (storage, clock) = (configuration.storage, configuration.ports.clock)
+    let network = try configuration.open().network
+    self.init(PullAPI(server: configuration.server, token: token.text, http: network), clock) {
+      let store = PullStore(storage)
+      let answer: Answering = { id, question in
+        let answer = await RelayAnswer.make(
+          question, zone: zone, now: clock.wall, limits: Self.limits, from: store)
+        if !Task.isCancelled { watch?(id, answer.object) }
+        return answer.object
+      }
+      return (answer, { await store.close() })
     }
   }
 
@@ -49,24 +56,37 @@ public struct HealthPull: Sendable {
   ///
   /// - Parameters:
   ///   - server: The server's URL: `http` or `https`, host and port. A path is used as a prefix.
-  ///   - token: The resume token. It is a secret.
+  ///   - token: The resume token.
+  ///   - ports: The parts of the device. Only the network and the clock are used.
+  /// - Throws: `.local` if the server's URL is not valid, or the device has run out of descriptors
+  ///   or threads.
   public init(
-    server: String, token: String, http: any HTTPClient, clock: any LinkClock = BootClock(),
+    server: String, token: Secret, ports: DevicePorts = DevicePorts(),
     answer: @escaping Answering
+  ) throws(LinkFailure) {
+    _ = try ServerURL.backendHost(server, ports)
+    let network = try ports.openNetwork()
+    self.init(PullAPI(server: server, token: token.text, http: network), ports.clock) {
+      (answer, {})
+    }
+  }
+
+  private init(
+    _ api: PullAPI, _ clock: any LinkClock,
+    begin: @escaping @Sendable () -> (answer: Answering, end: @Sendable () async -> Void)
   ) {
-    api = PullAPI(server: server, token: token, http: http)
-    self.clock = clock
-    self.answer = answer
+    (self.api, self.clock, self.begin) = (api, clock, begin)
   }
 
   /// Leases questions and answers them.
   ///
-  /// - Parameter budget: The time limit of the run. The default of 25 s is defined in
-  ///   docs/seeds/000.md. A push gives an app about 30 s.
+  /// - Parameter budget: The time limit of the run. The default of 25 s is less than the 30 s
+  ///   or so that a push gives an app.
   public func run(budget: Duration = .seconds(25)) async -> PullReport {
+    let (answer, end) = begin()
     let runtime = MachineRuntime(
       MachineStart(PullSettings(budget: budget)), PullEffectHandler(api, answer), clock: clock,
-      first: [.begin])
+      first: [.begin], onEnd: end)
     // The run has its own task, because a cancelled task could not report the cancellation.
     let pulling = Task {
       let report = await runtime.effectHandler.updates.next()

@@ -1,18 +1,23 @@
 public import HoldfastHealthRelay
 public import HoldfastSocket
 public import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
 
 /// The relay of a phone, through which paired assistants read health data. It is an asynchronous
 /// sequence of updates.
 ///
-///     let relay = try await Relay(configuration, environment: environment)
+///     let relay = try await Relay(configuration)
 ///     relay.start()
 ///     for await update in relay {
 ///       if case .pair(let pair) = update { show(pair.word.text, pair.code.text) }
 ///     }
+///     if let failure = relay.failure { report(failure) }
 ///
-/// Commands never wait and never fail. Their results are updates. Only one loop may read a relay.
-/// End the relay with `close()`. Deinitialization also closes the socket.
+/// Commands never wait and never fail. Their results are updates. The loop ends when the relay is
+/// closed, or when it has failed and no retry can help; after another `start()`, a new loop
+/// continues. Only one loop may read a relay. End the relay with `close()`. Deinitialization also
+/// closes the socket.
 public final class Relay: Sendable, AsyncSequence {
   /// An update of the relay.
   public typealias Element = RelayUpdate
@@ -25,20 +30,29 @@ public final class Relay: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `JournalError` if the journal cannot be created.
+  /// - Throws: `.local` if the server's URL is not valid, the health data cannot be opened, the
+  ///   journal cannot be created, or the device has run out of descriptors or threads.
   public init(
-    _ configuration: RelayConfiguration, environment: RelayEnvironment,
+    _ configuration: RelayConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
-  ) async throws(JournalError) {
-    let start = try await MachineStart<RelayModel>(
-      RelayModel.Birth(configuration.settings), journal: configuration.journal,
-      at: environment.clock.wall, notice: notice)
+  ) async throws(LinkFailure) {
+    let ports = configuration.ports
+    let (host, network) = try configuration.open()
+    let start = try await LinkFailure.local { () throws(JournalError) in
+      try await MachineStart<RelayModel>(
+        RelayModel.Birth(configuration.settings), journal: configuration.journal,
+        at: ports.clock.wall, notice: notice)
+    }
+    let store = try await LinkFailure.local { () throws(StoreFailure) in
+      try await configuration.storage.open()
+    }
     self.configuration = configuration
     runtime = MachineRuntime(
-      start, RelayEffectHandler(configuration, environment), clock: environment.clock,
+      start, RelayEffectHandler(configuration, network, store), clock: ports.clock,
       device: Device(
-        reachability: environment.reachability, lifecycle: environment.lifecycle,
-        network: environment.network, clock: environment.clock))
+        reachability: ports.reachability(of: host), lifecycle: ports.lifecycle, network: network,
+        clock: ports.clock),
+      onEnd: configuration.storage.closing(store))
   }
 
   /// The iterator of a relay's updates.
@@ -47,8 +61,21 @@ public final class Relay: Sendable, AsyncSequence {
   /// Returns the iterator of the updates. A relay has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
+  /// The updates, which do not end when the relay has failed.
+  package var lastingUpdates: LastingUpdates<RelayUpdate> {
+    LastingUpdates(runtime.effectHandler.updates)
+  }
+
+  /// The failure that ended the updates, or `nil` if there is none.
+  ///
+  /// No retry can cure it. Only the user can start the relay again.
+  public var failure: LinkFailure? { runtime.effectHandler.updates.failure }
+
   /// Connects, or connects again after an error.
-  public func start() { runtime.command(.start) }
+  public func start() {
+    runtime.effectHandler.updates.setFailure(nil)
+    runtime.command(.start)
+  }
 
   /// Uses the token that an earlier process stored, so that the phone stays paired.
   ///
@@ -59,7 +86,7 @@ public final class Relay: Sendable, AsyncSequence {
   public func stop() { runtime.command(.stop) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) {
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 
@@ -82,6 +109,7 @@ public final class Relay: Sendable, AsyncSequence {
 
   /// Stops the relay, removes the notification and ends the sequence.
   ///
-  /// The call runs to completion even if the calling task is cancelled.
+  /// A store that the relay opened is closed. The call runs to completion even if the calling task
+  /// is cancelled.
   public func close() async { await runtime.close(.stop) { $0.status.state == .idle } }
 }

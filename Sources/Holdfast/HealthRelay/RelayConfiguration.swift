@@ -1,23 +1,35 @@
 public import HoldfastHealthRelay
-import HoldfastSocket
+public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastHealth
 public import HoldfastFeaturePorts
 public import HoldfastPorts
 public import HoldfastWire
 
-/// The configuration of a relay.
+/// The configuration of a relay and of pulls, with the parts of the device that they use.
 public struct RelayConfiguration: Sendable {
   /// The URL of the server: `https://host[:port]`, or `http://` for the loopback interface. A path
   /// is used as a prefix.
   public var server: String
   /// The id with which this phone identifies itself to the backend. If two connections have the
   /// same id, the newer is kept.
-  public var device: UUID128
+  ///
+  /// `HoldfastPlatform.phoneName(in:)` returns an id that stays the same.
+  public var phone: UUID128
   /// The time zone that determines where days begin.
   public var zone: ZoneRules
   /// The policy of the link, and the setting for a notification while the relay is running.
   public var settings: RelaySettings
+  /// The location of the person's health samples, which are only read.
+  ///
+  /// Another process may write to a directory at the same time. A source such as HealthKit is a
+  /// `.store` of the app.
+  public var storage: StorageLocation<any HealthReading>
+  /// Whether `http://` may be used for a server on another device. Everyone on the network path can
+  /// then read the health data and the token.
+  ///
+  /// It has no effect on a network that the app supplies, which has its own rule.
+  public var allowsPlaintext = false
   /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
   /// journal.
   ///
@@ -29,6 +41,10 @@ public struct RelayConfiguration: Sendable {
   /// A closure that is called with each answer before it is sent, for apps that show the data that
   /// they send.
   public var watch: (@Sendable (RelayRequestID, HealthObject) -> Void)?
+  /// The notifier that shows the notification of a running service. By default, none is shown.
+  public var notifier: any Notifier
+  /// The parts of the device that the relay uses. A pull uses only the network and the clock.
+  public var ports = DevicePorts()
 
   /// The URL at which assistants connect to a backend of this package over MCP.
   public var assistants: String { ServerURL.http(server, "/mcp") }
@@ -36,17 +52,27 @@ public struct RelayConfiguration: Sendable {
   /// The path of the backend's endpoint for phones.
   static let path = "/ws/phone"
 
-  /// Creates a configuration with the values that docs/seeds/000.md defines for a profile.
+  /// Returns the host of the server, and the network.
+  ///
+  /// - Throws: `.local` if the server's URL is not valid, or the device has run out of descriptors
+  ///   or threads.
+  func open() throws(LinkFailure) -> (host: String, network: any SocketDialer & HTTPClient) {
+    let host = try ServerURL.backendHost(server, ports, allowsPlaintext: allowsPlaintext)
+    return (host, try ports.openNetwork(allowsPlaintext: allowsPlaintext))
+  }
+
+  /// Creates a configuration with the usual values of a profile.
   public init(
-    server: String, device: UUID128, zone: ZoneRules, profile: RelayProfile,
-    journal: String? = nil
+    server: String, phone: UUID128, zone: ZoneRules, profile: RelayProfile,
+    storage: StorageLocation<any HealthReading>
   ) {
     self.server = server
-    self.device = device
+    self.phone = phone
     self.zone = zone
+    self.storage = storage
     settings = RelaySettings(profile)
-    self.journal = journal
     notification = { HostNotification($0) }
+    notifier = TextNotifier { _ in }
   }
 }
 
@@ -64,34 +90,14 @@ extension HostNotification {
   }
 }
 
-/// The ports of a relay. Each port is an adapter, or a fake from the test kit.
-public struct RelayEnvironment: Sendable {
-  /// The network that opens sockets.
-  public var network: any SocketDialer & HTTPClient
-  /// The store of the person's health data.
-  public var store: any HealthReading
-  /// The notifier that shows the notification of a running service.
-  public var notifier: any Notifier
-  /// The monitor that reports reachability and the network path.
-  public var reachability: any ReachabilityMonitor
-  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
-  public var lifecycle: any LifecycleMonitor
-  /// The clock of the relay.
-  public var clock: any LinkClock
-
-  /// Creates the ports. The defaults are those of an app in the foreground without a notification.
-  public init(
-    network: any SocketDialer & HTTPClient, store: any HealthReading,
-    notifier: any Notifier = TextNotifier { _ in },
-    reachability: any ReachabilityMonitor = AlwaysReachable(),
-    lifecycle: any LifecycleMonitor = AlwaysForeground(), clock: any LinkClock = BootClock()
-  ) {
-    self.network = network
-    self.store = store
-    self.notifier = notifier
-    self.reachability = reachability
-    self.lifecycle = lifecycle
-    self.clock = clock
+extension StorageLocation<any HealthReading> {
+  /// Returns the store, which is opened for reading unless the app supplies it.
+  func open() async throws(StoreFailure) -> any HealthReading {
+    switch self {
+    case .directory(let path): return try await HoldfastPlatform.readableHealthStore(in: path)
+    case .memory: return MemoryHealthStore()
+    case .store(let own): return own
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import HoldfastSocket
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
+import HoldfastFeaturePorts
 import HoldfastPorts
 import HoldfastWire
 
@@ -12,7 +13,7 @@ actor RelayEffectHandler: EffectHandler {
   let sink = InputSink<RelayModel>()
   let updates: UpdateChannel<RelayUpdate>
   private let configuration: RelayConfiguration
-  private let environment: RelayEnvironment
+  private let store: any HealthReading
   private let notices: Notices
   private let sockets: SocketPool
   private let readings: EffectTasks<RelayModel, WorkID>
@@ -20,13 +21,14 @@ actor RelayEffectHandler: EffectHandler {
   private var answers: [WorkID: [[UInt8]]] = [:]
 
   init(
-    _ configuration: RelayConfiguration, _ environment: RelayEnvironment
+    _ configuration: RelayConfiguration, _ network: any SocketDialer & HTTPClient,
+    _ store: any HealthReading
   ) {
     self.configuration = configuration
-    self.environment = environment
+    self.store = store
     updates = UpdateChannel(overflow: Self.overflow)
-    notices = Notices(environment.notifier)
-    sockets = SocketPool(environment.network, policy: configuration.settings.policy)
+    notices = Notices(configuration.notifier)
+    sockets = SocketPool(network, policy: configuration.settings.policy)
     readings = EffectTasks(sink)
   }
 
@@ -61,7 +63,9 @@ actor RelayEffectHandler: EffectHandler {
       await send(PhoneMessage.refusal(id, kind, reason).bytes, on: attempt)
     case .notify(let status): notices.put(configuration.notification(status))
     case .unnotify: notices.put(nil)
-    case .update(let update): updates.put(update)
+    case .update(let update):
+      updates.put(update)
+      if case .status(let status) = update { updates.setFailure(status.failure) }
     }
   }
 
@@ -73,7 +77,7 @@ actor RelayEffectHandler: EffectHandler {
   }
 
   private func open(_ attempt: AttemptID, _ resume: Secret?) async {
-    var headers = [(name: "Holdfast-Device", value: configuration.device.description)]
+    var headers = [(name: "Holdfast-Device", value: configuration.phone.description)]
     if let resume { headers.append((name: "Holdfast-Resume", value: resume.text)) }
     let request = SocketRequest(
       url: ServerURL.socket(configuration.server, RelayConfiguration.path), headers: headers,
@@ -103,8 +107,8 @@ actor RelayEffectHandler: EffectHandler {
   private func read(
     _ work: WorkID, _ id: RelayRequestID, _ question: HealthQuestion, inParts: Bool
   ) {
-    let (zone, now) = (configuration.zone, environment.clock.wall)
-    readings.start(work) { [store = environment.store, watch = configuration.watch] in
+    let (zone, now) = (configuration.zone, configuration.ports.clock.wall)
+    readings.start(work) { [store, watch = configuration.watch] in
       let answer = await RelayAnswer.make(
         question, zone: zone, now: now, limits: inParts ? .parts : .oneFrame, from: store)
       guard !Task.isCancelled else { return nil }

@@ -1,8 +1,9 @@
 public import HoldfastHealthSync
 public import HoldfastSocket
 public import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastPorts
-import Foundation
+import HoldfastStorage
 
 /// A sync of health samples with a server.
 ///
@@ -10,14 +11,15 @@ import Foundation
 ///
 ///     let sync = try await SampleSync(
 ///       SyncConfiguration(
-///         "https://example.com", source: source, queue: queue, directory: directory) { secret })
+///         "https://example.com", source: source, storage: .directory(directory)) { secret })
 ///     for await update in sync {
 ///       if case .type(let report) = update { show(report) }
 ///     }
 ///
 /// Samples that were read survive the end of the process and are sent until the server has them.
-/// Only one loop may read the sequence. While the loop is not reading, a newer report of a type
-/// replaces the older one. End the sync with `close()`.
+/// The loop ends only when the sync is closed, because a sync never gives up: a refused secret is
+/// read again once a minute. Only one loop may read the sequence. While the loop is not reading, a
+/// newer report of a type replaces the older one. End the sync with `close()`.
 public final class SampleSync: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SyncUpdate
@@ -30,51 +32,71 @@ public final class SampleSync: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.local` if the queue cannot be read, the journal cannot be created, or the device
-  ///   has run out of descriptors or threads.
+  /// - Throws: `.local` if the server's URL is not valid, there is no directory for the files, the
+  ///   queue cannot be read, the journal cannot be created, or the device has run out of
+  ///   descriptors or threads.
   public init(
     _ configuration: SyncConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
-    let network =
-      if let own = configuration.network { own } else { try HoldfastPlatform.ownNetwork() }
-    let clock = configuration.clock
+    let ports = configuration.ports
+    let host = try ServerURL.backendHost(
+      configuration.server, ports, allowsPlaintext: configuration.allowsPlaintext)
+    let files = try configuration.files()
+    let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SyncModel>(
         SyncSettings(
           policy: configuration.policy,
           depth: configuration.uploads == nil ? 1 : SyncSettings.mostBatches),
-        journal: configuration.journal,
-        at: clock.wall, notice: notice)
+        journal: configuration.journal, at: ports.clock.wall, notice: notice)
     }
-    let stored = try await LinkFailure.local { () throws(StoreFailure) in
-      try await configuration.queue.stored()
+    let (queue, stored) = try await LinkFailure.local { () throws(StoreFailure) in
+      try await SampleSync.open(configuration.storage)
     }
-    let files = PayloadFiles(in: configuration.directory)
     let missing = files.removeUnknown(Set(stored.batches.map(\.file)))
-    let effectHandler = SyncEffectHandler(configuration, files, network)
+    let effectHandler = SyncEffectHandler(configuration, files, queue, network)
     let uploading = await effectHandler.listen()
-    let host = URLComponents(string: configuration.server)?.host ?? configuration.server
     let device = Device<SyncModel.Input>(
-      reachability: configuration.reachability ?? HoldfastPlatform.reachability(of: host),
-      lifecycle: configuration.lifecycle, network: network,
+      reachability: ports.reachability ?? HoldfastPlatform.meteredReachability(of: host),
+      lifecycle: ports.lifecycle, network: network,
       conditions: { .conditions(SyncConditions($0)) }
     ) { .device($0) }
     runtime = MachineRuntime(
-      start, effectHandler, clock: clock, device: device,
+      start, effectHandler, clock: ports.clock, device: device,
       first: [
         .restored(stored, running: uploading, missing: missing), .ask(configuration.types),
-      ])
+      ], onEnd: configuration.storage.closing(queue))
+  }
+
+  /// Opens a queue and reads it. If it cannot be read, a queue that was opened here is closed.
+  private static func open(
+    _ storage: StorageLocation<any SyncQueueStore>
+  ) async throws(StoreFailure) -> (any SyncQueueStore, StoredSyncQueue) {
+    let queue = try await storage.open()
+    do throws(StoreFailure) {
+      return (queue, try await queue.stored())
+    } catch {
+      await storage.closing(queue)()
+      throw error
+    }
   }
 
   /// Returns the iterator of the updates. A sync has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Retries immediately, without waiting for the next scheduled retry.
-  public func again() { runtime.command(.again) }
+  public func retryNow() { runtime.command(.again) }
+
+  /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
+    runtime.command(.device(.lifecycle(lifecycle)))
+  }
 
   /// Reports the current conditions for uploads, if there is no monitor.
-  public func note(_ conditions: SyncConditions) { runtime.command(.conditions(conditions)) }
+  public func setConditions(_ conditions: SyncConditions) {
+    runtime.command(.conditions(conditions))
+  }
 
   /// A snapshot of the model between two steps.
   package var snapshot: SyncModel {
@@ -90,8 +112,8 @@ public final class SampleSync: Sendable, AsyncSequence {
 
   /// Waits at most 2 s for work in progress to be stored, and ends the sequence.
   ///
-  /// Unsent samples wait for the next run. The call runs to completion even if the calling task is
-  /// cancelled.
+  /// Unsent samples wait for the next run. A queue that the sync opened is closed. The call runs to
+  /// completion even if the calling task is cancelled.
   public func close() async { await runtime.close(.stop) { $0.isStopped } }
 }
 

@@ -18,7 +18,7 @@ public actor StoredHealthSource: HealthSource {
   /// The interval at which the number of the newest change is read. Each read accesses one row of
   /// the store.
   private static let pause = Duration.seconds(2)
-  /// The time that a phone grants to a fired observer (contract 5.7, know-how 3.14).
+  /// The time that a phone grants to a fired observer (an assumption about HealthKit).
   private static let budget = Duration.seconds(10)
 
   /// Creates a source that reads a store, even while another process writes to it.

@@ -1,27 +1,35 @@
 import HoldfastHealthSync
-import HoldfastSocket
+public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
-public import HoldfastPorts
 
-/// The configuration of a sync, and the ports that it uses.
+/// The configuration of a sync, with the parts of the device that it uses.
 public struct SyncConfiguration: Sendable {
   /// The URL of the server: `https://HOST[:PORT][/PATH]`, or `http://` for this device.
   public var server: String
-  /// A closure that returns the secret. It is called at the start and again after each refusal.
-  public var secret: @Sendable () async throws(LinkFailure) -> String
+  /// Whether `http://` may be used for a server on another device. Everyone on the network path can
+  /// then read the samples and the secret.
+  ///
+  /// It has no effect on a network that the app supplies, which has its own rule.
+  public var allowsPlaintext = false
+  /// The source of the secret. It is called at the start, and again after each refusal.
+  public var tokens: TokenSource
   /// HealthKit's identifiers of the synced types.
   public var types = SyncTypes.usual
   /// The identifier of this phone.
   public var deviceID = "unknown"
   /// The source of the samples.
   public var source: any HealthSource
-  /// The store of data that must not be lost. Only one sync may use it at a time.
-  public var queue: any SyncQueueStore
-  /// The directory of the queue. It contains the files of pending batches.
-  public var directory: String
-  /// The queue that uploads batches from their files concurrently. File names are relative to
-  /// `directory`.
+  /// The location of the queue, which must not be lost. Only one sync may use it at a time.
+  public var storage: StorageLocation<any SyncQueueStore>
+  /// The directory for the files of pending batches. If it is `nil`, they are in the directory of
+  /// `storage`.
+  ///
+  /// A queue that is not in a directory needs one. The files that the queue does not name are
+  /// deleted.
+  public var directory: String?
+  /// The queue that uploads batches from their files concurrently. File names are relative to the
+  /// directory of the files.
   ///
   /// If it is `nil`, this process uploads the batches, one at a time for each type.
   public var uploads: (any UploadQueue)?
@@ -38,22 +46,58 @@ public struct SyncConfiguration: Sendable {
   /// The journal contains no secrets and no samples.
   public var journal: String?
 
-  /// The network that sends HTTP requests. `nil` selects the platform's network.
-  public var network: (any SocketDialer & HTTPClient)?
-  /// The monitor that reports reachability and the network path. `nil` selects the platform's
-  /// monitor.
-  public var reachability: (any ReachabilityMonitor)?
-  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
-  public var lifecycle: any LifecycleMonitor = AlwaysForeground()
-  /// The clock of the sync.
-  public var clock: any LinkClock = BootClock()
+  /// The parts of the device that the sync uses.
+  public var ports = DevicePorts()
 
-  /// Creates a configuration with the default types and this platform's ports.
+  /// Creates a configuration with the default types.
+  ///
+  /// - Parameters:
+  ///   - directory: The directory for the files of pending batches. It is required unless `storage`
+  ///     is a directory.
+  ///   - tokens: The source of the secret.
   public init(
-    _ server: String, source: any HealthSource, queue: any SyncQueueStore, directory: String,
-    secret: @escaping @Sendable () async throws(LinkFailure) -> String
+    _ server: String, source: any HealthSource, storage: StorageLocation<any SyncQueueStore>,
+    directory: String? = nil, tokens: TokenSource
   ) {
-    (self.server, self.source, self.queue) = (server, source, queue)
-    (self.directory, self.secret) = (directory, secret)
+    (self.server, self.source, self.storage) = (server, source, storage)
+    (self.directory, self.tokens) = (directory, tokens)
+  }
+
+  /// Creates a configuration with the default types and a closure that returns the secret.
+  ///
+  /// - Parameters:
+  ///   - directory: The directory for the files of pending batches. It is required unless `storage`
+  ///     is a directory.
+  ///   - secret: A closure that returns the secret, as for a `TokenSource`.
+  public init(
+    _ server: String, source: any HealthSource, storage: StorageLocation<any SyncQueueStore>,
+    directory: String? = nil, secret: @escaping @Sendable () async throws -> String
+  ) {
+    self.init(
+      server, source: source, storage: storage, directory: directory, tokens: TokenSource(secret))
+  }
+
+  /// Returns the files of pending batches.
+  ///
+  /// - Throws: `.local` if the configuration names no directory.
+  func files() throws(LinkFailure) -> PayloadFiles {
+    if let directory { return PayloadFiles(in: directory) }
+    guard case .directory(let path) = storage else {
+      throw .local(
+        detail: "the files of pending batches need a directory; set `directory`, or use "
+          + "`.directory` as the storage")
+    }
+    return PayloadFiles(in: path)
+  }
+}
+
+extension StorageLocation<any SyncQueueStore> {
+  /// Returns the store, which is opened unless the app supplies it.
+  func open() async throws(StoreFailure) -> any SyncQueueStore {
+    switch self {
+    case .directory(let path): return try await HoldfastPlatform.syncQueue(in: path)
+    case .memory: return MemorySyncQueueStore()
+    case .store(let own): return own
+    }
   }
 }

@@ -13,18 +13,27 @@ actor SyncEffectHandler: EffectHandler {
   let updates: UpdateChannel<SyncUpdate>
   private let configuration: SyncConfiguration
   private let files: PayloadFiles
+  private let queue: any SyncQueueStore
   private let uploads: any UploadQueue
   private let tasks: EffectTasks<SyncModel, Never>
   private let wakes = GrantedWakes()
 
-  init(_ configuration: SyncConfiguration, _ files: PayloadFiles, _ http: any HTTPClient) {
+  init(
+    _ configuration: SyncConfiguration, _ files: PayloadFiles, _ queue: any SyncQueueStore,
+    _ http: any HTTPClient
+  ) {
     let sink = InputSink<SyncModel>()
-    (self.configuration, self.files, self.sink) = (configuration, files, sink)
+    (self.configuration, self.files, self.queue) = (configuration, files, queue)
+    self.sink = sink
+    let tokens = configuration.tokens
     uploads =
       configuration.uploads
       ?? HTTPUploads(
         server: configuration.server, deviceID: configuration.deviceID, http: http, files: files,
-        resumesFrom: configuration.resumesFrom, secret: configuration.secret)
+        resumesFrom: configuration.resumesFrom
+      ) { () throws(LinkFailure) in
+        try await tokens.secret()
+      }
     tasks = EffectTasks(sink)
     updates = UpdateChannel(overflow: Self.overflow)
   }
@@ -50,7 +59,7 @@ actor SyncEffectHandler: EffectHandler {
   ///
   /// Call this method before the first effect.
   func listen() async -> Set<String> {
-    let clock = configuration.clock
+    let clock = configuration.ports.clock
     await uploads.events { [sink] event in
       var inputs: [SyncModel.Input] = []
       if let epoch = event.epoch { inputs.append(.epoch(epoch)) }
@@ -98,7 +107,7 @@ actor SyncEffectHandler: EffectHandler {
     _ id: SyncFetchID, _ type: String, _ start: HealthPageStart, _ limit: Int,
     notBefore stamp: Timestamp
   ) {
-    let (source, clock) = (configuration.source, configuration.clock)
+    let (source, clock) = (configuration.source, configuration.ports.clock)
     let packing = SyncPacking(deviceID: configuration.deviceID)
     tasks.start { [files] in
       let page: SourcePage
@@ -131,7 +140,7 @@ actor SyncEffectHandler: EffectHandler {
   }
 
   private func commit(_ id: SyncCommitID, _ steps: [SyncQueueStep]) {
-    tasks.start { [queue = configuration.queue] () throws(StoreFailure) in
+    tasks.start { [queue] () throws(StoreFailure) in
       try await queue.apply(steps)
       return .committed(id)
     } failing: {
@@ -169,6 +178,22 @@ extension PayloadFiles {
       throw error
     }
     return drafts
+  }
+}
+
+extension TokenSource {
+  /// Returns the secret of a sync.
+  ///
+  /// If the user must sign in, the failure is that of a secret which the server refuses.
+  fileprivate func secret() async throws(LinkFailure) -> String {
+    do throws(TokenFailure) {
+      return try await token().text
+    } catch {
+      switch error {
+      case .rejected: throw .http(status: 401, retryAfter: nil, detail: error.description)
+      case .unavailable(let detail): throw .local(detail: "there is no secret: \(detail)")
+      }
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 public import HoldfastSocket
 public import HoldfastCore
-public import HoldfastFeaturePorts
-public import HoldfastPorts
+import HoldfastPorts
 public import HoldfastStorage
 public import HoldfastWire
 public import HoldfastMessageStream
@@ -9,13 +8,19 @@ public import HoldfastMessageStream
 /// The stream of a shop's messages. It is an asynchronous sequence of updates and accepts the
 /// user's commands.
 ///
-///     let stream = try await holdfast.open(configuration, tokens: tokens)
-///     for await update in stream {
-///       if case .messages(let new, via: _) = update { show(new) }
+///     let streams = try await ShopStreams(storage: .directory(directory), tokens: tokens)
+///     let stream = try await streams.open(StreamConfiguration(server: server, shop: shop))
+///     stream.enqueue("Two rye loaves, please")
+///     for await case .messages(let messages, let via) in stream {
+///       guard await show(messages, via) else { break }
 ///     }
+///     if let failure = stream.failure { print("The stream has ended: \(failure)") }
+///     await streams.close()
 ///
-/// Commands never wait and never fail. Their results are updates. Only one loop may read a stream.
-/// End the stream with `close()`. Deinitialization also closes the socket.
+/// Commands never wait and never fail, except `send`. Their results are updates. The loop ends when
+/// the stream is closed, or when it has failed and no retry can help, for example because the user
+/// must sign in. After `reconnect()`, a new loop continues. Only one loop may read a stream. End the
+/// stream with `close()`. Deinitialization also closes the socket.
 public final class ShopStream: Sendable, AsyncSequence {
   /// An update of the stream.
   public typealias Element = StreamUpdate
@@ -26,18 +31,18 @@ public final class ShopStream: Sendable, AsyncSequence {
   private let clock: any LinkClock
 
   init(
-    _ configuration: StreamConfiguration, environment: StreamEnvironment,
+    _ configuration: StreamConfiguration, _ parts: StreamParts, host: String,
     start: MachineStart<StreamModel>, onEnd: @escaping @Sendable () async -> Void
   ) {
-    let clock = environment.clock
+    let ports = parts.ports
     self.configuration = configuration
-    self.clock = clock
+    clock = ports.clock
     runtime = MachineRuntime(
-      start, StreamEffectHandler(configuration, environment), clock: clock,
+      start, StreamEffectHandler(configuration, parts), clock: ports.clock,
       device: Device(
-        reachability: environment.reachability, lifecycle: environment.lifecycle,
-        network: environment.network, clock: clock),
-      first: [.realtime(configuration.realtime), .open(at: clock.wall)], onEnd: onEnd)
+        reachability: ports.reachability(of: host), lifecycle: ports.lifecycle,
+        network: parts.network, clock: ports.clock),
+      first: [.realtime(configuration.realtime), .open(at: ports.clock.wall)], onEnd: onEnd)
   }
 
   /// The iterator of a stream's updates.
@@ -46,11 +51,50 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Returns the iterator of the updates. A stream has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
-  /// Sends a message. The message is kept until the server has stored it.
+  /// The updates, which do not end when the stream has failed.
+  package var lastingUpdates: LastingUpdates<StreamUpdate> {
+    LastingUpdates(runtime.effectHandler.updates)
+  }
+
+  /// The failure that ended the updates; `nil` if there is none. No retry can cure it.
+  public var failure: LinkFailure? { runtime.effectHandler.updates.failure }
+
+  /// Sends a message later. The message is kept until the server has stored it.
   ///
   /// An outbox update reports the message once it is stored on this device.
-  public func send(_ text: String, parent: MessageID? = nil) {
-    runtime.command(.send(text: text, parent: parent, at: clock.wall))
+  ///
+  /// - Returns: The id of the message's entry in the outbox, which is also its idempotency key.
+  @discardableResult
+  public func enqueue(_ text: String, parent: MessageID? = nil) -> UUID128 {
+    let id = Self.newID
+    enqueue(id, text, parent)
+    return id
+  }
+
+  /// Sends a message, and waits until the server has stored it. Losses of the connection only
+  /// prolong the wait.
+  ///
+  /// If the task is cancelled, only the wait ends: the message stays in the outbox and is sent.
+  ///
+  /// - Returns: The id of the message on the server.
+  @discardableResult
+  public func send(
+    _ text: String, parent: MessageID? = nil
+  ) async throws(SendError) -> MessageID {
+    let id = Self.newID
+    let outcomes = runtime.effectHandler.outcomes
+    outcomes.register(id)
+    enqueue(id, text, parent)
+    return try await outcomes.message(id)
+  }
+
+  private func enqueue(_ id: UUID128, _ text: String, _ parent: MessageID?) {
+    runtime.command(.send(id: id, text: text, parent: parent, at: clock.wall))
+  }
+
+  private static var newID: UUID128 {
+    var generator = SystemRandomNumberGenerator()
+    return .random(using: &generator)
   }
 
   /// Sends a failed message again.
@@ -62,6 +106,14 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Fetches new messages, for example after a pull-to-refresh gesture.
   public func refresh() { runtime.command(.refresh) }
 
+  /// Connects again after the stream has failed, for example because the user has signed in.
+  public func reconnect() {
+    // A loop or a sender that begins now must not end with the earlier failure.
+    runtime.effectHandler.outcomes.reopen()
+    runtime.effectHandler.updates.setFailure(nil)
+    runtime.command(.open(at: clock.wall))
+  }
+
   /// Loads the next page of older messages. A history update follows.
   public func loadOlder() { runtime.command(.loadOlder) }
 
@@ -69,11 +121,11 @@ public final class ShopStream: Sendable, AsyncSequence {
   public func setRealtime(_ isOn: Bool) { runtime.command(.realtime(isOn)) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) {
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
-  /// Signs out. The stream forgets the token and does not connect until it is opened again.
+  /// Signs out. The stream forgets the token and does not connect until `reconnect()` is called.
   public func signOut() async {
     await runtime.effectHandler.forgetToken()
     await runtime.post(.credentials(.cleared))
@@ -115,33 +167,4 @@ public final class ShopStream: Sendable, AsyncSequence {
   ///
   /// The call runs to completion even if the calling task is cancelled.
   public func close() async { await runtime.close(.close, until: \.isStored) }
-}
-
-/// The ports of a stream. Each port is an adapter, or a fake from the test kit.
-public struct StreamEnvironment: Sendable {
-  /// The network that opens sockets and sends requests.
-  public var network: any SocketDialer & HTTPClient
-  /// The store of messages, the cursor and the outbox.
-  public var store: any TimelineStore
-  /// The monitor that reports reachability and the network path.
-  public var reachability: any ReachabilityMonitor
-  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
-  public var lifecycle: any LifecycleMonitor
-  /// The source of tokens.
-  public var tokens: any TokenSource
-  /// The clock of the stream.
-  public var clock: any LinkClock
-
-  public init(
-    network: any SocketDialer & HTTPClient, store: any TimelineStore,
-    reachability: any ReachabilityMonitor, lifecycle: any LifecycleMonitor,
-    tokens: any TokenSource, clock: any LinkClock = BootClock()
-  ) {
-    self.network = network
-    self.store = store
-    self.reachability = reachability
-    self.lifecycle = lifecycle
-    self.tokens = tokens
-    self.clock = clock
-  }
 }

@@ -1,68 +1,210 @@
-import HoldfastSocket
-import HoldfastCore
-public import HoldfastWire
+public import Foundation
+public import HoldfastCore
+public import HoldfastFeaturePorts
 import HoldfastMessageStream
+import HoldfastPorts
+public import HoldfastSocket
+public import HoldfastWire
 
 /// The open shop streams of one user. At most five are open at the same time.
 ///
-/// docs/seeds/001.md defines this limit of five connections for each user.
+/// This is the limit of the protocol: five connections for each user.
 ///
 /// An app needs exactly one instance for each user, because an instance counts only its own
 /// streams. With two instances, an app could open ten streams. The server then refuses the sixth
-/// socket with 429, and the link waits.
+/// socket with 429, and the link waits. End the instance with `close()`.
 public actor ShopStreams {
   /// The maximum number of shops that may be open at the same time.
   public static let limit = 5
 
-  private let environment: StreamEnvironment
-  private var open: Set<ShopID> = []
+  /// A stream, which the app owns. There is none while the stream is being opened.
+  private struct Opened {
+    weak var stream: ShopStream?
+  }
 
-  public init(_ environment: StreamEnvironment) {
-    self.environment = environment
+  private let network: any SocketDialer & HTTPClient
+  /// The network of the streams that may use plaintext to other devices.
+  private var plaintextNetwork: (any SocketDialer & HTTPClient)?
+  private let store: any TimelineStore
+  private let closeStore: @Sendable () async -> Void
+  private let tokens: TokenSource
+  private let ports: DevicePorts
+  private var streams: [ShopID: Opened] = [:]
+  private var closing: Task<Void, Never>?
+  /// The continuations that are resumed when no stream is open.
+  private var observers: [CheckedContinuation<Void, Never>] = []
+
+  /// Opens the store and the network that all streams share.
+  ///
+  /// - Parameters:
+  ///   - storage: The location of the messages, their cursors and the outbox.
+  ///   - tokens: The source of the user's tokens.
+  ///   - ports: The parts of the device. By default, they are those of the platform.
+  /// - Throws: `.store` if the store cannot be opened, for example because another process uses it;
+  ///   `.network` if the process has no descriptors or threads left.
+  public init(
+    storage: StorageLocation<any TimelineStore>, tokens: TokenSource,
+    ports: DevicePorts = DevicePorts()
+  ) async throws(OpenError) {
+    let network: any SocketDialer & HTTPClient
+    do throws(LinkFailure) {
+      network = try ports.openNetwork()
+    } catch {
+      throw .network(error)
+    }
+    let store: any TimelineStore
+    do throws(StoreFailure) {
+      store = try await storage.open()
+    } catch {
+      throw .store(error)
+    }
+    (self.network, self.store) = (network, store)
+    (self.tokens, self.ports) = (tokens, ports)
+    closeStore = storage.closing(store)
   }
 
   /// Opens the stream of a shop. The stream reports the stored messages and then connects.
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `OpenError` if the shop is already open, five shops are open, or the journal cannot
-  ///   be created.
+  /// - Throws: `OpenError` if the shop is already open, five shops are open, the server's URL is
+  ///   not valid, or the journal cannot be created.
   public func open(
     _ configuration: StreamConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(OpenError) -> ShopStream {
-    guard !open.contains(configuration.shop) else { throw .alreadyOpen(configuration.shop) }
-    guard open.count < Self.limit else { throw .tooMany(limit: Self.limit) }
-    open.insert(configuration.shop)
+    guard closing == nil else { throw .closed }
+    let shop = configuration.shop
+    guard streams[shop] == nil else { throw .alreadyOpen(shop) }
+    guard streams.count < Self.limit else { throw .tooMany(limit: Self.limit) }
+    let host = try host(of: configuration)
+    let parts = StreamParts(
+      network: try chosenNetwork(for: configuration), store: store, tokens: tokens, ports: ports)
+    streams[shop] = Opened()
+    let start: MachineStart<StreamModel>
     do throws(JournalError) {
-      let start = try await MachineStart<StreamModel>(
+      start = try await MachineStart<StreamModel>(
         StreamModel.Birth(
-          shop: configuration.shop, policy: configuration.policy,
-          sendsOnly: configuration.sendsOnly),
-        journal: configuration.journal, at: environment.clock.wall, notice: notice)
-      return ShopStream(configuration, environment: environment, start: start) { [weak self] in
-        await self?.closed(configuration.shop)
-      }
+          shop: shop, policy: configuration.policy, sendsOnly: configuration.sendsOnly),
+        journal: configuration.journal, at: ports.clock.wall, notice: notice)
     } catch {
-      open.remove(configuration.shop)
+      closed(shop)
       throw .journal(error)
+    }
+    let stream = ShopStream(configuration, parts, host: host, start: start) { [weak self] in
+      await self?.closed(shop)
+    }
+    streams[shop]?.stream = stream
+    guard closing == nil else {
+      await stream.close()
+      throw .closed
+    }
+    return stream
+  }
+
+  /// Closes all open streams, and the store unless the app supplied it.
+  ///
+  /// Messages that were sent before are stored. No stream can be opened afterwards. The call runs
+  /// to completion even if the calling task is cancelled.
+  public func close() async {
+    if closing == nil { closing = Task { await self.closeAll() } }
+    await closing?.value
+  }
+
+  private func closeAll() async {
+    for opened in streams.values { await opened.stream?.close() }
+    // A stream that the app has released may still be ending.
+    while !streams.isEmpty { await withCheckedContinuation { observers.append($0) } }
+    await closeStore()
+  }
+
+  private func closed(_ shop: ShopID) {
+    streams[shop] = nil
+    guard streams.isEmpty else { return }
+    for observer in observers { observer.resume() }
+    observers = []
+  }
+
+  /// Returns the host of a stream's server.
+  private func host(of configuration: StreamConfiguration) throws(OpenError) -> String {
+    do throws(LinkFailure) {
+      return try ServerURL.backendHost(
+        configuration.server, ports, allowsPlaintext: configuration.allowsPlaintext)
+    } catch {
+      guard case .local(let detail) = error else { throw .network(error) }
+      throw .server(detail)
     }
   }
 
-  private func closed(_ shop: ShopID) { open.remove(shop) }
+  /// Returns the network of a stream.
+  ///
+  /// The usual network itself refuses plaintext to other devices, so a stream that may use it has
+  /// another one.
+  private func chosenNetwork(
+    for configuration: StreamConfiguration
+  ) throws(OpenError) -> any SocketDialer & HTTPClient {
+    guard configuration.allowsPlaintext, ports.network == nil else { return network }
+    if let plaintextNetwork { return plaintextNetwork }
+    do throws(LinkFailure) {
+      let opened = try ports.openNetwork(allowsPlaintext: true)
+      plaintextNetwork = opened
+      return opened
+    } catch {
+      throw .network(error)
+    }
+  }
 }
 
-/// The reason why a stream could not be opened.
-public enum OpenError: Error, Sendable, Hashable, CustomStringConvertible {
-  case alreadyOpen(ShopID)
-  case tooMany(limit: Int)
-  case journal(JournalError)
+/// The parts that a stream uses. Streams share them.
+struct StreamParts: Sendable {
+  let network: any SocketDialer & HTTPClient
+  let store: any TimelineStore
+  let tokens: TokenSource
+  let ports: DevicePorts
+}
 
+extension StorageLocation<any TimelineStore> {
+  /// Returns the store, which is opened unless the app supplies it.
+  func open() async throws(StoreFailure) -> any TimelineStore {
+    switch self {
+    case .directory(let path): return try await HoldfastPlatform.store(in: path)
+    case .memory: return HoldfastPlatform.memoryStore()
+    case .store(let own): return own
+    }
+  }
+}
+
+/// The reason why streams, or one of them, could not be opened.
+public enum OpenError: Error, Sendable, Hashable {
+  /// The app has already opened the shop's stream.
+  case alreadyOpen(ShopID)
+  /// Too many shops are open.
+  case tooMany(limit: Int)
+  /// The streams were closed.
+  case closed
+  /// The server's URL is not valid. The text says why.
+  case server(String)
+  /// The journal could not be created.
+  case journal(JournalError)
+  /// The store could not be opened.
+  case store(StoreFailure)
+  /// The network could not be set up.
+  case network(LinkFailure)
+}
+
+extension OpenError: CustomStringConvertible, LocalizedError {
+  /// A sentence that says what happened, and what helps.
   public var description: String {
     switch self {
     case .alreadyOpen(let shop): "the stream of shop \(shop) is already open"
     case .tooMany(let limit): "\(limit) shops are open; close one of them first"
+    case .closed: "the streams were closed; create new ones"
+    case .server(let problem): problem
     case .journal(let error): error.description
+    case .store(let failure): failure.description
+    case .network(let failure): "the network cannot be set up: \(failure)"
     }
   }
+
+  public var errorDescription: String? { description }
 }

@@ -1,5 +1,6 @@
-public import HoldfastSocket
+public import Foundation
 public import HoldfastCore
+import HoldfastSocket
 public import HoldfastWire
 
 /// The configuration of a shop's stream.
@@ -20,6 +21,11 @@ public struct StreamConfiguration: Sendable {
   /// If it is true, the stream fetches no messages, and makes one request for each message that it
   /// sends.
   public var sendsOnly = false
+  /// Whether `http://` may be used for a server on another device. Everyone on the network path can
+  /// then read the messages and the token.
+  ///
+  /// It has no effect on a network that the app supplies, which has its own rule.
+  public var allowsPlaintext = false
   /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
   /// journal.
   ///
@@ -28,9 +34,23 @@ public struct StreamConfiguration: Sendable {
   public var journal: String?
 
   /// The place of the token in a request.
-  public typealias Authentication = TokenPlacement
+  ///
+  /// A shop's server reads no greeting, so the token is part of each request.
+  public enum Authentication: String, Sendable, Hashable, CaseIterable {
+    /// The header `Authorization: Bearer …`.
+    case header
+    /// The query `?token=…`, for libraries and proxies that drop the header.
+    case query
 
-  /// Creates a configuration. The default policy is that of docs/seeds/001.md.
+    var placement: TokenPlacement {
+      switch self {
+      case .header: .header
+      case .query: .query
+      }
+    }
+  }
+
+  /// Creates a configuration. The default policy is `messageStream`.
   public init(
     server: String, shop: ShopID, policy: LinkPolicy = .messageStream,
     authentication: Authentication = .header, realtime: Bool = true, journal: String? = nil
@@ -41,6 +61,16 @@ public struct StreamConfiguration: Sendable {
     self.authentication = authentication
     self.realtime = realtime
     self.journal = journal
+  }
+
+  /// Creates a configuration with the URL of a server.
+  public init(
+    server: URL, shop: ShopID, policy: LinkPolicy = .messageStream,
+    authentication: Authentication = .header, realtime: Bool = true, journal: String? = nil
+  ) {
+    self.init(
+      server: server.absoluteString, shop: shop, policy: policy, authentication: authentication,
+      realtime: realtime, journal: journal)
   }
 
   func url(_ route: ShopRoute) -> String { ServerURL.http(server, route.path) }

@@ -11,6 +11,7 @@ import HoldfastMessageStream
 actor StreamEffectHandler: EffectHandler {
   let sink = InputSink<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
+  let outcomes = SendOutcomes()
   private let configuration: StreamConfiguration
   private let clock: any LinkClock
   let store: any TimelineStore
@@ -22,19 +23,17 @@ actor StreamEffectHandler: EffectHandler {
   private let backpressure: StoreBackpressure
   private var isReaderBehind = false
 
-  init(
-    _ configuration: StreamConfiguration, _ environment: StreamEnvironment
-  ) {
-    let network = environment.network
-    clock = environment.clock
+  init(_ configuration: StreamConfiguration, _ parts: StreamParts) {
+    let network = parts.network
+    clock = parts.ports.clock
     self.configuration = configuration
-    store = environment.store
+    store = parts.store
     vault = TokenVault(
-      environment.tokens, limit: configuration.policy.gate.refreshTimeout, clock: clock
+      parts.tokens, limit: configuration.policy.gate.refreshTimeout, clock: clock
     ) { [sink] event, user in
       await sink.post((user.map { [.user($0)] } ?? []) + [.credentials(event)])
     }
-    let credentials = RequestCredentials.vault(vault, configuration.authentication)
+    let credentials = RequestCredentials.vault(vault, configuration.authentication.placement)
     api = ShopAPI(configuration, network, credentials)
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
     tasks = EffectTasks(sink)
@@ -71,18 +70,26 @@ actor StreamEffectHandler: EffectHandler {
       } failing: {
         .fetchFailed(id, $0)
       }
-    case .post(let entry, let number):
-      tasks.start { [api] () throws(LinkFailure) in
-        .posted(entry.id, try await api.post(entry))
-      } failing: {
-        .postFailed(entry.id, try: number, $0)
-      }
+    case .post(let entry, let number): post(entry, number)
     case .load(let limit): load(limit)
     case .commit(let id, let change): commit(id, change)
     case .readOlder(let key, let limit): readOlder(than: key, limit)
     case .update(let update):
+      outcomes.note(update)
       updates.put(update)
+      if case .status(let status) = update {
+        updates.setFailure(status.isFinal ? status.failure : nil)
+      }
       watchReader()
+    }
+  }
+
+  private func post(_ entry: OutboxEntry, _ number: TryID) {
+    tasks.start { [api] () throws(LinkFailure) in
+      .posted(entry.id, try await api.post(entry))
+    } failing: { [outcomes] failure in
+      outcomes.note(failure, of: entry.id)
+      return .postFailed(entry.id, try: number, failure)
     }
   }
 
@@ -108,6 +115,7 @@ actor StreamEffectHandler: EffectHandler {
     backpressure.open()
     tasks.stop()
     signals.close()
+    outcomes.end()
     await sockets.stop()
     await vault.end()
   }

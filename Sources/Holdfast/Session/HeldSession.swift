@@ -1,27 +1,40 @@
 public import HoldfastSocket
 public import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastStorage
+public import HoldfastWire
 public import HoldfastSession
 
-/// A two-way session with a server.
-///
-/// Iterate over the session to receive its events:
+/// A two-way session with a server, which answers prompts.
 ///
 ///     let session = try await HeldSession(
-///       SessionConfiguration("wss://example.com/session", store: store) { key })
+///       SessionConfiguration("wss://example.com/session", storage: .directory(directory)) { key })
+///     let answer = try await session.answer(to: "hello")
+///     print(answer.text)
+///
+/// Iterate over the session to receive all its events:
+///
 ///     session.prompt("hello")
 ///     for await event in session {
 ///       if case .message(let entry, _, let news) = event {
 ///         show(entry.text)
-///         session.confirm(news)
+///         session.markShown(through: news)
 ///       }
 ///     }
+///     if let failure = session.failure { print("The session has ended: \(failure)") }
 ///
 /// Prompts survive the end of the process and are answered exactly once. Messages are stored before
-/// they are shown, and the next run shows them again unless they were confirmed. Only one loop may
-/// read the events. While the loop does not read, up to 1,024 events or 16 MiB are buffered. Beyond
-/// that limit, the socket is not read. End the session with `close()`. Releasing the last reference
-/// also closes the socket.
+/// they are shown, and the next run shows them again unless they were marked as shown. The loop
+/// ends when the session is closed, or when it has failed and no retry can help. After
+/// `reconnect()`, a new loop continues. End the session with `close()`. Releasing the last
+/// reference also closes the socket.
+///
+/// Only one loop may read the events. It also receives the answers that `answer(to:)` returns.
+/// While the loop does not read, up to 1,024 events or 16 MiB are queued. Beyond that limit, the
+/// socket is not read. An app that calls `answer(to:)` needs no loop: while there is none, the
+/// socket is read, and further events are left out. Messages that are left out remain in the
+/// history.
 public final class HeldSession: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SessionUpdate
@@ -29,59 +42,109 @@ public final class HeldSession: Sendable, AsyncSequence {
   public typealias Iterator = UpdateIterator<SessionUpdate>
 
   private let runtime: MachineRuntime<SessionEffectHandler>
+  private let store: any ClientSessionStore
   private let clock: any LinkClock
 
   /// Creates a session and starts connecting.
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.local` if the URL is not a WebSocket URL, `answerTimeout` is too short, the
-  ///   journal cannot be created, the store cannot be read, or the device has run out of
-  ///   descriptors or threads.
+  /// - Throws: `.local` if the URL is not valid or needs `allowsPlaintext`, `answerTimeout` is too
+  ///   short, the journal cannot be created, the store cannot be opened or read, or the device has
+  ///   run out of descriptors or threads.
   public init(
     _ configuration: SessionConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
-    let host = try ServerURL.webSocketHost(configuration.url)
-    guard configuration.answerTimeout >= SessionSettings.leastAnswerTimeout else {
-      throw .local(detail: "answerTimeout is at least 1 s")
+    let host = try configuration.checkedHost()
+    let network = try configuration.ports.openNetwork(
+      allowsPlaintext: configuration.allowsPlaintext)
+    let store = try await LinkFailure.local { () throws(StoreFailure) in
+      try await configuration.storage.open()
     }
-    let network =
-      if let own = configuration.network { own } else { try HoldfastPlatform.ownNetwork() }
-    clock = configuration.clock
-    let wall = clock.wall
-    let start = try await LinkFailure.local { () throws(JournalError) in
-      try await MachineStart<SessionModel>(
-        SessionSettings(
-          policy: configuration.policy, answerTimeout: configuration.answerTimeout),
-        journal: configuration.journal, at: wall, notice: notice)
+    (self.store, clock) = (store, configuration.ports.clock)
+    do throws(LinkFailure) {
+      runtime = try await configuration.run(host: host, network, store, notice: notice)
+    } catch {
+      await configuration.storage.closing(store)()
+      throw error
     }
-    let stored = try await LinkFailure.local { () throws(StoreFailure) in
-      var generator = SystemRandomNumberGenerator()
-      return try await configuration.store.open(as: .random(using: &generator))
-    }
-    let follow =
-      configuration.conversation.map { [SessionModel.Input.follow(conversation: $0)] }
-      ?? []
-    runtime = MachineRuntime(
-      start, SessionEffectHandler(configuration, network), clock: clock,
-      device: Device(
-        reachability: configuration.reachability ?? HoldfastPlatform.reachability(of: host),
-        lifecycle: configuration.lifecycle, network: network, clock: clock),
-      first: [.restored(stored, conversation: configuration.conversation, at: wall)] + follow
-        + [.start])
   }
 
   /// Returns the iterator of the events. A session has only one reader.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
-  /// Sends a prompt without waiting. Its outcome is reported as events.
-  public func prompt(_ text: String, in conversation: String? = nil) {
-    runtime.command(.prompt(text, conversation: conversation, at: clock.wall))
+  /// The events, which do not end when the session has failed.
+  package var lastingUpdates: LastingUpdates<SessionUpdate> {
+    LastingUpdates(runtime.effectHandler.updates)
   }
 
-  /// Sends a failed prompt again.
-  public func retry(_ key: UUID128) { runtime.command(.retry(key)) }
+  /// The failure that ended the events; `nil` if there is none. No retry can cure it.
+  public var failure: LinkFailure? { runtime.effectHandler.updates.failure }
+
+  /// Sends a prompt without waiting. Its outcome is reported as events.
+  ///
+  /// - Returns: The key of the prompt, by which its events can be matched.
+  @discardableResult
+  public func prompt(_ text: String, in conversation: String? = nil) -> UUID128 {
+    let key = Self.newKey
+    prompt(text, in: conversation, key)
+    return key
+  }
+
+  /// Sends a prompt, and waits for its answer. Losses of the connection only prolong the wait.
+  ///
+  /// The call needs no loop over the events, but a loop may run at the same time and also receives
+  /// the answer. The answer is marked as shown; without a loop, so are all messages before it. If
+  /// the task is cancelled or `limit` passes, only the wait ends: the prompt stays in the outbox,
+  /// and its answer is reported as an event.
+  ///
+  /// - Parameters:
+  ///   - conversation: The conversation, a lower-case UUID; `nil` for the default one.
+  ///   - limit: The time limit; `nil` to wait until the session ends.
+  public func answer(
+    to text: String, in conversation: String? = nil, within limit: Duration? = nil
+  ) async throws(AnswerError) -> SessionEntry {
+    let key = Self.newKey
+    let (answers, updates) = (runtime.effectHandler.answers, runtime.effectHandler.updates)
+    updates.makeOptional()
+    answers.register(key)
+    let timer = limit.map { expire(key, after: $0) }
+    prompt(text, in: conversation, key)
+    let outcome = await answers.outcome(of: key)
+    timer?.cancel()
+    if let last = outcome.news.last {
+      runtime.command(updates.isUnread ? .shown(through: last) : .answersShown(outcome.news))
+    }
+    return try outcome.result.get()
+  }
+
+  private func prompt(_ text: String, in conversation: String?, _ key: UUID128) {
+    runtime.command(.prompt(text, conversation: conversation, key: key, at: clock.wall))
+  }
+
+  private func expire(_ key: UUID128, after limit: Duration) -> Task<Void, Never> {
+    let end = clock.now.advanced(by: limit)
+    return Task { [clock, answers = runtime.effectHandler.answers] in
+      guard (try? await clock.wait(until: end)) != nil else { return }
+      answers.expire(key)
+    }
+  }
+
+  private static var newKey: UUID128 {
+    var generator = SystemRandomNumberGenerator()
+    return .random(using: &generator)
+  }
+
+  /// Sends a failed prompt again. If the prompt has not failed, nothing happens.
+  ///
+  /// - Returns: The key of the new prompt.
+  @discardableResult
+  public func retry(_ key: UUID128) -> UUID128 {
+    let new = Self.newKey
+    runtime.command(.retry(key, as: new))
+    return new
+  }
 
   /// Discards a failed prompt.
   public func discard(_ key: UUID128) { runtime.command(.discard(key)) }
@@ -96,15 +159,19 @@ public final class HeldSession: Sendable, AsyncSequence {
     runtime.command(.follow(conversation: conversation))
   }
 
-  /// Confirms that all messages up to this number were shown, so that no later run shows them
-  /// again.
-  public func confirm(_ news: UInt64) { runtime.command(.shown(through: news)) }
+  /// Marks all messages up to this number as shown, so that no later run shows them again.
+  public func markShown(through news: UInt64) { runtime.command(.shown(through: news)) }
 
   /// Connects again after a failure, without waiting for the next retry.
-  public func start() { runtime.command(.start) }
+  public func reconnect() {
+    // A loop or a caller that begins now must not end with the earlier failure.
+    runtime.effectHandler.answers.reopen()
+    runtime.effectHandler.updates.setFailure(nil)
+    runtime.command(.start)
+  }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) {
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
@@ -112,6 +179,24 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// read.
   public var conversation: String {
     get async { await runtime.snapshot.conversation }
+  }
+
+  /// Returns the newest stored messages of a conversation, oldest first. They include the user's
+  /// own prompts.
+  ///
+  /// - Parameters:
+  ///   - conversation: The conversation; `nil` for the default one.
+  ///   - limit: The maximum number of messages.
+  public func history(
+    of conversation: String? = nil, limit: Int = 100
+  ) async throws(StoreFailure) -> [SessionEntry] {
+    var wanted = conversation
+    if wanted == nil {
+      await runtime.waitUntil { !$0.conversation.isEmpty }
+      wanted = await self.conversation
+    }
+    let stored = try await store.history(of: wanted ?? "", before: nil, limit: limit)
+    return stored.compactMap { if case .message(let entry, _) = $0.news { entry } else { nil } }
   }
 
   /// A snapshot of the model between two steps.
@@ -129,8 +214,35 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// Waits for pending work, closes with 1000, and ends the sequence.
   ///
   /// The method waits at most 2 s for work in progress to be stored and acknowledged, for the
-  /// delivered messages to be confirmed, and for the confirmations to be stored. Continue to read
-  /// and confirm messages in the meantime. Prompts without an answer wait for the next run. The
-  /// call runs to completion even if the calling task is cancelled.
+  /// delivered messages to be marked as shown, and for these marks to be stored. Continue to read
+  /// and mark messages in the meantime. Prompts without an answer wait for the next run. The call
+  /// runs to completion even if the calling task is cancelled.
   public func close() async { await runtime.close(.stop) { $0.isStopped } }
+}
+
+extension SessionConfiguration {
+  /// Reads the store, and starts a session.
+  fileprivate func run(
+    host: String, _ network: any SocketDialer & HTTPClient, _ store: any ClientSessionStore,
+    notice: @escaping @Sendable (JournalError) -> Void
+  ) async throws(LinkFailure) -> MachineRuntime<SessionEffectHandler> {
+    let wall = ports.clock.wall
+    let start = try await LinkFailure.local { () throws(JournalError) in
+      try await MachineStart<SessionModel>(
+        SessionSettings(policy: policy, answerTimeout: answerTimeout), journal: journal, at: wall,
+        notice: notice)
+    }
+    let stored = try await LinkFailure.local { () throws(StoreFailure) in
+      var generator = SystemRandomNumberGenerator()
+      return try await store.open(as: .random(using: &generator))
+    }
+    let follow = conversation.map { [SessionModel.Input.follow(conversation: $0)] } ?? []
+    return MachineRuntime(
+      start, SessionEffectHandler(self, network, store), clock: ports.clock,
+      device: Device(
+        reachability: ports.reachability(of: host), lifecycle: ports.lifecycle, network: network,
+        clock: ports.clock),
+      first: [.restored(stored, conversation: conversation, at: wall)] + follow + [.start],
+      onEnd: storage.closing(store))
+  }
 }

@@ -1,19 +1,29 @@
-import HoldfastSocket
+public import Foundation
+public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastFeaturePorts
-public import HoldfastPorts
 import HoldfastSession
 
-/// The configuration of a session, and the ports that it uses.
+/// The configuration of a session.
+///
+///     let configuration = SessionConfiguration(
+///       "wss://example.com/session", storage: .directory(directory)
+///     ) { try await keychain.sessionKey() }
 public struct SessionConfiguration: Sendable {
-  /// The URL of the server: `wss://host[:port]/path`, or `ws://` for this device.
+  /// The URL of the server: `wss://host[:port]/path`, or a `ws://` URL of this device.
   public var url: String
-  /// A closure that returns the key. It is called at the start and again after each refusal.
+  /// The location of the data that must not be lost. Only one session may use it at a time.
+  public var storage: StorageLocation<any ClientSessionStore>
+  /// The source of the key. It is asked at the start and again after each refusal.
   ///
-  /// If the server requests a proof of the key instead, the key never leaves the process.
-  public var key: @Sendable () async throws(LinkFailure) -> String
+  /// If the server requests a proof of the key instead, the key never leaves the process. A time of
+  /// expiry is not used, since the key is needed only to connect.
+  public var tokens: TokenSource
   /// The rules for connecting and for handling failures.
   public var policy = LinkPolicy.session
+  /// Whether `ws://` URLs of other devices are allowed. Everyone on the network path can read and
+  /// change what is sent over them.
+  public var allowsPlaintext = false
   /// The time limit for an answer from a server without idempotency keys. It is at least 1 s.
   ///
   /// After this time, the state of the prompt is `unsure`. The default is 5 minutes, as in the
@@ -23,28 +33,60 @@ public struct SessionConfiguration: Sendable {
   ///
   /// `nil` selects the most recently used conversation or, if there is none, a new one.
   public var conversation: String?
-  /// The store of data that must not be lost. Only one session may use it at a time.
-  public var store: any ClientSessionStore
   /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
   /// journal.
   ///
   /// The journal contains no keys.
   public var journal: String?
+  /// The parts of the device that the session uses.
+  public var ports = DevicePorts()
 
-  /// The network that opens sockets. `nil` selects the platform's network.
-  public var network: (any SocketDialer & HTTPClient)?
-  /// The monitor that reports reachability and the network path. `nil` selects the platform's
-  /// monitor.
-  public var reachability: (any ReachabilityMonitor)?
-  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
-  public var lifecycle: any LifecycleMonitor = AlwaysForeground()
-  /// The clock of the session.
-  public var clock: any LinkClock = BootClock()
-
+  /// Creates the default configuration for the URL of a server.
   public init(
-    _ url: String, store: any ClientSessionStore,
-    key: @escaping @Sendable () async throws(LinkFailure) -> String
+    _ url: String, storage: StorageLocation<any ClientSessionStore>, tokens: TokenSource
   ) {
-    (self.url, self.store, self.key) = (url, store, key)
+    (self.url, self.storage, self.tokens) = (url, storage, tokens)
+  }
+
+  /// Creates the default configuration for the URL of a server.
+  public init(_ url: URL, storage: StorageLocation<any ClientSessionStore>, tokens: TokenSource) {
+    self.init(url.absoluteString, storage: storage, tokens: tokens)
+  }
+
+  /// Creates the default configuration for the URL of a server.
+  ///
+  /// - Parameter key: A closure that returns the key. It is called at the start and again after
+  ///   each refusal. It throws `TokenFailure.rejected` if the user has to sign in again; after any
+  ///   other error it is called again later.
+  public init(
+    _ url: String, storage: StorageLocation<any ClientSessionStore>,
+    key: @escaping @Sendable () async throws -> String
+  ) {
+    self.init(url, storage: storage, tokens: TokenSource(key))
+  }
+}
+
+extension SessionConfiguration {
+  /// Returns the host of the URL.
+  ///
+  /// - Throws: `.local` if the session could never connect, or a value is out of its range.
+  func checkedHost() throws(LinkFailure) -> String {
+    guard answerTimeout >= SessionSettings.leastAnswerTimeout else {
+      throw .local(detail: "answerTimeout is at least 1 s")
+    }
+    var socket = SocketConfiguration(url)
+    (socket.allowsPlaintext, socket.ports) = (allowsPlaintext, ports)
+    return try socket.host()
+  }
+}
+
+extension StorageLocation<any ClientSessionStore> {
+  /// Returns the store, which is opened unless the app supplies it.
+  func open() async throws(StoreFailure) -> any ClientSessionStore {
+    switch self {
+    case .directory(let path): return try await HoldfastPlatform.sessionStore(in: path)
+    case .memory: return MemoryClientSessionStore()
+    case .store(let own): return own
+    }
   }
 }

@@ -1,6 +1,7 @@
 import HoldfastSocket
 import HoldfastKeyedHashing
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastJSON
 import HoldfastPorts
 import HoldfastStorage
@@ -10,26 +11,36 @@ import HoldfastSession
 /// The effect handler of a session. It uses the sockets, the key and the store, and delivers
 /// events.
 actor SessionEffectHandler: EffectHandler {
+  /// The work of which there is at most one piece at a time.
+  private enum Work: Hashable, Sendable { case key }
+
   let sink: InputSink<SessionModel>
   let updates: UpdateChannel<SessionUpdate>
+  /// The callers that wait for answers.
+  let answers = PromptAnswers()
   private let configuration: SessionConfiguration
+  private let store: any ClientSessionStore
   private let sockets: SocketPool
   private let network: any HTTPClient
-  private let tasks: EffectTasks<SessionModel, Never>
+  private let tasks: EffectTasks<SessionModel, Work>
   private let backpressure: StoreBackpressure
   /// The most recently read key.
   private var key = ""
 
-  init(_ configuration: SessionConfiguration, _ network: any SocketDialer & HTTPClient) {
+  init(
+    _ configuration: SessionConfiguration, _ network: any SocketDialer & HTTPClient,
+    _ store: any ClientSessionStore
+  ) {
     let sink = InputSink<SessionModel>()
     sockets = SocketPool(network, policy: configuration.policy)
     self.network = network
     tasks = EffectTasks(sink)
-    updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
+    updates = UpdateChannel(
+      overflow: Self.overflow, unreadOverflow: Self.unreadOverflow, bytes: \.bytes)
     // A response arrives only once on a connection, so no message is dropped even if the store is
     // slow.
-    backpressure = StoreBackpressure(clock: configuration.clock, timeLimit: nil)
-    (self.configuration, self.sink) = (configuration, sink)
+    backpressure = StoreBackpressure(clock: configuration.ports.clock, timeLimit: nil)
+    (self.configuration, self.store, self.sink) = (configuration, store, sink)
   }
 
   /// Replaces the last state with a newer one and drops notices while the app reads no events.
@@ -44,6 +55,15 @@ actor SessionEffectHandler: EffectHandler {
     waiting.append(next)
   }
 
+  /// Replaces the last status and drops all other updates while no loop has to read them.
+  @Sendable private static func unreadOverflow(
+    _ waiting: inout [SessionUpdate], _ next: SessionUpdate
+  ) {
+    guard case .status = next else { return }
+    waiting.removeAll { if case .status = $0 { true } else { false } }
+    waiting.append(next)
+  }
+
   func perform(_ effect: SessionModel.Effect) async {
     switch effect {
     case .open(let attempt): await open(attempt)
@@ -54,11 +74,20 @@ actor SessionEffectHandler: EffectHandler {
     case .refreshCredentials: readKey()
     case .probe(let time): probe(within: time)
     case .commit(let id, let change): commit(id, change)
-    case .update(let update): updates.put(update)
+    case .update(let update): deliver(update)
     }
   }
 
+  private func deliver(_ update: SessionUpdate) {
+    updates.put(update)
+    if case .status(let status) = update {
+      updates.setFailure(status.isFinal ? status.failure : nil)
+    }
+    answers.note(update)
+  }
+
   func stop() async {
+    answers.end()
     backpressure.open()
     tasks.stop()
     await sockets.stop()
@@ -66,12 +95,15 @@ actor SessionEffectHandler: EffectHandler {
 
   /// Reads the key again. If it is not available now, it is requested again later.
   private func readKey() {
-    tasks.start { [configuration, weak self] () throws(LinkFailure) in
-      await self?.take(try await configuration.key())
+    tasks.start(.key) { [tokens = configuration.tokens, weak self] () throws(TokenFailure) in
+      await self?.take(try await tokens.token().text)
       return .credentials(.available(expiresIn: nil))
-    } failing: { failure in
-      failure.failureClass == .unauthorized
-        ? .credentials(.rejected) : .credentials(.refreshFailed)
+    } failing: { [redaction = Redaction([key])] failure in
+      switch failure {
+      case .rejected: .credentials(.rejected)
+      case .unavailable:
+        .credentials(.refreshFailed(detail: redaction.clean(failure.description)))
+      }
     }
   }
 
@@ -111,7 +143,7 @@ actor SessionEffectHandler: EffectHandler {
     let request = SocketRequest(
       url: configuration.url, openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: SessionServerMessage.maxBytes)
-    let clock = configuration.clock
+    let clock = configuration.ports.clock
     await sockets.open(attempt, request, hiding: [key]) {
       [sink, updates, backpressure] events, redaction in
       let paused = { (isPaused: Bool) in
@@ -135,7 +167,7 @@ actor SessionEffectHandler: EffectHandler {
   /// only after a success.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
     backpressure.close()
-    tasks.start { [store = configuration.store, backpressure] () throws(StoreFailure) in
+    tasks.start { [store, backpressure] () throws(StoreFailure) in
       let news = try await store.commit(change)
       backpressure.open()
       return .committed(id, news)
@@ -204,7 +236,7 @@ extension SessionUpdate {
   fileprivate var bytes: Int {
     switch self {
     case .message(let entry, _, _): entry.text.utf8.count
-    case .prompt(let prompt, _): prompt.text.utf8.count
+    case .prompt(let prompt, _): prompt.text.utf8.count + (prompt.answer?.text.utf8.count ?? 0)
     case .part(_, _, _, let text): text.utf8.count
     case .pending(let prompts): prompts.reduce(0) { $0 + $1.text.utf8.count }
     case .status, .quality, .gap, .record, .notice: 0

@@ -14,7 +14,7 @@ final class StoreBackpressure: Sendable {
   static let limit = 1000
   /// The maximum wait if messages can be fetched again.
   ///
-  /// It is far below the time of silence after which a link ends (docs/seeds/001.md: 90 s).
+  /// It is far below the time of silence after which a link ends (90 s).
   static let timeLimit = Duration.seconds(2)
 
   fileprivate struct State {

@@ -1,31 +1,41 @@
+public import Foundation
 public import HoldfastHeldSocket
 public import HoldfastCore
 import HoldfastPorts
+import Synchronization
 
 /// A WebSocket that connects to any server and is kept connected by a policy.
 ///
 /// Iterate the socket to receive its events:
 ///
-///     let socket = try await HeldSocket("wss://example.com/feed", policy: .socket)
+///     let socket = try await HeldSocket("wss://example.com/feed")
 ///     for await event in socket {
 ///       if case .text(let text) = event { show(text) }
 ///     }
+///     if let failure = socket.failure { show("\(failure)") }
 ///
-/// The socket connects at once and reconnects after every loss. It stops when it is closed or when
-/// a retry cannot help (`.status` with the phase `.failed`). Only one loop can read the events.
-/// Until the loop reads them, up to 1,024 events or 16 MiB are queued. Beyond this limit, the
-/// socket is not read, so the server has to slow down and no message is lost. Close the socket with
-/// `close()`. Releasing the last reference also closes it.
+/// The socket connects at once and reconnects after every loss. The loop ends when the socket is
+/// closed, or when a retry cannot help, which `failure` explains. After `reconnect()`, a new loop
+/// continues.
+///
+/// Only one loop can read the events at a time. Until the loop reads them, up to 1,024 events or
+/// 16 MiB are queued. Beyond this limit, the socket is not read, so the server has to slow down and
+/// no message is lost. Close the socket with `close()`. Releasing the last reference also closes
+/// it.
 public final class HeldSocket: Sendable, AsyncSequence {
   /// An event of the socket.
   public enum Event: Sendable, Hashable {
     case status(LinkStatus)
     case text(String)
-    case binary([UInt8])
+    case binary(Data)
     /// The quality of the connection, reported when it changes. It is initially good.
     case quality(LinkQuality)
     /// The number of messages passed to a socket since the start.
     case sent(UInt64)
+    /// All accepted messages up to this number have arrived.
+    ///
+    /// It is the number that `send` returned. Only the outboxes `memory` and `durable` report it.
+    case proven(through: UInt64)
     case notice(SocketNotice)
   }
 
@@ -35,51 +45,128 @@ public final class HeldSocket: Sendable, AsyncSequence {
   public typealias Iterator = UpdateIterator<Event>
 
   private let runtime: MachineRuntime<HeldSocketEffectHandler>
+  private let given: Mutex<Given>
+
+  /// The messages that the app has given to the socket.
+  private struct Given {
+    /// The number of the last message.
+    var lastID: UInt64
+    var standing = StandingMessages()
+  }
 
   /// Creates a socket that starts to connect at once.
   ///
-  /// - Parameters:
-  ///   - url: A URL of the form `wss://host[:port]/path`, or a `ws://` URL of this device.
-  ///   - notice: A function that is called once, with the reason, if journaling stops after an
-  ///     error.
-  /// - Throws: `.local` if the URL is not a WebSocket URL, the journal cannot be created, the
-  ///   stored outbox cannot be read, or the device has no descriptors or threads left.
+  /// - Parameter notice: A function that is called once, with the reason, if journaling stops after
+  ///   an error.
+  /// - Throws: `.local` if the URL is not a WebSocket URL or needs `allowsPlaintext`, the journal
+  ///   cannot be created, the stored outbox cannot be read, or the device has no descriptors or
+  ///   threads left.
   public init(
-    _ url: String, policy: LinkPolicy = .socket, options: SocketOptions = SocketOptions(),
+    _ configuration: SocketConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(LinkFailure) {
-    let host = try ServerURL.webSocketHost(url)
-    let network = if let own = options.network { own } else { try HoldfastPlatform.ownNetwork() }
+    let host = try configuration.host()
+    let ports = configuration.ports
+    let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
     let start = try await LinkFailure.local { () throws(JournalError) in
       try await MachineStart<SocketModel>(
-        options.settings(policy), journal: options.journal, at: options.clock.wall, notice: notice)
+        configuration.settings, journal: configuration.journal, at: ports.clock.wall,
+        notice: notice)
     }
     let stored = try await LinkFailure.local { () throws(StoreFailure) in
-      guard case .durable(let store) = options.outbox else { return [ProvenQueue.Entry]() }
+      guard case .durable(let store) = configuration.outbox else { return [OutboxMessage]() }
       return try await store.load()
     }
+    given = Mutex(Given(lastID: stored.map(\.id).max() ?? 0))
     runtime = MachineRuntime(
-      start, HeldSocketEffectHandler(url, start.birth, options, network), clock: options.clock,
+      start, HeldSocketEffectHandler(configuration, start.birth, network), clock: ports.clock,
       device: Device(
-        reachability: options.reachability ?? HoldfastPlatform.reachability(of: host),
-        lifecycle: options.lifecycle, network: network, clock: options.clock),
+        reachability: ports.reachability(of: host), lifecycle: ports.lifecycle, network: network,
+        clock: ports.clock),
       first: [.restored(stored), .start])
   }
 
-  /// Returns the iterator. A socket supports only one iterator.
+  /// Creates a socket with the default configuration, which starts to connect at once.
+  ///
+  /// - Parameter url: A URL of the form `wss://host[:port]/path`, or a `ws://` URL of this device.
+  /// - Throws: `.local`, as for a configuration.
+  public convenience init(_ url: String, policy: LinkPolicy = .socket) async throws(LinkFailure) {
+    try await self.init(SocketConfiguration(url, policy: policy))
+  }
+
+  /// Creates a socket with the default configuration, which starts to connect at once.
+  ///
+  /// - Parameter url: A URL of the form `wss://host[:port]/path`, or a `ws://` URL of this device.
+  /// - Throws: `.local`, as for a configuration.
+  public convenience init(_ url: URL, policy: LinkPolicy = .socket) async throws(LinkFailure) {
+    try await self.init(SocketConfiguration(url, policy: policy))
+  }
+
+  /// Returns the iterator. A socket supports only one iterator at a time.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
-  /// Sends a text without waiting. The outcome is reported as an event.
-  public func send(_ text: String) { runtime.command(.send(.text(text))) }
+  /// The events past failures, for a program whose user can retry.
+  package var lastingUpdates: LastingUpdates<Event> {
+    LastingUpdates(runtime.effectHandler.updates)
+  }
 
-  /// Sends bytes without waiting. The outcome is reported as an event.
-  public func send(_ bytes: [UInt8]) { runtime.command(.send(SocketMessage(binary: bytes))) }
+  /// The failure that ended the events, since no retry can cure it; `nil` if there is none.
+  public var failure: LinkFailure? { runtime.effectHandler.updates.failure }
 
-  /// Connects again after a failure, without waiting for the next retry.
-  public func start() { runtime.command(.start) }
+  /// Sends a message without waiting. The outcome is reported as an event.
+  ///
+  /// - Returns: The number of the message, which occurs in `.proven` and in notices. Numbers count
+  ///   up from 1, or from the number of the last message in a durable outbox.
+  @discardableResult
+  public func send(_ message: SocketMessage) -> UInt64 {
+    // Under the lock, messages reach the machine in the order of their numbers.
+    given.withLock { given in
+      given.lastID &+= 1
+      runtime.command(.send(given.lastID, message))
+      return given.lastID
+    }
+  }
+
+  /// Sends a text without waiting, and returns its number as for a message.
+  @discardableResult
+  public func send(_ text: String) -> UInt64 { send(SocketMessage.text(text)) }
+
+  /// Sends bytes without waiting, and returns their number as for a message.
+  @discardableResult
+  public func send(_ bytes: [UInt8]) -> UInt64 { send(SocketMessage(binary: bytes)) }
+
+  /// Sends bytes without waiting, and returns their number as for a message.
+  @discardableResult
+  public func send(_ bytes: Data) -> UInt64 { send(SocketMessage(binary: Array(bytes))) }
+
+  /// Sets a message that is sent on every connection, such as a subscription.
+  ///
+  /// It is sent once on each connection, after the confirmation of the greeting and the `resume`
+  /// message, and also at once if it changes while there is a connection. Standing messages are sent
+  /// in the order in which their keys were first set. At most 64 keys and messages with a total size
+  /// of 32 KiB are kept; `SocketNotice.standingRefused` reports a message beyond.
+  ///
+  /// - Parameters:
+  ///   - key: The name under which the message can be replaced or removed. A journal contains it.
+  ///   - message: The message; `nil` to remove the present one without telling the server.
+  public func setStanding(_ key: String, _ message: SocketMessage?) {
+    given.withLock { given in
+      guard given.standing[key] != message else { return }
+      // The machine repeats this step. It also reports the refusal.
+      _ = given.standing.set(key, message)
+      runtime.command(.standing(key, message))
+    }
+  }
+
+  /// Connects again, also after a failure, without waiting for the next retry.
+  public func reconnect() {
+    // A loop that begins before the machine handles the command must not end.
+    runtime.effectHandler.updates.setFailure(nil)
+    runtime.command(.start)
+  }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) {
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
     runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 

@@ -7,31 +7,34 @@ import HoldfastPorts
 actor HeldSocketEffectHandler: EffectHandler {
   let sink: InputSink<SocketModel>
   let updates: UpdateChannel<HeldSocket.Event>
-  private let url: String
-  private let options: SocketOptions
+  private let configuration: SocketConfiguration
   private let openTimeout: Duration
   private let vault: TokenVault?
   private let sockets: SocketPool
   private let tasks: EffectTasks<SocketModel, Never>
   /// The latest change to the stored outbox; the next change waits for it.
   private var keeping: Task<Void, Never>?
+  /// The latest attempt, and the token that its request or its greeting contained.
+  private var used: (attempt: AttemptID, token: String?)?
 
   init(
-    _ url: String, _ settings: SocketSettings, _ options: SocketOptions,
+    _ configuration: SocketConfiguration, _ settings: SocketSettings,
     _ network: any SocketDialer & HTTPClient
   ) {
     let sink = InputSink<SocketModel>()
     let policy = settings.policy
-    let vault = options.tokens.map { tokens in
-      TokenVault(tokens, limit: policy.gate.refreshTimeout, clock: options.clock) { event, _ in
+    let clock = configuration.ports.clock
+    let vault = configuration.tokens.map { tokens in
+      TokenVault(tokens, limit: policy.gate.refreshTimeout, clock: clock) { event, _ in
         await sink.post([.credentials(event)])
       }
     }
     sockets = SocketPool(
-      network, policy: policy, credentials: vault.map { .vault($0, options.placement) } ?? .none)
+      network, policy: policy,
+      credentials: vault.map { .vault($0, configuration.placement) } ?? .none)
     tasks = EffectTasks(sink)
     updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
-    (self.url, self.options, self.sink, self.vault) = (url, options, sink, vault)
+    (self.configuration, self.sink, self.vault) = (configuration, sink, vault)
     openTimeout = policy.establish.openTimeout
   }
 
@@ -43,32 +46,38 @@ actor HeldSocketEffectHandler: EffectHandler {
   ) {
     switch (next, waiting.last) {
     case (.notice, _): return
-    case (.status, .status), (.quality, .quality), (.sent, .sent): waiting.removeLast()
-    case (.status, _), (.quality, _), (.sent, _), (.text, _), (.binary, _): break
+    case (.status, .status), (.quality, .quality), (.sent, .sent), (.proven, .proven):
+      waiting.removeLast()
+    case (.status, _), (.quality, _), (.sent, _), (.proven, _), (.text, _), (.binary, _): break
     }
     waiting.append(next)
   }
 
   func perform(_ effect: SocketModel.Effect) async {
-    let language = options.language
+    let messages = configuration.messages
     switch effect {
     case .open(let attempt): await open(attempt)
     case .close(let attempt, let code): sockets.close(attempt, code: code)
     case .greet(let attempt, let subprotocol, let position):
-      let greeting = SocketGreeting(
-        token: await vault?.token, position: position?.text, subprotocol: subprotocol)
-      await send(language.hello?(greeting), on: attempt)
+      await greet(attempt, subprotocol, position?.text)
     case .resume(let attempt, let position):
-      await send(language.resume?(position.text), on: attempt)
-    case .send(let attempt, let message): await send(message, on: attempt)
+      await send(messages.resume?(position?.text), on: attempt)
+    case .standing(let attempt, let message), .send(let attempt, let message):
+      await send(message, on: attempt)
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
-    case .ask(let attempt): await send(language.ping, on: attempt)
+    case .ask(let attempt): await send(messages.ping, on: attempt)
     case .refreshCredentials:
       if let vault { tasks.renew(vault) } else { tasks.start { .credentials(.rejected) } }
     case .store, .remove: keep(effect)
-    case .update(let update):
-      if let event = HeldSocket.Event(update) { updates.put(event) }
+    case .update(let update): show(update)
     }
+  }
+
+  private func show(_ update: SocketModel.Update) {
+    guard let event = HeldSocket.Event(update) else { return }
+    updates.put(event)
+    guard case .status(let status) = event else { return }
+    updates.setFailure(status.isFinal ? status.failure : nil)
   }
 
   func stop() async {
@@ -79,20 +88,41 @@ actor HeldSocketEffectHandler: EffectHandler {
   }
 
   private func open(_ attempt: AttemptID) async {
-    let headers = options.headers()
+    let url = configuration.url
+    let headers = configuration.headers()
     var request = SocketRequest(
-      url: url, headers: headers, subprotocols: options.subprotocols, openTimeout: openTimeout,
-      maxMessageBytes: options.maxMessageBytes)
-    request.allowsCompression = options.allowsCompression
-    let language = options.language
+      url: url, headers: headers, subprotocols: configuration.subprotocols,
+      openTimeout: openTimeout, maxMessageBytes: configuration.maxMessageBytes)
+    request.allowsCompression = configuration.allowsCompression
+    let token = await vault?.token
+    used = (attempt, token)
     await sockets.open(attempt, request, hiding: Self.secrets(url, headers.map(\.value))) {
-      [sink, updates] events, _ in
+      [sink, updates, messages = configuration.messages, weak self] events, _ in
       await updates.paced(events) { isPaused in
         await sink.post([.socket(attempt, .reading(isPaused: isPaused))])
       } then: { events in
-        await sink.post(events.map { SocketModel.Input($0, attempt, language) })
+        let inputs = events.map { SocketModel.Input($0, attempt, messages) }
+        // The refusal is recorded before the machine requests another token.
+        if inputs.contains(where: \.refusesToken) { await self?.tokenRefused(on: attempt) }
+        await sink.post(inputs)
       }
     }
+  }
+
+  private func greet(
+    _ attempt: AttemptID, _ subprotocol: String?, _ position: String?
+  ) async {
+    guard let hello = configuration.messages.hello else { return }
+    let token = await vault?.token
+    used = (attempt, token)
+    let greeting = SocketGreeting(token: token, position: position, subprotocol: subprotocol)
+    await send(hello(greeting), on: attempt)
+  }
+
+  /// Records that the server refused the token of an attempt in a message.
+  private func tokenRefused(on attempt: AttemptID) async {
+    guard let used, used.attempt == attempt else { return }
+    await vault?.refused(used.token)
   }
 
   /// Returns the parts of a request that must stay secret and that a server could repeat.
@@ -118,7 +148,7 @@ actor HeldSocketEffectHandler: EffectHandler {
   ///
   /// If a message cannot be removed, the next run sends it again.
   private func keep(_ effect: SocketModel.Effect) {
-    guard case .durable(let store) = options.outbox else { return }
+    guard case .durable(let store) = configuration.outbox else { return }
     keeping = Task { [sink, keeping] in
       await keeping?.value
       if case .remove(let ids) = effect { try? await store.remove(ids) }
@@ -134,11 +164,17 @@ actor HeldSocketEffectHandler: EffectHandler {
 }
 
 extension SocketModel.Input {
-  fileprivate init(_ event: SocketEvent, _ attempt: AttemptID, _ language: SocketProtocol) {
+  /// Whether the input is a message in which the server refuses the token.
+  fileprivate var refusesToken: Bool {
+    guard case .socket(_, .message(_, let reading)) = self else { return false }
+    return reading.refusal == .token
+  }
+
+  fileprivate init(_ event: SocketEvent, _ attempt: AttemptID, _ messages: SocketProtocol) {
     self = event.input(of: attempt) { headers in
       .socket(attempt, .opened(subprotocol: headers["sec-websocket-protocol"]))
     } message: {
-      .socket(attempt, .message($0, language.marks(of: $0)))
+      .socket(attempt, .message($0, messages.reading(of: $0)))
     } link: {
       .link($0)
     }
@@ -152,10 +188,11 @@ extension HeldSocket.Event {
     case .status(let status): self = .status(status)
     case .quality(let quality): self = .quality(quality)
     case .sent(let count): self = .sent(count)
+    case .proven(let id): self = .proven(through: id)
     case .notice(let notice): self = .notice(notice)
     case .message(let message):
       guard let bytes = message.bytes else { return nil }
-      self = message.text.map { .text($0) } ?? .binary(bytes)
+      self = message.text.map { .text($0) } ?? .binary(Data(bytes))
     }
   }
 
@@ -163,7 +200,7 @@ extension HeldSocket.Event {
     switch self {
     case .text(let text): text.utf8.count
     case .binary(let bytes): bytes.count
-    case .status, .quality, .sent, .notice: 0
+    case .status, .quality, .sent, .proven, .notice: 0
     }
   }
 }

@@ -1,3 +1,4 @@
+package import HoldfastCore
 import Synchronization
 
 /// A queue of updates for the app that never makes the machine wait for the app.
@@ -21,9 +22,18 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     /// The continuations that are resumed when the app has read enough.
     var observers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
+    /// The failure that no retry can cure; `nil` while the link works or is retried.
+    var failure: LinkFailure?
+    /// Whether a failure ends the loop of the reader.
+    var endsReader = false
+    /// The number of iterators that exist.
+    var loops = 0
+    /// Whether the app also receives what it needs without a loop.
+    var isOptional = false
   }
 
   private let overflow: OverflowPolicy
+  private let unreadOverflow: OverflowPolicy
   private let bytes: @Sendable (Update) -> Int
   private let state = Mutex(State())
 
@@ -31,17 +41,45 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - overflow: A function that adds an update to a full channel.
+  ///   - unreadOverflow: A function that does the same while no loop has to read the updates. It
+  ///     must not let the channel grow. By default, it drops the update.
   ///   - bytes: A function that returns the size of an update's content. It is needed only if the
   ///     content may be long.
   package init(
-    overflow: @escaping OverflowPolicy, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }
+    overflow: @escaping OverflowPolicy, unreadOverflow: @escaping OverflowPolicy = { _, _ in },
+    bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }
   ) {
     self.overflow = overflow
+    self.unreadOverflow = unreadOverflow
     self.bytes = bytes
   }
 
-  /// Whether the channel has reached its limit.
-  package var isFull: Bool { state.withLock { $0.load >= Self.limit } }
+  /// Whether the channel has reached its limit and a loop has to read it.
+  package var isFull: Bool { state.withLock { $0.load >= Self.limit && !$0.isUnread } }
+
+  /// Whether no loop reads and none has to.
+  package var isUnread: Bool { state.withLock(\.isUnread) }
+
+  /// Records that the app also receives what it needs without a loop.
+  ///
+  /// From now on, nobody waits for room while there is no iterator, and a full queue drops updates.
+  package func makeOptional() {
+    let observers = state.withLock { state in
+      state.isOptional = true
+      return state.takeNeedlessObservers()
+    }
+    for observer in observers { observer.resume() }
+  }
+
+  fileprivate func beginLoop() { state.withLock { $0.loops += 1 } }
+
+  fileprivate func endLoop() {
+    let observers = state.withLock { state in
+      state.loops -= 1
+      return state.takeNeedlessObservers()
+    }
+    for observer in observers { observer.resume() }
+  }
 
   private func load(of update: Update) -> Int { 1 + bytes(update) >> 14 }
 
@@ -50,17 +88,32 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
       if let reader = state.reader.take() { return reader }
-      state.append(update, overflow, load(of:))
+      state.append(update, state.isUnread ? unreadOverflow : overflow, load(of:))
       return nil
     }
     reader?.resume(returning: update)
   }
 
-  /// Waits until the app has reduced the load to half of the limit, or the stream has ended.
+  /// Records that the link has failed for good, or that it is tried again if `failure` is `nil`.
+  ///
+  /// While the link has failed, an app's loop ends after the queued updates.
+  package func setFailure(_ failure: LinkFailure?) {
+    let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
+      state.failure = failure
+      return failure == nil || !state.endsReader ? nil : state.reader.take()
+    }
+    reader?.resume(returning: nil)
+  }
+
+  /// The failure that no retry can cure, if there is one.
+  package var failure: LinkFailure? { state.withLock(\.failure) }
+
+  /// Waits until the app has reduced the load to half of the limit, no loop has to read the
+  /// updates, or the stream has ended.
   package func room() async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
-        guard !state.isEnded, state.load > Self.limit / 2 else { return true }
+        guard !state.isEnded, !state.isUnread, state.load > Self.limit / 2 else { return true }
         state.observers.append(continuation)
         return false
       }
@@ -93,13 +146,17 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   /// Returns the next update; `nil` if the stream has ended or the reader was cancelled.
   ///
   /// There may be only one reader.
-  package func next() async -> Update? {
+  ///
+  /// - Parameter endsAtFailure: Whether the method also returns `nil` if there is no update and the
+  ///   link has failed for good.
+  package func next(endsAtFailure: Bool = false) async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // The cancellation state is read under the lock. An earlier cancellation is detected here,
         // and a later one finds the reader.
         let (answer, observers) = state.withLock {
-          $0.take(for: continuation, unless: Task.isCancelled, load(of:))
+          $0.endsReader = endsAtFailure
+          return $0.take(for: continuation, unless: Task.isCancelled, load(of:))
         }
         for observer in observers { observer.resume() }
         if let answer { continuation.resume(returning: answer.update) }
@@ -121,6 +178,13 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
 }
 
 extension UpdateChannel.State {
+  fileprivate var isUnread: Bool { isOptional && loops == 0 }
+
+  /// Returns the observers if they no longer have to wait for a loop.
+  fileprivate mutating func takeNeedlessObservers() -> [CheckedContinuation<Void, Never>] {
+    isUnread ? takeObservers() : []
+  }
+
   mutating func append(
     _ update: Update, _ overflow: UpdateChannel<Update>.OverflowPolicy, _ size: (Update) -> Int
   ) {
@@ -147,7 +211,7 @@ extension UpdateChannel.State {
   ) -> (answer: (update: Update?, Void)?, observers: [CheckedContinuation<Void, Never>]) {
     if isCancelled { return ((nil, ()), []) }
     guard taken < waiting.count else {
-      if isEnded { return ((nil, ()), []) }
+      if isEnded || endsReader && failure != nil { return ((nil, ()), []) }
       self.reader = reader
       return (nil, [])
     }
@@ -162,17 +226,47 @@ extension UpdateChannel.State {
   }
 }
 
-/// An iterator over a feature's updates. A feature supports only one iterator.
+/// An iterator over a feature's updates. A feature supports only one iterator at a time.
 public struct UpdateIterator<Update: Sendable>: AsyncIteratorProtocol {
+  private let loop: UpdateLoop<Update>
+  private let endsAtFailure: Bool
+
+  package init(updates: UpdateChannel<Update>, endsAtFailure: Bool = true) {
+    (loop, self.endsAtFailure) = (UpdateLoop(updates), endsAtFailure)
+  }
+
+  /// Returns the next update; `nil` after the feature is closed, or when it has failed and no retry
+  /// can help.
+  public mutating func next() async -> Update? {
+    await loop.updates.next(endsAtFailure: endsAtFailure)
+  }
+
+  /// Returns the next update; `nil` after the feature is closed, or when it has failed and no retry
+  /// can help.
+  public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
+    await loop.updates.next(endsAtFailure: endsAtFailure)
+  }
+}
+
+/// The lifetime of an iterator, from which the channel knows whether a loop reads it.
+private final class UpdateLoop<Update: Sendable>: Sendable {
+  let updates: UpdateChannel<Update>
+
+  init(_ updates: UpdateChannel<Update>) {
+    self.updates = updates
+    updates.beginLoop()
+  }
+
+  deinit { updates.endLoop() }
+}
+
+/// The updates of a feature past failures, for a screen or program whose user can retry.
+package struct LastingUpdates<Update: Sendable>: Sendable, AsyncSequence {
   private let updates: UpdateChannel<Update>
 
-  package init(updates: UpdateChannel<Update>) { self.updates = updates }
+  package init(_ updates: UpdateChannel<Update>) { self.updates = updates }
 
-  /// Returns the next update; `nil` after the feature is closed.
-  public mutating func next() async -> Update? { await updates.next() }
-
-  /// Returns the next update; `nil` after the feature is closed.
-  public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
-    await updates.next()
+  package func makeAsyncIterator() -> UpdateIterator<Update> {
+    UpdateIterator(updates: updates, endsAtFailure: false)
   }
 }

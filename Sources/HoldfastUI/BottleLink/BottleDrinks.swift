@@ -1,5 +1,9 @@
 public import Foundation
 public import Holdfast
+public import HoldfastBottleLink
+public import HoldfastFeaturePorts
+public import HoldfastStorage
+public import HoldfastWire
 public import Observation
 
 /// A bottle and its drinks, for the screens of an app.
@@ -46,7 +50,7 @@ public import Observation
   /// The closure retains the bottle, but not the model.
   private var updates: @MainActor () async -> Void {
     { [weak self, bottle] in
-      for await update in bottle { self?.take(update) }
+      for await update in bottle.lastingUpdates { self?.take(update) }
       self?.end()
     }
   }
@@ -67,7 +71,7 @@ public import Observation
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) { bottle.turn(lifecycle) }
+  public func setLifecycle(_ lifecycle: AppLifecycle) { bottle.setLifecycle(lifecycle) }
 
   /// Ends the connection and closes the store.
   ///
@@ -88,7 +92,7 @@ public import Observation
     case .status(let latest): status = latest
     case .drink(let drink):
       put(DrinkRow(drink))
-      bottle.confirm(drink.number)
+      bottle.markShown(through: drink.number)
     case .bottle(let latest): state = latest
     case .refreshed(let number, let result): refreshes.give(result, to: number)
     case .performed(let number, let result): requests.give(result, to: number)
@@ -109,15 +113,15 @@ public import Observation
 /// One drink, as a row of a list.
 public struct DrinkRow: Sendable, Hashable, Identifiable {
   /// The stored drink.
-  public var drink: Drink
+  public var drink: BottleDrink
   /// The number of the drink in the store.
   public var id: UInt64 { drink.number }
   /// The amount, in milliliters.
   public var millilitres: Int { Int(drink.record.amount) }
   /// The time of the drink, or the time at which it was stored if the bottle's clock was not set.
-  public var date: Date { Date(drink.record.timestamp ?? drink.storedAt) }
+  public var date: Date { drink.date }
 
-  init(_ drink: Drink) { self.drink = drink }
+  init(_ drink: BottleDrink) { self.drink = drink }
 }
 
 extension HoldfastLinks {
@@ -129,9 +133,9 @@ extension HoldfastLinks {
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
     try await shared("bottle") { [self] resources in
       let store = resources.keep(try await HoldfastPlatform.drinkStore(in: folder("bottle")))
-      var options = BottleOptions(radio: radio, store: store)
-      (options.lifecycle, options.clock) = (parts.lifecycle, parts.clock)
-      return try await BottleDrinks(HeldBottle(options), store, resources)
+      var configuration = BottleLinkConfiguration(radio: radio, storage: .store(store))
+      configuration.ports = DevicePorts(lifecycle: parts.lifecycle, clock: parts.clock)
+      return try await BottleDrinks(HeldBottle(configuration), store, resources)
     }
   }
 }

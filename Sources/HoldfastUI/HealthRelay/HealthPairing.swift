@@ -1,6 +1,10 @@
 public import Foundation
 public import Holdfast
+import HoldfastCore
+public import HoldfastFeaturePorts
 import HoldfastHealth
+public import HoldfastHealthRelay
+public import HoldfastWire
 public import Observation
 
 /// The relay of a phone, from which paired assistants may request health data, for the screens of
@@ -40,7 +44,7 @@ public import Observation
   /// it again.
   public func follow() async {
     await feed.follow { [weak self, relay] in
-      for await update in relay { await self?.take(update) }
+      for await update in relay.lastingUpdates { await self?.take(update) }
     }
   }
 
@@ -61,7 +65,7 @@ public import Observation
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) { relay.turn(lifecycle) }
+  public func setLifecycle(_ lifecycle: AppLifecycle) { relay.setLifecycle(lifecycle) }
 
   /// Closes the relay. On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
@@ -123,27 +127,25 @@ extension HoldfastLinks {
   ///   imports.
   /// - profile: The profile. It determines whether questions are also answered in the background.
   ///   - zone: The time zone in which days begin.
-  /// - Throws: `LinkFailure` if this platform has no network adapter yet, or `StoreFailure`.
+  /// - Throws: `LinkFailure` if the server's URL is not valid or this platform has no network
+  ///   adapter yet, or `StoreFailure`.
   public func healthRelay(
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
     zone: TimeZone = .current
   ) async throws -> HealthPairing {
     try await shared("relay") { [self] resources in
       let folder = folder("relay")
-      let network = if let own = parts.network { own } else { try HoldfastPlatform.ownNetwork() }
       let reading: any HealthReading =
         if let health { health } else { try await healthStore(resources) }
-      let configuration = RelayConfiguration(
-        server: server.absoluteString, device: try HoldfastPlatform.phoneName(in: folder),
-        zone: ZoneRules(zone), profile: profile)
-      let relay = try await Relay(
-        configuration,
-        environment: RelayEnvironment(
-          network: network, store: reading,
-          reachability: parts.reachability ?? HoldfastPlatform.reachability(of: server.host ?? ""),
-          lifecycle: parts.lifecycle, clock: parts.clock))
+      var configuration = RelayConfiguration(
+        server: server.absoluteString, phone: try HoldfastPlatform.phoneName(in: folder),
+        zone: ZoneRules(zone), profile: profile, storage: .store(reading))
+      configuration.ports = DevicePorts(
+        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
+        clock: parts.clock)
       return HealthPairing(
-        relay, ResumeFile(in: folder), Dates(clock: parts.clock), resources)
+        try await Relay(configuration), ResumeFile(in: folder), Dates(clock: parts.clock),
+        resources)
     }
   }
 }

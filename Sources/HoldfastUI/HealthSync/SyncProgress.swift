@@ -1,5 +1,8 @@
 import Foundation
 public import Holdfast
+import HoldfastCore
+public import HoldfastFeaturePorts
+public import HoldfastHealthSync
 public import Observation
 
 /// The progress of syncing health samples, for the screens of an app.
@@ -41,7 +44,10 @@ public import Observation
   }
 
   /// Reads the source again, and retries all waiting batches immediately.
-  public func again() { sync.again() }
+  public func retryNow() { sync.retryNow() }
+
+  /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
+  public func setLifecycle(_ lifecycle: AppLifecycle) { sync.setLifecycle(lifecycle) }
 
   /// Ends the sync. The next run sends the waiting batches.
   ///
@@ -97,7 +103,8 @@ extension HoldfastLinks {
   /// - source: The source of the person's samples. The default is the store of this package's
   ///   imports.
   /// - types: HealthKit's identifiers of the types to sync.
-  /// - Throws: `LinkFailure` if this platform has no network adapter yet, or `StoreFailure`.
+  /// - Throws: `LinkFailure` if the server's URL is not valid or this platform has no network
+  ///   adapter yet, or `StoreFailure`.
   public func healthSync(
     _ source: (any HealthSource)? = nil, types: [String] = SyncTypes.usual
   ) async throws -> SyncProgress {
@@ -109,12 +116,13 @@ extension HoldfastLinks {
           StoredHealthSource(try await healthStore(resources), clock: parts.clock)
         }
       var configuration = SyncConfiguration(
-        server.absoluteString, source: samples, queue: queue, directory: folder, secret: key)
+        server.absoluteString, source: samples, storage: .store(queue), directory: folder,
+        tokens: tokens)
       configuration.types = types
       configuration.deviceID = try HoldfastPlatform.phoneName(in: folder).description.uppercased()
-      configuration.network = parts.network
-      configuration.reachability = parts.reachability
-      (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
+      configuration.ports = DevicePorts(
+        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
+        clock: parts.clock)
       return SyncProgress(try await SampleSync(configuration), resources)
     }
   }

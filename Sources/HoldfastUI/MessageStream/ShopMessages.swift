@@ -1,3 +1,5 @@
+import HoldfastPorts
+import HoldfastMessageStream
 import Foundation
 public import Holdfast
 public import Observation
@@ -41,12 +43,15 @@ import Synchronization
   /// it again.
   public func follow() async {
     await feed.follow { [weak self, stream] in
-      for await update in stream { self?.take(update) }
+      for await update in stream.lastingUpdates { self?.take(update) }
     }
   }
 
   /// Sends a message. The message is kept until the server has received it.
-  public func send(_ text: String) { stream.send(text) }
+  ///
+  /// - Returns: The id of the message's row in `waiting`.
+  @discardableResult
+  public func send(_ text: String) -> UUID128 { stream.enqueue(text) }
 
   /// Retries a failed message.
   public func retry(_ row: WaitingRow) { stream.retry(row.id) }
@@ -57,6 +62,9 @@ import Synchronization
   /// Fetches new messages.
   public func refresh() { stream.refresh() }
 
+  /// Connects again after the stream has failed, for example because the user has signed in.
+  public func reconnect() { stream.reconnect() }
+
   /// Loads the next page of older messages.
   public func loadOlder() { stream.loadOlder() }
 
@@ -64,11 +72,11 @@ import Synchronization
   ///
   /// When the app enters the background, the model requests background time until all accepted
   /// messages are stored.
-  public func turn(_ lifecycle: AppLifecycle) {
-    guard lifecycle == .background else { return stream.turn(lifecycle) }
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
+    guard lifecycle == .background else { return stream.setLifecycle(lifecycle) }
     let storing = Storing()
     let grant = backgroundTime.begin("storing messages") { storing.expire() }
-    stream.turn(lifecycle)
+    stream.setLifecycle(lifecycle)
     storing.begin(grant) { [stream] in await stream.waitUntil(\.isStored) }
   }
 
@@ -161,27 +169,23 @@ extension HoldfastLinks {
   ///
   /// The first call opens the shop.
   ///
-  /// - Throws: `LinkFailure` if this platform has no network adapter yet, `StoreFailure` or
-  ///   `OpenError`.
+  /// - Throws: `StoreFailure` or `OpenError`.
   public func shop(_ id: ShopID) async throws -> ShopMessages {
     try await shared("shop \(id)") { [self] resources in
       let stream = try await shopStreams().streams.open(
-        StreamConfiguration(server: server.absoluteString, shop: id))
+        StreamConfiguration(server: server, shop: id))
       return ShopMessages(stream, parts, resources)
     }
   }
 
   private func shopStreams() async throws -> OpenStreams {
     try await shared("shops") { [self] resources in
-      let network = if let own = parts.network { own } else { try HoldfastPlatform.ownNetwork() }
       let store = resources.keep(try await HoldfastPlatform.store(in: folder("shops")))
+      let ports = DevicePorts(
+        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
+        clock: parts.clock)
       return OpenStreams(
-        ShopStreams(
-          StreamEnvironment(
-            network: network, store: store,
-            reachability: parts.reachability
-              ?? HoldfastPlatform.reachability(of: server.host ?? ""),
-            lifecycle: parts.lifecycle, tokens: tokens, clock: parts.clock)))
+        try await ShopStreams(storage: .store(store), tokens: tokens, ports: ports))
     }
   }
 }

@@ -1,3 +1,4 @@
+import HoldfastStorage
 public import Foundation
 public import Holdfast
 
@@ -12,7 +13,7 @@ public struct MessageRow: Sendable, Hashable, Identifiable {
   /// The display name of the author, or the author's user id if there is no display name.
   public var author: String { message.username ?? message.user }
   /// The time at which the message was created, according to the server's clock.
-  public var date: Date { Date(message.createdAt) }
+  public var date: Date { message.date }
 
   /// Creates the row of a message.
   public init(_ message: ShopMessage) { self.message = message }
@@ -27,7 +28,7 @@ public struct WaitingRow: Sendable, Hashable, Identifiable {
   /// The text of the message.
   public var text: String { entry.text }
   /// The time at which the user sent the message.
-  public var date: Date { Date(entry.createdAt) }
+  public var date: Date { entry.date }
   /// Whether sending has failed. The user can then retry or discard the message.
   public var hasFailed: Bool {
     switch entry.state {

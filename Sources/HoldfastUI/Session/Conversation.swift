@@ -1,3 +1,4 @@
+import HoldfastSession
 import Foundation
 public import Holdfast
 public import Observation
@@ -28,16 +29,12 @@ public import Observation
   @ObservationIgnored private let resources: SharedResources
   @ObservationIgnored private let feed = Feed()
 
-  init(
-    _ session: HeldSession, _ store: any ClientSessionStore, _ dates: Dates,
-    _ resources: SharedResources
-  ) async throws {
+  init(_ session: HeldSession, _ dates: Dates, _ resources: SharedResources) async throws {
     (self.session, self.dates, self.resources) = (session, dates, resources)
     // The id is available once the session has restored the content of the store.
     await session.waitUntil { !$0.conversation.isEmpty }
     id = await session.conversation
-    let stored = try await store.history(of: id, before: nil, limit: Self.page)
-    for news in stored { take(news.news) }
+    for entry in try await session.history(of: id, limit: Self.page) { put(TurnRow(entry)) }
   }
 
   /// The number of turns that are loaded at first.
@@ -49,15 +46,20 @@ public import Observation
   /// it again.
   public func follow() async {
     await feed.follow { [weak self, session] in
-      for await update in session { self?.take(update) }
+      for await update in session.lastingUpdates { self?.take(update) }
     }
   }
 
   /// Sends a prompt. The prompt is kept until the server has received it.
-  public func prompt(_ text: String) { session.prompt(text, in: id) }
+  ///
+  /// - Returns: The id of the prompt's turn.
+  @discardableResult
+  public func prompt(_ text: String) -> TurnRow.ID { session.prompt(text, in: id).description }
 
   /// Retries a failed prompt.
-  public func retry(_ row: TurnRow) { row.key.map(session.retry) }
+  public func retry(_ row: TurnRow) {
+    if let key = row.key { session.retry(key) }
+  }
 
   /// Discards a failed prompt.
   public func discard(_ row: TurnRow) {
@@ -69,8 +71,11 @@ public import Observation
   /// Cancels the answer that is being produced.
   public func cancel() { session.cancel(conversation: id) }
 
+  /// Connects again after a failure, for example because the user has signed in.
+  public func reconnect() { session.reconnect() }
+
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func turn(_ lifecycle: AppLifecycle) { session.turn(lifecycle) }
+  public func setLifecycle(_ lifecycle: AppLifecycle) { session.setLifecycle(lifecycle) }
 
   /// Closes the session. Prompts without an answer wait for the next run.
   ///
@@ -89,21 +94,14 @@ public import Observation
     case .pending(let prompts): for prompt in prompts { put(TurnRow(prompt)) }
     case .prompt(let state, let news):
       put(TurnRow(state, date: dates.now))
-      if let news { session.confirm(news) }
-    case .message(let entry, via: let via, let news):
-      take(.message(entry, via: via))
-      session.confirm(news)
+      if let news { session.markShown(through: news) }
+    case .message(let entry, via: _, let news):
+      put(TurnRow(entry))
+      session.markShown(through: news)
     case .gap(let conversation, let latest):
       if conversation == nil || conversation == id { gap = latest }
     case .notice(let latest): notice = latest
     case .part, .record: return
-    }
-  }
-
-  private func take(_ news: SessionNews) {
-    switch news {
-    case .message(let entry, via: _): put(TurnRow(entry))
-    case .ended: return
     }
   }
 
@@ -148,15 +146,16 @@ extension HoldfastLinks {
     _ id: String? = nil, path: String = "session"
   ) async throws -> Conversation {
     let open: Conversation = try await shared("session") { [self] resources in
+      // The store is suspended and resumed with the other stores of the app.
       let store = resources.keep(try await HoldfastPlatform.sessionStore(in: folder("session")))
       var configuration = SessionConfiguration(
-        server.appending(path: path).socketText, store: store, key: key)
+        server.appending(path: path).socketText, storage: .store(store), tokens: tokens)
       configuration.conversation = id
-      configuration.network = parts.network
-      configuration.reachability = parts.reachability
-      (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
+      configuration.ports = DevicePorts(
+        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
+        clock: parts.clock)
       return try await Conversation(
-        HeldSession(configuration), store, Dates(clock: parts.clock), resources)
+        HeldSession(configuration), Dates(clock: parts.clock), resources)
     }
     guard id == nil || open.id == id else {
       throw LinkFailure.local(detail: "the conversation \(open.id) is open; close it first")

@@ -1,6 +1,8 @@
+import HoldfastWire
+import HoldfastSession
+import HoldfastStorage
 public import Foundation
 public import Holdfast
-
 /// A turn of a conversation, as a row of a list.
 public struct TurnRow: Sendable, Hashable, Identifiable {
   /// The id of the message. For a prompt, this is its idempotency key.
@@ -25,12 +27,12 @@ public struct TurnRow: Sendable, Hashable, Identifiable {
 
   init(_ entry: SessionEntry) {
     (id, role, text, conversation) = (entry.id, entry.role, entry.text, entry.conversation)
-    date = entry.timestamp.map { Date($0) }
+    date = entry.date
   }
 
   init(_ prompt: StoredPrompt) {
     (id, role, text) = (prompt.id.description, .user, prompt.text)
-    (conversation, date) = (prompt.conversation, Date(prompt.createdAt))
+    (conversation, date) = (prompt.conversation, prompt.date)
     switch prompt.state {
     case .queued: state = prompt.isAccepted ? .accepted : .queued
     case .failed(let why): (state, reason) = (.failed, why)

@@ -3,9 +3,9 @@ public import HoldfastCore
 /// A store of the messages of one durable outbox.
 public protocol OutboxStore: SuspendableStore {
   /// Returns all messages, in the order of their ids.
-  func load() async throws(StoreFailure) -> [ProvenQueue.Entry]
+  func load() async throws(StoreFailure) -> [OutboxMessage]
   /// Stores a message. The message is durable when the method returns.
-  func add(_ entry: ProvenQueue.Entry) async throws(StoreFailure)
+  func add(_ entry: OutboxMessage) async throws(StoreFailure)
   /// Removes messages. Unknown ids are ignored.
   func remove(_ ids: [UInt64]) async throws(StoreFailure)
 }
@@ -17,9 +17,9 @@ extension MemoryStore: OutboxStore where Value == StoredOutbox {
   /// Creates an empty outbox.
   public init() { self.init(StoredOutbox()) }
 
-  public func load() throws(StoreFailure) -> [ProvenQueue.Entry] { try use { $0.all } }
+  public func load() throws(StoreFailure) -> [OutboxMessage] { try use { $0.all } }
 
-  public func add(_ entry: ProvenQueue.Entry) throws(StoreFailure) { try use { $0.add(entry) } }
+  public func add(_ entry: OutboxMessage) throws(StoreFailure) { try use { $0.add(entry) } }
 
   public func remove(_ ids: [UInt64]) throws(StoreFailure) { try use { $0.remove(ids) } }
 }

@@ -176,7 +176,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  private mutating func note(stored drink: Drink) {
+  private mutating func note(stored drink: BottleDrink) {
     let id = drink.record.id
     kernel.counts[.stored] += 1
     kernel.own.unshown = kernel.counts[.stored] - shown.count

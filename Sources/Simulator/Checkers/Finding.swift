@@ -55,6 +55,13 @@ public struct Finding: Sendable, Hashable, Codable {
   }
 }
 
+extension Finding: CustomStringConvertible {
+  /// The kind, the time and the detail, such as `storm at 102.3 s: 11 attempts within a minute`.
+  public var description: String {
+    "\(kind.rawValue) at \(Double(at.nanoseconds / 1_000_000) / 1000) s: \(detail)"
+  }
+}
+
 /// The findings of a checker, up to a limit. The first few findings are sufficient.
 public struct Findings: Sendable, Hashable {
   /// The maximum number of findings.

@@ -57,7 +57,7 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
       let seconds = calm.duration(to: limit).components.seconds
       found.add(
         .unhealed, at: phoneState.now,
-        "not whole within \(seconds) s of calm: \(phoneState.status.label)"
+        "not whole within \(seconds) s of calm: \(phoneState.status)"
           + Feature.remains(phoneState))
     }
     if isLeft, let deadline = phoneState.deadline {

@@ -76,7 +76,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     let since = heldSince ?? phoneState.now
     heldSince = since
     if since.advanced(by: phoneState.longestHold) < phoneState.now {
-      report(phoneState.now, "is held without a cause: \(phoneState.status.label)")
+      report(phoneState.now, "is held without a cause: \(phoneState.status)")
     }
   }
 
@@ -122,14 +122,6 @@ extension PhoneState {
   }
 
   private var mayWork: Bool { isWanted && isAwake && isReachable && isSignedIn }
-}
-
-extension LinkStatus {
-  /// A human-readable description of the phase and its reason.
-  var label: String {
-    guard let reason else { return phase.rawValue }
-    return "\(phase.rawValue), \(reason)"
-  }
 }
 
 /// A checker that detects more attempts within a time window than the policy permits.

@@ -93,7 +93,7 @@ extension RelayFeature {
     guard case .update(.status(let status)) = effect else { return nil }
     var label = status.state.rawValue
     if status.attempt > 0 { label += " try \(status.attempt)" }
-    if status.attempt > 0, let all = status.of { label += " of \(all)" }
+    if status.attempt > 0, let all = status.maxAttempts { label += " of \(all)" }
     return label + (status.reason.map { ": \(TraceText.reason($0))" } ?? "")
   }
 

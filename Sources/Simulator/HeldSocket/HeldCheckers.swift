@@ -31,26 +31,46 @@ extension HeldFeature {
     /// The number of messages that may still be passed to a socket: accepted messages, and those to
     /// be sent again.
     private var mayGo = 0
+    /// The standing messages, in the order in which their keys were first set.
+    private var standing: [(key: String, message: SocketMessage)] = []
+    /// The standing messages that the current step must still send.
+    private var owed: [SocketMessage] = []
+    /// The versions of standing messages that the server received over each line.
+    private var versions: [TrafficID: Set<Int>] = [:]
+    /// The number of the newest message that was reported as proven.
+    private var proven: UInt64 = 0
 
     public init() {}
 
     public var findings: [Finding] { found.all }
 
+    public mutating func stepped(
+      _ input: Input?, isLate: Bool, _ effects: [Effect], _ phoneState: PhoneState<HeldFeature>
+    ) {
+      if let input { received(input, isLate: isLate, effects, phoneState) }
+      for effect in effects { requested(effect, phoneState) }
+      if owed.isEmpty { return }
+      found.add(.lost, at: phoneState.now, "\(owed.count) standing messages were not sent")
+      owed = []
+    }
+
     public mutating func received(
       _ input: Input, isLate: Bool, _ effects: [Effect], _ phoneState: PhoneState<HeldFeature>
     ) {
       switch input {
-      case .socket(let attempt, .message(let message, let marks)):
+      case .socket(let attempt, .message(let message, let reading)):
         if isLate { return }
-        if marks.confirms { confirmed = attempt }
+        if reading.confirms { confirmed = attempt }
         if effects.contains(.update(.message(message))) { return }
         found.add(.lost, at: phoneState.now, "a message came and was not delivered")
-      case .send(let message):
+      case .send(_, let message):
         if effects.contains(where: \.isNotice) { return }
         mayGo += 1
         if phoneState.own.settings.outbox == .memory, let number = message.number {
           expected.insert(number)
         }
+      case .standing(let key, let message):
+        if !effects.contains(where: \.isNotice) { set(key, message, phoneState) }
       case .stored(let id): if let number = storing[id] { expected.insert(number) }
       case .restored(let entries): mayGo += entries.count
       case .start, .stop, .link, .credentials, .socket, .storeFailed: return
@@ -65,8 +85,13 @@ extension HeldFeature {
         if isProven || phoneState.currentAttempt == confirmed { return }
         found.add(.falselyConnected, at: phoneState.now, "connected without a confirmation")
       case .greet(let attempt, _, _): greeted = attempt
-      case .resume(let attempt, _), .ping(let attempt, _), .ask(let attempt):
+      case .resume(let attempt, _):
         checkGreeting(attempt, phoneState.now)
+        owed = standing.map { $0.message }
+      case .ping(let attempt, _), .ask(let attempt): checkGreeting(attempt, phoneState.now)
+      case .standing(let attempt, let message):
+        checkGreeting(attempt, phoneState.now)
+        stand(message, phoneState.now)
       case .send(let attempt, let message):
         checkGreeting(attempt, phoneState.now)
         if mayGo == 0 {
@@ -80,8 +105,40 @@ extension HeldFeature {
       case .store(let entry): storing[entry.id] = entry.message.number
       case .update(.notice(.unproven(let count, let isRepeated))):
         if isRepeated { (unsure, mayGo) = (handed, mayGo + count) } else { reportedLosses += count }
+      case .update(.proven(let id)): checkProof(id, phoneState.now)
       case .open, .close, .refreshCredentials, .remove, .update: return
       }
+    }
+
+    /// Records a standing message, which must be sent now if there is a connection.
+    private mutating func set(
+      _ key: String, _ message: SocketMessage?, _ phoneState: PhoneState<HeldFeature>
+    ) {
+      guard let message else { return standing.removeAll { $0.key == key } }
+      if let index = standing.firstIndex(where: { $0.key == key }) {
+        standing[index].message = message
+      } else {
+        standing.append((key, message))
+      }
+      if phoneState.status.phase == .connected { owed.append(message) }
+    }
+
+    /// Checks that a standing message is due.
+    private mutating func stand(_ message: SocketMessage, _ now: Instant) {
+      if let index = owed.firstIndex(of: message) {
+        owed.remove(at: index)
+      } else {
+        found.add(.duplicated, at: now, "a standing message was sent again")
+      }
+    }
+
+    /// Checks that everything up to a number has arrived.
+    private mutating func checkProof(_ id: UInt64, _ now: Instant) {
+      if id <= proven { found.add(.duplicated, at: now, "\(id) was proven twice") }
+      proven = max(proven, id)
+      let missing = expected.filter { UInt64($0) <= id }
+      if missing.isEmpty { return }
+      found.add(.lost, at: now, "\(missing.sorted()) did not arrive, and count as proven")
     }
 
     /// Checks that the greeting is the first message of each connection.
@@ -101,7 +158,7 @@ extension HeldFeature {
     /// is unknown.
     public mutating func launched(_ phoneState: PhoneState<HeldFeature>) {
       (shown, confirmed, storing) = (phoneState.own.shown, nil, [:])
-      (greeted, mayGo) = (nil, 0)
+      (greeted, mayGo, standing, proven) = (nil, 0, [], 0)
       if phoneState.own.settings.outbox == .durable {
         unsure = handed
       } else {
@@ -114,6 +171,11 @@ extension HeldFeature {
       if packet == .hello { lines[line] = 0 }
       guard let last = lines[line] else {
         return found.add(.unannounced, at: phoneState.now, "something went out before the greeting")
+      }
+      if case .standing(let version) = packet,
+        !versions[line, default: []].insert(version).inserted
+      {
+        found.add(.duplicated, at: phoneState.now, "standing message \(version) was sent twice")
       }
       guard case .said(let number) = packet else { return }
       let newest = number <= unsure ? last : arrived

@@ -23,6 +23,12 @@ extension HeldFeature {
     case hidesUnproven
     /// The client reports one message fewer than the number that may not have arrived.
     case countsTooFew
+    /// The client does not send standing messages.
+    case forgetsStanding
+    /// The client sends each standing message twice.
+    case repeatsStanding
+    /// The client reports messages as proven as soon as they are passed to a socket.
+    case provesTooEarly
     case takesLateEvents
     case timersStopAsleep
     case closesAlive
@@ -32,8 +38,8 @@ extension HeldFeature {
       switch self {
       case .noGreeting: [.unhealed]
       case .greetsLate: [.unannounced]
-      case .forgetsPosition, .sendsTwice: [.duplicated]
-      case .dropsMessages, .forgetsOutbox: [.lost]
+      case .forgetsPosition, .sendsTwice, .repeatsStanding: [.duplicated]
+      case .dropsMessages, .forgetsOutbox, .forgetsStanding, .provesTooEarly: [.lost]
       case .hidesUnproven, .countsTooFew: [.lost, .duplicated]
       case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresRetryAfter: link?.kinds ?? []
       }
@@ -52,7 +58,7 @@ extension HeldWorld {
   func altered(_ effect: SocketModel.Effect, of phone: HostID) -> [SocketModel.Effect] {
     let defect = kernel.setup.defect
     switch effect {
-    case .greet where defect == .noGreeting,
+    case .greet where defect == .noGreeting, .standing where defect == .forgetsStanding,
       .update(.notice(.unproven)) where defect == .hidesUnproven:
       return []
     case .greet(let attempt, _, _) where defect == .greetsLate:
@@ -63,9 +69,12 @@ extension HeldWorld {
       return (message.number ?? 1) % 7 == 0 ? [] : [effect]
     case .update(.notice(.unproven(let count, let isRepeated))) where defect == .countsTooFew:
       return [.update(.notice(.unproven(count: count - 1, isRepeated: isRepeated)))]
-    case .send where defect == .sendsTwice: return [effect, effect]
-    case .open, .close, .greet, .resume, .send, .ping, .ask, .refreshCredentials, .store, .remove,
-      .update:
+    case .send where defect == .sendsTwice, .standing where defect == .repeatsStanding:
+      return [effect, effect]
+    case .send(_, let message) where defect == .provesTooEarly && own.settings.outbox.repeats:
+      return [.update(.proven(through: UInt64(message.number ?? 0))), effect]
+    case .open, .close, .greet, .resume, .standing, .send, .ping, .ask, .refreshCredentials,
+      .store, .remove, .update:
       return [effect]
     }
   }

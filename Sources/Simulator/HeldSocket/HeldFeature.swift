@@ -15,6 +15,8 @@ public enum HeldFeature: SimulatedFeature {
     case after(Int)
     case numbered(Int)
     case said(Int)
+    /// A standing message of the user, by its version.
+    case standing(Int)
   }
 
   /// A scheduled event.
@@ -22,7 +24,7 @@ public enum HeldFeature: SimulatedFeature {
     /// The server sends the next message of a series.
     case feeds(left: Int)
     /// Changes to the stored outbox.
-    case stores(ProvenQueue.Entry)
+    case stores(OutboxMessage)
     case removes([UInt64])
     case input(SocketModel.Input)
   }
@@ -71,6 +73,13 @@ public enum HeldFeature: SimulatedFeature {
     /// The server has a number of new messages in succession.
     case feed
     case say
+    /// The user sets the standing message of a key.
+    case stand
+    /// The user removes the standing message of a key.
+    case unstand
+
+    /// The keys of standing messages.
+    static let keys = 1...3
 
     /// The declarations of all event kinds.
     public static let forms: [EventKind: EventForm] = [
@@ -78,6 +87,12 @@ public enum HeldFeature: SimulatedFeature {
         "the server has \(TraceText.count($0.number, "new message"))"
       },
       .say: EventForm(isOfPeople: true) { _ in "says something" },
+      .stand: EventForm(.number(keys), isOfPeople: true) {
+        "sets standing message \($0.number)"
+      },
+      .unstand: EventForm(.number(keys), isOfPeople: true) {
+        "removes standing message \($0.number)"
+      },
     ]
   }
 
@@ -88,7 +103,8 @@ public enum HeldFeature: SimulatedFeature {
       """
       A server of another protocol greets, feeds numbered messages and takes what the user says, \
       over a socket that is held by the real model. Checkers watch that nothing is lost, shown or \
-      sent twice, or out of order, and that the greeting is first.
+      sent twice, or out of order, that the greeting is first, that each standing message is sent \
+      once on each connection, and that what is proven has arrived.
       """
     ]
   }
@@ -110,8 +126,13 @@ public enum HeldFeature: SimulatedFeature {
     builder.day(preset)
     builder.scatter(builder.draw.count(8...16)) { PlannedEvent(.feed, $0.count(1...20)) }
     builder.scatter(builder.draw.count(4...10)) { _ in PlannedEvent(.say) }
-    guard preset == .swarm else { return }
-    builder.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
+    if preset == .swarm {
+      builder.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
+    }
+    builder.aside {
+      $0.scatter($0.draw.count(1...5)) { PlannedEvent(.stand, $0.count(EventKind.keys)) }
+      $0.scatter($0.draw.count(0...2)) { PlannedEvent(.unstand, $0.count(EventKind.keys)) }
+    }
   }
 
   public static func isHealed(_ phoneState: PhoneState<HeldFeature>) -> Bool {
@@ -134,7 +155,9 @@ public enum HeldFeature: SimulatedFeature {
 
   public static func describe(_ input: Input) -> TracePart {
     switch input {
-    case .send(let message): (.user, "says \(TraceText.quoted(message.text ?? ""))")
+    case .send(_, let message): (.user, "says \(TraceText.quoted(message.text ?? ""))")
+    case .standing(let key, let message):
+      (.user, message == nil ? "removes standing message \(key)" : "sets standing message \(key)")
     case .socket(let attempt, .message(let message, _)):
       TraceText.connection(attempt, "brings \(TraceText.quoted(message.text ?? ""))")
     case .start, .stop, .link, .credentials, .socket, .restored, .stored, .storeFailed:
@@ -157,7 +180,7 @@ extension SocketModel: LinkModel {
     case .socket(let attempt, .opened): .opened(attempt)
     case .socket(let attempt, .message): .data(attempt)
     case .socket(let attempt, .reading), .socket(let attempt, .unsent): .received(attempt)
-    case .send, .restored, .stored, .storeFailed: .other
+    case .send, .standing, .restored, .stored, .storeFailed: .other
     }
   }
 
@@ -168,7 +191,7 @@ extension SocketModel: LinkModel {
     case .ping(let attempt, _): .ping(attempt)
     case .refreshCredentials: .refreshCredentials
     case .update(.notice): .notice
-    case .greet, .resume, .send, .ask, .store, .remove, .update: .other
+    case .greet, .resume, .standing, .send, .ask, .store, .remove, .update: .other
     }
   }
 
@@ -182,13 +205,19 @@ extension SocketModel: LinkModel {
 extension SocketMessage {
   /// The number that the text contains.
   var number: Int? { text.flatMap { Int($0) } }
+  /// The version of a standing message, which the text contains.
+  var version: Int? {
+    text.flatMap { $0.hasPrefix("standing ") ? Int($0.dropFirst("standing ".count)) : nil }
+  }
 }
 
 // Contributions of a held socket's steps to a run's digest, in addition to their roles.
 extension HeldFeature {
   public static func mix(_ input: Input, into digest: inout Digest) {
     switch input {
-    case .send(let message), .socket(_, .message(let message, _)): digest.mix(number(message))
+    case .send(_, let message), .socket(_, .message(let message, _)):
+      digest.mix(number(message))
+    case .standing(_, let message): digest.mix(UInt64(message?.version ?? 0))
     case .socket(_, .reading(let isPaused)): digest.mix(isPaused)
     case .restored(let entries): digest.mix(UInt64(entries.count))
     case .stored(let id), .storeFailed(let id, _): digest.mix(id)
@@ -199,11 +228,13 @@ extension HeldFeature {
   public static func mix(_ effect: Effect, into digest: inout Digest) {
     switch effect {
     case .send(_, let message), .update(.message(let message)): digest.mix(1, number(message))
-    case .resume(_, let position): digest.mix(position.text)
+    case .standing(_, let message): digest.mix(8, UInt64(message.version ?? 0))
+    case .resume(_, let position): digest.mix(position?.text ?? "")
     case .store(let entry): digest.mix(2, entry.id)
     case .remove(let ids): digest.mix(3, UInt64(ids.count), ids.last ?? 0)
     case .close(_, let code): digest.mix(4, UInt64(code))
     case .update(.sent(let count)): digest.mix(5, count)
+    case .update(.proven(let id)): digest.mix(9, id)
     case .update(.status(let status)): digest.mix(status.phase.rawValue)
     case .update(.notice(.unproven(let count, _))): digest.mix(6, UInt64(count))
     case .greet: digest.mix(7)

@@ -12,6 +12,9 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   /// The outbox on the phone's disk.
   private var disk = StoredOutbox()
   private var said = 0
+  /// The versions of the standing messages that the app sets in each run, by key.
+  private var standing: [Int: Int] = [:]
+  private var version = 0
 
   init(
     _ plan: WorldPlan<HeldFeature>, _ setup: RunSetup<HeldFeature>, watch: RunWatch<HeldFeature>?
@@ -43,6 +46,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   mutating func reportAppState(_ phone: HostID, isFirst: Bool) {
     guard isFirst else { return }
     give(.restored(disk.all), to: phone)
+    for key in HeldFeature.EventKind.keys { setStanding(key) }
     give(.start, to: phone)
   }
 
@@ -55,7 +59,10 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     case .open(let attempt): dial(phone, attempt, to: server, hello: Nothing())
     case .close(let attempt, let code): hangUp(phone, attempt, code: code)
     case .greet(let attempt, _, _): send(phone, attempt, .hello)
-    case .resume(let attempt, let position): send(phone, attempt, .after(Int(position.text) ?? 0))
+    case .resume(let attempt, let position):
+      send(phone, attempt, .after(position.flatMap { Int($0.text) } ?? 0))
+    case .standing(let attempt, let message):
+      send(phone, attempt, .standing(message.version ?? 0))
     case .send(let attempt, let message): send(phone, attempt, .said(message.number ?? 0))
     case .ping(let attempt, let id): send(phone, attempt, ping: id)
     case .refreshCredentials: give(.credentials(.rejected), to: phone)
@@ -104,6 +111,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
         send(.packet(.numbered(number)), bytes: 100, over: line)
       }
     case .said: kernel.counts[.said] += 1
+    case .standing: return
     case .opened, .welcome, .numbered: return  // A phone sends none of these.
     }
   }
@@ -117,13 +125,11 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   }
 
   func received(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input {
-    var marks = SocketMarks()
-    marks.confirms = packet == .welcome
     guard case .numbered(let number) = packet else {
-      return .socket(attempt, .message(.text("welcome"), marks))
+      let reading = SocketReading(confirms: packet == .welcome)
+      return .socket(attempt, .message(.text("welcome"), reading))
     }
-    marks.position = Secret("\(number)")
-    return .socket(attempt, .message(.text("\(number)"), marks))
+    return .socket(attempt, .message(.text("\(number)"), SocketReading(position: "\(number)")))
   }
 
   // Planned events.
@@ -135,8 +141,22 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     case .feed: feed(event.number)
     case .say:
       said += 1
-      give(.send(.text("\(said)")), to: .phone)
+      // The numbers of a run follow those of the messages that an earlier run stored.
+      give(.send(UInt64(said), .text("\(said)")), to: .phone)
+    case .stand:
+      version += 1
+      standing[event.number] = version
+      setStanding(event.number)
+    case .unstand:
+      standing[event.number] = nil
+      give(.standing("\(event.number)", nil), to: .phone)
     }
+  }
+
+  /// Sets the standing message of a key, if the user wants one.
+  private mutating func setStanding(_ key: Int) {
+    guard let version = standing[key] else { return }
+    give(.standing("\(key)", .text("standing \(version)")), to: .phone)
   }
 
   mutating func take(_ scheduled: HeldFeature.ScheduledEvent, on host: HostID?) {

@@ -466,7 +466,7 @@ where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
 extension SimulatedWorld where Self: ~Copyable {
   var isComplete: Bool { true }
   var complaint: String {
-    kernel.checkers.views.map { $0.phoneState.status.label + Feature.remains($0.phoneState) }
+    kernel.checkers.views.map { $0.phoneState.status.description + Feature.remains($0.phoneState) }
       .joined(separator: "; ")
   }
   mutating func tryAgain() {}

@@ -62,7 +62,7 @@ extension TraceText {
     case .reader(let isBehind):
       (.user, isBehind ? "reads more slowly than messages come" : "reads on")
     case .loadOlder: (.user, "scrolls up")
-    case .send(let text, _, _): (.user, "sends \(quoted(text))")
+    case .send(_, let text, _, _): (.user, "sends \(quoted(text))")
     case .retry: (.user, "asks to send again")
     case .discard: (.user, "gives a message up")
     case .link(let event, _): cause(event)
@@ -200,7 +200,7 @@ extension TraceText {
     var label = status.state.rawValue
     if status.mode != .none { label += " (\(status.mode.rawValue))" }
     if status.attempt > 0 { label += " try \(status.attempt)" }
-    if status.attempt > 0, let all = status.of { label += " of \(all)" }
+    if status.attempt > 0, let all = status.maxAttempts { label += " of \(all)" }
     return label + (status.reason.map { ": \(reason($0))" } ?? "")
   }
 

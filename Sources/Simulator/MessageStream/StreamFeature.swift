@@ -226,7 +226,7 @@ extension StreamFeature {
       digest.mix(wall)
     case .realtime(let isOn): digest.mix(isOn)
     case .reader(let isBehind): digest.mix(isBehind)
-    case .send(let text, _, _), .user(let text): digest.mix(text)
+    case .send(_, let text, _, _), .user(let text): digest.mix(text)
     case .retry(let id), .discard(let id), .postFailed(let id, _, _): digest.mix(id)
     case .opened(_, let head, let after): digest.mix(4, head?.offset ?? 0, after?.offset ?? 0)
     case .frame(_, .message(let message)), .posted(_, let message): digest.mix(message.id)

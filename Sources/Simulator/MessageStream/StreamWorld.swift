@@ -248,7 +248,8 @@ extension StreamWorld {
 
   mutating func send() {
     phone.sent += 1
-    give(.send(text: "own \(phone.sent)", parent: nil, at: phoneWall), to: phoneID)
+    let id = UUID128.random(using: &kernel.hosts[phoneID.slot].generator)
+    give(.send(id: id, text: "own \(phone.sent)", parent: nil, at: phoneWall), to: phoneID)
   }
 
   /// Retries all failed messages, as a user would do.
@@ -373,7 +374,7 @@ extension StreamWorld {
       giveToken()
     case .fails:
       phone.refresh = .works
-      give(.credentials(.refreshFailed), to: phoneID)
+      give(.credentials(.refreshFailed()), to: phoneID)
     case .isRefused:
       phone.refresh = .works
       if kernel.hosts[phoneID.slot].isSignedIn {

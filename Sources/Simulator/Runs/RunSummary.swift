@@ -50,3 +50,16 @@ public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
     failures.removeLast(max(0, failures.count - Self.mostFailures))
   }
 }
+
+extension RunSummary: CustomStringConvertible {
+  /// The number of runs, and the first findings of each failure in `failures`, one line each.
+  ///
+  /// A line begins with the seed, with which the same run can be played again.
+  public var description: String {
+    let lines = failures.flatMap { outcome -> [String] in
+      let server = Feature.Server.isChoice ? ", \(outcome.server.rawValue)" : ""
+      return outcome.findings.prefix(3).map { "seed \(outcome.seed)\(server): \($0)" }
+    }
+    return (["\(counts.runs) runs, \(failed) with findings"] + lines).joined(separator: "\n")
+  }
+}

@@ -145,7 +145,9 @@ struct SessionSeam {
   }
 
   mutating func toPhone(_ input: SessionModel.Input) -> [SessionModel.Input] {
-    if defect == .sendsDiscarded, case .discard(let key) = input { return [.retry(key)] }
+    if defect == .sendsDiscarded, case .discard(let key) = input {
+      return [.retry(key, as: UUID128(high: key.low, low: key.high))]
+    }
     if defect == .renamesRepetitions,
       case .frame(let attempt, .response(var response), let bytes, let wall) = input,
       let id = response.id, !responses.insert(id).inserted

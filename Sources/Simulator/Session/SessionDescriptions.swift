@@ -6,7 +6,7 @@ import HoldfastSession
 extension SessionsFeature {
   public static func describe(_ input: Input) -> TracePart {
     switch input {
-    case .prompt(let text, _, _): (.user, "says \(TraceText.quoted(text.firstWord))")
+    case .prompt(let text, _, _, _): (.user, "says \(TraceText.quoted(text.firstWord))")
     case .cancel: (.user, "cancels what runs")
     case .frame(let attempt, let message, _, _):
       TraceText.connection(attempt, "brings \(describe(message))")
@@ -15,6 +15,7 @@ extension SessionsFeature {
     case .committed(_, let news): (.disk, "has stored the changes, \(news.count) of them new")
     case .commitFailed(_, let failure): (.disk, "stores nothing: \(failure)")
     case .shown(let through): (.app, "has shown news up to \(through)")
+    case .answersShown(let numbers): (.app, "has shown \(TraceText.count(numbers.count, "answer"))")
     case .probed(let isPortal): (.app, isPortal ? "finds a login page" : "finds no login page")
     case .start, .stop, .retry, .discard, .follow, .link, .credentials, .opened, .malformed,
       .reading, .unsent:
@@ -50,7 +51,7 @@ extension SessionsFeature {
 
   public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool {
     switch input {
-    case .shown: false
+    case .shown, .answersShown: false
     case .committed, .frame(_, .pong, _, _), .frame(_, .heartbeat, _, _),
       .frame(_, .turnComplete, _, _):
       !consequences.isEmpty

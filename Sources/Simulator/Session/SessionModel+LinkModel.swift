@@ -14,7 +14,8 @@ extension SessionModel: LinkModel {
     case .malformed(let attempt, _), .reading(let attempt, _): .received(attempt)
     case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
     case .committed, .commitFailed: .answered(isTrigger: false)
-    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .probed: .other
+    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .answersShown, .probed:
+      .other
     }
   }
 
@@ -54,7 +55,7 @@ extension SessionModel: LinkModel {
     case .reading(_, let isPaused): .reading(attempt, isPaused: isPaused)
     case .unsent: .unsent(attempt)
     case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown,
-      .credentials, .probed, .committed, .commitFailed:
+      .answersShown, .credentials, .probed, .committed, .commitFailed:
       input
     }
   }

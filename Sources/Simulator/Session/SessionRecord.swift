@@ -59,8 +59,8 @@ public struct SessionRecord: RunRecord {
       guard let change, change.id == id else { break }
       tape.phoneState.own.durable.formUnion(change.ids)
       if let shown = change.shown { tape.phoneState.own.confirmed = shown }
-    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .link, .opened, .frame,
-      .probed, .malformed, .reading, .unsent, .commitFailed:
+    case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .answersShown, .link,
+      .opened, .frame, .probed, .malformed, .reading, .unsent, .commitFailed:
       break
     }
     tape.phoneState.isSignedIn = !isRefused

@@ -17,6 +17,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   private var disks: [StoredClientSession]
   /// The number of prompts that each user has entered.
   private var given: [Int]
+  /// The random source of the prompts' keys.
+  private var keys = RandomSource(seed: 0x6B65)
   /// Whether the calm phase has begun. In this phase the program is fast, so that all prompts end
   /// in time.
   private(set) var isCalm = false
@@ -272,14 +274,18 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     kernel.counts[.prompts] += 1
     let text = "\(phone.index).\(number).\(given[phone.index]) \(rest)"
     give(
-      .prompt(text, conversation: conversation(number, phone), at: wall(phone)), to: phone)
+      .prompt(
+        text, conversation: conversation(number, phone), key: .random(using: &keys),
+        at: wall(phone)), to: phone)
   }
 
   /// Pastes a text of a given number of KiB on behalf of the user.
   private mutating func paste(_ kilobytes: Int, _ phone: HostID) {
     if kilobytes == 0 {
       let conversation = conversation(0, phone)
-      return give(.prompt("", conversation: conversation, at: wall(phone)), to: phone)
+      return give(
+        .prompt("", conversation: conversation, key: .random(using: &keys), at: wall(phone)),
+        to: phone)
     }
     // The text including its name has the given size.
     let name = "\(phone.index).0.\(given[phone.index] + 1) ".utf8.count
@@ -291,7 +297,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     let failed = clients[phone.index].queue.items.filter { $0.isFailed }
     for prompt in failed where kernel.hosts[phone.slot].isRunning {
       if eventKind == .retries {
-        give(.retry(prompt.id), to: phone)
+        give(.retry(prompt.id, as: .random(using: &keys)), to: phone)
       } else {
         note(.discarded(phone: phone.index, prompt.id))
         give(.discard(prompt.id), to: phone)

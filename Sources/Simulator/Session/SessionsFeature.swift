@@ -354,13 +354,19 @@ extension SessionsFeature {
     case .restored(let sessions, _, let wall):
       digest.mix(1, UInt64(sessions.prompts.count), UInt64(sessions.conversations.count))
       digest.mix(wall)
-    case .prompt(let text, let conversation, let wall):
+    case .prompt(let text, let conversation, let key, let wall):
       digest.mix(text.firstWord)
       digest.mix(conversation ?? "")
+      digest.mix(key)
       digest.mix(wall)
-    case .retry(let key), .discard(let key): digest.mix(key)
+    case .retry(let key, let new):
+      digest.mix(key)
+      digest.mix(new)
+    case .discard(let key): digest.mix(key)
     case .cancel(let conversation), .follow(let conversation): digest.mix(conversation)
     case .shown(let through): digest.mix(2, through)
+    case .answersShown(let numbers):
+      for number in numbers { digest.mix(7, number) }
     case .frame(_, let message, let bytes, let wall):
       digest.mix(3, UInt64(bytes))
       digest.mix(wall)

@@ -14,7 +14,7 @@ public struct KnownBottle: Sendable, Hashable, Codable {
 }
 
 /// A stored record of a bottle.
-public struct Drink: Sendable, Hashable, Codable {
+public struct BottleDrink: Sendable, Hashable, Codable {
   /// The number of the drink in this store, counted from 1 in the order of storage.
   public var number: UInt64
   /// The record of the bottle.
@@ -49,7 +49,7 @@ public struct DrinkChange: Sendable, Hashable, Codable {
   /// The received records. Records that are already stored have no effect.
   public var records: [BottleRecord] = []
   /// The way in which the records were received.
-  public var via = Drink.Via.sync
+  public var via = BottleDrink.Via.sync
   /// The time of the change by the phone's clock. It is also the storage time of new drinks.
   public var at: Timestamp
   /// The ID of a record that was deleted on the bottle. The newest record with this ID is marked.
@@ -66,7 +66,7 @@ public struct DrinkSnapshot: Sendable, Hashable, Codable {
   public var bottle: KnownBottle?
   /// All drinks that were not confirmed as shown, in order. A confirmation also covers all earlier
   /// drinks.
-  public var unshown: [Drink] = []
+  public var unshown: [BottleDrink] = []
 
   public init() {}
 }
@@ -77,7 +77,7 @@ public struct DrinkSnapshot: Sendable, Hashable, Codable {
 /// restarts its IDs. It also restarts its seconds until a phone sets its clock.
 public struct StoredDrinks: Sendable, Hashable {
   private var bottle: KnownBottle?
-  private var drinks: [Drink] = []
+  private var drinks: [BottleDrink] = []
   /// The stored records, without flags.
   private var known: Set<BottleRecord> = []
   private var shown: UInt64 = 0
@@ -95,12 +95,12 @@ public struct StoredDrinks: Sendable, Hashable {
   }
 
   /// Applies a change. Returns the new drinks.
-  public mutating func commit(_ change: DrinkChange) -> [Drink] {
+  public mutating func commit(_ change: DrinkChange) -> [BottleDrink] {
     if let bottle = change.bottle { self.bottle = bottle }
-    var new: [Drink] = []
+    var new: [BottleDrink] = []
     for record in change.records where known.insert(record.withoutFlags).inserted {
       new.append(
-        Drink(
+        BottleDrink(
           number: UInt64(drinks.count + new.count + 1), record: record, via: change.via,
           storedAt: change.at))
     }
@@ -122,7 +122,7 @@ public struct StoredDrinks: Sendable, Hashable {
 
   /// Returns up to `limit` drinks before a number, oldest first. Without a number, returns the
   /// newest drinks.
-  public func drinks(before number: UInt64?, limit: Int) -> [Drink] {
+  public func drinks(before number: UInt64?, limit: Int) -> [BottleDrink] {
     let end = min(number.map { Int(clamping: $0) - 1 } ?? drinks.count, drinks.count)
     return Array(drinks[..<max(end, 0)].suffix(max(limit, 0)))
   }

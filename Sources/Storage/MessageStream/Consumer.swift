@@ -33,8 +33,7 @@ public enum ConsumerStart: Sendable, Hashable {
   /// Messages of the same epoch with a higher offset. This requires a server with positions.
   case after(ShopPosition)
 
-  /// The newest 50 messages, which is the number that a stream shows when it is opened
-  /// (requirements 001).
+  /// The newest 50 messages, which is the number that a stream shows when it is opened.
   public static let usual = ConsumerStart.newest(50)
 }
 

@@ -7,15 +7,18 @@ import Synchronization
 /// It keeps the promises of `SocketDialer` and `HTTPClient`.
 ///
 ///     let network = FakeNetwork(clock: clock)
-///     let socket = await network.sockets.next()     // the client dialed
-///     await socket?.accept()                        // or reject, fail; or leave it hanging
+///     let socket = try await network.nextSocket()    // the client dialed
+///     await socket.accept()                          // or reject, fail; or leave it hanging
+///     await socket.drop()
+///     let again = try await network.nextSocket(advancing: clock).accepted()
 ///
-/// Time-outs use the given clock.
+/// Time-outs use the given clock. Every wait ends after a limit in real time with a `WaitFailure`.
 public final class FakeNetwork: SocketDialer, HTTPClient {
   /// The requested sockets that no rule of `serve(sockets:)` handles.
-  public let sockets = Mailbox<FakeSocket>()
+  public let sockets: Mailbox<FakeSocket>
   /// The HTTP requests that no rule of `serve(requests:)` handles.
-  public let exchanges = Mailbox<FakeExchange>()
+  public let exchanges: Mailbox<FakeExchange>
+  let activity: NetworkActivity
   private let clock: any LinkClock
   private let rules = Mutex(Rules())
 
@@ -25,7 +28,19 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
   }
 
   public init(clock: any LinkClock) {
-    self.clock = clock
+    let activity = NetworkActivity(clock: clock as? TestClock)
+    (self.clock, self.activity) = (clock, activity)
+    sockets = Mailbox(of: "the client's next socket") { activity.hints }
+    exchanges = Mailbox(of: "the client's next HTTP request") { activity.hints }
+  }
+
+  /// Returns the next HTTP request of the client.
+  ///
+  /// - Parameter limit: The maximum real time of the wait.
+  public func nextExchange(
+    within limit: Duration = .seconds(30)
+  ) async throws(WaitFailure) -> FakeExchange {
+    try await exchanges.next(within: limit)
   }
 
   /// Makes `rule` control each new socket, in a separate task. `nil` restores delivery to
@@ -45,12 +60,16 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
   public func open(
     _ request: SocketRequest, deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) async -> any SocketHandle {
-    let socket = FakeSocket(request: request, clock: clock, deliver: deliver)
+    let deadline = clock.now.advanced(by: request.openTimeout)
+    let socket = FakeSocket(request: request, activity: activity, deliver: deliver)
+    activity.opened(socket)
     if let rule = rules.withLock(\.socket) {
       Task { await rule(socket) }
     } else {
       sockets.put(socket)
     }
+    // The time-out begins last: `nextSocket(advancing:)` must find the socket before the deadline.
+    socket.startTimer(until: deadline, on: clock)
     return FakeSocketHandle(socket: socket)
   }
 
@@ -58,6 +77,8 @@ public final class FakeNetwork: SocketDialer, HTTPClient {
   public func forgetConnections() async {}
 
   public func send(_ request: HTTPCall) async throws(LinkFailure) -> HTTPAnswer {
+    activity.requestBegan()
+    defer { activity.requestEnded() }
     let exchange = FakeExchange(request: request)
     let rule = rules.withLock(\.request)
     if rule == nil { exchanges.put(exchange) }

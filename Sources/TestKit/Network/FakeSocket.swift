@@ -1,3 +1,4 @@
+public import Foundation
 public import HoldfastCore
 public import HoldfastPorts
 import Synchronization
@@ -10,7 +11,8 @@ public final class FakeSocket: FarSocket {
   /// The client's request.
   public let request: SocketRequest
   /// The client's actions that the test has not read yet.
-  public let actions = Mailbox<ClientAction>()
+  public let actions: Mailbox<ClientAction>
+  private let activity: NetworkActivity
   private let deliver: @Sendable (SocketEvent) async -> Void
   private let state = Mutex(State())
   private let turns = Mailbox<Void>()
@@ -25,18 +27,14 @@ public final class FakeSocket: FarSocket {
   private enum Phase { case opening, open, ended }
 
   init(
-    request: SocketRequest, clock: any LinkClock,
+    request: SocketRequest, activity: NetworkActivity,
     deliver: @escaping @Sendable (SocketEvent) async -> Void
   ) {
     self.request = request
+    self.activity = activity
     self.deliver = deliver
+    actions = Mailbox(of: "the client's next action on \(request.url)") { activity.hints }
     turns.put(())
-    let deadline = clock.now.advanced(by: request.openTimeout)
-    let timer = Task { [weak self] in
-      guard (try? await clock.wait(until: deadline)) != nil else { return }
-      await self?.timeOut()
-    }
-    state.withLock { $0.timer = timer }
   }
 
   deinit {
@@ -48,6 +46,14 @@ public final class FakeSocket: FarSocket {
     await emit(.opened(headers: lowercased(headers)), from: [.opening])
   }
 
+  /// Accepts the upgrade, and returns this socket.
+  ///
+  ///     let socket = try await network.nextSocket().accepted()
+  public func accepted(headers: [String: String] = [:]) async -> FakeSocket {
+    await accept(headers: headers)
+    return self
+  }
+
   public func reject(status: Int) async {
     await fail(.http(status: status, retryAfter: nil, detail: ""))
   }
@@ -55,6 +61,16 @@ public final class FakeSocket: FarSocket {
   /// Fails the socket, or the attempt to open it.
   public func fail(_ failure: LinkFailure) async {
     await emit(.failed(failure), from: [.opening, .open], to: .ended)
+  }
+
+  /// Sends a text message.
+  public func send(_ text: String) async {
+    await send(text: Array(text.utf8))
+  }
+
+  /// Sends a binary message.
+  public func send(_ data: Data) async {
+    await send(binary: Array(data))
   }
 
   public func send(text: [UInt8]) async {
@@ -82,8 +98,35 @@ public final class FakeSocket: FarSocket {
     await fail(.ended)
   }
 
-  public func received() async -> ClientAction? {
-    await actions.next()
+  /// Returns the client's next action.
+  ///
+  /// A `HeldSocket` sends a ping after messages, to learn whether they arrived.
+  ///
+  /// - Parameter limit: The maximum real time of the wait.
+  public func nextAction(
+    within limit: Duration = .seconds(30)
+  ) async throws(WaitFailure) -> ClientAction {
+    try await actions.next(within: limit)
+  }
+
+  /// Returns the client's next text message. Pings and other actions before it are dropped.
+  ///
+  /// - Parameter limit: The maximum real time of the wait for each action.
+  public func nextText(
+    within limit: Duration = .seconds(30)
+  ) async throws(WaitFailure) -> String {
+    while true {
+      if let text = try await actions.next(within: limit).text { return text }
+    }
+  }
+
+  public func received() async throws(WaitFailure) -> ClientAction? {
+    do throws(WaitFailure) {
+      return try await actions.next(within: .seconds(120))
+    } catch {
+      guard error.reason == .closed else { throw error }
+      return nil
+    }
   }
 
   /// Sets whether pings are answered; they are by default. A half-open link answers none.
@@ -120,10 +163,34 @@ public final class FakeSocket: FarSocket {
   private func emit(_ event: SocketEvent, from: [Phase] = [.open], to phase: Phase = .open) async {
     guard await turns.next() != nil else { return }
     if advance(from: from, to: phase) {
+      activity.deliveryBegan()
       await deliver(event)
       if phase == .ended { actions.close() }
     }
     turns.put(())
+  }
+}
+
+/// The methods that the network calls.
+extension FakeSocket {
+  /// Starts the time-out of the attempt, unless the test has already answered it.
+  func startTimer(until deadline: Instant, on clock: any LinkClock) {
+    state.withLock { state in
+      guard state.phase == .opening else { return }
+      state.timer = Task { [weak self] in
+        guard (try? await clock.wait(until: deadline)) != nil else { return }
+        await self?.timeOut()
+      }
+    }
+  }
+
+  /// The sentence in a `WaitFailure` about this socket; `nil` once it has ended.
+  var hint: String? {
+    switch state.withLock(\.phase) {
+    case .opening: "The socket to \(request.url) is not accepted yet."
+    case .open: "The socket to \(request.url) is open; unread actions: \(actions.count)."
+    case .ended: nil
+    }
   }
 }
 
@@ -194,6 +261,18 @@ public enum ClientAction: Sendable, Equatable {
   case closed(code: UInt16, reason: String)
   /// The connection ended without a close frame.
   case dropped
+
+  /// The text of a text message; `nil` for other actions, and if it is not valid UTF-8.
+  public var text: String? {
+    guard case .text(let bytes) = self else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  /// The content of a binary message; `nil` for other actions.
+  public var data: Data? {
+    guard case .binary(let bytes) = self else { return nil }
+    return Data(bytes)
+  }
 }
 
 /// The server's end of one WebSocket, controlled by a test.
@@ -215,5 +294,7 @@ public protocol FarSocket: Sendable {
   /// Ends the connection without a close frame.
   func drop() async
   /// Returns the client's next action, or `nil` if no action remains.
-  func received() async -> ClientAction?
+  ///
+  /// - Throws: An error if the wait takes too long.
+  func received() async throws -> ClientAction?
 }

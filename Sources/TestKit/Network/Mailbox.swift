@@ -3,11 +3,26 @@ import Synchronization
 
 /// A queue of values from the tested code to the test, in order. A reader waits for the next value.
 ///
+///     let shown = Mailbox<String>()
+///     let app = Task { for await case .text(let text) in socket { shown.put(text) } }
+///     #expect(try await shown.next(within: .seconds(5)) == "rye")
+///
 /// The queue is unbounded, because a test is too short to fill the memory with unread values.
 public final class Mailbox<Element: Sendable>: Sendable {
   private let state = Mutex(State())
+  private let what: String
+  private let hints: @Sendable () -> [String]
 
-  public init() {}
+  /// Creates an empty mailbox.
+  ///
+  /// - Parameter what: A description of a value, for the text of a `WaitFailure`.
+  public convenience init(of what: String = "the next value") {
+    self.init(of: what) { [] }
+  }
+
+  init(of what: String, hints: @escaping @Sendable () -> [String]) {
+    (self.what, self.hints) = (what, hints)
+  }
 
   /// The number of unread values.
   public var count: Int { state.withLock(\.elements.count) }
@@ -20,9 +35,33 @@ public final class Mailbox<Element: Sendable>: Sendable {
     return taken
   }
 
+  /// Returns the next value, as soon as there is one.
+  ///
+  /// - Parameter limit: The maximum real time of the wait.
+  /// - Throws: An error that states what the client waits for, if the limit is reached, the mailbox
+  ///   is closed and empty, or the task is cancelled.
+  public func next(
+    within limit: Duration
+  ) async throws(WaitFailure) -> Element {
+    if let element = take() { return element }
+    let element = await firstResult(within: limit, of: { await self.next() })
+    if let element { return element }
+    let isClosed = state.withLock(\.isClosed)
+    let reason: WaitFailure.Reason =
+      Task.isCancelled ? .cancelled : isClosed ? .closed : .timeLimit(limit)
+    throw WaitFailure(what, reason, hints: hints())
+  }
+
+  /// Removes and returns the oldest unread value; `nil` if there is none.
+  func take() -> Element? {
+    state.withLock { $0.elements.isEmpty ? nil : $0.elements.removeFirst() }
+  }
+
   /// Returns the next value, or `nil` if the mailbox is closed and empty or if the task is
   /// cancelled.
-  public func next() async -> Element? {
+  ///
+  /// The wait has no limit; the suites of this package have one.
+  package func next() async -> Element? {
     let ticket = state.withLock { $0.ticket() }
     return await suspended { continuation in
       state.withLock {
@@ -34,7 +73,9 @@ public final class Mailbox<Element: Sendable>: Sendable {
   }
 
   /// Returns the next `count` values, or fewer if the mailbox is closed.
-  public func next(_ count: Int) async -> [Element] {
+  ///
+  /// The wait has no limit; the suites of this package have one.
+  package func next(_ count: Int) async -> [Element] {
     var elements: [Element] = []
     while elements.count < count, let element = await next() { elements.append(element) }
     return elements
@@ -64,7 +105,7 @@ extension Mailbox {
   fileprivate struct State {
     var elements: [Element] = []
     private var waiters: [Waiter] = []
-    private var isClosed = false
+    private(set) var isClosed = false
     private var tickets: UInt64 = 0
 
     mutating func ticket() -> UInt64 {

@@ -302,7 +302,7 @@ func closesFromWithinDeliver(_ check: DialerCheck) async throws {
 
 func closesWhenDropped(_ check: DialerCheck) async throws {
   let far = try await check.open().far
-  let found = await far.received()
+  let found = try await far.received()
   switch found {
   case .closed, .dropped, nil: return
   case .text, .binary, .ping:

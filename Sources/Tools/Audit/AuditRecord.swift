@@ -217,31 +217,8 @@ extension AuditRecord {
     case .binary(let bytes): "received a binary message of \(bytes) bytes"
     case .serverPing: "received a WebSocket ping"
     case .pong: "received a WebSocket pong"
-    case .ended(let failure): "the connection ended (\(failure.summary))"
+    case .ended(let failure): failure.description
     case .late(let text): "waited in vain for \(text)"
-    }
-  }
-}
-
-extension LinkFailure {
-  /// A human-readable description of the failure.
-  var summary: String {
-    switch self {
-    case .unreachable(let detail): "unreachable: \(detail)"
-    case .dns(let detail): "name not found: \(detail)"
-    case .refused: "refused"
-    case .timeout(let phase): "no answer in time: \(phase.rawValue)"
-    case .tls(let reason, let detail): "TLS \(reason.rawValue): \(detail)"
-    case .reset: "reset"
-    case .ended: "ended without a close frame"
-    case .closed(let code, let reason):
-      reason.isEmpty ? "close code \(code)" : "close code \(code), \(reason)"
-    case .http(let status, let retryAfter, let detail):
-      "HTTP \(status) \(detail)" + (retryAfter.map { ", Retry-After \($0.shown)" } ?? "")
-    case .protocolError(let detail): "protocol error: \(detail)"
-    case .proxy(let detail): "proxy: \(detail)"
-    case .captivePortal: "a login page answered"
-    case .local(let detail): detail
     }
   }
 }

@@ -3,7 +3,7 @@ import HoldfastJSON
 
 /// The owner of a phone's progress: a server, a user of the server, and an epoch of its stored
 /// data.
-public struct SyncOwner: Sendable, Hashable, Codable {
+public struct SyncOwner: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The address of the server.
   public var server: String
   /// The user to whom the secret belongs, or `nil` if the server does not report the user.
@@ -14,6 +14,11 @@ public struct SyncOwner: Sendable, Hashable, Codable {
   /// Creates an owner.
   public init(server: String, user: String? = nil, epoch: String? = nil) {
     (self.server, self.user, self.epoch) = (server, user, epoch)
+  }
+
+  /// The user, the server and the epoch, such as `ann at https://example.com (epoch e1)`.
+  public var description: String {
+    (user.map { "\($0) at " } ?? "") + server + (epoch.map { " (epoch \($0))" } ?? "")
   }
 
   /// Returns the owner after an answer from a server. Values that the answer does not contain are

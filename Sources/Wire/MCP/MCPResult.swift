@@ -141,7 +141,7 @@ extension MCPTool {
     output.write(to: &writer)
   }
 
-  /// Returns the answer to the original app's `GET /mcp/tools` (contract 1.7).
+  /// Returns the answer to the original app's `GET /mcp/tools`.
   package static func plainList() -> [UInt8] {
     var writer = JSONWriter(capacity: 8_192)
     writer.beginObject()

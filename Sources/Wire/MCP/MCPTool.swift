@@ -1,6 +1,6 @@
 import HoldfastHealth
 
-/// The tools for assistants (contract 1.7).
+/// The tools for assistants, as in the original app.
 package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
   case directLogin = "direct_login"
   case getHealthMetrics = "get_health_metrics"

@@ -1,6 +1,6 @@
 import HoldfastJSON
 
-/// The body of the original app's `POST /mcp/call` (contract 1.7), in either of its two forms.
+/// The body of the original app's `POST /mcp/call` in either of its two forms.
 package enum PlainToolCall: Sendable, Hashable {
   /// `{"method":"initialize"}`. A proxy sends it to check whether its version is supported.
   case initialize

@@ -90,9 +90,9 @@ struct QuestionTests {
     try await BackendRig.run { rig in
       let relay = try await Relay(
         RelayConfiguration(
-          server: rig.address.url, device: UUID128(high: 4, low: 0),
-          zone: ZoneRules(try #require(TimeZone(identifier: zone))), profile: .service),
-        environment: RelayEnvironment(network: try HoldfastPlatform.network(), store: store))
+          server: rig.address.url, phone: UUID128(high: 4, low: 0),
+          zone: ZoneRules(try #require(TimeZone(identifier: zone))), profile: .service,
+          storage: .store(store)))
       relay.start()
       for await update in relay {
         guard case .pair(let pair) = update else { continue }

@@ -140,7 +140,7 @@ struct Explorer {
       .setIntent(.live), .setIntent(.none), .setIntent(.standbyOnly), .lifecycle(.background),
       .lifecycle(.foreground), .reachability(.unreachable), .reachability(.captivePortal),
       .reachability(.reachable(path: PathID("a"))), .reachability(.reachable(path: PathID("b"))),
-      .credentials(.available(expiresIn: .seconds(3600))), .credentials(.refreshFailed),
+      .credentials(.available(expiresIn: .seconds(3600))), .credentials(.refreshFailed()),
       .credentials(.rejected), .credentials(.cleared), .trigger(.userRefresh),
       .trigger(.messageSent), .trigger(.woke), .flushed, .requested(nil),
       .requested(Self.unauthorized), .requested(Self.forbidden),

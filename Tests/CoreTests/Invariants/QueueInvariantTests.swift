@@ -22,9 +22,9 @@ private struct Item: QueuedItem {
   /// not stored.
   private static var proven: ProvenQueue {
     var queue = ProvenQueue()
-    _ = queue.add(.text("one"), isStored: true)
-    _ = queue.add(.text("two"), isStored: true)
-    _ = queue.add(.text("three"), isStored: false)
+    _ = queue.add(1, .text("one"), isStored: true)
+    _ = queue.add(2, .text("two"), isStored: true)
+    _ = queue.add(3, .text("three"), isStored: false)
     _ = queue.take()
     _ = queue.ask(until: .zero)
     return queue

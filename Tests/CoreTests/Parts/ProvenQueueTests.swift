@@ -7,7 +7,7 @@ import Testing
   @Test
   mutating func `a pong proves the messages that were handed over before its ping, and no others`()
   {
-    let entries = (1...66).map { queue.add(.text("\($0)"), isStored: true) }
+    let entries = (1...66).map { queue.add($0, .text("\($0)"), isStored: true) }
     #expect(queue.take() == entries.prefix(64).map(\.message))
     let ping = queue.ask(until: .zero) ?? 0
     #expect(queue.proven(by: ping) == Array(1...64))
@@ -17,11 +17,20 @@ import Testing
 
   @Test mutating func `only a message that could not be stored is dropped, which frees its bytes`()
   {
-    let entry = queue.add(.text("kept"), isStored: true)
-    let dropped = queue.add(.text("dropped"), isStored: false)
+    let entry = queue.add(1, .text("kept"), isStored: true)
+    let dropped = queue.add(2, .text("dropped"), isStored: false)
     queue.drop(dropped.id)
     queue.drop(entry.id)
     #expect(queue.entries == [entry])
     #expect(queue.bytes == 4)
+  }
+
+  @Test mutating func `numbers continue after the highest stored one, also after an overflow`() {
+    queue.restore([OutboxMessage(id: 7, message: .text("old"))])
+    #expect([6, 7, 8, 1_000].map(queue.isNext) == [false, false, true, true])
+    _ = queue.add(9, .text("new"), isStored: true)
+    #expect([9, 10].map(queue.isNext) == [false, true])
+    queue.restore([OutboxMessage(id: .max, message: .text("last"))])
+    #expect([.max, 0, 1].map(queue.isNext) == [false, true, true])
   }
 }

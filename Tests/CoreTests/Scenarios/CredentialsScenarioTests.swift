@@ -74,6 +74,9 @@ struct CredentialsScenarioTests {
     let effects = harness.give(.lost(harness.attempt, .closed(code: 4401, reason: "")))
     #expect(!effects.contains(.refreshCredentials))
     #expect(harness.opens.count == 1, "the newer credentials are tried at once")
+    #expect(harness.link.status.reason == .failure(.closed(code: 4401, reason: "")))
+    harness.give(.opened(harness.attempt))
+    #expect(harness.link.status.reason == nil)
   }
 
   @Test func `credentials are refreshed a minute before they expire`() {
@@ -139,6 +142,19 @@ struct CredentialsScenarioTests {
     #expect(harness.log.filter { $0 == .refreshCredentials }.count == 2)
   }
 
+  @Test func `while credentials cannot be had, the status says why`() {
+    var harness = LinkHarness(.messageStream)
+    harness.give(.setIntent(.live))
+    for (wait, detail) in [(1, "the account is locked"), (2, "the disk is full")] {
+      harness.give(.credentials(.refreshFailed(detail: detail)))
+      #expect(harness.link.status.reason == .failure(.local(detail: detail)))
+      harness.pass(.seconds(wait))
+    }
+    harness.give(.credentials(.refreshFailed()))
+    let unknown = LinkFailure.local(detail: "credentials could not be refreshed")
+    #expect(harness.link.status.reason == .failure(unknown))
+  }
+
   @Test func `the attempt after a failed refresh has no jitter from an older refusal`() {
     var harness = LinkHarness.connected(.messageStream)
     harness.give(.lost(harness.attempt, .http(status: 429, retryAfter: nil, detail: "")))
@@ -147,7 +163,7 @@ struct CredentialsScenarioTests {
     harness.give(.lost(harness.attempt, .http(status: 401, retryAfter: nil, detail: "")))
     harness.opens = []
     let failed = harness.seconds
-    harness.give(.credentials(.refreshFailed))
+    harness.give(.credentials(.refreshFailed()))
     harness.pass(.seconds(1))
     #expect(harness.opens == [failed + 1], "the second wait of the schedule")
   }
@@ -179,7 +195,7 @@ struct CredentialsScenarioTests {
       guard harness.log.contains(.refreshCredentials) else { continue }
       times.append(harness.seconds)
       harness.log = []
-      harness.give(.credentials(.refreshFailed))
+      harness.give(.credentials(.refreshFailed()))
     }
     #expect(zip(times, times.dropFirst()).map { $1 - $0 } == [15, 30, 60, 120, 240, 300])
   }
@@ -222,7 +238,7 @@ struct CredentialsScenarioTests {
   @Test func `another refusal after a failed refresh leads to another refresh`() {
     var harness = LinkHarness.connected(.messageStream)
     #expect(harness.give(.requested(refused)).contains(.refreshCredentials))
-    harness.give(.credentials(.refreshFailed))
+    harness.give(.credentials(.refreshFailed()))
     #expect(harness.give(.requested(refused)) == [.refreshCredentials])
     #expect(harness.link.status.phase == .connected)
     harness.give(.credentials(.available(expiresIn: nil)))

@@ -111,7 +111,7 @@ import Testing
     let effects = harness.give(.lost(harness.attempt, refused))
     #expect(effects.contains(.refreshCredentials))
     harness.opens = []
-    harness.give(.credentials(.refreshFailed))
+    harness.give(.credentials(.refreshFailed()))
     #expect(harness.link.status.phase == .standby)
     harness.pass(.seconds(120))
     #expect(harness.opens == [])

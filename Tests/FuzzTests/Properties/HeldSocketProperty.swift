@@ -51,7 +51,7 @@ enum HeldSocketProperty {
       let attempt = model.link.currentAttempt ?? AttemptID(1)
       let input =
         (try? JSONDecoder().decode(SocketModel.Input.self, from: Data(line)))
-        ?? .socket(attempt, .message(SocketMessage(text: Array(line)), SocketMarks()))
+        ?? .socket(attempt, .message(SocketMessage(text: Array(line)), SocketReading()))
       effects += model.handle(input, at: now)
       try hold(model.brokenInvariants(.thorough) == [], "a held socket keeps its invariants")
       try writesBack(effects)

@@ -226,7 +226,8 @@ struct RelayStateTests {
       shown == [
         RelayStatus(.starting), RelayStatus(.running),
         RelayStatus(
-          .reconnecting, attempt: 1, of: 11, retryAt: .second(2), reason: .failure(.reset)),
+          .reconnecting, attempt: 1, maxAttempts: 11, retryAt: .second(2),
+          reason: .failure(.reset)),
         RelayStatus(.running), nil,
       ])
   }

@@ -23,11 +23,13 @@ struct SeedScenarioTests {
       harness.statuses == [
         RelayStatus(.starting),
         RelayStatus(
-          .starting, attempt: 1, of: 2, retryAt: .second(2), reason: .failure(.refused)),
-        RelayStatus(.starting, attempt: 1, of: 2),
+          .starting, attempt: 1, maxAttempts: 2, retryAt: .second(2),
+          reason: .failure(.refused)),
+        RelayStatus(.starting, attempt: 1, maxAttempts: 2),
         RelayStatus(
-          .starting, attempt: 2, of: 2, retryAt: .second(4), reason: .failure(.refused)),
-        RelayStatus(.starting, attempt: 2, of: 2),
+          .starting, attempt: 2, maxAttempts: 2, retryAt: .second(4),
+          reason: .failure(.refused)),
+        RelayStatus(.starting, attempt: 2, maxAttempts: 2),
         RelayStatus(.error, reason: .exhausted(.refused)),
       ])
     #expect(harness.problems == [.connection(.refused)])
@@ -69,7 +71,7 @@ struct SeedScenarioTests {
     let tries: [Double] = [2, 4, 8, 14, 22, 30, 39, 48, 57, 66, 75]
     for (index, time) in tries.enumerated() {
       #expect(harness.state == .reconnecting)
-      #expect(harness.model.status.attempt == index + 1 && harness.model.status.of == 11)
+      #expect(harness.model.status.attempt == index + 1 && harness.model.status.maxAttempts == 11)
       #expect(harness.model.status.retryAt == .second(60 + time))
       harness.pass(harness.now.duration(to: .second(60 + time)))
       harness.lose(.timeout(.connect))

@@ -1,3 +1,4 @@
+import HoldfastFeaturePorts
 import Foundation
 import Holdfast
 import HoldfastCore

@@ -26,6 +26,27 @@ import Testing
         })
   }
 
+  @Test(arguments: [true, false])
+  func `a run opens the health data of its configuration, and closes them at its end`(
+    canOpen: Bool
+  ) async throws {
+    let scratch = try Scratch()
+    let rig = PullRig(rounds: [[PullRig.question(1)]])
+    var configuration = RelayConfiguration(
+      server: PullRig.server, phone: UUID128(high: 1, low: 2), zone: .utc, profile: .foreground,
+      storage: .directory(canOpen ? scratch("phone") : "/proc/nonexistent"))
+    configuration.ports = DevicePorts(network: rig.network, clock: rig.clock)
+    let pull = try HealthPull(configuration, token: Secret(PullRig.token))
+    // Runs may be repeated. The second one has no question.
+    #expect(await pull.run() == PullReport(answered: 1, ending: .finished))
+    #expect(await pull.run() == PullReport(ending: .finished))
+    guard case .healthData(_, let object)? = try rig.results().first?.message else {
+      Issue.record("no answer was sent")
+      return
+    }
+    #expect(object.succeeded == canOpen)
+  }
+
   @Test func `a long answer is sent in parts that form the whole`() async throws {
     let rig = PullRig(rounds: [[PullRig.question(1)]])
     let object = HealthObject.long(500_000)

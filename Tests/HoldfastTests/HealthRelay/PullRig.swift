@@ -19,7 +19,7 @@ final class PullRig: Sendable {
   static let token = "resume-token-0123456789"
   static let query = HealthDataQuery(
     valueType: .steps, start: .instant(Timestamp(nanoseconds: 0), minutesEast: nil),
-    end: .instant(Timestamp(nanoseconds: 0), minutesEast: nil))
+    end: .instant(Timestamp(nanoseconds: 3_600_000_000_000), minutesEast: nil))
 
   let clock = TestClock()
   let network: FakeNetwork
@@ -68,8 +68,11 @@ final class PullRig: Sendable {
   func pull(
     _ answer: @escaping HealthPull.Answering = { _, _ in .sample }
   ) -> HealthPull {
-    HealthPull(
-      server: Self.server, token: Self.token, http: network, clock: clock, answer: answer)
+    let ports = DevicePorts(network: network, clock: clock)
+    let pull = try? HealthPull(
+      server: Self.server, token: Secret(Self.token), ports: ports, answer: answer)
+    guard let pull else { preconditionFailure("the URL of the server is valid") }
+    return pull
   }
 
   /// Runs a pull. Advances the clock to each of the given seconds once the pull waits for it.

@@ -34,8 +34,9 @@ import Testing
     while let event = await said.next() {
       guard case .text(let bytes) = event else { continue }
       guard case .connectionCode(let code) = try BackendMessage.read(bytes) else { continue }
-      let pull = HealthPull(
-        server: address.url, token: try #require(code.resumeToken), http: network
+      let pull = try HealthPull(
+        server: address.url, token: Secret(try #require(code.resumeToken)),
+        ports: DevicePorts(network: network)
       ) { _, _ in Self.answer }
       return Phone(pull: pull, code: code, socket: socket)
     }
@@ -84,9 +85,9 @@ import Testing
     let scratch = try Scratch()
     let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
     let address = try await backend.start()
-    let pull = HealthPull(
-      server: address.url, token: "never-given-out", http: try HoldfastPlatform.network()
-    ) { _, _ in .sample }
+    let pull = try HealthPull(server: address.url, token: Secret("never-given-out")) { _, _ in
+      .sample
+    }
     #expect(await pull.run() == PullReport(ending: .signedOut))
     await backend.kill()
   }

@@ -18,7 +18,7 @@ import Testing
     let lifecycle = FakeLifecycle(known: [.background, .lowPower(true)])
     let scratch = try Scratch()
     let sync = try await Self.sync(scratch, lifecycle)
-    sync.again()
+    sync.retryNow()
     await sync.waitUntil { _ in true }
     #expect(await sync.snapshot.sending == [])
     #expect(await !sync.snapshot.canWork)
@@ -32,7 +32,7 @@ import Testing
     for known in [[], [.background], [.lowPower(true)]] as [[LifecycleEvent]] {
       let scratch = try Scratch()
       let sync = try await Self.sync(scratch, FakeLifecycle(known: known))
-      sync.again()
+      sync.retryNow()
       await sync.waitUntil { !$0.sending.isEmpty }
       #expect(await sync.snapshot.sending == [Self.file])
       await sync.close()
@@ -46,12 +46,43 @@ import Testing
     let files = (1...3).map { "health-sync/batch_\($0).json" }
     let system = FakeUploadQueue(running: [files[0]]) { _ in nil }
     let sync = try await Self.sync(scratch, FakeLifecycle(known: []), files, system)
-    sync.again()
+    sync.retryNow()
     await sync.waitUntil { $0.sending.count == 3 }
     #expect(system.enqueued.map(\.file) == Array(files.dropFirst()))
     for file in files { await system.end(file, .accepted) }
     await sync.waitUntil { $0.state == .done(quarantined: 0) }
     await sync.close()
+  }
+
+  @Test func `a sync opens the queue of its directory, and closes it at its end`() async throws {
+    let scratch = try Scratch()
+    let sync = try await SampleSync(Self.configuration("https://a", .directory(scratch.path)))
+    await #expect(throws: StoreFailure.self) {
+      try await HoldfastPlatform.syncQueue(in: scratch.path)
+    }
+    await sync.close()
+    await (try HoldfastPlatform.syncQueue(in: scratch.path)).close()
+  }
+
+  @Test func `a wrong URL, or files without a directory, are refused at once`() async throws {
+    for server in ["a", "ftp://a", "https://a#b"] {
+      let configuration = Self.configuration(server, .memory, in: "/nowhere")
+      await #expect(throws: LinkFailure.self) { try await SampleSync(configuration) }
+    }
+    let configuration = Self.configuration("https://a", .memory)
+    await #expect(throws: LinkFailure.self) { try await SampleSync(configuration) }
+  }
+
+  private static func configuration(
+    _ server: String, _ storage: StorageLocation<any SyncQueueStore>, in directory: String? = nil
+  ) -> SyncConfiguration {
+    var configuration = SyncConfiguration(
+      server, source: NoSource(), storage: storage, directory: directory
+    ) { "hush-hush-hush" }
+    configuration.types = []
+    configuration.ports = DevicePorts(
+      network: FakeNetwork(clock: BootClock()), reachability: FakeReachability())
+    return configuration
   }
 
   /// Creates a sync with the batches of an earlier process. Its uploads never end by themselves.
@@ -70,14 +101,10 @@ import Testing
     }
     let stored = StoredSyncQueue(
       asked: [], types: [], batches: batches, stamp: Timestamp(nanoseconds: 0))
-    var configuration = SyncConfiguration(
-      "https://health.example", source: NoSource(), queue: MemoryStore(stored),
-      directory: scratch.path
-    ) { "hush-hush-hush" }
-    configuration.types = []
+    var configuration = configuration(
+      "https://health.example", .store(MemoryStore(stored)), in: scratch.path)
     configuration.uploads = uploads ?? FakeUploadQueue { _ in nil }
-    configuration.network = FakeNetwork(clock: BootClock())
-    (configuration.lifecycle, configuration.reachability) = (lifecycle, FakeReachability())
+    configuration.ports.lifecycle = lifecycle
     return try await SampleSync(configuration)
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastHeldSocket
 import HoldfastTestKit
 import HoldfastCore
@@ -14,25 +15,153 @@ import Testing
 
   init() { network = FakeNetwork(clock: clock) }
 
-  private var options: SocketOptions {
-    var options = SocketOptions()
-    options.network = network
-    options.reachability = AlwaysReachable()
-    options.clock = clock
-    return options
+  private func make(
+    _ change: (inout SocketConfiguration) -> Void = { _ in }
+  ) async throws -> HeldSocket {
+    var configuration = SocketConfiguration("ws://127.0.0.1:1/feed?key=SEKRIT-QUERY")
+    configuration.ports = DevicePorts(
+      network: network, reachability: AlwaysReachable(), clock: clock)
+    change(&configuration)
+    return try await HeldSocket(configuration)
   }
 
+  /// Returns a source of the tokens `token-1`, `token-2` and so on.
+  private static func tokens() -> TokenSource {
+    let made = SharedCounter()
+    return TokenSource { "token-\(made.next())" }
+  }
+
+  private static let signIn = LinkFailure.http(
+    status: 401, retryAfter: nil, detail: "the user must sign in")
+
   @Test func `a failure that echoes the URL's query does not show the query`() async throws {
-    let socket = try await HeldSocket("ws://127.0.0.1:1/feed?key=SEKRIT-QUERY", options: options)
+    let socket = try await make()
     let echo = "cannot GET /feed?key=SEKRIT-QUERY"
-    await network.sockets.next()?.fail(.http(status: 403, retryAfter: nil, detail: echo))
-    var reason: LinkStatus.Reason?
-    for await case .status(let status) in socket where status.reason != nil {
-      reason = status.reason
+    try await network.nextSocket().fail(.http(status: 403, retryAfter: nil, detail: echo))
+    for await _ in socket {}
+    let clean = LinkFailure.http(status: 403, retryAfter: nil, detail: "cannot GET /feed?[token]")
+    #expect(socket.failure == clean)
+    await socket.close()
+  }
+
+  @Test func `the loop ends at a final failure, and goes on after another attempt`() async throws {
+    let socket = try await make()
+    let refused = LinkFailure.http(status: 403, retryAfter: nil, detail: "")
+    try await network.nextSocket().fail(refused)
+    var phases: [LinkStatus.Phase] = []
+    for await case .status(let status) in socket { phases.append(status.phase) }
+    #expect(phases == [.connecting, .failed])
+    #expect(socket.failure == refused)
+    socket.reconnect()
+    try await network.nextSocket().accepted().send("back")
+    for await case .text(let text) in socket {
+      #expect(text == "back")
       break
     }
-    let clean = LinkFailure.http(status: 403, retryAfter: nil, detail: "cannot GET /feed?[token]")
-    #expect(reason == .failure(clean))
+    #expect(socket.failure == nil)
+    await socket.close()
+  }
+
+  @Test(arguments: TokenPlacement.allCases)
+  func `the request contains the token only where it belongs`(
+    placement: TokenPlacement
+  ) async throws {
+    let socket = try await make {
+      $0.tokens = .fixed("secret-token")
+      $0.placement = placement
+      $0.messages.hello = { .text("hello \($0.token ?? "nobody")") }
+    }
+    let server = try await network.nextSocket().accepted()
+    #expect(
+      server.request.headers.map(\.value)
+        == (placement == .header ? ["Bearer secret-token"] : []))
+    #expect(server.request.query.map(\.value) == (placement == .query ? ["secret-token"] : []))
+    #expect(try await server.nextText() == "hello secret-token")
+    await socket.close()
+  }
+
+  @Test func `a token that a message refuses is renewed once`() async throws {
+    let socket = try await make {
+      $0.tokens = Self.tokens()
+      $0.placement = .greeting
+      $0.messages.hello = { .text($0.token ?? "") }
+      $0.messages.awaitsConfirmation = true
+      $0.messages.read = { message in
+        SocketReading(
+          confirms: message.text == "welcome", refusal: message.text == "denied" ? .token : nil)
+      }
+    }
+    for token in ["token-1", "token-2"] {
+      let server = try await network.nextSocket().accepted()
+      #expect(try await server.nextText() == token)
+      await server.send("denied")
+    }
+    for await _ in socket {}
+    #expect(socket.failure == Self.signIn)
+    await socket.close()
+  }
+
+  @Test func `a refused token is not used again`() async throws {
+    let socket = try await make {
+      $0.tokens = .fixed("old")
+      $0.messages.confirms = { $0.text == "welcome" }
+      $0.messages.refuses = { $0.text == "denied" ? .token : nil }
+    }
+    try await network.nextSocket().accepted().send("denied")
+    for await _ in socket {}
+    #expect(socket.failure == Self.signIn)
+    await socket.close()
+  }
+
+  @Test(arguments: [("retry", "Bearer token-2"), ("retryJittered", "Bearer token-1")])
+  func `a close with 4401 renews the token unless the policy has another action`(
+    action: String, header: String
+  ) async throws {
+    let policy = try LinkPolicy.socket.setting([("failure.closedUnauthorized", action)])
+    let socket = try await make {
+      $0.policy = policy
+      $0.tokens = Self.tokens()
+    }
+    try await network.nextSocket().accepted().close(code: 4401, reason: "")
+    // A renewal takes no time, and a retry follows after a wait.
+    let second =
+      if action == "retry" {
+        try await network.nextSocket()
+      } else {
+        try await network.nextSocket(advancing: clock)
+      }
+    #expect(second.request.headers.map(\.value) == [header])
+    await socket.close()
+  }
+
+  @Test func `messages have numbers, and their proof is reported`() async throws {
+    let outbox = MemoryOutbox()
+    try await outbox.add(OutboxMessage(id: 5, message: .text("old")))
+    let socket = try await make { $0.outbox = .durable(outbox) }
+    let numbers = [
+      socket.send("text"), socket.send([1]), socket.send(Data([2])), socket.send(.text("last")),
+    ]
+    #expect(numbers == [6, 7, 8, 9])
+    let server = try await network.nextSocket().accepted()
+    for await case .proven(through: 9) in socket { break }
+    for text in ["old", "text", "last"] { #expect(try await server.nextText() == text) }
+    await socket.close()
+    #expect(try await outbox.load() == [])
+  }
+
+  @Test func `a standing message is sent on each connection, and once when it changes`()
+    async throws
+  {
+    let socket = try await make()
+    socket.setStanding("topic", .text("bread"))
+    let first = try await network.nextSocket().accepted()
+    #expect(try await first.nextText() == "bread")
+    socket.setStanding("topic", .text("bread"))
+    socket.setStanding("topic", .text("cake"))
+    #expect(try await first.nextText() == "cake")
+    await first.drop()
+    let second = try await network.nextSocket(advancing: clock).accepted()
+    #expect(try await second.nextText() == "cake")
     await socket.close()
   }
 
@@ -45,6 +174,18 @@ import Testing
     await desk.open(AttemptID(1), request) { _, _ in }
     await desk.stop()
     #expect(dialer.closes.takeAll() == [])
+  }
+}
+
+/// A counter that tasks share.
+private final class SharedCounter: Sendable {
+  private let count = Mutex(0)
+
+  func next() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
   }
 }
 

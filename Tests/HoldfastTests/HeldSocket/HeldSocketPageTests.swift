@@ -10,41 +10,42 @@ import Testing
 func follow(
   _ url: String, after position: String?, show: (String) async -> Bool
 ) async throws {
-  var options = SocketOptions()
-  options.position = position
-  options.outbox = .memory
+  var configuration = SocketConfiguration(url)
+  configuration.position = position
+  configuration.outbox = .memory
 
   // The first message of every connection, and its confirmation.
-  options.language.hello = { greeting in
+  configuration.messages.hello = { greeting in
     .text(greeting.position == nil ? "hello" : "hello again")
   }
-  options.language.confirms = { $0.text == "welcome" }
+  configuration.messages.confirms = { $0.text == "welcome" }
 
-  // The position of a line, and the request for later lines after a loss.
-  options.language.position = { message in
+  // The position of a line, and the request for all later lines.
+  configuration.messages.position = { message in
     guard let number = message.text?.prefix(while: \.isNumber), !number.isEmpty else { return nil }
     return String(number)
   }
-  options.language.resume = { .text("after \($0)") }
+  configuration.messages.resume = { .text("after \($0 ?? "0")") }
 
   // A ping that the application answers, not only its WebSocket library.
-  options.language.ping = .text("ping")
-  options.language.answersPing = { $0.text == "pong" }
+  configuration.messages.ping = .text("ping")
+  configuration.messages.answersPing = { $0.text == "pong" }
 
-  let socket = try await HeldSocket(url, policy: .socket, options: options)
-  socket.send("thanks")
+  let socket = try await HeldSocket(configuration)
+  socket.setStanding("topic", .text("topic bread"))  // sent on every connection
+  let thanks = socket.send("thanks")
   for await event in socket {
     switch event {
     case .text("welcome"), .text("pong"): continue
     case .text(let line):
       if await show(line) { continue }
-      // Lines may arrive while the socket closes.
       return await socket.close()
-    case .status(let status) where status.phase == .failed:
-      await socket.close()  // such as 403, where a retry cannot help
-    case .status, .quality, .sent, .notice, .binary: continue
+    case .proven(through: thanks): print("The thanks have arrived.")
+    case .status, .quality, .sent, .proven, .notice, .binary: continue
     }
   }
+  // The loop ends when no retry can help, such as after 403.
+  if let failure = socket.failure { throw failure }
 }
 // docs/held-socket.md <
 
@@ -68,6 +69,7 @@ func follow(
     let greetings = said.withLock { $0.filter { $0.hasPrefix("hello") } }
     #expect(greetings.count >= 2 && greetings.allSatisfy { $0 == "hello again" })
     #expect(said.withLock { $0.contains("thanks") })
+    #expect(said.withLock { $0.count { $0 == "topic bread" } } >= 2)
     await server.stop()
   }
 

@@ -1,5 +1,7 @@
 import Foundation
 import Holdfast
+import HoldfastCore
+import HoldfastPorts
 import HoldfastTestKit
 import Synchronization
 import Testing
@@ -28,7 +30,7 @@ import Testing
         events == [
           .status(LinkStatus(phase: .connecting, attempt: 1)),
           .status(LinkStatus(phase: .connected, mode: .live, quality: .good)), .sent(1),
-          .text("a"), .binary([0, 1, 2]),
+          .text("a"), .binary(Data([0, 1, 2])),
         ])
       await socket.close()
       let code = try await server.next { $0.event == "ended" ? $0.code : nil }
@@ -61,25 +63,24 @@ import Testing
   @Test func `a durable outbox continues in the next run`() async throws {
     let scratch = try Scratch()
     var store = try await HoldfastPlatform.outbox(in: scratch.path)
-    var options = SocketOptions()
-    options.outbox = .durable(store)
     // No server listens on this port.
     var port: UInt16 = 0
     try await PeerServer.run(.holdfast, [.echo]) { port = $0.port }
-    let first = try await HeldSocket(
-      "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: options)
+    var configuration = SocketConfiguration(
+      "ws://127.0.0.1:\(port)/", policy: try Self.policy())
+    configuration.outbox = .durable(store)
+    let first = try await HeldSocket(configuration)
     for text in ["1", "2", "3"] { first.send(text) }
     await first.waitUntil { $0.queue.entries.count == 3 }
     await first.close()
     await store.close()
     store = try await HoldfastPlatform.outbox(in: scratch.path)
-    options.outbox = .durable(store)
+    configuration.outbox = .durable(store)
     #expect(try await store.load().map(\.message) == [.text("1"), .text("2"), .text("3")])
-    let again = options
+    let again = configuration
     try await PeerServer.run(.holdfast, [.echo], port: port) { server in
-      let second = try await HeldSocket(
-        "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: again)
-      second.send("4")
+      let second = try await HeldSocket(again)
+      #expect(second.send("4") == 4)
       #expect(try await server.got(4) == ["1", "2", "3", "4"])
       await second.waitUntil { $0.queue.entries.isEmpty }
       await second.close()
@@ -89,20 +90,38 @@ import Testing
   }
 
   @Test func `a greeting contains the token`() async throws {
-    var options = SocketOptions()
-    options.tokens = FixedToken("token-123456")
-    options.language.hello = { .text("login \($0.token ?? "without")") }
-    let sent = options
     try await PeerServer.run(.holdfast, [.echo]) { server in
-      let socket = try await HeldSocket(server.url, policy: try Self.policy(), options: sent)
+      var configuration = SocketConfiguration(server.url, policy: try Self.policy())
+      configuration.tokens = .fixed("token-123456")
+      configuration.messages.hello = { .text("login \($0.token ?? "without")") }
+      let socket = try await HeldSocket(configuration)
       #expect(try await server.opened().headers?["authorization"] == "Bearer token-123456")
       #expect(try await server.got(1) == ["login token-123456"])
       await socket.close()
     }
   }
 
-  @Test(arguments: ["", "nonsense", "http://a/", "ws:///", "ws://user@host/", "wss://host/#part"])
+  @Test(arguments: ["", "nonsense", "ws:///", "ws://user@host/", "wss://host/#part"])
   func `an invalid URL is refused immediately`(url: String) async {
     await #expect(throws: LinkFailure.self) { try await HeldSocket(url) }
+  }
+
+  @Test(arguments: [
+    ("http://127.0.0.1/", "ws or wss"), ("ftp://127.0.0.1/", "ws or wss"),
+    ("ws://example.com/feed", "allowsPlaintext"), ("ws://192.0.2.1/feed", "allowsPlaintext"),
+  ])
+  func `the error for a URL names the remedy`(url: String, remedy: String) async throws {
+    let failure = await #expect(throws: LinkFailure.self) { try await HeldSocket(url) }
+    #expect(try #require(failure).description.contains(remedy))
+  }
+
+  @Test func `plaintext to another device can be allowed`() async throws {
+    let network = FakeNetwork(clock: TestClock())
+    var configuration = SocketConfiguration("ws://example.com/feed")
+    configuration.ports.network = network
+    configuration.allowsPlaintext = true
+    let socket = try await HeldSocket(configuration)
+    #expect(try await network.nextSocket().request.url == "ws://example.com/feed")
+    await socket.close()
   }
 }

@@ -6,17 +6,22 @@ import Testing
 ///
 /// The test also checks that this code compiles.
 @Suite(.timeLimit(.minutes(10))) struct OneSocketImportTests {
-  @Test func `a socket, its policy, its options and its events`() async throws {
+  @Test func `a socket, its configuration, its policy and its events`() async throws {
     let outbox: any OutboxStore = MemoryOutbox()
-    var options = SocketOptions()
-    options.network = try HoldfastPlatform.network()
-    options.reachability = AlwaysReachable()
-    options.tokens = FixedToken("a.good.token")
-    options.outbox = .durable(outbox)
-    options.language.hello = { greeting in greeting.token.map { .text($0) } }
-    let policy: LinkPolicy = try .socket.setting([("retry.first", "30s")])
-    let socket = try await HeldSocket("ws://127.0.0.1:1/feed", policy: policy, options: options)
-    socket.send("hello")
+    var configuration = SocketConfiguration("ws://127.0.0.1:1/feed")
+    configuration.policy = try .socket.setting([("retry.first", "30s")])
+    configuration.ports.network = try HoldfastPlatform.network()
+    configuration.ports.reachability = AlwaysReachable()
+    configuration.tokens = .fixed("a.good.token")
+    configuration.placement = .greeting
+    configuration.outbox = .durable(outbox)
+    configuration.messages.hello = { greeting in greeting.token.map { .text($0) } }
+    configuration.messages.read = { message in
+      SocketReading(position: message.text, refusal: message.text == "denied" ? .token : nil)
+    }
+    let socket = try await HeldSocket(configuration)
+    let number = socket.send("hello")
+    socket.setStanding("topic", .text("bread"))
     var phases: [LinkStatus.Phase] = []
     for await case .status(let status) in socket {
       phases.append(status.phase)
@@ -27,7 +32,7 @@ import Testing
     }
     #expect(!phases.contains(.connected))
     await socket.close()
-    let stored: [ProvenQueue.Entry] = try await outbox.load()
-    #expect(stored.map(\.message.text) == ["hello"])
+    let stored: [OutboxMessage] = try await outbox.load()
+    #expect(stored == [OutboxMessage(id: number, message: .text("hello"))])
   }
 }

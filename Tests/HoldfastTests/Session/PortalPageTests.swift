@@ -1,6 +1,5 @@
 import HoldfastTestKit
 import HoldfastCore
-import HoldfastFeaturePorts
 import Testing
 
 @testable import Holdfast
@@ -30,11 +29,10 @@ import Testing
   ) async throws {
     let clock = TestClock()
     let network = FakeNetwork(clock: clock)
-    let store = MemoryClientSessionStore()
-    var configuration = SessionConfiguration("wss://agent.example/session", store: store) { "key" }
-    configuration.network = network
-    configuration.reachability = AlwaysReachable()
-    configuration.clock = clock
+    var configuration = SessionConfiguration(
+      "wss://agent.example/session", storage: .memory, tokens: .fixed("key"))
+    configuration.ports = DevicePorts(
+      network: network, reachability: AlwaysReachable(), clock: clock)
     let session = try await HeldSession(configuration)
     await network.sockets.next()?.fail(.reset)
     let probe = try #require(await network.exchanges.next())

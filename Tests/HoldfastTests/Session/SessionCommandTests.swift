@@ -102,8 +102,8 @@ struct SessionCommandTests {
       #expect(try await run.end().status == 1)
       #expect(
         await run.errors() == [
-          "holdfast session: the server has no sessions at this path (http-404: no such route); "
-            + "check the path of --server"
+          "holdfast session: the server has no sessions at this path: "
+            + "the server answered 404 (not found): no such route; check the path of --server"
         ])
     }
   }

@@ -9,20 +9,19 @@ import Testing
 
 /// Tests of the prompts that a session stores while it has no server.
 @Suite(.timeLimit(.minutes(10))) struct SessionOutboxTests {
-  /// Opens a session with the key of a backend, and returns the session and its store.
+  /// Opens a session with the key of a backend.
   private static func session(
-    _ url: String, _ scratch: Scratch, key: String = ""
-  ) async throws -> (HeldSession, any ClientSessionStore) {
-    let store = try await HoldfastPlatform.sessionStore(in: scratch("phone"))
-    let configuration = SessionConfiguration(url, store: store) { key }
-    return (try await HeldSession(configuration), store)
+    _ url: String, _ scratch: Scratch, key: String = "key"
+  ) async throws -> HeldSession {
+    try await HeldSession(
+      SessionConfiguration(url, storage: .directory(scratch("phone"))) { key })
   }
 
   @Test func `stores 1,000 prompts without a server, refuses one more, and sends them later`()
     async throws
   {
     let scratch = try Scratch()
-    let (session, store) = try await Self.session("ws://127.0.0.1:1/session", scratch)
+    let session = try await Self.session("ws://127.0.0.1:1/session", scratch)
     for (first, count, waiting) in [(1, 999, 999), (1_000, 1, 1_000), (1_001, 1, 1_000)] {
       for number in first..<first + count { session.prompt("\(number)") }
       await session.waitUntil { $0.queue.unstoredCount == 0 }
@@ -36,7 +35,6 @@ import Testing
       }
     }
     #expect(refused == ["1001"])
-    await store.close()
     try await sendsTheFirst(50, scratch)
   }
 
@@ -48,7 +46,7 @@ import Testing
     let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
     let url = try await backend.start().session
     let key = try scratch.text(of: "data/session-key")
-    let (session, store) = try await Self.session(url, scratch, key: key)
+    let session = try await Self.session(url, scratch, key: key)
     var pending: [[String]] = []
     var shown: [String] = []
     for await update in session {
@@ -60,7 +58,6 @@ import Testing
     #expect(pending == [(1...1_000).map { "\($0)" }])
     #expect(shown == (1...count).map { "\($0)" })
     await session.close()
-    await store.close()
     await backend.kill()
   }
 }

@@ -25,13 +25,14 @@ import Testing
   ) async throws {
     let sent = Mutex(0)
     let session = try await open()
-    let socket = try await connected(session)
+    let server = await FakeSessionServer(accepting: try await network.nextSocket())
+    await session.waitUntil { $0.isConnected && $0.isIdle }
     // The client acknowledges every message, but the server does not read the acknowledgements.
-    socket.limitUnread(to: 4_000)
+    server.socket.limitUnread(to: 4_000)
     await store.hold(refuses: refuses)
     let sending = Task {
       for number in 1...3_000 {
-        await socket.send(text: Self.answer(number).bytes)
+        await server.sendOther(number)
         sent.withLock { $0 += 1 }
       }
     }
@@ -47,7 +48,7 @@ import Testing
     var shown: [String] = []
     for await update in session {
       guard case .message(let entry, _, let news) = update else { continue }
-      session.confirm(news)
+      session.markShown(through: news)
       shown.append(entry.text)
       if shown.count == 3_000 { break }
     }
@@ -58,31 +59,11 @@ import Testing
   }
 
   private func open() async throws -> HeldSession {
-    var configuration = SessionConfiguration("ws://127.0.0.1:1/session", store: store) { "key" }
-    configuration.network = network
-    configuration.reachability = AlwaysReachable()
-    configuration.clock = clock
+    var configuration = SessionConfiguration(
+      "ws://127.0.0.1:1/session", storage: .store(store), tokens: .fixed("key"))
+    configuration.ports = DevicePorts(
+      network: network, reachability: AlwaysReachable(), clock: clock)
     return try await HeldSession(configuration)
-  }
-
-  private func connected(_ session: HeldSession) async throws -> FakeSocket {
-    let socket = try #require(await network.sockets.next())
-    await socket.accept()
-    let features: Set<SessionFeature> = [.idempotency]
-    await socket.send(
-      text: SessionServerMessage.hello(SessionHello(message: "hi", features: features)).bytes)
-    let connected = SessionConnected(
-      message: "", session: "s", version: .newest, features: features, isRecovered: nil)
-    await socket.send(text: SessionServerMessage.connected(connected).bytes)
-    await session.waitUntil { $0.isConnected && $0.isIdle }
-    return socket
-  }
-
-  private static func answer(_ number: Int) -> SessionServerMessage {
-    .response(
-      SessionResponse(
-        id: "m\(number)", conversation: "c", idempotencyKey: nil,
-        result: .success(text: "\(number)")))
   }
 }
 

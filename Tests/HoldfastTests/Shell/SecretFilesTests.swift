@@ -1,3 +1,4 @@
+import HoldfastCore
 import Holdfast
 import HoldfastTestKit
 import Testing

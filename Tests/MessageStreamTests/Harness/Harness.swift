@@ -15,6 +15,8 @@ struct Harness {
   private(set) var now = Instant.zero
   /// Whether each change is stored immediately.
   var storesPromptly = true
+  /// The source of the ids of sent messages.
+  private var generator = RandomSource(seed: 1)
 
   init(
     cursor: ShopCursor = ShopCursor(), user: String? = nil, outbox: [OutboxEntry] = [],
@@ -165,7 +167,8 @@ struct Harness {
   }
 
   mutating func send(_ text: String, ahead: Duration = .zero) {
-    give(.send(text: text, parent: nil, at: Self.wall.advanced(by: ahead)))
+    let id = UUID128.random(using: &generator)
+    give(.send(id: id, text: text, parent: nil, at: Self.wall.advanced(by: ahead)))
   }
 
   var fetches: [(id: FetchID, query: PageQuery)] {

@@ -73,7 +73,9 @@ extension StreamHarness {
     give(.woke)
   }
 
-  mutating func send(_ text: String) { give(.send(text: text, parent: nil, at: wall)) }
+  mutating func send(_ text: String) {
+    give(.send(id: .random(using: &generator), text: text, parent: nil, at: wall))
+  }
 
   /// Scrolls up until no older messages remain.
   mutating func scrollToTheBeginning() {

@@ -32,6 +32,8 @@ struct StreamHarness {
   var said = 0
   /// For each text of the user, the number of times that the server accepted it.
   var accepted: [String: Int] = [:]
+  /// The source of the ids of sent messages.
+  var generator = RandomSource(seed: 1)
 
   init(
     _ kind: Shop.Kind, seed: UInt64 = 1, change: (inout StreamSettings) -> Void = { _ in }

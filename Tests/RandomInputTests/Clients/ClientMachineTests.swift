@@ -13,8 +13,10 @@ import Testing
 
   @Test func `a held socket keeps its promises`() {
     RandomInputs<SocketInputs>(seeds: 0..<40, acts: 120).expectSound(
-      inputs: "credentials link restored send socket start stop storeFailed stored",
-      effects: "ask close greet open ping refreshCredentials remove resume send store update")
+      inputs: "credentials link restored send socket standing start stop storeFailed stored",
+      effects: """
+        ask close greet open ping refreshCredentials remove resume send standing store update
+        """)
   }
 
   @Test func `a message stream keeps its promises`() {
@@ -42,8 +44,8 @@ import Testing
   @Test func `a session client keeps its promises`() {
     RandomInputs<PhoneSessionInputs>(seeds: 0..<40, acts: 250).expectSound(
       inputs: """
-        cancel commitFailed committed credentials discard follow frame link malformed opened
-        probed prompt reading restored retry shown start stop unsent
+        answersShown cancel commitFailed committed credentials discard follow frame link malformed
+        opened probed prompt reading restored retry shown start stop unsent
         """,
       effects: "close commit connect open probe refreshCredentials send update")
   }

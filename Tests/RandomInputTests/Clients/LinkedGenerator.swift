@@ -88,7 +88,7 @@ extension RandomValues {
   /// Returns a change of the credentials. Most changes let a link connect.
   mutating func credentialsEvent() -> HeldLink.CredentialsEvent {
     switch number(0...9) {
-    case 0: .refreshFailed
+    case 0: .refreshFailed(detail: maybe("no token"))
     case 1: oneIn(2) ? .rejected : .cleared
     case 2...4: .available(expiresIn: .seconds(one([-1, 0, 1, 3, 61, 90])))
     case _: .available(expiresIn: nil)

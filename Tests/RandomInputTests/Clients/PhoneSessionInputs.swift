@@ -100,17 +100,20 @@ extension PhoneSessionInputs {
     commit = nil
     let news = disk.commit(change)
     give(.committed(id, news))
-    if let last = news.last, oneIn(2) { give(.shown(through: last.number)) }
+    guard let last = news.last, oneIn(2) else { return }
+    give(oneIn(3) ? .answersShown(news.suffix(2).map(\.number)) : .shown(through: last.number))
   }
 
   private mutating func use() {
     let key = machine.queue.items.isEmpty ? UUID128(high: 0, low: 1) : one(machine.queue.items).id
+    // Sometimes a key is in use.
+    let new = oneIn(20) ? key : UUID128.random(using: &generator)
     switch number(0...11) {
     case 0...5:
       let text = oneIn(9) ? String(repeating: "x", count: 70_000) : "ask \(number(0...6))"
       let conversation = oneIn(3) ? nil : one(Self.names)
-      give(.prompt(oneIn(30) ? "" : text, conversation: conversation, at: wall))
-    case 6: give(.retry(key))
+      give(.prompt(oneIn(30) ? "" : text, conversation: conversation, key: new, at: wall))
+    case 6: give(.retry(key, as: new))
     case 7: give(.discard(key))
     case 8: give(.cancel(conversation: one(Self.names)))
     case 9: give(.follow(conversation: one(Self.names)))

@@ -9,6 +9,8 @@ struct SocketInputs: LinkedGenerator {
   private var isAsked = false
   /// The messages that are being stored.
   private var storing: [UInt64] = []
+  /// The number of the last message.
+  private var lastID: UInt64 = 0
   /// The socket that was most recently reported as open.
   private var opened: AttemptID?
   /// Whether pings are rarely answered.
@@ -50,8 +52,8 @@ struct SocketInputs: LinkedGenerator {
     if machine.settings.outbox == .durable, oneIn(2) {
       let first = oneIn(4) ? UInt64.max : 1
       let count = first == .max ? 1 : UInt64(number(1...5))
-      give(
-        .restored((0..<count).map { ProvenQueue.Entry(id: first + $0, message: .text("old")) }))
+      lastID = first + (count - 1)
+      give(.restored((0..<count).map { OutboxMessage(id: first + $0, message: .text("old")) }))
     }
     give(.credentials(.available(expiresIn: oneIn(2) ? nil : .seconds(90))))
     give(.start)
@@ -65,7 +67,8 @@ struct SocketInputs: LinkedGenerator {
     case 2: disturb()
     case 3: give(.credentials(credentialsEvent()))
     case 4...7: answerStore()
-    case 8...12: for _ in 0..<(oneIn(20) ? number(2...70) : 1) { give(.send(message())) }
+    case 8...12: for _ in 0..<(oneIn(20) ? number(2...70) : 1) { send() }
+    case 13: give(.standing("key \(number(0...70))", oneIn(4) ? nil : message()))
     case _: goOn()
     }
   }
@@ -81,7 +84,8 @@ struct SocketInputs: LinkedGenerator {
       switch effect {
       case .ping(_, let id): (ping, isAsked) = (id, true)
       case .store(let entry): storing.append(entry.id)
-      case .open, .close, .greet, .resume, .send, .ask, .refreshCredentials, .remove, .update:
+      case .open, .close, .greet, .resume, .standing, .send, .ask, .refreshCredentials, .remove,
+        .update:
         continue
       }
     }
@@ -95,14 +99,15 @@ struct SocketInputs: LinkedGenerator {
     case .ping(let attempt, let id): "ping \(attempt) \(id)"
     case .store(let entry): "store \(entry.id)"
     case .remove(let ids): "remove \(ids)"
-    case .close, .send, .ask, .refreshCredentials, .update: nil
+    case .close, .standing, .send, .ask, .refreshCredentials, .update: nil
     }
   }
 
   static func attempt(of effect: SocketModel.Effect) -> AttemptID? {
     switch effect {
     case .open(let attempt), .close(let attempt, _), .greet(let attempt, _, _),
-      .resume(let attempt, _), .send(let attempt, _), .ping(let attempt, _), .ask(let attempt):
+      .resume(let attempt, _), .standing(let attempt, _), .send(let attempt, _),
+      .ping(let attempt, _), .ask(let attempt):
       attempt
     case .refreshCredentials, .store, .remove, .update: nil
     }
@@ -113,11 +118,20 @@ struct SocketInputs: LinkedGenerator {
     MachineProperty("a message that was accepted waits, has arrived or is reported") {
       $0.accepted + $1.accepted == $0.ended + $1.ended + $1.after.queue.entries.count
     },
+    MachineProperty("each standing message is sent once on each connection") {
+      $1.standingSent == $1.standingDue
+    },
   ]
 }
 
 // MARK: Inputs
 extension SocketInputs {
+  /// Sends a message. Rarely, its number was used before.
+  private mutating func send() {
+    if !oneIn(30) { lastID &+= 1 }
+    give(.send(lastID, message()))
+  }
+
   private mutating func answerPing() {
     isAsked = false
     give(.link(.pong(attempt, ping)))
@@ -142,14 +156,12 @@ extension SocketInputs {
     give(.socket(attempt, .opened(subprotocol: subprotocol)))
   }
 
-  /// Passes a received message that has the app's marks.
+  /// Passes a received message with a random reading.
   private mutating func receive(_ attempt: AttemptID) {
-    var marks = SocketMarks()
-    marks.confirms = oneIn(2)
-    marks.answersPing = oneIn(2)
-    marks.provesLife = !oneIn(3)
-    if oneIn(3) { marks.position = Secret("\(number(1...9))") }
-    give(.socket(attempt, .message(message(), marks)))
+    var reading = SocketReading(confirms: oneIn(2), answersPing: oneIn(2), provesLife: !oneIn(3))
+    if oneIn(3) { reading.position = "\(number(1...9))" }
+    if oneIn(50) { reading.refusal = oneIn(3) ? .forbidden : .token }
+    give(.socket(attempt, .message(message(), reading)))
   }
 
   /// Passes an input of another socket, a late input, or a rare input.
@@ -188,16 +200,31 @@ extension MachineStep<SocketModel> {
   /// The number of messages that were accepted in this step.
   fileprivate var accepted: Int {
     if case .restored(let entries)? = input { return entries.count }
-    guard case .send? = input else { return 0 }
+    guard case .send(let id, _)? = input, before.queue.isNext(id) else { return 0 }
     let isRefused = effects.contains { effect in
       switch effect {
       case .update(.notice(.refused)), .update(.notice(.notConnected)): true
-      case .open, .close, .greet, .resume, .send, .ping, .ask, .refreshCredentials, .store,
-        .remove, .update:
+      case .open, .close, .greet, .resume, .standing, .send, .ping, .ask, .refreshCredentials,
+        .store, .remove, .update:
         false
       }
     }
     return isRefused ? 0 : 1
+  }
+
+  fileprivate var standingSent: [SocketMessage] {
+    effects.compactMap { if case .standing(_, let message) = $0 { message } else { nil } }
+  }
+
+  /// The standing messages that this step must send.
+  fileprivate var standingDue: [SocketMessage] {
+    if effects.contains(where: { if case .resume = $0 { true } else { false } }) {
+      return after.standing.entries.map(\.message)
+    }
+    guard case .standing(let key, let message?)? = input, after.isConnected,
+      !effects.contains(.update(.notice(.standingRefused(key: key))))
+    else { return [] }
+    return [message]
   }
 
   /// The number of messages that a pong confirmed, that the store refused, or that the step

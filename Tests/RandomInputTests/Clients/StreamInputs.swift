@@ -74,7 +74,8 @@ struct StreamInputs: LinkedGenerator {
     case 19...21: use()
     case 22, 23:
       let parent = oneIn(3) ? server.anyMessage()?.id : nil
-      give(.send(text: one(["a", "b"]), parent: parent, at: wall))
+      let id = UUID128.random(using: &generator)
+      give(.send(id: id, text: one(["a", "b"]), parent: parent, at: wall))
     case 24: oneIn(9) ? give(.credentials(credentialsEvent())) : changeDevice()
     case 25: disturb()
     case 26...28: answerPost()

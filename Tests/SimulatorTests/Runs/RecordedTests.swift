@@ -37,7 +37,7 @@ struct RecordedTests {
     #expect(found.map(\.kind).contains(.storm))
   }
 
-  @Test(arguments: [(HeldLink.CredentialsEvent.refreshFailed, true), (.rejected, false)])
+  @Test(arguments: [(HeldLink.CredentialsEvent.refreshFailed(), true), (.rejected, false)])
   func `a refresh that failed leaves the user signed in, and a refusal does not`(
     event: HeldLink.CredentialsEvent, isSignedIn: Bool
   ) {

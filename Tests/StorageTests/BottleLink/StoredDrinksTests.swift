@@ -12,7 +12,7 @@ import Testing
   }
 
   private static func change(
-    _ records: [BottleRecord] = [], via: Drink.Via = .sync, deleting deleted: UInt32? = nil
+    _ records: [BottleRecord] = [], via: BottleDrink.Via = .sync, deleting deleted: UInt32? = nil
   ) -> DrinkChange {
     var change = DrinkChange(at: time)
     (change.records, change.via, change.deleted) = (records, via, deleted)
@@ -20,9 +20,9 @@ import Testing
   }
 
   private static func drink(
-    _ number: UInt64, _ record: BottleRecord, via: Drink.Via = .sync, isDeleted: Bool = false
-  ) -> Drink {
-    Drink(number: number, record: record, via: via, storedAt: time, isDeleted: isDeleted)
+    _ number: UInt64, _ record: BottleRecord, via: BottleDrink.Via = .sync, isDeleted: Bool = false
+  ) -> BottleDrink {
+    BottleDrink(number: number, record: record, via: via, storedAt: time, isDeleted: isDeleted)
   }
 
   @Test func `a change sets nothing by default`() {
@@ -31,7 +31,7 @@ import Testing
     #expect(change.deleted == nil)
     #expect(
       Self.drink(1, Self.record(1))
-        == Drink(number: 1, record: Self.record(1), via: .sync, storedAt: Self.time))
+        == BottleDrink(number: 1, record: Self.record(1), via: .sync, storedAt: Self.time))
   }
 
   @Test func `identifies a record by its id and its time together`() {

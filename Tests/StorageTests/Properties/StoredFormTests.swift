@@ -75,7 +75,9 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
       change.records = generator.few {
         BottleRecord(id: UInt32($0.number() & 0xFFFF), time: 7, amount: -30, level: 1, flags: [])
       }
-      (change.via, change.deleted) = (generator.one(Drink.Via.allCases), generator.maybe { _ in 7 })
+      (change.via, change.deleted) = (
+        generator.one(BottleDrink.Via.allCases), generator.maybe { _ in 7 }
+      )
       return change
     },
   ]

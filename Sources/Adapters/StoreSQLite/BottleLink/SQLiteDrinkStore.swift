@@ -46,12 +46,12 @@ package struct DrinkTables: Tables {
     return snapshot
   }
 
-  func commit(_ change: DrinkChange) throws(StoreFailure) -> [Drink] {
+  func commit(_ change: DrinkChange) throws(StoreFailure) -> [BottleDrink] {
     if let bottle = change.bottle {
       try database.run(
         "UPDATE phone SET bottle = ?, name = ?", [.uuid(bottle.id.id), .text(bottle.name)])
     }
-    var new: [Drink] = []
+    var new: [BottleDrink] = []
     for record in change.records {
       if let drink = try add(record, change) { new.append(drink) }
     }
@@ -67,7 +67,7 @@ package struct DrinkTables: Tables {
 
   private func add(
     _ record: BottleRecord, _ change: DrinkChange
-  ) throws(StoreFailure) -> Drink? {
+  ) throws(StoreFailure) -> BottleDrink? {
     // SQLite assigns the number that follows the highest one, and drinks are never removed.
     let numbers = try database.query(
       """
@@ -82,7 +82,7 @@ package struct DrinkTables: Tables {
       ]
     ) { row throws(StoreFailure) in try row.unsigned(0) }
     return numbers.first.map {
-      Drink(number: $0, record: record, via: change.via, storedAt: change.at)
+      BottleDrink(number: $0, record: record, via: change.via, storedAt: change.at)
     }
   }
 
@@ -93,7 +93,7 @@ package struct DrinkTables: Tables {
       """, [.integer(Int64(clamping: number))])
   }
 
-  func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [Drink] {
+  func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [BottleDrink] {
     try drinks(
       "WHERE number < ? ORDER BY number DESC LIMIT ?",
       [.integer(number.map { Int64(clamping: $0) } ?? .max), .integer(max(limit, 0))]
@@ -114,7 +114,8 @@ package struct DrinkTables: Tables {
     }.first ?? nil
   }
 
-  private func drinks(_ clause: String, _ values: [SQLValue]) throws(StoreFailure) -> [Drink] {
+  private func drinks(_ clause: String, _ values: [SQLValue]) throws(StoreFailure) -> [BottleDrink]
+  {
     try database.query("SELECT \(Self.columns) FROM drinks \(clause)", values) {
       row throws(StoreFailure) in
       guard let id = UInt32(exactly: try row.integer(1)),
@@ -123,9 +124,9 @@ package struct DrinkTables: Tables {
         let level = UInt16(exactly: try row.integer(4)),
         let kind = UInt8(exactly: try row.integer(5)),
         let flags = UInt8(exactly: try row.integer(6)),
-        let via = Drink.Via(rawValue: try row.text(7))
+        let via = BottleDrink.Via(rawValue: try row.text(7))
       else { throw row.garbage(1, expected: "a record of a bottle") }
-      return Drink(
+      return BottleDrink(
         number: try row.unsigned(0),
         record: BottleRecord(
           id: id, time: time, amount: amount, level: level, kind: kind,
@@ -145,7 +146,7 @@ extension SQLiteFile: DrinkStore where T == DrinkTables {
     try read { tables throws(StoreFailure) in try tables.snapshot() }
   }
 
-  package func commit(_ change: DrinkChange) throws(StoreFailure) -> [Drink] {
+  package func commit(_ change: DrinkChange) throws(StoreFailure) -> [BottleDrink] {
     try write { tables throws(StoreFailure) in try tables.commit(change) }
   }
 
@@ -153,7 +154,7 @@ extension SQLiteFile: DrinkStore where T == DrinkTables {
     try write { tables throws(StoreFailure) in try tables.confirm(number) }
   }
 
-  package func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [Drink] {
+  package func drinks(before number: UInt64?, limit: Int) throws(StoreFailure) -> [BottleDrink] {
     try read { tables throws(StoreFailure) in try tables.drinks(before: number, limit: limit) }
   }
 

@@ -27,7 +27,7 @@ package struct OutboxTables: Tables {
 package typealias SQLiteOutbox = SQLiteFile<OutboxTables>
 
 extension SQLiteFile: OutboxStore where T == OutboxTables {
-  package func load() throws(StoreFailure) -> [ProvenQueue.Entry] {
+  package func load() throws(StoreFailure) -> [OutboxMessage] {
     // To SQLite, an ID of 2^63 or more is a negative integer.
     try read { tables throws(StoreFailure) in
       try tables.database.query("SELECT id, is_text, bytes FROM messages ORDER BY id < 0, id") {
@@ -35,12 +35,12 @@ extension SQLiteFile: OutboxStore where T == OutboxTables {
         let bytes = try row.optionalBlob(2) ?? []
         let message =
           try row.integer(1) == 1 ? SocketMessage(text: bytes) : SocketMessage(binary: bytes)
-        return ProvenQueue.Entry(id: UInt64(bitPattern: try row.integer(0)), message: message)
+        return OutboxMessage(id: UInt64(bitPattern: try row.integer(0)), message: message)
       }
     }
   }
 
-  package func add(_ entry: ProvenQueue.Entry) throws(StoreFailure) {
+  package func add(_ entry: OutboxMessage) throws(StoreFailure) {
     try write { tables throws(StoreFailure) in
       _ = try tables.database.run(
         "INSERT OR REPLACE INTO messages(id, is_text, bytes) VALUES (?, ?, ?)",

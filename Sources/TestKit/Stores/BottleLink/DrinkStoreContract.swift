@@ -34,8 +34,8 @@ private func storesOnce(_ store: any DrinkStore) async throws {
   try ContractViolation.unless(
     first,
     is: [
-      Drink(number: 1, record: record(1), via: .live, storedAt: time),
-      Drink(number: 2, record: record(2), via: .live, storedAt: time),
+      BottleDrink(number: 1, record: record(1), via: .live, storedAt: time),
+      BottleDrink(number: 2, record: record(2), via: .live, storedAt: time),
     ], "new records are returned, each once")
   try ContractViolation.unless(
     try await store.commit(change([record(2), record(3)])).map(\.number), is: [3],
@@ -161,7 +161,7 @@ private func record(_ id: UInt32) -> BottleRecord {
   BottleRecord(id: id, time: 1_768_766_000 + id, amount: 150, level: 455, kind: 1)
 }
 
-private func change(_ records: [BottleRecord], _ via: Drink.Via = .sync) -> DrinkChange {
+private func change(_ records: [BottleRecord], _ via: BottleDrink.Via = .sync) -> DrinkChange {
   var change = DrinkChange(at: time)
   (change.records, change.via) = (records, via)
   return change

@@ -28,7 +28,7 @@ private func storesEveryMessage(_ store: any OutboxStore) async throws {
     SocketMessage(binary: Array(0...255)),
   ]
   let entries = messages.enumerated().map {
-    ProvenQueue.Entry(id: UInt64($0.offset), message: $0.element)
+    OutboxMessage(id: UInt64($0.offset), message: $0.element)
   }
   for entry in entries { try await store.add(entry) }
   try ContractViolation.unless(
@@ -44,7 +44,7 @@ private func ordersByID(_ store: any OutboxStore) async throws {
 
 private func replacesAnID(_ store: any OutboxStore) async throws {
   try await store.add(entry(1))
-  let newer = ProvenQueue.Entry(id: 1, message: .text("newer"))
+  let newer = OutboxMessage(id: 1, message: .text("newer"))
   try await store.add(newer)
   try ContractViolation.unless(
     try await store.load(), is: [newer], "a message of a known id replaces the other")
@@ -61,6 +61,6 @@ private func failsWhenClosed(_ store: any OutboxStore) async throws {
   try await closes(store) { _ = try await store.load() }
 }
 
-private func entry(_ id: UInt64) -> ProvenQueue.Entry {
-  ProvenQueue.Entry(id: id, message: .text("message \(id)"))
+private func entry(_ id: UInt64) -> OutboxMessage {
+  OutboxMessage(id: id, message: .text("message \(id)"))
 }

@@ -2,9 +2,11 @@ import HoldfastBottleLink
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastJSON
 import HoldfastPorts
 import HoldfastStorage
+import HoldfastWire
 
 /// The command `holdfast bottle`: follows a drinking bottle that reconnects by itself.
 enum BottleCommands {
@@ -76,21 +78,21 @@ enum BottleWatchCommand {
       try await HoldfastPlatform.drinkStore(in: directory)
     }
     let mark = WatchMark(in: try call.namedDirectory())
-    var options = BottleOptions(radio: radio.central, store: store)
-    options.settings = BottleSettings(policy: policy)
-    options.journal = call[Shared.journal]
-    options.lifecycle = run.lifecycle
+    var configuration = BottleLinkConfiguration(radio: radio.central, storage: .store(store))
+    configuration.settings = BottleSettings(policy: policy)
+    configuration.journal = call[Shared.journal]
+    configuration.ports.lifecycle = run.lifecycle
     try await store.closing { () throws(CommandFailure) in
       let bottle = try await CommandFailure.opening { () throws(LinkFailure) in
-        try await HeldBottle(options) { call.diagnostic($0.description) }
+        try await HeldBottle(configuration) { call.diagnostic($0.description) }
       }
       let view = call.view(of: BottleUpdate.self)
       let notes = BottleNotes(store)
       let noting = Task { await notes.note(radio.standbys) }
       await run.follow(close: { await bottle.close() }) { _, _ in
-        for await update in bottle { await show(update, view, bottle, notes) }
+        for await update in bottle.lastingUpdates { await show(update, view, bottle, notes) }
       }
-      for await update in bottle { await show(update, view, bottle, notes) }
+      for await update in bottle.lastingUpdates { await show(update, view, bottle, notes) }
       await view.end()
       noting.cancel()
       await noting.value
@@ -104,7 +106,7 @@ enum BottleWatchCommand {
     _ notes: BottleNotes
   ) async {
     await view.show(update)
-    if case .drink(let drink) = update { bottle.confirm(drink.number) }
+    if case .drink(let drink) = update { bottle.markShown(through: drink.number) }
     if case .status(let status) = update {
       await notes.note(LinkState(status).text(at: BootClock().now))
     } else {
@@ -148,7 +150,7 @@ enum BottleDrinksCommand {
     if drinks.isEmpty { call.diagnostic("\(directory) contains no drinks") }
   }
 
-  private static func show(_ drink: Drink, _ call: Invocation) {
+  private static func show(_ drink: BottleDrink, _ call: Invocation) {
     call.put(BottleText.line(of: drink) + (drink.isDeleted ? " (deleted)" : ""), event: "drink") {
       $0.entry("id", Int(drink.record.id))
       $0.entry("amountML", Int(drink.record.amount))
@@ -200,7 +202,7 @@ enum BottleStatusCommand {
   }
 
   private static func show(
-    _ snapshot: DrinkSnapshot, _ running: String?, _ newest: Drink?, _ call: Invocation
+    _ snapshot: DrinkSnapshot, _ running: String?, _ newest: BottleDrink?, _ call: Invocation
   ) {
     let bottle = snapshot.bottle
     let time = newest?.record.timestamp.map(RFC3339.format)

@@ -4,6 +4,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastJSON
 import HoldfastStorage
+import HoldfastWire
 
 extension BottleUpdate: ShownUpdate {
   /// The paragraph that describes the JSON events in help texts.
@@ -31,7 +32,7 @@ extension BottleUpdate: ShownUpdate {
     case .bottle(let state):
       ["-- bottle: \(state.level) ml, battery \(state.battery)%, \(state.unsynced) unsynced"]
     case .calibration(let calibration): ["-- calibration: \(calibration.step)"]
-    case .notice(let notice): [Notice.line(notice.kind, notice.detail)]
+    case .notice(let notice): [Notice.line(notice.kind, notice.description)]
     }
   }
 
@@ -53,7 +54,7 @@ extension BottleUpdate: ShownUpdate {
       }
     case .calibration(let calibration):
       events.write("calibration") { $0.entry("step", "\(calibration.step)") }
-    case .notice(let notice): events.note(notice.kind, notice.detail)
+    case .notice(let notice): events.note(notice.kind, notice.description)
     }
   }
 }
@@ -62,8 +63,8 @@ extension LinkState {
   /// Creates the state of a bottle's link.
   init(_ status: BottleStatus) {
     self.init(
-      name: status.phase.rawValue, attempt: 0, of: nil, retryAt: status.retryAt, mode: nil,
-      reason: Self.reason(of: status))
+      name: status.phase.rawValue, attempt: 0, maxAttempts: nil, retryAt: status.retryAt,
+      mode: nil, reason: Self.reason(of: status))
     outstanding = status.outstanding.map(\.rawValue)
   }
 
@@ -82,7 +83,7 @@ extension LinkState {
 
 /// The descriptions of a bottle's drinks and results.
 enum BottleText {
-  static func line(of drink: Drink) -> String {
+  static func line(of drink: BottleDrink) -> String {
     let time = drink.record.timestamp.map(RFC3339.format) ?? "at an unknown time"
     let what = drink.record.amount < 0 ? "refill" : "drink"
     let amount = abs(Int(drink.record.amount))
@@ -146,16 +147,6 @@ extension BottleNotice {
     case .malformed: "malformed"
     case .unknownTime: "unknown-time"
     case .notStored: "not-stored"
-    }
-  }
-
-  fileprivate var detail: String? {
-    switch self {
-    case .syncFailed(let failure): failure.text
-    case .nothingCame(let said): "the bottle reports \(said) records, but sent none"
-    case .reconnectedInBackground: "the system connected the bottle by itself"
-    case .malformed(let detail), .notStored(let detail): detail
-    case .unknownTime(let record): "the bottle's clock was not set when it made record \(record)"
     }
   }
 }

@@ -6,6 +6,7 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastStorage
 import HoldfastWire
 
 /// The commands that send one request to a bottle, after searching for it for up to 10 s.
@@ -165,13 +166,13 @@ enum BottleRequestCommands {
   private static func ask(
     _ radio: any Central, _ policy: LinkPolicy, _ store: any DrinkStore, _ request: BottleRequest?
   ) async throws(LinkFailure) -> BottleRequestResult? {
-    var options = BottleOptions(radio: radio, store: store)
-    options.settings = BottleSettings(policy: policy)
-    let bottle = try await HeldBottle(options)
+    var configuration = BottleLinkConfiguration(radio: radio, storage: .store(store))
+    configuration.settings = BottleSettings(policy: policy)
+    let bottle = try await HeldBottle(configuration)
     let number = request.map { bottle.perform($0) } ?? bottle.refresh()
     return await CommandSignals.cancelling {
       await withTaskCancellationHandler {
-        for await update in bottle {
+        for await update in bottle.lastingUpdates {
           switch update {
           case .performed(number, let result):
             await bottle.close()

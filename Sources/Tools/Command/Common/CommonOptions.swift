@@ -84,7 +84,7 @@ extension CommandFailure {
     do throws(LinkFailure) {
       return try await work()
     } catch {
-      throw CommandFailure(.failed, LinkReason.text(error))
+      throw CommandFailure(.failed, error.description)
     }
   }
 }

@@ -61,7 +61,7 @@ enum Connection {
       return try HoldfastPlatform.network(
         authorities: path, proxy: call[proxy], allowsPlaintext: call[plaintext])
     } catch {
-      throw CommandFailure(.failed, "the network cannot be set up: \(LinkReason.text(error))")
+      throw CommandFailure(.failed, "the network cannot be set up: \(error)")
     }
   }
 
@@ -82,35 +82,42 @@ enum Connection {
     return try policy.with(call[Shared.settings])
   }
 
-  /// Returns the source of tokens that the options select; `nil` if there is none.
+  /// Returns the tokens that the options select; `nil` if there are none.
   ///
   /// - Parameters:
   ///   - first: The time limit for reading the first token from a pipe.
   ///   - later: The time limit for each later token, and for the token command.
   static func tokens(
     _ call: Invocation, first: Duration, later: Duration
-  ) throws(CommandFailure) -> (any TokenSource)? {
+  ) throws(CommandFailure) -> CommandTokens? {
     guard [call[token], call[tokenFile], call[tokenCommand]].count(where: { $0 != nil }) < 2 else {
       throw CommandFailure(
         .usage, "only one of --token, --token-file and --token-command can be given",
         remedy: "remove the others")
     }
-    if let line = call[tokenCommand] {
-      return ShellTokens(command: line, limit: later, note: call.diagnostic)
-    }
+    if let tokens = commandTokens(call, limit: later) { return tokens }
     if let path = call[tokenFile] {
       let token = try TokenText.read(path, within: first)
-      guard path != "-" else { return FixedToken(token) }
-      return FileTokens(path: path, first: token, limit: later, note: call.diagnostic)
+      guard path != "-" else { return .fixed(token) }
+      return .file(FileTokens(path: path, first: token, limit: later, note: call.diagnostic))
     }
     guard let text = call[token] ?? call.environment("HOLDFAST_TOKEN"), !text.isEmpty else {
       return nil
     }
     if text.hasPrefix("@") {
-      return FixedToken(try TokenText.read(String(text.dropFirst()), within: first))
+      return .fixed(try TokenText.read(String(text.dropFirst()), within: first))
     }
     guard let clean = TokenText.clean(text) else { throw TokenText.invalid("the token") }
-    return FixedToken(clean)
+    return .fixed(clean)
+  }
+
+  /// Returns the tokens of `--token-command`; `nil` if the option is not given.
+  ///
+  /// - Parameter limit: The time limit of each run of the command.
+  static func commandTokens(_ call: Invocation, limit: Duration) -> CommandTokens? {
+    call[tokenCommand].map {
+      CommandTokens.shell(ShellTokens(command: $0, limit: limit, note: call.diagnostic))
+    }
   }
 }
 
@@ -153,14 +160,14 @@ struct SecretFile: Sendable {
     _ = try read()
   }
 
-  /// Returns the current secret.
-  ///
-  /// - Throws: `.local` if the file cannot be read or does not contain a secret.
-  func current() throws(LinkFailure) -> String {
-    do throws(CommandFailure) {
-      return try read()
-    } catch {
-      throw .local(detail: error.line)
+  /// The file as a source for a link. Each call reads the file again.
+  var source: TokenSource {
+    TokenSource {
+      do throws(CommandFailure) {
+        return try read()
+      } catch {
+        throw TokenFailure.unavailable(detail: error.line)
+      }
     }
   }
 

@@ -21,7 +21,7 @@ struct LinkEnding {
 
   /// Returns the end that a status causes; `nil` if the command continues.
   mutating func end(after status: LinkStatus) -> End? {
-    if status.phase == .failed { return End(failure: CommandFailure(status.reason)) }
+    if status.isFinal { return End(failure: CommandFailure(status.reason)) }
     guard isOnce else { return nil }
     if status.phase == .connected { wasConnected = true }
     if wasConnected { return status.phase == .connected ? nil : End(failure: nil) }
@@ -52,8 +52,8 @@ extension LinkState {
   /// Creates the state of a link whose feature has no state names of its own.
   init(_ status: LinkStatus) {
     self.init(
-      name: status.phase.name, attempt: status.attempt, of: status.of, retryAt: status.retryAt,
-      mode: status.mode, reason: status.reason)
+      name: status.phase.name, attempt: status.attempt, maxAttempts: status.maxAttempts,
+      retryAt: status.retryAt, mode: status.mode, reason: status.reason)
   }
 }
 

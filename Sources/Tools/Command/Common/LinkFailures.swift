@@ -5,28 +5,25 @@ extension CommandFailure {
   /// Creates the failure for a command whose link failed.
   init(_ failure: LinkFailure) {
     let code = ExitCode(failure)
-    let reason = LinkReason.text(failure).printable
+    let reason = failure.description.printable
     switch code {
     case .security: self = .security(failure, reason)
     case .unreachable:
       if case .http(let status, _, _) = failure, (500...599).contains(status) {
-        self.init(
-          .failed, "the server cannot serve the request now (\(reason))",
-          remedy: "try again later, or ask its operator")
+        self.init(.failed, reason, remedy: "try again later, or ask its operator")
         return
       }
-      self.init(
-        code, "the server cannot be reached (\(reason))", remedy: Self.remedy(failure))
+      self.init(code, "the server cannot be reached: \(reason)", remedy: Self.remedy(failure))
     case .done, .failed, .usage, .signInNeeded, .forbidden:
       // A failure of this device must not be reported as a refusal by the server.
-      if case .local(let detail) = failure {
-        self.init(code, "the connection cannot be made: \(detail.printable)")
+      if case .local = failure {
+        self.init(code, "the connection cannot be made: \(reason)")
       } else if failure.isElsewhere {
         self.init(
-          code, "the server does not answer at this URL (\(reason))",
+          code, "the server does not answer at this URL: \(reason)",
           remedy: "check the scheme, the host and the path of the URL; redirects are not followed")
       } else {
-        self.init(code, "the server refused: \(reason)")
+        self.init(code, reason)
       }
     }
   }
@@ -49,16 +46,16 @@ extension CommandFailure {
     switch failure {
     case .tls(.notSpoken, _):
       CommandFailure(
-        .security, "the server does not speak TLS on this port (\(reason))",
+        .security, reason,
         remedy: "use the port that does, or http:// (ws://) if the server is meant to have none")
     case .tls(.version, _), .tls(.handshake, _):
       CommandFailure(
-        .security, "TLS could not be agreed on with the server (\(reason))",
+        .security, reason,
         remedy: "check the URL of the server; TLS 1.2 or later is needed")
     case .tls, .unreachable, .dns, .refused, .timeout, .reset, .ended, .closed, .http,
       .protocolError, .proxy, .captivePortal, .local:
       CommandFailure(
-        .security, "the server's certificate was not accepted (\(reason))",
+        .security, "the server's certificate was not accepted: \(reason)",
         remedy: "check the URL of the server, or trust its authority with --ca FILE")
     }
   }
@@ -68,15 +65,15 @@ extension CommandFailure {
   static func unstored(
     _ failure: LinkFailure, within limit: Duration, remedy: String
   ) -> CommandFailure {
-    let reason = LinkReason.text(failure).printable
+    let reason = failure.description.printable
     // With these statuses, the server is reachable but reports that it cannot store the message.
     guard case .http(let status, _, _) = failure, [500, 503, 507].contains(status) else {
       return CommandFailure(
         ExitCode(failure),
-        "the server did not confirm the message within \(limit.text) (\(reason))", remedy: remedy)
+        "the server did not confirm the message within \(limit.text): \(reason)", remedy: remedy)
     }
     return CommandFailure(
-      .failed, "the server could not store the message within \(limit.text) (\(reason))",
+      .failed, "the server could not store the message within \(limit.text): \(reason)",
       remedy: remedy)
   }
 

@@ -1,7 +1,9 @@
 import HoldfastCommandKit
 import HoldfastCore
 
-/// The cause in a status or a failure, as a stable name for scripts and as a text for people.
+/// The cause in a status or a failure, as a stable name for scripts.
+///
+/// People are shown the cause's description instead.
 enum LinkReason {
   static func name(_ reason: LinkStatus.Reason) -> String {
     switch reason {
@@ -55,21 +57,7 @@ enum LinkReason {
     }
   }
 
-  /// Returns the name of a failure, followed by its detail if there is one.
-  static func text(_ failure: LinkFailure) -> String {
-    guard let detail = detail(failure) else { return name(failure) }
-    return "\(name(failure)): \(detail)"
-  }
-
-  /// Returns the name of a reason, followed by the detail that distinguishes causes with the same
-  /// name.
-  static func text(_ reason: LinkStatus.Reason) -> String {
-    guard let detail = detail(reason) else { return name(reason) }
-    return "\(name(reason)) (\(detail))"
-  }
-
-  /// Returns the human-readable detail of a reason, with at most 200 characters; `nil` if there is
-  /// none.
+  /// Returns the detail of a reason for scripts, with at most 200 characters; `nil` if there is none.
   static func detail(_ reason: LinkStatus.Reason) -> String? {
     switch reason {
     case .failure(let failure), .exhausted(let failure):

@@ -34,8 +34,25 @@ enum TokenText {
   }
 }
 
-/// A source that reads tokens from a file that another program keeps up to date.
-actor FileTokens: TokenSource {
+/// The tokens that the options of a command select.
+enum CommandTokens: Sendable {
+  /// A single token that cannot be renewed.
+  case fixed(String)
+  case file(FileTokens)
+  case shell(ShellTokens)
+
+  /// The tokens as a source for a link.
+  var source: TokenSource {
+    switch self {
+    case .fixed(let token): .fixed(token)
+    case .file(let tokens): TokenSource { try await tokens.token() }
+    case .shell(let tokens): TokenSource { try await tokens.token() }
+    }
+  }
+}
+
+/// A reader of tokens from a file that another program keeps up to date.
+actor FileTokens {
   private let path: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
@@ -49,6 +66,7 @@ actor FileTokens: TokenSource {
     self.note = note
   }
 
+  /// Returns the token that is in the file now.
   func token() async throws(TokenFailure) -> String {
     if let token = first.take() { return token }
     let result = await blocking { [path, limit] in
@@ -58,13 +76,13 @@ actor FileTokens: TokenSource {
     case .success(let token): return token
     case .failure(let failure):
       note(failure.line)
-      throw .unavailable
+      throw .unavailable(detail: failure.line)
     }
   }
 }
 
-/// A source that runs a shell command to get each new token.
-actor ShellTokens: TokenSource {
+/// A runner of a shell command that prints each new token.
+actor ShellTokens {
   private let command: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
@@ -85,6 +103,7 @@ actor ShellTokens: TokenSource {
     self.note = note
   }
 
+  /// Runs the command, and returns the token that it prints.
   func token() async throws(TokenFailure) -> String {
     (asksForSignIn, fault) = (false, nil)
     let run = ShellRun()
@@ -111,14 +130,15 @@ actor ShellTokens: TokenSource {
       // is ending.
       guard begin.duration(to: .now) > limit - .milliseconds(100) else {
         start = begin
-        throw .unavailable
+        throw .unavailable(detail: "the program is ending")
       }
       fault = Self.late(after: limit)
     case .tooMuchOutput: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
     case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
     }
-    note("the token command \(fault ?? "failed")")
-    throw .unavailable
+    let detail = "the token command \(fault ?? "failed")"
+    note(detail)
+    throw .unavailable(detail: detail)
   }
 
   private static func late(after time: Duration) -> String {
@@ -156,7 +176,8 @@ extension CommandFailure {
   ///
   /// A token command that requests a sign-in is not reported as a rejected token, and a token
   /// command that fails is not reported as a refusal by the server.
-  func explained(by tokens: (any TokenSource)?) async -> CommandFailure {
-    await (tokens as? ShellTokens)?.reported(self) ?? self
+  func explained(by tokens: CommandTokens?) async -> CommandFailure {
+    guard case .shell(let command)? = tokens else { return self }
+    return await command.reported(self)
   }
 }

@@ -1,3 +1,5 @@
+import HoldfastFeaturePorts
+import HoldfastPorts
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore

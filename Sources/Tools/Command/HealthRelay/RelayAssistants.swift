@@ -44,10 +44,11 @@ enum RelayAssistants {
       try ResumeFile(in: directory).read()
     }
     guard let token else { throw RelayPull.signedOut }
-    let pull = HealthPull(server: address.url, token: token.text, http: network) { _, _ in
-      .failure("this phone only lists its assistants")
-    }
     do throws(LinkFailure) {
+      let ports = DevicePorts(network: network)
+      let pull = try HealthPull(server: address.url, token: token, ports: ports) { _, _ in
+        .failure("this phone only lists its assistants")
+      }
       let order = call[end].map { $0 == "all" ? AssistantsOrder.endAll : .end($0) } ?? .list
       show(try await pull.assistants(order), call)
     } catch {

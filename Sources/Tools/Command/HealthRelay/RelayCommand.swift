@@ -3,6 +3,7 @@ import Foundation
 import HoldfastHealthRelay
 import Holdfast
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastHealth
 
 /// The command `holdfast relay`: lets a paired assistant request health data.
@@ -60,15 +61,15 @@ enum RelayCommand {
     let address = try Connection.address(call)
     let network = try Connection.network(call, to: address)
     let directory = try call.dataDirectory()
-    let (store, device) = try await CommandFailure.catching { () throws(StoreFailure) in
+    let (store, phone) = try await CommandFailure.catching { () throws(StoreFailure) in
       (
         try await HoldfastPlatform.readableHealthStore(in: directory),
         try HoldfastPlatform.phoneName(in: directory)
       )
     }
     var configuration = RelayConfiguration(
-      server: address.url, device: device, zone: ZoneRules(call[zone] ?? .current),
-      profile: call[profile])
+      server: address.url, phone: phone, zone: ZoneRules(call[zone] ?? .current),
+      profile: call[profile], storage: .store(store))
     configuration.settings.policy = try configuration.settings.policy.with(call[Shared.settings])
     configuration.journal = call[Shared.journal]
     if let stored = try? await store.summary(), stored.isEmpty {
@@ -76,45 +77,37 @@ enum RelayCommand {
         "\(directory) contains no health data, so every answer is empty; import some with "
           + "`holdfast health import`, or check --data")
     }
-    let environment = RelayEnvironment(
-      network: network, store: store,
-      notifier: HoldfastPlatform.notifier(
-        application: "holdfast", otherwise: TextNotifier { call.report($0) }),
-      reachability: HoldfastPlatform.reachability(of: address.host), lifecycle: AlwaysForeground())
+    configuration.notifier = HoldfastPlatform.notifier(
+      application: "holdfast", otherwise: TextNotifier { call.report($0) })
+    configuration.ports.network = network
     try await store.closing { () throws(CommandFailure) in
       let failure =
         call[RelayPull.pull]
-        ? try await RelayPull.run(call, configuration, environment, in: directory)
-        : try await follow(call, configuration, environment, in: directory)
+        ? try await RelayPull.run(call, configuration, in: directory)
+        : try await follow(call, configuration, in: directory)
       if let failure { throw failure }
     }
   }
 
   /// Follows the relay until it ends. Returns `nil` if a signal ended the relay or it was idle.
   private static func follow(
-    _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
-    in directory: String
+    _ call: Invocation, _ configuration: RelayConfiguration, in directory: String
   ) async throws(CommandFailure) -> CommandFailure? {
     let run = LinkRun(call)
-    var (configuration, environment) = (configuration, environment)
-    environment.lifecycle = run.lifecycle
+    var configuration = configuration
+    configuration.ports.lifecycle = run.lifecycle
     let shown = ShownAnswers(
       isWanted: call[values], mcp: configuration.assistants)
     if call[values] { configuration.watch = { shown.put($1, for: $0) } }
-    let pairing = RelayPairing(call, configuration, environment, in: directory)
-    let relay: Relay
-    do throws(JournalError) {
-      relay = try await Relay(configuration, environment: environment) { error in
-        call.diagnostic(error.description)
-      }
-    } catch {
-      throw CommandFailure(.failed, error.description)
+    let pairing = RelayPairing(call, configuration, in: directory)
+    let relay = try await CommandFailure.opening { () throws(LinkFailure) in
+      try await Relay(configuration) { call.diagnostic($0.description) }
     }
     pairing.restore(relay, fresh: call[RelayPull.fresh])
     relay.start()
     let view = call.view(of: RelayNews.self)
     let ending = await run.follow(close: { await relay.close() }) { group, _ -> RelayEnding? in
-      for await update in relay {
+      for await update in relay.lastingUpdates {
         await view.show(RelayNews(update, shown))
         if case .pair = update { group.addTask { await pairing.paired(relay) } }
         guard !call[stay], case .status(let status) = update, let end = RelayEnding(status) else {

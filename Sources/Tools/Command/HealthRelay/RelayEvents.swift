@@ -80,7 +80,7 @@ struct RelayNews: ShownUpdate {
   var state: LinkState? {
     guard case .status(let status) = update else { return nil }
     return LinkState(
-      name: status.state.rawValue, attempt: status.attempt, of: status.of,
+      name: status.state.rawValue, attempt: status.attempt, maxAttempts: status.maxAttempts,
       retryAt: status.retryAt, mode: nil, reason: status.reason)
   }
 
@@ -109,7 +109,7 @@ struct RelayNews: ShownUpdate {
     case .problem(let problem, let withheld):
       events.write("problem") {
         $0.entry("kind", problem.kind)
-        $0.entry("detail", problem.detail)
+        $0.entry("detail", problem.description)
         $0.entry("withheld", withheld)
       }
     }
@@ -209,15 +209,6 @@ extension RelayProblem {
     case .oversized: "oversized"
     case .unreadable: "unreadable"
     case .busy: "busy"
-    }
-  }
-
-  var detail: String? {
-    switch self {
-    case .connection(let failure): LinkReason.text(failure)
-    case .malformed(let detail), .unknownType(let detail), .unreadable(let detail): detail
-    case .oversized(let bytes): "\(bytes) bytes"
-    case .inBackground, .busy: nil
     }
   }
 }

@@ -13,18 +13,16 @@ final class RelayPairing: Sendable {
   private let hookAddress: String?
   private let file: ResumeFile
   private let configuration: RelayConfiguration
-  private let environment: RelayEnvironment
   private let warn: @Sendable (String) -> Void
   /// The token in the file. It is tracked so that the same token is written only once.
   private let stored = Mutex<Secret?>(nil)
 
   init(
-    _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
-    in directory: String
+    _ call: Invocation, _ configuration: RelayConfiguration, in directory: String
   ) {
     hookAddress = call[RelayPull.wake]
     file = ResumeFile(in: directory)
-    (self.configuration, self.environment) = (configuration, environment)
+    self.configuration = configuration
     warn = { call.diagnostic($0) }
   }
 
@@ -53,13 +51,13 @@ final class RelayPairing: Sendable {
       warn(error.description)
     }
     guard let hookAddress else { return }
-    let pull = HealthPull(configuration, token: token, environment: environment)
     do throws(LinkFailure) {
+      let pull = try HealthPull(configuration, token: token)
       try await pull.register(.hook(hookAddress))
     } catch {
       // A relay that is ending does not need the registration.
       if Task.isCancelled { return }
-      warn("the push address could not be registered: \(LinkReason.text(error).printable)")
+      warn("the push address could not be registered: \(error.description.printable)")
     }
   }
 

@@ -20,14 +20,16 @@ enum RelayPull {
 
   /// Runs once. Returns a failure if questions remain.
   static func run(
-    _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
-    in directory: String
+    _ call: Invocation, _ configuration: RelayConfiguration, in directory: String
   ) async throws(CommandFailure) -> CommandFailure? {
     let token = try await CommandFailure.catching { () throws(StoreFailure) in
       try ResumeFile(in: directory).read()
     }
     guard let token else { throw signedOut }
-    let report = await HealthPull(configuration, token: token, environment: environment).run()
+    let pull = try await CommandFailure.opening { () throws(LinkFailure) in
+      try HealthPull(configuration, token: token)
+    }
+    let report = await pull.run()
     if call[Shared.json] {
       JSONEvents(call.console).write("pull") { write(report, to: &$0) }
     } else {
@@ -51,7 +53,7 @@ enum RelayPull {
     case .signedOut: signedOut
     case .unsupported: CommandFailure(.failed, "this backend does not support --pull")
     case .failed(let failure):
-      CommandFailure(ExitCode(failure), LinkReason.text(failure).printable)
+      CommandFailure(ExitCode(failure), failure.description.printable)
     }
   }
 

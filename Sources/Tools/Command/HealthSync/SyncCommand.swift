@@ -3,6 +3,8 @@ import HoldfastHealthSync
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
 import Synchronization
 
 /// The command `holdfast health sync`: sends stored samples to a server.
@@ -85,14 +87,14 @@ enum SyncCommand {
     do throws(CommandFailure) {
       let types = try await SyncTypeNames.types(call[types], in: stores.health)
       var configuration = SyncConfiguration(
-        address.url, source: StoredHealthSource(stores.health), queue: stores.queue,
-        directory: directory, secret: secret.current)
+        address.url, source: StoredHealthSource(stores.health), storage: .store(stores.queue),
+        directory: directory, tokens: secret.source)
       (configuration.types, configuration.policy) = (types, policy)
       configuration.deviceID = try await CommandFailure.catching { () throws(StoreFailure) in
         try HoldfastPlatform.phoneName(in: directory).description.uppercased()
       }
       configuration.journal = call[Shared.journal]
-      configuration.network = network
+      configuration.ports.network = network
       configuration.resumesFrom = call[resumeFrom]
       failure = try await follow(call, configuration, stores.health)
     } catch {
@@ -122,7 +124,7 @@ enum SyncCommand {
     let exports = call[watch].map { ExportWatch($0, into: health, view) }
     let progress = try await exports?.first(isRequired: call[once])
     var configuration = configuration
-    configuration.lifecycle = run.lifecycle
+    configuration.ports.lifecycle = run.lifecycle
     let sync = try await CommandFailure.opening { () throws(LinkFailure) in
       try await SampleSync(configuration) { call.diagnostic($0.description) }
     }
@@ -196,10 +198,9 @@ extension SyncState {
       return CommandFailure(
         .signInNeeded, "the server refuses the secret", remedy: "check the file of --secret-file")
     case .unreachable(let failure):
-      let reason = LinkReason.text(failure).printable
       guard ExitCode(failure) != .security else { return CommandFailure(failure) }
       return CommandFailure(
-        .unreachable, "the server cannot be reached, or cannot serve (\(reason))",
+        .unreachable, SyncNotice.unreachable(failure).description.printable,
         remedy: "what was not sent waits; run it again later")
     case .unreadable(let failure):
       return CommandFailure(

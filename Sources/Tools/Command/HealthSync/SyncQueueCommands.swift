@@ -1,3 +1,4 @@
+import HoldfastFeaturePorts
 import HoldfastCommandKit
 import Foundation
 import HoldfastHealthSync
@@ -87,7 +88,7 @@ enum SyncQueueCommands {
         type.lastAccepted.map { RFC3339.format(SyncTime($0).instant) } ?? "")
     }
     call.console.table(table)
-    if let owner = queue.owner { call.console.line("with \(owner.label)") }
+    if let owner = queue.owner { call.console.line("with \(owner.description.printable)") }
     guard !quarantined.isEmpty else { return }
     var reasons = Table("quarantined", "samples", "deletions", "reason")
     for batch in quarantined {

@@ -116,18 +116,8 @@ extension SyncBatchReport {
     let count = "\(records) \(records == 1 ? "sample" : "samples") of \(HealthCommands.short(type))"
     return switch state {
     case .queued, .sending, .accepted: nil
-    case .retrying: Notice.line("retrying", "\(count): \(reason?.text ?? "")")
-    case .quarantined: Notice.line("quarantined", "\(count): \(reason?.text ?? "")")
-    }
-  }
-}
-
-extension SyncBatchReport.Reason {
-  /// The human-readable reason.
-  var text: String {
-    switch self {
-    case .failure(let failure): LinkReason.text(failure)
-    case .text(let text): text
+    case .retrying: Notice.line("retrying", "\(count): \(reason?.description ?? "")")
+    case .quarantined: Notice.line("quarantined", "\(count): \(reason?.description ?? "")")
     }
   }
 }
@@ -140,7 +130,7 @@ extension SyncBatchReport {
     writer.entry("records", records)
     writer.entry("deletions", deletions)
     writer.entry("state", state.rawValue)
-    writer.entry("reason", reason?.text)
+    writer.entry("reason", reason?.description)
   }
 }
 
@@ -180,29 +170,13 @@ extension SyncNotice {
     }
   }
 
-  /// The human-readable detail of the notice, if any.
-  fileprivate var detail: String? {
+  /// The human-readable detail of the notice. It gives types their short names.
+  fileprivate var detail: String {
     switch self {
-    case .secretRefused:
-      "the server refuses the secret; nothing is sent until the file contains another one"
-    case .secretRenewed: "there is another secret"
-    case .unreachable(let failure):
-      "the server cannot be reached, or cannot serve (\(LinkReason.text(failure)))"
     case .source(let type, let failure): "\(HealthCommands.short(type)): \(failure.description)"
-    case .store(let failure): failure.description
-    case .divided(let file): "\(file) is larger than the server takes, and is sent in two parts"
-    case .readsAgain(let owner):
-      "what was sent is read again for \(owner.label), since the progress was not that of this "
-        + "server, person and epoch"
-    case .notRefreshed(let failure):
-      "the server did not refresh its tables (\(LinkReason.text(failure)))"
+    case .secretRefused, .secretRenewed, .unreachable, .store, .divided, .readsAgain,
+      .notRefreshed:
+      description
     }
-  }
-}
-
-extension SyncOwner {
-  /// The human-readable name of the owner.
-  var label: String {
-    ((user.map { "\($0) at " } ?? "") + server + (epoch.map { " (epoch \($0))" } ?? "")).printable
   }
 }

@@ -75,14 +75,14 @@ enum SocketCommand {
       allowsPlaintext: call[Connection.plaintext])
     var policy = try Connection.policy(call, preset: .socket)
     if call[once] { policy = try waiting(policy) }
-    var options = try options(call, policy)
-    options.network = try Connection.network(call, to: address)
+    let tokens = Connection.commandTokens(call, limit: policy.gate.refreshTimeout)
+    var configuration = try configuration(call, address.url, policy)
+    configuration.tokens = tokens?.source
+    configuration.ports.network = try Connection.network(call, to: address)
     let run = LinkRun(call)
-    options.lifecycle = run.lifecycle
+    configuration.ports.lifecycle = run.lifecycle
     let socket = try await CommandFailure.opening { () throws(LinkFailure) in
-      try await HeldSocket(address.url, policy: policy, options: options) {
-        call.diagnostic($0.description)
-      }
+      try await HeldSocket(configuration) { call.diagnostic($0.description) }
     }
     var ending = LinkEnding(isOnce: call[once], policy: policy)
     let failure = await run.show(
@@ -94,7 +94,7 @@ enum SocketCommand {
       guard case .status(let status) = $0 else { return nil }
       return ending.end(after: status)
     }
-    if let failure { throw await failure.explained(by: options.tokens) }
+    if let failure { throw await failure.explained(by: tokens) }
   }
 
   /// Returns the policy with a first wait of 1 s.
@@ -109,10 +109,11 @@ enum SocketCommand {
     }
   }
 
-  private static func options(
-    _ call: Invocation, _ policy: LinkPolicy
-  ) throws(CommandFailure) -> SocketOptions {
-    var options = SocketOptions()
+  private static func configuration(
+    _ call: Invocation, _ url: String, _ policy: LinkPolicy
+  ) throws(CommandFailure) -> SocketConfiguration {
+    var configuration = SocketConfiguration(url, policy: policy)
+    configuration.allowsPlaintext = call[Connection.plaintext]
     var headers = call[headers]
     for line in call.environment("HOLDFAST_SOCKET_HEADERS")?.split(separator: "\n") ?? [] {
       guard let header = ClientHandshake.field(String(line)) else {
@@ -129,23 +130,20 @@ enum SocketCommand {
         .usage, "--token-command and a header Authorization exclude each other",
         remedy: "remove one")
     }
-    options.headers = { [headers] in headers.map { ($0.name, $0.value) } }
-    options.subprotocols = call[subprotocols]
-    for (index, name) in options.subprotocols.enumerated()
-    where options.subprotocols[..<index].contains(name) || ClientHandshake.field("\(name):") == nil
-    {
+    configuration.headers = { [headers] in headers.map { ($0.name, $0.value) } }
+    let names = call[subprotocols]
+    configuration.subprotocols = names
+    for (index, name) in names.enumerated()
+    where names[..<index].contains(name) || ClientHandshake.field("\(name):") == nil {
       throw CommandFailure(
         .usage, "--subprotocol \(name.printable) is not valid",
         remedy: "each is one word without separators, and is given once")
     }
-    if let text = call[hello] { options.language.hello = { _ in .text(text) } }
-    options.tokens = call[Connection.tokenCommand].map {
-      ShellTokens(command: $0, limit: policy.gate.refreshTimeout, note: call.diagnostic)
-    }
+    if let text = call[hello] { configuration.messages.hello = { _ in .text(text) } }
     // A line that was read just before a loss waits for the next connection.
-    options.outbox = .waiting
-    options.journal = call[Shared.journal]
-    return options
+    configuration.outbox = .waiting
+    configuration.journal = call[Shared.journal]
+    return configuration
   }
 
   private static func input(to socket: HeldSocket) -> InputSender {

@@ -32,20 +32,21 @@ extension HeldSocket.Event: ShownUpdate {
     case .binary(let bytes):
       [Notice.line("binary", "a message of \(bytes.count) bytes; --json shows its content")]
     case .quality(let quality): [Notice.line("quality", quality.rawValue)]
-    case .notice(let notice): [Notice.line(notice.kind, notice.detail)]
-    case .status, .sent: []
+    case .notice(let notice): [Notice.line(notice.kind, notice.description)]
+    case .status, .sent, .proven: []
     }
   }
 
   func write(to events: JSONEvents) {
     switch self {
-    case .status: return
+    // The command sends lines once, so that no number covers all of them.
+    case .status, .proven: return
     case .text(let text): events.write("message") { $0.entry("text", text) }
     case .binary(let bytes):
-      events.write("message") { $0.entry("binary", Data(bytes).base64EncodedString()) }
+      events.write("message") { $0.entry("binary", bytes.base64EncodedString()) }
     case .quality(let quality): events.write("quality") { $0.entry("quality", quality.rawValue) }
     case .sent(let count): events.write("sent") { $0.entry("count", Int(clamping: count)) }
-    case .notice(let notice): events.note(notice.kind, notice.detail)
+    case .notice(let notice): events.note(notice.kind, notice.description)
     }
   }
 }
@@ -55,27 +56,13 @@ extension SocketNotice {
   fileprivate var kind: String {
     switch self {
     case .notConnected: "not-connected"
-    case .refused(.full): "full"
-    case .refused(.tooLong): "too-long"
+    case .refused(_, .full): "full"
+    case .refused(_, .tooLong): "too-long"
     case .notStored: "not-stored"
+    case .standingRefused: "standing-refused"
     case .unproven: "unproven"
     case .unsent: "unsent"
     case .oversized: "oversized"
-    }
-  }
-
-  /// The human-readable detail of the notice, if any.
-  fileprivate var detail: String? {
-    switch self {
-    case .notConnected: "a message was not sent: there is no connection"
-    case .refused(.full): "a message was not sent: too many wait"
-    case .refused(.tooLong(let bytes)): "a message of \(bytes) bytes was not sent"
-    case .notStored(let detail): "a message was not sent: \(detail)"
-    case .unproven(let count, let isRepeated):
-      "\(count) \(count == 1 ? "message that was" : "messages that were") sent may not have arrived"
-        + (isRepeated ? "; they are sent again" : "")
-    case .unsent(let count): "\(count) \(count == 1 ? "message was" : "messages were") not sent"
-    case .oversized(let bytes): "a message over the limit was dropped (\(bytes) bytes as sent)"
     }
   }
 }

@@ -53,14 +53,14 @@ enum SendCommand {
     connection.configuration.sendsOnly = true
     let message = try message(call[text])
     let (store, isStored) = try await store(call)
-    let environment = connection.environment(store: store, lifecycle: AlwaysForeground())
+    let streams = try await connection.streams(in: store)
     let stream: ShopStream
     do {
-      stream = try await ShopStreams(environment).open(connection.configuration)
+      stream = try await streams.open(connection.configuration)
     } catch {
       throw CommandFailure(.failed, error.description)
     }
-    let start = Delivery(text: message, since: clock.wall, shop: stream.configuration.shop)
+    let start = Delivery(key: stream.enqueue(message), shop: stream.configuration.shop)
     let delivery = await CommandSignals.cancelling {
       CommandSignals.abandon(call.command)
     } _: {
@@ -135,33 +135,30 @@ private struct Sent: Sendable {
 
 /// The delivery of a single message through the outbox.
 private struct Delivery: Sendable {
-  let text: String
-  let since: Timestamp
+  /// The message's key in the outbox.
+  let key: UUID128
   let shop: ShopID
   private var outcome: Result<Sent, CommandFailure>?
   /// Whether a signal ended the wait for the outcome.
   private var isStopped = false
   private var lastFailure: LinkFailure?
   private var ending: StreamEnding
-  private var key: UUID128?
   private var confirmed: MessageID?
   private var seen: [MessageID: Timestamp] = [:]
 
-  init(text: String, since: Timestamp, shop: ShopID) {
-    self.text = text
-    self.since = since
+  init(key: UUID128, shop: ShopID) {
+    self.key = key
     self.shop = shop
     ending = StreamEnding(shop: shop)
   }
 
-  /// Sends the message. Returns the delivery once its outcome is known, the time limit has passed
-  /// or the task is cancelled.
+  /// Returns the delivery once its outcome is known, the time limit has passed or the task is
+  /// cancelled.
   func followed(_ stream: ShopStream, until end: Instant) async -> Delivery {
-    stream.send(text)
     var result = await withTaskGroup(of: Delivery?.self) { group in
       group.addTask {
         var delivery = self
-        for await update in stream {
+        for await update in stream.lastingUpdates {
           delivery.outcome = await delivery.outcome(after: update, of: stream)
           if delivery.outcome != nil { break }
         }
@@ -193,7 +190,6 @@ private struct Delivery: Sendable {
   ) async -> Result<Sent, CommandFailure>? {
     switch update {
     case .outbox(let entry):
-      if key == nil, entry.text == text, entry.createdAt >= since { key = entry.id }
       guard entry.id == key, case .failed(let reason) = entry.state else { return nil }
       return .failure(await refusal(reason, of: stream))
     case .outboxDone(let done, let message):
@@ -205,7 +201,7 @@ private struct Delivery: Sendable {
       lastFailure = failure
     case .status, .notice, .edited, .gap, .gapClosed, .history: break
     }
-    if let key, let confirmed, let createdAt = seen[confirmed] {
+    if let confirmed, let createdAt = seen[confirmed] {
       return .success(Sent(key: key, id: confirmed, createdAt: createdAt))
     }
     return ending.failure(after: update).map { .failure($0) }
@@ -227,8 +223,8 @@ private struct Delivery: Sendable {
   ) async -> CommandFailure {
     let outbox = await stream.snapshot.outbox
     // A message that is no longer in the outbox has arrived.
-    let entry = outbox.entries.first { $0.text == text && $0.createdAt >= since }
-    let mayHaveArrived = entry.map { outbox.mayHaveArrived($0.id) } ?? true
+    let isWaiting = outbox.entries.contains { $0.id == key }
+    let mayHaveArrived = !isWaiting || outbox.mayHaveArrived(key)
     let remedy =
       if isStored {
         "it is stored; the next stream or send with this --data sends it"

@@ -1,3 +1,4 @@
+import HoldfastFeaturePorts
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore

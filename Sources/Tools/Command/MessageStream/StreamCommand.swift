@@ -1,3 +1,5 @@
+import HoldfastPorts
+import HoldfastFeaturePorts
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
@@ -143,8 +145,8 @@ enum StreamCommand {
     _ screen: Screen<StreamUpdate>?
   ) async throws(CommandFailure) -> CommandFailure? {
     let run = LinkRun(call)
-    let environment = connection.environment(store: store, lifecycle: run.lifecycle)
-    let streams = try await open(shops, connection, environment, call)
+    let all = try await connection.streams(in: store, lifecycle: run.lifecycle)
+    let streams = try await open(shops, of: all, connection, call)
     let followed = try await follow(streams, call, store, views)
     let sender = input(call, streams, views[0], screen)
     let work = OnceWork(isDone: !call[once])
@@ -231,10 +233,8 @@ enum StreamCommand {
   }
 
   private static func open(
-    _ shops: [ShopID], _ connection: StreamConnection, _ environment: StreamEnvironment,
-    _ call: Invocation
+    _ shops: [ShopID], of all: ShopStreams, _ connection: StreamConnection, _ call: Invocation
   ) async throws(CommandFailure) -> [ShopStream] {
-    let all = ShopStreams(environment)
     var streams: [ShopStream] = []
     do {
       for shop in shops {
@@ -300,7 +300,7 @@ enum StreamCommand {
       shop: stream.configuration.shop, isOnce: call[once],
       tries: stream.configuration.policy.retry.first.attempts ?? .max, since: BootClock().wall)
     var scroll = StreamScroll(by: call[older])
-    for await update in stream {
+    for await update in stream.lastingUpdates {
       switch scroll.step(after: update) {
       case .show: await view.show(update)
       case .hold: break
@@ -330,7 +330,7 @@ enum StreamCommand {
       },
       // The screen already shows the waiting messages.
       delay: { nil },
-      send: { stream.send($0) })
+      send: { stream.enqueue($0) })
   }
 }
 

@@ -16,9 +16,8 @@ struct StreamConnection {
     "where requests carry the token")
 
   var configuration: StreamConfiguration
-  private let tokens: any TokenSource
+  private let tokens: CommandTokens
   private let network: any SocketDialer & HTTPClient
-  private let host: String
 
   /// Creates the connection that the options select. The options are checked before anything is
   /// opened.
@@ -32,7 +31,6 @@ struct StreamConnection {
   ) throws(CommandFailure) {
     let address = try Connection.address(call)
     let policy = try Connection.policy(call, preset: .messageStream)
-    host = address.host
     configuration = StreamConfiguration(
       server: address.url, shop: shop, policy: policy, authentication: call[Self.auth])
     let later = policy.gate.refreshTimeout
@@ -45,12 +43,17 @@ struct StreamConnection {
     network = try Connection.network(call, to: address)
   }
 
-  func environment(
-    store: any TimelineStore, lifecycle: any LifecycleMonitor
-  ) -> StreamEnvironment {
-    StreamEnvironment(
-      network: network, store: store, reachability: HoldfastPlatform.reachability(of: host),
-      lifecycle: lifecycle, tokens: tokens)
+  /// Returns the streams of a store, which stays open when they are closed.
+  func streams(
+    in store: any TimelineStore, lifecycle: any LifecycleMonitor = AlwaysForeground()
+  ) async throws(CommandFailure) -> ShopStreams {
+    do throws(OpenError) {
+      return try await ShopStreams(
+        storage: .store(store), tokens: tokens.source,
+        ports: DevicePorts(network: network, lifecycle: lifecycle))
+    } catch {
+      throw CommandFailure(.failed, error.description)
+    }
   }
 
   /// Returns the failure to report instead of a failure of the stream.

@@ -19,7 +19,7 @@ extension StreamUpdate: ShownUpdate {
   var state: LinkState? {
     guard case .status(let status) = self else { return nil }
     return LinkState(
-      name: status.state.rawValue, attempt: status.attempt, of: status.of,
+      name: status.state.rawValue, attempt: status.attempt, maxAttempts: status.maxAttempts,
       retryAt: status.retryAt, mode: status.mode, reason: status.reason)
   }
 
@@ -44,7 +44,7 @@ extension StreamUpdate: ShownUpdate {
         $0.entry("key", key.description)
         if let message { $0.entry("id", message.description) }
       }
-    case .notice(let notice): events.note(notice.kind, notice.detail)
+    case .notice(let notice): events.note(notice.kind, notice.description)
     }
   }
 }
@@ -116,24 +116,6 @@ extension StreamNotice {
     case .signIn: "sign-in"
     case .forbidden: "forbidden"
     case .security: "security"
-    }
-  }
-
-  /// The human-readable detail of the notice, if any.
-  var detail: String? {
-    switch self {
-    case .malformed(let error): error.description
-    case .rejected(let count, let first):
-      (count == 1 ? "1 entry of a page" : "\(count) entries of a page")
-        + (first.map { ": \($0)" + (count == 1 ? "" : " (the first one)") } ?? "")
-    case .unknownType(let type): type
-    case .oversized(let bytes): "\(bytes) bytes"
-    case .fetchFailed(let failure), .sendFailed(let failure), .security(let failure):
-      LinkReason.text(failure)
-    case .store(let failure): failure.description
-    case .draining(let window): "the server closes within \(window.text)"
-    case .newEpoch(let position): position.description
-    case .storeRecovered, .signIn, .forbidden: nil
     }
   }
 }

@@ -99,7 +99,7 @@ struct AuditRun: Sendable {
         status: response.status, text: text, time: start.duration(to: clock.now))
     } catch {
       return AuditEvidence.Page(
-        status: nil, text: LinkReason.text(error), time: start.duration(to: clock.now))
+        status: nil, text: error.description, time: start.duration(to: clock.now))
     }
   }
 }

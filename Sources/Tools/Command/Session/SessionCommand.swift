@@ -2,6 +2,7 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastStorage
 import HoldfastSession
 
 /// The command `holdfast session`: exchanges prompts and answers over one reliable socket.
@@ -73,12 +74,14 @@ enum SessionCommand {
       try await HoldfastPlatform.sessionStore(in: directory)
     }
     try await store.closing { () throws(CommandFailure) in
-      var configuration = SessionConfiguration(address.url, store: store, key: key.current)
+      var configuration = SessionConfiguration(
+        address.url, storage: .store(store), tokens: key.source)
+      configuration.allowsPlaintext = call[Connection.plaintext]
       configuration.policy = try Connection.policy(call, preset: .session)
       configuration.answerTimeout = call[answerTimeout]
       configuration.conversation = call[conversation]?.description
       configuration.journal = call[Shared.journal]
-      configuration.network = try Connection.network(call, to: address)
+      configuration.ports.network = try Connection.network(call, to: address)
       if let failure = try await follow(call, configuration) { throw failure }
     }
   }
@@ -104,7 +107,7 @@ enum SessionCommand {
     let session = try await open(call, configuration, run)
     let screen = call.screen(of: SessionUpdate.self, longest: longestLine)
     let view: any LinkView<SessionUpdate> = screen ?? call.view(of: SessionUpdate.self)
-    if !call[Shared.json] { await showHistory(session, configuration.store, view) }
+    if !call[Shared.json] { await showHistory(session, view) }
     let sender = input(of: session)
     let sending = Task { await sender.run(view, screen) }
     let work = OnceWork(isDone: !call[once])
@@ -122,12 +125,12 @@ enum SessionCommand {
         }
       }
       var failure: CommandFailure?
-      for await update in session {
+      for await update in session.lastingUpdates {
         await view.show(update)
-        if let news = update.news { session.confirm(news) }
+        if let news = update.news { session.markShown(through: news) }
         guard failure == nil, let found = ending.failure(after: update) else { continue }
         failure = found
-        // Updates up to the end are also confirmed, so that the next run does not show them again.
+        // Updates up to the end are also marked, so that the next run does not show them again.
         group.addTask { await end() }
       }
       return failure
@@ -143,7 +146,7 @@ enum SessionCommand {
     _ call: Invocation, _ configuration: SessionConfiguration, _ run: LinkRun
   ) async throws(CommandFailure) -> HeldSession {
     var configuration = configuration
-    configuration.lifecycle = run.lifecycle
+    configuration.ports.lifecycle = run.lifecycle
     return try await CommandFailure.opening { () throws(LinkFailure) in
       try await HeldSession(configuration) { call.diagnostic($0.description) }
     }
@@ -151,17 +154,10 @@ enum SessionCommand {
 
   /// Shows the newest messages of the conversation.
   private static func showHistory(
-    _ session: HeldSession, _ store: any ClientSessionStore, _ view: any LinkView<SessionUpdate>
+    _ session: HeldSession, _ view: any LinkView<SessionUpdate>
   ) async {
-    await session.waitUntil { $0.client != nil }
-    let conversation = await session.snapshot.conversation
-    guard let stored = try? await store.history(of: conversation, before: nil, limit: 50) else {
-      return
-    }
-    for one in stored {
-      guard case .message(let entry, let via) = one.news else { continue }
-      await view.show(.message(entry, via: via, news: 0))
-    }
+    guard let stored = try? await session.history(limit: 50) else { return }
+    for entry in stored { await view.show(.message(entry, via: .history, news: 0)) }
   }
 
   private static func input(of session: HeldSession) -> InputSender {

@@ -42,7 +42,7 @@ struct SessionRunEnding {
         .signInNeeded, "the server refuses the key", remedy: "check the key in --key-file")
     case .failure(let failure) where failure.failureClass == .closedForbidden:
       return CommandFailure(
-        .forbidden, "the server refuses this version (\(LinkReason.text(failure).printable))",
+        .forbidden, "the server refuses this version: \(failure.description.printable)",
         remedy: "use a newer holdfast")
     case .failure, .exhausted, .blocked, .ended, .debouncing, .limited, nil:
       return CommandFailure(status.reason)
@@ -54,7 +54,7 @@ struct SessionRunEnding {
     if failure.isElsewhere { return CommandFailure(failure) }
     if case .http(404, _, _) = failure {
       return CommandFailure(
-        .failed, "the server has no sessions at this path (\(LinkReason.text(failure).printable))",
+        .failed, "the server has no sessions at this path: \(failure.description.printable)",
         remedy: "check the path of --server")
     }
     guard failure.meansServerUnreachable else { return nil }
@@ -64,7 +64,7 @@ struct SessionRunEnding {
 }
 
 extension SessionUpdate {
-  /// The number to confirm once the update has been shown; `nil` if later runs do not repeat it.
+  /// The number to mark once the update has been shown; `nil` if later runs do not repeat it.
   var news: UInt64? {
     switch self {
     case .message(_, _, let number): number > 0 ? number : nil

@@ -40,7 +40,7 @@ extension SessionUpdate: ShownUpdate {
     case .message(let entry, _, _):
       return ["\(style.heading(entry.role.rawValue))  \(entry.text.printable)"]
     case .gap(_, let gap): return ["-- messages are missing here: \(gap.rawValue)"]
-    case .notice(let notice): return [Notice.line(notice.kind, notice.detail)]
+    case .notice(let notice): return [Notice.line(notice.kind, notice.description)]
     }
   }
 
@@ -80,7 +80,7 @@ extension SessionUpdate: ShownUpdate {
         $0.entry("conversation", conversation)
       }
     case .record(let record): events.note("connection", record.text)
-    case .notice(let notice): events.note(notice.kind, notice.detail)
+    case .notice(let notice): events.note(notice.kind, notice.description)
     }
   }
 }
@@ -100,8 +100,8 @@ extension SessionRecord {
   fileprivate var text: String {
     let why =
       switch reason {
-      case .failure(let failure): LinkReason.text(failure)
-      case .closed(let reason): "closed: \(reason.rawValue)"
+      case .failure(let failure): failure.description
+      case .closed(let reason): "closed by this device: \(reason)"
       }
     var parts = ["from \(RFC3339.format(startedAt)) to \(RFC3339.format(endedAt))"]
     if let connected { parts.append("connected for \(Self.whole(connected).text)") }
@@ -132,29 +132,4 @@ extension SessionNotice {
     case .unanswered: "unanswered"
     }
   }
-
-  /// The human-readable detail of the notice, if any.
-  fileprivate var detail: String? {
-    switch self {
-    case .stale(let key): "prompt \(key) was not accepted for 60s"
-    case .malformed(let detail): detail
-    case .refused(let error): error.message
-    case .oversized(let bytes): "a message over the limit was dropped (\(bytes) bytes as sent)"
-    case .draining(let wait): "the server stops soon; it asks to return after \(wait.text)"
-    case .clockSkew(let skew):
-      skew > .zero
-        ? "the server's clock is \(skew.whole.text) ahead of this device's"
-        : "the server's clock is \((.zero - skew).whole.text) behind this device's"
-    case .payload(let size): "asks for messages of at most \(size) KiB"
-    case .store(let failure): failure.description
-    case .storeRecovered: nil
-    case .unanswered(let count):
-      count == 1 ? "1 prompt has no answer yet" : "\(count) prompts have no answer yet"
-    }
-  }
-}
-
-extension Duration {
-  /// The duration, rounded down to whole seconds.
-  fileprivate var whole: Duration { .seconds(nanoseconds / 1_000_000_000) }
 }

@@ -81,15 +81,15 @@ struct HeldFeed: DemoScenario {
     to proxy: FaultProxy, _ scene: Scene
   ) async throws(DemoFailure) -> HeldSocket {
     do {
-      var options = SocketOptions()
-      options.network = try HoldfastPlatform.network(proxy: "")
-      options.outbox = .memory
-      options.language.position = {
+      var configuration = SocketConfiguration(
+        "ws://127.0.0.1:\(proxy.port)/", policy: try FeedPolicy.policy())
+      configuration.ports.network = try HoldfastPlatform.network(proxy: "")
+      configuration.outbox = .memory
+      configuration.messages.position = {
         $0.text.flatMap { $0.split(separator: " ").first.map(String.init) }
       }
-      options.language.hello = { .text("after \($0.position ?? "0")") }
-      let socket = try await HeldSocket(
-        "ws://127.0.0.1:\(proxy.port)/", policy: FeedPolicy.policy(), options: options)
+      configuration.messages.hello = { .text("after \($0.position ?? "0")") }
+      let socket = try await HeldSocket(configuration)
       Task { for await event in socket { await scene.receive(event) } }
       return socket
     } catch {
@@ -108,7 +108,7 @@ extension Scene {
     case .text(let text):
       guard let number = text.split(separator: " ").first.flatMap({ Int($0) }) else { return }
       note { $0.feed.append(number) }
-    case .binary, .quality, .sent, .notice: return
+    case .binary, .quality, .sent, .proven, .notice: return
     }
   }
 }

@@ -1,3 +1,4 @@
+import HoldfastFeaturePorts
 import Holdfast
 import HoldfastBackend
 import HoldfastTestKit

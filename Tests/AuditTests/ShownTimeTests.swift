@@ -1,25 +1,9 @@
-import HoldfastCore
 import Testing
 
 @testable import HoldfastSessionAudit
 
-/// Tests of the descriptions of failures and times in a report.
-@Suite struct FailureSummaryTests {
-  @Test(arguments: [
-    (LinkFailure.closed(code: 1000, reason: ""), "close code 1000"),
-    (.closed(code: 4401, reason: "no"), "close code 4401, no"),
-    (.http(status: 404, retryAfter: nil, detail: "none"), "HTTP 404 none"),
-    (
-      .http(status: 503, retryAfter: .seconds(2), detail: "busy"),
-      "HTTP 503 busy, Retry-After 2.00 s"
-    ),
-  ])
-  func `a failure is described with everything that the server sent`(
-    failure: LinkFailure, summary: String
-  ) {
-    #expect(failure.summary == summary)
-  }
-
+/// Tests of the texts of times in a report.
+@Suite struct ShownTimeTests {
   @Test(arguments: [
     (1_004, "1.00 ms"), (1_005, "1.01 ms"), (9_994, "9.99 ms"), (1_004_999, "1.00 s"),
     (1_005_000, "1.01 s"),

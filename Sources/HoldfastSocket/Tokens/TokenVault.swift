@@ -1,39 +1,14 @@
+import Foundation
 package import HoldfastCore
 package import HoldfastPorts
 import HoldfastJSON
-
-/// A source of tokens. It supplies the first token, and a replacement whenever the current token
-/// expires or is refused.
-public protocol TokenSource: Sendable {
-  /// Returns a token. If possible, it differs from the previous one.
-  func token() async throws(TokenFailure) -> String
-}
-
-/// The reason why a source cannot supply a token.
-public enum TokenFailure: Error, Sendable, Hashable {
-  /// The user must sign in again.
-  case rejected
-  /// A later call may succeed.
-  case unavailable
-}
-
-/// A single token that cannot be renewed.
-public struct FixedToken: TokenSource {
-  private let text: String
-
-  public init(_ text: String) {
-    self.text = text
-  }
-
-  public func token() async throws(TokenFailure) -> String { text }
-}
 
 /// A holder of the current token, in memory only. At most one renewal runs at a time.
 package actor TokenVault {
   /// A function that reports the result of a renewal, and the user that the token names.
   package typealias Report = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
 
-  private let source: any TokenSource
+  private let source: TokenSource
   /// The time limit of a renewal. Later answers from the source are ignored.
   private let limit: Duration
   private let clock: any LinkClock
@@ -60,7 +35,7 @@ package actor TokenVault {
   ///   - limit: The time limit of a renewal.
   ///   - report: A function that is called after a renewal to report the result to the link.
   package init(
-    _ source: any TokenSource, limit: Duration, clock: any LinkClock, report: @escaping Report
+    _ source: TokenSource, limit: Duration, clock: any LinkClock, report: @escaping Report
   ) {
     self.source = source
     self.limit = limit
@@ -74,7 +49,7 @@ package actor TokenVault {
     user = nil
     isRefused = false
     isEnded = true
-    end(.refreshFailed)
+    end(.refreshFailed())
   }
 
   /// Records that the server refused a token. Tokens other than the current one are ignored.
@@ -85,6 +60,9 @@ package actor TokenVault {
   /// Returns the current token, or requests the first one from the source.
   ///
   /// A request can need a token before the link does.
+  ///
+  /// - Throws: `.http` with status 401 if the user must sign in again; `.local`, with the reason,
+  ///   if the source supplies no token for now.
   package func first() async throws(LinkFailure) -> String {
     if let token { return token }
     let event = await refresh()
@@ -96,7 +74,8 @@ package actor TokenVault {
     // user out.
     switch event {
     case .rejected, .cleared: throw .http(status: 401, retryAfter: nil, detail: "no token")
-    case .refreshFailed, .available: throw .local(detail: "there is no token yet")
+    case .refreshFailed(let detail): throw .local(detail: detail ?? "there is no token yet")
+    case .available: throw .local(detail: "there is no token any more")
     }
   }
 
@@ -124,19 +103,20 @@ package actor TokenVault {
         await self?.answered(id, .failure(error))
       }
     }
-    let timing = Task { [weak self, clock] in
+    let timing = Task { [weak self, clock, limit] in
       guard (try? await clock.wait(until: deadline)) != nil else { return }
-      await self?.answered(id, .failure(.unavailable))
+      let late = "the source did not answer within \(limit.text)"
+      await self?.answered(id, .failure(.unavailable(detail: late)))
     }
     return Renewal(id: id, tasks: [asking, timing])
   }
 
-  private func answered(_ id: UInt64, _ answer: Result<String, TokenFailure>) {
+  private func answered(_ id: UInt64, _ answer: Result<TokenSource.Token, TokenFailure>) {
     guard renewal?.id == id else { return }
     switch answer {
     case .success(let next): end(take(next))
     case .failure(.rejected): end(.rejected)
-    case .failure(.unavailable): end(.refreshFailed)
+    case .failure(.unavailable(let detail)): end(unavailable(detail))
     }
   }
 
@@ -147,15 +127,33 @@ package actor TokenVault {
     for waiter in ended.waiting { waiter.resume(returning: event) }
   }
 
-  private func take(_ next: String) -> HeldLink.CredentialsEvent {
+  private func take(_ next: TokenSource.Token) -> HeldLink.CredentialsEvent {
     // The source may return the current token again. That token is useless if it was refused;
     // otherwise, it is still valid.
-    if next == token { return isRefused ? .rejected : .refreshFailed }
-    token = next
+    if next.text == token {
+      return isRefused ? .rejected : unavailable("the source returned the current token again")
+    }
+    token = next.text
     isRefused = false
-    let claims = TokenClaims(next)
+    let claims = TokenClaims(next.text)
     user = claims.user
-    return .available(expiresIn: claims.expiresAt.map { clock.wall.duration(to: $0) })
+    let end = if let date = next.expiresAt { Self.timestamp(of: date) } else { claims.expiresAt }
+    return .available(expiresIn: end.map { clock.wall.duration(to: $0) })
+  }
+
+  /// Returns the event for a renewal that failed. The current token is removed from the text.
+  private func unavailable(_ detail: String) -> HeldLink.CredentialsEvent {
+    let failure = TokenFailure.unavailable(detail: detail)
+    return .refreshFailed(
+      detail: Redaction([token].compactMap(\.self)).clean(failure.description))
+  }
+
+  /// Returns the timestamp of a date. Returns `nil` for a date such as `Date.distantFuture`, which
+  /// a source uses for a token that does not expire.
+  private static func timestamp(of date: Date) -> Timestamp? {
+    let seconds = date.timeIntervalSince1970
+    guard abs(seconds) < 9_000_000_000 else { return nil }
+    return Timestamp(nanoseconds: Int64(seconds * 1_000_000_000))
   }
 }
 

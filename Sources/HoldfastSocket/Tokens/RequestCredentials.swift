@@ -1,11 +1,13 @@
 package import HoldfastCore
 
-/// The location of a token in a request.
+/// The location of the token with which a held socket signs in.
 public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
   /// The header `Authorization: Bearer …`.
   case header
   /// The query `?token=…`, for libraries and proxies that drop the header.
   case query
+  /// Only the greeting that the app's function `hello` creates. The request contains no token.
+  case greeting
 }
 
 /// The source of a request's token, and the location of the token in the request.
@@ -52,7 +54,7 @@ package enum RequestCredentials: Sendable {
   package func fields(_ token: String?) -> (headers: Fields, query: Fields) {
     guard let token else { return ([], []) }
     switch self {
-    case .none: return ([], [])
+    case .none, .vault(_, .greeting): return ([], [])
     case .fixed, .vault(_, .header): return ([("Authorization", "Bearer \(token)")], [])
     case .vault(_, .query): return ([], [("token", token)])
     }

@@ -1,0 +1,17 @@
+public import Foundation
+import HoldfastSocket
+public import HoldfastStorage
+public import HoldfastWire
+
+extension ShopMessage {
+  /// The time of creation, according to the server's clock.
+  public var date: Date { Date(createdAt) }
+
+  /// The time of the last edit; `nil` if there was none.
+  public var editDate: Date? { updatedAt.map { Date($0) } }
+}
+
+extension OutboxEntry {
+  /// The time at which the user sent the message.
+  public var date: Date { Date(createdAt) }
+}

@@ -1,0 +1,46 @@
+public import HoldfastPorts
+import HoldfastCore
+
+/// The parts of the device that a feature uses. All of them have defaults.
+///
+/// Tests replace the network and the clock by those of `HoldfastTestKit`. An app replaces a part if
+/// its platform has no adapter yet.
+public struct DevicePorts: Sendable {
+  /// The network that opens sockets and sends HTTP requests; `nil` for the platform's network.
+  public var network: (any SocketDialer & HTTPClient)?
+  /// The monitor that reports reachability and the network path; `nil` for the platform's monitor.
+  public var reachability: (any ReachabilityMonitor)?
+  /// The monitor that reports whether the app is in the foreground and when the device sleeps.
+  ///
+  /// By default, the app reports both itself, with the method `setLifecycle(_:)` of a feature.
+  public var lifecycle: any LifecycleMonitor
+  /// The clock that provides the time and waits.
+  public var clock: any LinkClock
+
+  /// Creates the ports. By default, they are those of the platform.
+  public init(
+    network: (any SocketDialer & HTTPClient)? = nil,
+    reachability: (any ReachabilityMonitor)? = nil,
+    lifecycle: any LifecycleMonitor = AlwaysForeground(), clock: any LinkClock = BootClock()
+  ) {
+    (self.network, self.reachability) = (network, reachability)
+    (self.lifecycle, self.clock) = (lifecycle, clock)
+  }
+
+  /// Returns the network, which is created if the app supplies none.
+  ///
+  /// - Parameter allowsPlaintext: Whether a created network may use plaintext to other devices.
+  /// - Throws: `.local` if the process has no descriptors or threads left, or if this platform has
+  ///   no network adapter.
+  package func openNetwork(
+    allowsPlaintext: Bool = false
+  ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
+    if let network { return network }
+    return try HoldfastPlatform.ownNetwork(allowsPlaintext: allowsPlaintext)
+  }
+
+  /// Returns the monitor of the network path to a host.
+  package func reachability(of host: String) -> any ReachabilityMonitor {
+    reachability ?? HoldfastPlatform.reachability(of: host)
+  }
+}

@@ -1,0 +1,13 @@
+// These exports let a test that imports Holdfast and this module name the types in the signatures of
+// the fakes. Each type is exported individually, and none has a name that other packages use: an
+// individually imported name takes precedence over the same name in another module.
+@_exported public import enum HoldfastCore.LinkFailure
+@_exported public import struct HoldfastCore.PathID
+@_exported public import struct HoldfastPorts.HTTPAnswer
+@_exported public import struct HoldfastPorts.HTTPCall
+@_exported public import enum HoldfastPorts.LifecycleEvent
+@_exported public import protocol HoldfastPorts.LifecycleMonitor
+@_exported public import protocol HoldfastPorts.LinkClock
+@_exported public import protocol HoldfastPorts.ReachabilityMonitor
+@_exported public import protocol HoldfastPorts.SocketDialer
+@_exported public import struct HoldfastPorts.SocketRequest

@@ -1,0 +1,52 @@
+import Synchronization
+
+/// What a fake network knows about its client, for `nextSocket(advancing:)` and for the text of a
+/// `WaitFailure`.
+final class NetworkActivity: Sendable {
+  private struct WeakSocket {
+    weak var socket: FakeSocket?
+  }
+
+  private struct State {
+    var sockets: [WeakSocket] = []
+    var requests = 0
+    var lastDelivery: UInt64 = 0
+  }
+
+  private let clock: TestClock?
+  private let state = Mutex(State())
+
+  init(clock: TestClock?) {
+    self.clock = clock
+  }
+
+  /// The number of the clock's newest wait when the latest event was delivered to the client.
+  var lastDelivery: UInt64 { state.withLock(\.lastDelivery) }
+
+  /// What the client waits for and what is open, one sentence each.
+  var hints: [String] {
+    let (sockets, requests) = state.withLock { state in
+      (state.sockets.compactMap { $0.socket }, state.requests)
+    }
+    let count = requests > 0 ? ["HTTP requests without a response: \(requests)."] : []
+    return [clock?.hint].compactMap(\.self) + sockets.compactMap(\.hint) + count
+  }
+
+  func opened(_ socket: FakeSocket) {
+    state.withLock { state in
+      state.sockets.removeAll { $0.socket?.hint == nil }
+      state.sockets.append(WeakSocket(socket: socket))
+    }
+  }
+
+  /// Handles an event that is about to be delivered. It makes the client wait anew.
+  func deliveryBegan() {
+    guard let clock else { return }
+    let ticket = clock.lastTicket
+    state.withLock { $0.lastDelivery = max($0.lastDelivery, ticket) }
+  }
+
+  func requestBegan() { state.withLock { $0.requests += 1 } }
+
+  func requestEnded() { state.withLock { $0.requests -= 1 } }
+}

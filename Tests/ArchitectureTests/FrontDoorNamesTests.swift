@@ -1,0 +1,50 @@
+import Testing
+
+/// Tests of the names that `import Holdfast` brings into an app's file.
+@Suite struct FrontDoorNamesTests {
+  /// The maximum number of names.
+  private static let limit = 80
+
+  /// Common words, which other modules use for their own types. An exported name would replace them
+  /// in silence.
+  private static let common: Set<String> = [
+    "Message", "Cursor", "Position", "Gap", "Delivery", "Via", "Store", "Central", "Wake", "Secret",
+    "Chance", "Instant", "Schedule", "Verdict", "Obstacle", "Breaker", "Stability", "Lifecycle",
+    "Reachability", "Drink", "Platform", "Outbox", "Token", "Device", "Event", "Session", "Link",
+  ]
+
+  @Test func `an app sees at most 80 names, and none is a common word`() throws {
+    let names = try Self.names(of: ["HoldfastSocket", "Holdfast"])
+    #expect(names.count > 40)
+    #expect(names.count <= Self.limit, "\(names.sorted())")
+    #expect(names.intersection(Self.common) == [])
+  }
+
+  @Test func `names of other modules are exported one by one`() {
+    for file in Tree.here.files
+    where file.isUnder("Sources/Holdfast") || file.isUnder("Sources/HoldfastSocket") {
+      for line in file.lines where line.hasPrefix("@_exported") {
+        let words = line.split(separator: " ")
+        let isWhole = words.count == 4
+        #expect(
+          !isWhole || words.last == "HoldfastSocket" && file.isUnder("Sources/Holdfast"),
+          "\(file.path): \(line)")
+      }
+    }
+  }
+
+  /// Returns the public top-level names that modules declare, and those that they export.
+  private static func names(of modules: [String]) throws -> Set<String> {
+    let declaration =
+      #/^public (?:final |indirect )?(?:struct|class|enum|protocol|actor|typealias) (\w+)/#
+    let export = #/^@_exported public import \w+ \w+\.(\w+)$/#
+    var names: Set<String> = []
+    for file in Tree.here.files where modules.contains(where: { file.isUnder("Sources/\($0)") }) {
+      for line in file.lines {
+        if let match = try declaration.firstMatch(in: line) { names.insert(String(match.1)) }
+        if let match = try export.firstMatch(in: line) { names.insert(String(match.1)) }
+      }
+    }
+    return names
+  }
+}

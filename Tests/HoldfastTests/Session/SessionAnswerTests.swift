@@ -1,0 +1,199 @@
+import Holdfast
+import HoldfastTestKit
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastStorage
+import HoldfastWire
+import Synchronization
+import Testing
+
+@testable import HoldfastSession
+
+/// Tests of `HeldSession.answer(to:)`.
+@Suite(.timeLimit(.minutes(10))) struct SessionAnswerTests {
+  private let clock = TestClock()
+  private let network: FakeNetwork
+  private let store = MemoryClientSessionStore()
+
+  init() {
+    network = FakeNetwork(clock: clock)
+  }
+
+  private func open(tokens: TokenSource = .fixed("key")) async throws -> HeldSession {
+    var configuration = SessionConfiguration(
+      "ws://127.0.0.1:1/session", storage: .store(store), tokens: tokens)
+    configuration.ports = DevicePorts(
+      network: network, reachability: AlwaysReachable(), clock: clock)
+    return try await HeldSession(configuration)
+  }
+
+  private func nextServer() async throws -> FakeSessionServer {
+    await FakeSessionServer(accepting: try await network.nextSocket())
+  }
+
+  /// The stored news that the next run would show.
+  private var unshown: [NumberedSessionNews] {
+    get async throws { try await store.open(as: UUID128(high: 0, low: 1)).unshown }
+  }
+
+  @Test func `an answer arrives across a loss, needs no loop, and counts as shown`()
+    async throws
+  {
+    let session = try await open()
+    let call = Task { try await session.answer(to: "hello") }
+    let first = try await nextServer()
+    let prompt = try await first.nextPrompt()
+    await first.socket.drop()
+    let second = await FakeSessionServer(
+      accepting: try await network.nextSocket(advancing: clock))
+    let again = try await second.nextPrompt()
+    #expect(again.idempotencyKey == prompt.idempotencyKey)
+    await second.answer(again, .success(text: "hi"))
+    #expect(try await call.value.text == "hi")
+    await session.close()
+    #expect(try await unshown == [])
+  }
+
+  @Test func `a loop that runs at the same time also receives the answer, with the key`()
+    async throws
+  {
+    let session = try await open()
+    let loop = Task {
+      var answers: [String?] = []
+      for await update in session {
+        if case .message(let entry, _, _) = update { answers.append(entry.text) }
+        guard case .prompt(let prompt, let news?) = update else { continue }
+        session.markShown(through: news)
+        return answers + [prompt.answer?.text]
+      }
+      return answers
+    }
+    let call = Task { try await session.answer(to: "hello") }
+    let server = try await nextServer()
+    await server.answer(try await server.nextPrompt(), .success(text: "hi"))
+    #expect(try await call.value.text == "hi")
+    #expect(await loop.value == ["hi", "hi"])
+    await session.close()
+    #expect(try await unshown == [])
+  }
+
+  @Test(arguments: [
+    ("no", AnswerError.failed("no")), ("interrupted", .interrupted),
+  ])
+  func `a prompt that is not answered throws its outcome, which counts as shown`(
+    text: String, expected: AnswerError
+  ) async throws {
+    let session = try await open()
+    let call = Task { try await session.answer(to: "hello") }
+    let server = try await nextServer()
+    await server.answer(try await server.nextPrompt(), .failure(error: text))
+    await #expect(throws: expected) { try await call.value }
+    await session.close()
+    #expect(try await unshown == [])
+  }
+
+  @Test func `a prompt that the session refuses throws the reason`() async throws {
+    let session = try await open()
+    await #expect(throws: AnswerError.failed("the prompt is empty")) {
+      try await session.answer(to: "")
+    }
+    await session.close()
+    await #expect(throws: AnswerError.ended(nil)) { try await session.answer(to: "late") }
+  }
+
+  @Test func `a cancelled call leaves its prompt in the outbox, and a loop gets the answer`()
+    async throws
+  {
+    let session = try await open()
+    let call = Task { try await session.answer(to: "hello") }
+    let server = try await nextServer()
+    let prompt = try await server.nextPrompt()
+    call.cancel()
+    await #expect(throws: AnswerError.cancelled) { try await call.value }
+    await server.answer(prompt, .success(text: "late"))
+    for await case .prompt(let prompt, let news?) in session {
+      #expect(prompt.answer?.text == "late")
+      session.markShown(through: news)
+      break
+    }
+    await session.close()
+  }
+
+  @Test func `a call ends at its time limit or with the session, and the next run has the prompts`()
+    async throws
+  {
+    let session = try await open()
+    let short = Task { try await session.answer(to: "short", within: .seconds(5)) }
+    let server = try await nextServer()
+    _ = try await server.nextPrompt()
+    clock.advance(by: .seconds(5))
+    await #expect(throws: AnswerError.timeout) { try await short.value }
+    let long = Task { try await session.answer(to: "long") }
+    await session.waitUntil { $0.unanswered == 2 }
+    await session.close()
+    await #expect(throws: AnswerError.ended(nil)) { try await long.value }
+    let stored = try await store.open(as: UUID128(high: 0, low: 1))
+    #expect(stored.prompts.map(\.text) == ["short", "long"])
+  }
+
+  @Test func `a failure of the session ends calls and loops, and reconnecting continues`()
+    async throws
+  {
+    let isSignedIn = Mutex(false)
+    let session = try await open(
+      tokens: TokenSource {
+        guard isSignedIn.withLock(\.self) else { throw TokenFailure.rejected }
+        return "key"
+      })
+    do throws(AnswerError) {
+      _ = try await session.answer(to: "a")
+      Issue.record("the session has no key")
+    } catch {
+      #expect(session.failure != nil)
+      #expect(error == .ended(session.failure))
+    }
+    for await _ in session {}
+    isSignedIn.withLock { $0 = true }
+    session.reconnect()
+    #expect(session.failure == nil)
+    let call = Task { try await session.answer(to: "b") }
+    let server = try await nextServer()
+    for (text, answer) in [("a", "1"), ("b", "2")] {
+      let prompt = try await server.nextPrompt()
+      #expect(prompt.text == text)
+      await server.answer(prompt, .success(text: answer), as: answer)
+    }
+    #expect(try await call.value.text == "2")
+    await session.close()
+    #expect(try await unshown == [])
+  }
+
+  @Test(arguments: [false, true])
+  func `without a loop, an answer follows any number of other messages`(
+    hadLoop: Bool
+  ) async throws {
+    let session = try await open()
+    if hadLoop {
+      for await _ in session { break }
+    }
+    let call = Task { try await session.answer(to: "hello") }
+    let server = try await nextServer()
+    server.socket.limitUnread(to: 4_000)
+    let prompt = try await server.nextPrompt()
+    for number in 1...1_200 { await server.sendOther(number) }
+    await server.answer(prompt, .success(text: "hi"))
+    #expect(try await call.value.text == "hi")
+    await session.close()
+    #expect(try await unshown == [])
+    #expect(try await session.history(of: "c", limit: 2_000).count == 1_200)
+  }
+
+  @Test func `the status says why there is no key`() async throws {
+    let session = try await open(
+      tokens: TokenSource { throw TokenFailure.unavailable(detail: "the keychain is locked") })
+    let failure = LinkFailure.local(detail: "there is no token: the keychain is locked")
+    await session.waitUntil { $0.link.status.reason == .failure(failure) }
+    await session.close()
+  }
+}

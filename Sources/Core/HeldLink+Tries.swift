@@ -435,7 +435,7 @@ extension HeldLink {
     }
     guard case .connect(let after) = policy.gate.foreground else { return }
     switch state {
-    case .held, .resting, .failed(.exhausted):
+    case .held, .resting:
       if let blockedReason = gate.blockedReason {
         state = .held(Held(blockedReason: blockedReason, series: .first))
         return

@@ -28,7 +28,10 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     self.quality = quality
   }
 
-  /// Whether the link has ended because no retry can help. Only the user can start it again.
+  /// Whether the link has ended, since no retry can help or all attempts failed.
+  ///
+  /// Only the user can start it again, or new credentials after the user signed in. The return to
+  /// the foreground does not.
   public var isFinal: Bool { phase == .failed }
 
   /// The failure behind `reason`.

@@ -1,3 +1,4 @@
+public import Foundation
 import HoldfastPorts
 
 /// The location of a feature's stored data.
@@ -12,4 +13,11 @@ public enum StorageLocation<Store: Sendable>: Sendable {
   case memory
   /// A store that the app opens and closes.
   case store(Store)
+
+  /// Returns the location for a directory, such as `.applicationSupportDirectory`.
+  ///
+  /// - Parameter url: The file URL of the directory.
+  public static func directory(_ url: URL) -> StorageLocation {
+    .directory(url.path(percentEncoded: false))
+  }
 }

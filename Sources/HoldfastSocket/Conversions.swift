@@ -1,5 +1,6 @@
 public import Foundation
 public import HoldfastCore
+public import HoldfastPorts
 
 // Conversions between the types of this package, which do not depend on Foundation, and those of
 // Foundation.
@@ -65,6 +66,15 @@ extension SocketMessage {
   /// The content, which is UTF-8 for a text message; `nil` in a message that was read from a
   /// journal.
   public var data: Data? { bytes.map { Data($0) } }
+}
+
+extension LinkStatus {
+  /// Returns the time until the next attempt; `nil` if none is scheduled.
+  ///
+  /// - Parameter clock: The clock of the link's ports, if it has another one than the device's.
+  public func retryIn(on clock: any LinkClock = BootClock()) -> Duration? {
+    retryIn(at: clock.now)
+  }
 }
 
 extension LinkFailure: LocalizedError {

@@ -1,7 +1,8 @@
 import HoldfastCore
 import HoldfastPorts
 public import Foundation
-import Holdfast
+public import Holdfast
+
 /// The state of a connection, in the form in which screens show it.
 public struct ConnectionState: Sendable, Hashable {
   /// The phase of the connection.
@@ -10,6 +11,18 @@ public struct ConnectionState: Sendable, Hashable {
   public var retryAt: Date?
   /// A Boolean value that indicates whether the user has to sign in again.
   public var needsSignIn: Bool
+  /// The failure of the last attempt, also while further attempts are made; `nil` if there is none.
+  ///
+  /// In the phase `off`, no retry helps: the failure is a 403 response, for example, or a
+  /// certificate that is not trusted. The model's `reconnect()` tries again.
+  public var failure: LinkFailure?
+  /// A text to show: the state and its reason, such as
+  /// `reconnecting, attempt 3 of 10: the connection was reset`.
+  public var text: String
+  /// A Boolean value that indicates whether all attempts failed and no more are made.
+  ///
+  /// The return to the foreground starts such a connection again.
+  var isExhausted = false
 
   /// A phase of a connection.
   public enum Phase: Sendable, Hashable {
@@ -26,8 +39,22 @@ public struct ConnectionState: Sendable, Hashable {
   }
 
   /// Creates a state. By default, it describes a connection that has not been opened.
-  public init(phase: Phase = .off, retryAt: Date? = nil, needsSignIn: Bool = false) {
+  public init(
+    phase: Phase = .off, retryAt: Date? = nil, needsSignIn: Bool = false,
+    failure: LinkFailure? = nil, text: String = "disconnected"
+  ) {
     (self.phase, self.retryAt, self.needsSignIn) = (phase, retryAt, needsSignIn)
+    (self.failure, self.text) = (failure, text)
+  }
+
+  /// Creates a state from the parts of a feature's status. Only a final status can be exhausted.
+  init(
+    _ phase: Phase, retryAt: Date?, _ reason: LinkStatus.Reason?, _ failure: LinkFailure?,
+    text: String, isFinal: Bool
+  ) {
+    self.init(
+      phase: phase, retryAt: retryAt, needsSignIn: reason == .signIn, failure: failure, text: text)
+    if case .exhausted = reason { isExhausted = isFinal }
   }
 }
 

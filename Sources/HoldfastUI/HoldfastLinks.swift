@@ -15,8 +15,11 @@ public import Holdfast
   public let server: URL
   /// The directory for stored data.
   public let directory: URL
+  let ports: DevicePorts
+  let backgroundTime: any BackgroundTime
   let tokens: TokenSource
-  let parts: Parts
+  /// The task that reads the lifecycle monitor. It begins with the first model.
+  private var lifecycleWatch: Task<Void, Never>?
   /// The open models, by feature and id.
   private var models: [String: OpenModel] = [:]
 
@@ -25,47 +28,38 @@ public import Holdfast
     let resources: SharedResources
   }
 
-  /// The ports of an app. The defaults are the platform's implementations.
-  public struct Parts: Sendable {
-    /// The network that opens sockets and sends requests.
-    public var network: (any SocketDialer & HTTPClient)?
-    /// The monitor that reports whether the server can be reached, and over which network path.
-    public var reachability: (any ReachabilityMonitor)?
-    /// The monitor that reports whether the app is in the foreground and when the device sleeps.
-    public var lifecycle: any LifecycleMonitor
-    /// The source of background time after the app leaves the foreground.
-    public var backgroundTime: any BackgroundTime
-    /// The clock that provides the time and waits.
-    public var clock: any LinkClock
-
-    /// Creates the ports of an app.
-    public init(
-      network: (any SocketDialer & HTTPClient)? = nil,
-      reachability: (any ReachabilityMonitor)? = nil,
-      lifecycle: any LifecycleMonitor = AlwaysForeground(),
-      backgroundTime: any BackgroundTime = HoldfastPlatform.backgroundTime(),
-      clock: any LinkClock = BootClock()
-    ) {
-      (self.network, self.reachability) = (network, reachability)
-      (self.lifecycle, self.backgroundTime) = (lifecycle, backgroundTime)
-      self.clock = clock
-    }
+  /// Creates an instance for a server without opening any link.
+  ///
+  /// - Parameters:
+  ///   - directory: The directory for stored data; `nil` for the default.
+  ///   - ports: The parts of the device that all models use.
+  ///   - backgroundTime: The source of background time after the app leaves the foreground.
+  ///   - tokens: The source of the app's tokens.
+  public init(
+    server: URL, directory: URL? = nil, ports: DevicePorts = DevicePorts(),
+    backgroundTime: any BackgroundTime = HoldfastPlatform.backgroundTime(), tokens: TokenSource
+  ) {
+    self.server = server
+    self.directory = directory ?? Self.applicationSupport.appending(path: "Holdfast")
+    (self.ports, self.backgroundTime, self.tokens) = (ports, backgroundTime, tokens)
   }
 
-  /// Creates an instance for a server without opening any link.
+  /// Creates an instance whose tokens come from a closure.
   ///
   /// - Parameter token: A closure that returns a token, as for a `TokenSource`. It is called for
   ///   the first token, and again when a token expires or is refused. It throws
   ///   `TokenFailure.rejected` if the user has to sign in again.
-  public init(
-    server: URL, directory: URL? = nil, parts: Parts = Parts(),
+  public convenience init(
+    server: URL, directory: URL? = nil, ports: DevicePorts = DevicePorts(),
+    backgroundTime: any BackgroundTime = HoldfastPlatform.backgroundTime(),
     token: @escaping @Sendable () async throws -> String
   ) {
-    self.server = server
-    self.directory = directory ?? Self.applicationSupport.appending(path: "Holdfast")
-    self.parts = parts
-    tokens = TokenSource(token)
+    self.init(
+      server: server, directory: directory, ports: ports, backgroundTime: backgroundTime,
+      tokens: TokenSource(token))
   }
+
+  deinit { lifecycleWatch?.cancel() }
 
   private static var applicationSupport: URL {
     FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
@@ -111,7 +105,19 @@ public import Holdfast
     }
     let open = OpenModel(task: task, resources: resources)
     models[id] = open
+    watchLifecycle()
     return open
+  }
+
+  /// Tells the models when the lifecycle monitor reports the foreground.
+  private func watchLifecycle() {
+    guard lifecycleWatch == nil else { return }
+    lifecycleWatch = Task { [weak self, lifecycle = ports.lifecycle] in
+      for await event in lifecycle.changes() where event == .foreground {
+        guard let self else { return }
+        for open in self.models.values { open.resources.onForeground?() }
+      }
+    }
   }
 
   /// Releases the locks of all files of open models.
@@ -139,6 +145,10 @@ public import Holdfast
   /// model.
   private var onClose: (@MainActor () -> Void)?
 
+  /// A function that connects the model again if its link gave up while the app was in the
+  /// background.
+  var onForeground: (@MainActor () -> Void)?
+
   init(onClose: @escaping @MainActor () -> Void) { self.onClose = onClose }
 
   /// Adds a store and returns it. The store is closed, suspended and resumed together with the
@@ -164,6 +174,7 @@ public import Holdfast
   func close() async {
     for store in stores { await store.close() }
     stores = []
+    onForeground = nil
     onClose.take()?()
   }
 }

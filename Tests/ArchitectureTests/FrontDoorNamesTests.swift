@@ -33,6 +33,34 @@ import Testing
     }
   }
 
+  @Test func `the landing page lists types under names that an app can spell`() throws {
+    let page = try #require(Tree.here.file("Sources/Holdfast/Holdfast.docc/Holdfast.md"))
+    let names = try Self.names(of: ["HoldfastSocket", "Holdfast"])
+    let nested = try Self.nestedNames()
+    let link = #/^- ``(\w+)(?:/(\w+))?``$/#
+    for line in page.lines {
+      // The rest is the pages of the types behind the nested names.
+      if line == "### Pages of types with nested names" { return }
+      guard let match = try link.firstMatch(in: line) else { continue }
+      #expect(names.contains(String(match.1)), "\(line)")
+      if let name = match.2 { #expect(nested.contains("\(match.1).\(name)"), "\(line)") }
+    }
+    Issue.record("the page has no list of the types behind nested names")
+  }
+
+  /// Returns the names that `Names.swift` declares in exported types.
+  private static func nestedNames() throws -> Set<String> {
+    let file = try #require(Tree.here.file("Sources/Holdfast/Names.swift"))
+    var (names, type): (Set<String>, Substring) = ([], "")
+    for line in file.lines {
+      if let match = try #/^extension (\w+) \{$/#.firstMatch(in: line) { type = match.1 }
+      if let match = try #/^  public typealias (\w+) =/#.firstMatch(in: line) {
+        names.insert("\(type).\(match.1)")
+      }
+    }
+    return names
+  }
+
   /// Returns the public top-level names that modules declare, and those that they export.
   private static func names(of modules: [String]) throws -> Set<String> {
     let declaration =

@@ -40,26 +40,32 @@ import Testing
     let policy = try LinkPolicy.bottleLink.setting([(key: "failure.protocolError", value: "stop")])
     var harness = try Harness.opened { $0.policy = policy }
     let failure = LinkFailure.protocolError(detail: "a service is missing")
-    #expect(harness.model.status.failure == nil)
+    #expect(!harness.model.status.isFinal)
     harness.give(.undiscovered(harness.attempt, failure))
-    #expect(harness.model.status.failure == failure)
+    #expect(harness.model.status.isFinal)
+    #expect(
+      harness.model.status.description
+        == "disconnected: the protocol was violated: a service is missing")
     for state in [AdapterState.off, .on] {
       harness.give(.central(.adapter(state)))
+      #expect(harness.model.status.isFinal)
       #expect(harness.model.status.failure == failure)
     }
     harness.give(.start)
+    #expect(!harness.model.status.isFinal)
     #expect(harness.model.status.failure == nil)
   }
 
-  @Test func `a failure that is retried is not shown as the last one`() throws {
+  @Test func `a failure that is retried is shown, but is not final`() throws {
     var harness = try Harness.opened()
     harness.give(.undiscovered(harness.attempt, .timeout(.response)))
-    #expect(harness.model.status.failure == nil)
+    #expect(harness.model.status.failure == .timeout(.response))
+    #expect(!harness.model.status.isFinal)
     harness.pass(.seconds(60))
-    #expect(harness.model.status.failure == nil)
+    #expect(!harness.model.status.isFinal)
     for state in [AdapterState.off, .on] {
       harness.give(.central(.adapter(state)))
-      #expect(harness.model.status.failure == nil)
+      #expect(!harness.model.status.isFinal)
     }
   }
 

@@ -21,7 +21,7 @@ struct SendingTests {
   @Test func `a message without a connection is refused`() {
     var harness = SocketHarness()
     harness.give(.start)
-    #expect(harness.send("a") == [.update(.notice(.notConnected(1)))])
+    #expect(harness.send("a") == [.update(.notice(.notConnected(id: 1)))])
     harness.give(.opened(harness.attempt, subprotocol: nil))
     #expect(harness.handed == [])
   }
@@ -122,7 +122,7 @@ struct SendingTests {
     harness.send("c")
     #expect(
       harness.give(.storeFailed(3, detail: "the disk is full")) == [
-        .update(.notice(.notStored(3, detail: "the disk is full")))
+        .update(.notice(.notStored(id: 3, detail: "the disk is full")))
       ])
     #expect(harness.model.queue.entries.map(\.message) == [.text("a"), .text("b")])
   }
@@ -176,7 +176,7 @@ struct SendingTests {
     var harness = SocketHarness.connected()
     let effects = harness.send(SocketMessage(binary: Array(repeating: 1, count: bytes)))
     if bytes > 1_000_000 {
-      #expect(effects == [.update(.notice(.refused(1, .tooLong(bytes: bytes))))])
+      #expect(effects == [.update(.notice(.refused(id: 1, .tooLong(bytes: bytes))))])
     } else {
       #expect(effects.last == .update(.sent(1)))
     }
@@ -185,7 +185,7 @@ struct SendingTests {
   @Test func `1,000 messages may wait, and the next is refused`() {
     var harness = SocketHarness(SocketSettings.sending(.memory))
     for number in 0..<1_000 { #expect(harness.send("\(number)") == []) }
-    #expect(harness.send("x") == [.update(.notice(.refused(1_001, .full)))])
+    #expect(harness.send("x") == [.update(.notice(.refused(id: 1_001, .full)))])
     #expect(harness.model.queue.entries.count == 1_000)
   }
 
@@ -195,7 +195,7 @@ struct SendingTests {
     for _ in 0..<16 { harness.send(long) }
     let rest = ProvenQueue.byteLimit - 16_000_000
     #expect(harness.send(SocketMessage(binary: Array(repeating: 1, count: rest))) == [])
-    #expect(harness.send("x") == [.update(.notice(.refused(18, .full)))])
+    #expect(harness.send("x") == [.update(.notice(.refused(id: 18, .full)))])
     #expect(harness.model.queue.bytes == ProvenQueue.byteLimit)
   }
 
@@ -221,7 +221,7 @@ struct SendingTests {
     var harness = SocketHarness.connected()
     harness.send("last")
     #expect(harness.give(.stop) == [])
-    #expect(harness.send("too late") == [.update(.notice(.notConnected(2)))])
+    #expect(harness.send("too late") == [.update(.notice(.notConnected(id: 2)))])
     var proven = harness
     #expect(
       proven.give(.pong(AttemptID(1), UInt64(1) << 32 + 1)).first

@@ -28,7 +28,7 @@ private func startHere(_ url: String, _ show: (String) -> Void) async throws {
     switch event {
     case .status(let status): show("\(status)")
     case .text(let text): show(text)
-    case .proven(through: order): show("the order has arrived")
+    case .proven(let through) where through >= order: show("the order has arrived")
     case .proven, .binary, .quality, .sent, .notice: break
     }
   }

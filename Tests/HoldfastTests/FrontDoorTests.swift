@@ -275,25 +275,34 @@ import Testing
     let stream = try await streams(.fixed("SEKRIT.TOKEN.TEXT")).open(try configuration())
     await network.sockets.next()?.accept()
     let refusal = LinkFailure.http(status: 400, retryAfter: nil, detail: "no shouting")
-    await #expect(throws: SendError.refused(refusal)) { try await stream.send("LOUD") }
+    let error = await #expect(throws: SendError.self) { try await stream.send("LOUD") }
+    #expect(error?.reason == .refused(refusal))
     await stream.close()
   }
 
   @Test func `a loop ends when the user must sign in, and a new one continues afterwards`()
     async throws
   {
-    network.serve(requests: { .success(Self.page(for: $0)) })
+    let posts = Mailbox<HTTPCall>()
+    network.serve(requests: { request in
+      if request.method == "POST" { posts.put(request) }
+      return .success(Self.page(for: request))
+    })
     let signIn = SignIn()
     let stream = try await streams(signIn.source).open(try configuration())
     for await _ in stream {}
     let failure = try #require(stream.failure)
     #expect(failure.failureClass == .unauthorized)
-    await #expect(throws: SendError.ended(failure)) { try await stream.send("hello") }
+    let error = await #expect(throws: SendError.self) { try await stream.send("hello") }
+    let waits = try #require(error)
+    #expect(waits.reason == .ended(failure, isQueued: true))
     await signIn.finish()
     stream.reconnect()
     #expect(stream.failure == nil)
     await network.sockets.next()?.accept()
     for await case .status(let status) in stream where status.state == .connected { break }
+    let keys = await posts.next()?.headers.filter { $0.name == "Idempotency-Key" }.map(\.value)
+    #expect(keys == [waits.id.description], "reconnecting sends the message that waits")
     await stream.close()
   }
 
@@ -307,11 +316,32 @@ import Testing
     let error = await #expect(throws: OpenError.self) {
       try await streams.open(StreamConfiguration(server: server, shop: shop))
     }
-    guard case .server(let text)? = error else {
+    guard case .configuration(let text)? = error else {
       Issue.record("the error is \(String(describing: error))")
       return
     }
     #expect(text.contains("https://"))
+  }
+
+  @Test func `a shop that is open is refused, and a URL's scheme may have any case`() async throws {
+    let streams = try await streams(.fixed("token"))
+    var secure = try configuration()
+    secure.server = "HTTPS://shop.example"
+    let stream = try await streams.open(secure)
+    let again = stream.configuration
+    await #expect(throws: OpenError.alreadyOpen(shop: "shop")) { try await streams.open(again) }
+    await stream.close()
+    await streams.close()
+  }
+
+  @Test func `plaintext needs the app's option even with a network of the app`() async throws {
+    let streams = try await streams(.fixed("token"))
+    let shop = try #require(ShopID("shop"))
+    let error = await #expect(throws: OpenError.self) {
+      try await streams.open(StreamConfiguration(server: "http://192.0.2.1", shop: shop))
+    }
+    #expect(error?.description.contains("allowsPlaintext") == true)
+    await streams.close()
   }
 
   @Test func `plaintext to another device is possible if the app allows it`() async throws {

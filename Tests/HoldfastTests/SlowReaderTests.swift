@@ -52,6 +52,26 @@ struct SlowReaderTests {
     await stream.close()
   }
 
+  @Test func `awaited sends need no loop, and do not let the queue of updates grow`()
+    async throws
+  {
+    let sent = Counter()
+    network.serve(requests: { request in
+      guard request.method == "POST" else { return .success(Self.page([])) }
+      return .success(
+        HTTPAnswer(
+          status: 201, headers: ["content-type": "application/json"],
+          body: Array(Self.message(sent.next()).utf8)))
+    })
+    let stream = try await open()
+    await network.sockets.next()?.accept()
+    for number in 1...1_100 { try await stream.send("\(number)") }
+    await stream.close()
+    var unread = 0
+    for await _ in stream { unread += 1 }
+    #expect(unread <= 1_024)
+  }
+
   private func until(_ condition: () async -> Bool) async {
     while await !condition(), !Task.isCancelled { await Task.yield() }
   }
@@ -66,9 +86,9 @@ struct SlowReaderTests {
 
   private static func message(_ number: Int) -> String {
     #"""
-    {"id":"550e8400-e29b-41d4-a716-44665544000\#(number)","shop_id":"shop","user_id":"you",\#
-    "message":"late \#(number)","created_at":"2026-01-03T15:30:00Z","updated_at":null,\#
-    "is_edited":false}
+    {"id":"550e8400-e29b-41d4-a716-4466554\#(10_000 + number)","shop_id":"shop",\#
+    "user_id":"you","message":"late \#(number)","created_at":"2026-01-03T15:30:00Z",\#
+    "updated_at":null,"is_edited":false}
     """#
   }
 
@@ -88,4 +108,16 @@ private final class Flag: Sendable {
   var isSet: Bool { state.withLock(\.self) }
 
   func set() { state.withLock { $0 = true } }
+}
+
+/// A counter that any task can use.
+private final class Counter: Sendable {
+  private let state = Mutex(0)
+
+  func next() -> Int {
+    state.withLock { count in
+      count += 1
+      return count
+    }
+  }
 }

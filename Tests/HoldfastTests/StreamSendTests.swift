@@ -21,13 +21,14 @@ import Testing
   @Test func `a message that is not accepted or is discarded ends the wait`() async throws {
     let harness = try await StreamBackendHarness.make()
     let (stream, follower) = try await offline(harness)
-    await #expect(throws: SendError.refused(.local(detail: "it is empty"))) {
-      try await stream.send("")
-    }
+    let refused = await #expect(throws: SendError.self) { try await stream.send("") }
+    #expect(refused?.reason == .refused(.local(detail: "it is empty")))
     let sending = Task { try await stream.send("never mind") }
     await follower.wait { $0.outbox.last?.text == "never mind" }
-    stream.discard(try #require(await follower.seen.outbox.last).id)
-    await #expect(throws: SendError.discarded) { try await sending.value }
+    let id = try #require(await follower.seen.outbox.last).id
+    stream.discard(id)
+    let discarded = await #expect(throws: SendError.self) { try await sending.value }
+    #expect(discarded == SendError(id: id, .discarded))
     await harness.end()
   }
 
@@ -37,9 +38,23 @@ import Testing
     let sending = Task { try await stream.send("still sent") }
     await follower.wait { !$0.outbox.isEmpty }
     sending.cancel()
-    await #expect(throws: SendError.cancelled) { try await sending.value }
+    let cancelled = await #expect(throws: SendError.self) { try await sending.value }
+    #expect(cancelled?.reason == .cancelled)
     harness.reachability.change(to: .reachable(path: PathID("a")))
     await follower.wait { $0.texts.contains("still sent") }
+    await harness.end()
+  }
+
+  @Test func `a time limit ends only the wait`() async throws {
+    let harness = try await StreamBackendHarness.make()
+    let (stream, follower) = try await offline(harness)
+    let error = await #expect(throws: SendError.self) {
+      try await stream.send("still sent", within: .milliseconds(10))
+    }
+    let late = try #require(error)
+    #expect(late.reason == .timeout)
+    harness.reachability.change(to: .reachable(path: PathID("a")))
+    await follower.wait { $0.sent == [late.id] }
     await harness.end()
   }
 
@@ -49,11 +64,31 @@ import Testing
     let first = Task { try await stream.send("first") }
     await follower.wait { $0.outbox.contains { $0.text == "first" } }
     await stream.signOut()
-    let failure = await #expect(throws: SendError.self) { try await first.value }
-    #expect(stream.failure != nil)
-    #expect(failure == .ended(stream.failure))
+    // A message that was waiting has failed, and `retry` sends it.
+    let error = await #expect(throws: SendError.self) { try await first.value }
+    let failed = try #require(error)
+    let failure = try #require(stream.failure)
+    #expect(failed == SendError(id: failed.id, .refused(failure)))
+    #expect(await stream.snapshot.outbox.entries.map(\.id) == [failed.id])
+    // `reconnect` sends a message that is written now.
+    let queued = await #expect(throws: SendError.self) { try await stream.send("second") }
+    #expect(queued?.reason == .ended(failure, isQueued: true))
+    let empty = await #expect(throws: SendError.self) { try await stream.send("") }
+    #expect(empty?.reason == .refused(.local(detail: "it is empty")))
     await stream.close()
-    await #expect(throws: SendError.ended(nil)) { try await stream.send("too late") }
+    let late = await #expect(throws: SendError.self) { try await stream.send("too late") }
+    #expect(late?.reason == .ended(nil, isQueued: false))
+    await harness.end()
+  }
+
+  @Test func `a message that waits while the stream is closed stays in the outbox`() async throws {
+    let harness = try await StreamBackendHarness.make()
+    let (stream, follower) = try await offline(harness)
+    let sending = Task { try await stream.send("for the next run") }
+    await follower.wait { !$0.outbox.isEmpty }
+    await stream.close()
+    let closed = await #expect(throws: SendError.self) { try await sending.value }
+    #expect(closed?.reason == .ended(nil, isQueued: true))
     await harness.end()
   }
 

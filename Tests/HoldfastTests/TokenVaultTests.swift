@@ -53,18 +53,45 @@ import Testing
     async
   {
     let claims = Data(#"{"exp":1000}"#.utf8).base64EncodedString().filter { $0 != "=" }
-    let dates: [Date?] = [nil, Date(timeIntervalSince1970: 300), .distantFuture]
+    let dates: [Date?] = [nil, Date(timeIntervalSince1970: 300), .distantFuture, .distantPast]
     let tokens = ListedTokens(
       dates.enumerated().map { index, date in
         TokenSource.Token("e3\(index).\(claims).c2ln", expiresAt: date)
       })
     let vault = vault(of: .expiring { try await tokens.next() })
     for _ in dates { await vault.renew() }
+    let found = events.takeAll()
     #expect(
-      events.takeAll() == [
+      found.dropLast() == [
         .available(expiresIn: .seconds(1000)), .available(expiresIn: .seconds(300)),
         .available(expiresIn: nil),
       ])
+    guard case .available(let expiresIn?)? = found.last else {
+      Issue.record("a date in the far past does not count as expired")
+      return
+    }
+    #expect(expiresIn < .zero)
+  }
+
+  @Test func `the text of an error of the system does not contain the URL that failed`() async {
+    let url = "https://sign-in.example/token?client_secret=SEKRIT"
+    let keys = ["NSErrorFailingURLStringKey", "NSErrorFailingURLKey"]
+    let userInfo = Dictionary(uniqueKeysWithValues: keys.map { ($0, url as Any) })
+    let failures: [any Error] = [
+      URLError(.timedOut, userInfo: userInfo),
+      NSError(domain: NSURLErrorDomain, code: NSURLErrorTimedOut, userInfo: userInfo),
+    ]
+    for failure in failures {
+      let source = TokenSource { throw failure }
+      let error = await #expect(throws: TokenFailure.self) { try await source.token() }
+      #expect(error?.description.hasPrefix("there is no token: ") == true)
+      #expect(error?.description.contains("SEKRIT") == false)
+    }
+  }
+
+  @Test func `the description of a token does not contain its text`() {
+    let token = TokenSource.Token("SEKRIT")
+    #expect("\(token) \([token])" == "[token] [[token]]")
   }
 
   @Test func `the text of a source's error reaches the request and the link, without the token`()

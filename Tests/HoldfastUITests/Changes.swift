@@ -1,4 +1,5 @@
 import Foundation
+import Holdfast
 import HoldfastTestKit
 import HoldfastUI
 import HoldfastCore
@@ -22,11 +23,13 @@ import Testing
 
 /// Returns the links of an app with a fake network.
 @MainActor func links(
-  in scratch: Scratch, _ network: FakeNetwork, clock: any LinkClock
+  in scratch: Scratch, _ network: FakeNetwork,
+  lifecycle: any LifecycleMonitor = AlwaysForeground(), clock: any LinkClock
 ) throws -> HoldfastLinks {
   HoldfastLinks(
     server: try #require(URL(string: "https://server.example")),
     directory: URL(filePath: scratch.path),
-    parts: .init(network: network, reachability: FakeReachability(), clock: clock)
+    ports: DevicePorts(
+      network: network, reachability: FakeReachability(), lifecycle: lifecycle, clock: clock)
   ) { "token" }
 }

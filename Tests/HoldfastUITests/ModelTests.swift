@@ -44,8 +44,8 @@ import Testing
     let first = try await links.conversation()
     #expect(try await links.conversation(first.id) === first)
     let other = "11111111-2222-4333-8444-555555555555"
-    let failure = LinkFailure.local(
-      detail: "the conversation \(first.id) is open; close it first")
+    let failure = OpenError.configuration(
+      "the conversation \(first.id) is open; close it first")
     await #expect(throws: failure) { try await links.conversation(other) }
     await first.close()
     let second = try await links.conversation(other)
@@ -77,12 +77,44 @@ import Testing
     let relay = try await links(in: scratch, network, clock: clock).healthRelay()
     let screen = Task { await relay.follow() }
     try relay.start()
-    await change(of: relay) { $0.problem != nil }
-    #expect(relay.problem == .connection(.http(status: 403, retryAfter: nil, detail: "")))
-    #expect(relay.connection == ConnectionState(phase: .off))
+    await change(of: relay) { $0.problem != nil && $0.connection.failure != nil }
+    let refusal = LinkFailure.http(status: 403, retryAfter: nil, detail: "")
+    #expect(relay.problem == .connection(refusal))
+    #expect(relay.connection.phase == .off)
+    #expect(relay.connection.failure == refusal)
     #expect(relay.pair == nil)
     await relay.close()
     await screen.value
+  }
+
+  @Test func `a relay that gave up connects again in the foreground`() async throws {
+    let scratch = try Scratch()
+    let network = FakeNetwork(clock: clock)
+    network.serve(sockets: { await $0.reject(status: 503) })
+    let device = FakeLifecycle()
+    let links = try links(in: scratch, network, lifecycle: device, clock: clock)
+    let relay = try await links.healthRelay()
+    let screen = Task { await relay.follow() }
+    try relay.start()
+    await passAllAttempts(of: relay)
+    #expect(relay.connection.failure == .http(status: 503, retryAfter: nil, detail: ""))
+    relay.setLifecycle(.foreground)
+    await change(of: relay) { !$0.connection.isExhausted }
+    await passAllAttempts(of: relay)
+    device.send(.foreground)
+    await change(of: relay) { !$0.connection.isExhausted }
+    await relay.close()
+    await screen.value
+  }
+
+  /// Advances the clock to each retry until the relay makes no more.
+  private func passAllAttempts(of relay: HealthPairing) async {
+    var retryAt: Date?
+    while !relay.connection.isExhausted {
+      await change(of: relay) { $0.connection.isExhausted || $0.connection.retryAt != retryAt }
+      retryAt = relay.connection.retryAt
+      if retryAt != nil { clock.advance(by: .seconds(2)) }
+    }
   }
 
   /// A radio that is switched off.

@@ -18,9 +18,9 @@ import Testing
     return HoldfastLinks(
       server: try #require(URL(string: "https://shops.example")),
       directory: URL(filePath: scratch.path),
-      parts: .init(
-        network: FakeNetwork(clock: clock), reachability: FakeReachability(), backgroundTime: time,
-        clock: clock)
+      ports: DevicePorts(
+        network: FakeNetwork(clock: clock), reachability: FakeReachability(), clock: clock),
+      backgroundTime: time
     ) { "token" }
   }
 
@@ -120,7 +120,22 @@ import Testing
     let status = StreamStatus(LinkStatus(phase: .reconnecting, retryAt: later))
     #expect(
       ConnectionState(status, dates)
-        == ConnectionState(phase: .reconnecting, retryAt: Date(timeIntervalSince1970: 15)))
+        == ConnectionState(
+          phase: .reconnecting, retryAt: Date(timeIntervalSince1970: 15), text: "reconnecting"))
+  }
+
+  @Test func `a connection says why it has ended, and whether the foreground restarts it`() {
+    let dates = Dates(clock: TestClock())
+    func state(_ reason: LinkStatus.Reason) -> ConnectionState {
+      ConnectionState(StreamStatus(LinkStatus(phase: .failed, reason: reason)), dates)
+    }
+    let forbidden = LinkFailure.http(status: 403, retryAfter: nil, detail: "")
+    #expect(state(.failure(forbidden)).failure == forbidden)
+    #expect(state(.failure(forbidden)).text == "failed: the server answered 403 (forbidden)")
+    #expect(!state(.failure(forbidden)).isExhausted)
+    #expect(state(.signIn).needsSignIn)
+    #expect(state(.exhausted(.reset)).isExhausted)
+    #expect(state(.exhausted(.reset)).failure == .reset)
   }
 }
 

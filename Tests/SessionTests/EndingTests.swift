@@ -210,6 +210,17 @@ import Testing
     #expect(next.model.queue.items.map(\.number) == [2, 3])
   }
 
+  @Test func `a stop without a reader waits for no marks, and the next run has the messages`() {
+    var harness = SessionHarness.talking()
+    harness.give(.stopUnread)
+    #expect(harness.model.isStopped)
+    var next = SessionHarness()
+    next.store = harness.store
+    next.restore()
+    #expect(next.messages == ["m0 live"])
+    #expect(next.states == ["first answered"])
+  }
+
   @Test func `the next run shows stored messages that were not confirmed, and no others`() {
     var harness = SessionHarness.talking()
     var next = SessionHarness()

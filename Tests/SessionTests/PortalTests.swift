@@ -11,6 +11,8 @@ import Testing
     if case .probe = effect { true } else { false }
   }
 
+  private static let wrongHost = LinkFailure.tls(.wrongHost, detail: "")
+
   /// Returns a session whose first attempt was ended by a captive portal, which a check has
   /// detected.
   private static func held(by failure: LinkFailure = .timeout(.connect)) -> SessionHarness {
@@ -102,12 +104,27 @@ import Testing
 
   @Test func `a TLS failure caused by a captive portal is not final`() {
     var harness = SessionHarness.opening()
-    harness.give(.link(.lost(harness.attempt, .tls(.wrongHost, detail: "")), at: harness.wall))
-    #expect(harness.model.link.status.phase == .failed)
+    harness.give(.link(.lost(harness.attempt, Self.wrongHost), at: harness.wall))
     harness.give(.probed(isPortal: true))
     #expect(harness.model.link.status.reason == .blocked(.captivePortal))
     harness.pass(.seconds(30))
     #expect(harness.opens == 2)
+    #expect(harness.failures == [], "no loop of the app has ended")
+  }
+
+  @Test(arguments: [
+    SessionModel.Input.probed(isPortal: false),
+    .link(.device(.reachability(.reachable(path: PathID("b")))), at: Timestamp(nanoseconds: 0)),
+  ])
+  func `a TLS failure is shown once no captive portal can be found`(input: SessionModel.Input) {
+    var harness = SessionHarness.opening()
+    harness.give(.link(.lost(harness.attempt, Self.wrongHost), at: harness.wall))
+    #expect(harness.failures == [])
+    harness.give(input)
+    #expect(harness.failures == [.failure(Self.wrongHost)])
+    harness.give(.probed(isPortal: true))
+    #expect(harness.model.link.status.isFinal)
+    #expect(harness.failures.count == 1)
   }
 
   @Test func `ignores the result of a check once connected`() {
@@ -137,6 +154,13 @@ import Testing
 }
 
 extension SessionHarness {
+  /// The reasons of the final statuses that were shown.
+  fileprivate var failures: [LinkStatus.Reason?] {
+    updates.compactMap { update in
+      if case .status(let status) = update, status.isFinal { status.reason } else { nil }
+    }
+  }
+
   /// Lets time pass, second by second, and fails each attempt.
   fileprivate mutating func fail(for duration: Duration) -> [SessionModel.Effect] {
     let (end, before) = (now.advanced(by: duration), log.count)

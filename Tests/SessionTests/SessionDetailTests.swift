@@ -226,7 +226,11 @@ import Testing
     #expect(harness.model.isShown)
     harness.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
     #expect(!harness.model.isShown)
-    harness.give(.shown(through: 1))
+    harness.give(.shown(through: .max))
+    #expect(harness.model.isShown)
+    harness.say(.replay(id: "x2", .one("x2", at: nil), number: nil))
+    #expect(!harness.model.isShown, "a mark does not reach later messages")
+    harness.give(.shown(through: 2))
     #expect(harness.model.isShown)
   }
 

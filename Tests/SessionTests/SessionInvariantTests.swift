@@ -11,6 +11,10 @@ import Testing
 @Suite struct SessionInvariantTests {
   private static let nobody = UUID128(high: 9, low: 9)
 
+  private static func news(_ number: UInt64) -> NumberedSessionNews {
+    NumberedSessionNews(number: number, news: .message(.one("m", at: nil), via: .live))
+  }
+
   /// A connected model with one prompt in flight.
   private static var prompting: SessionModel {
     var harness = SessionHarness.connected()
@@ -31,6 +35,21 @@ import Testing
     (
       "session: a prompt is marked for a server without keys",
       { model in if let prompt = model.outbox.items.first { model.outbox.mark(prompt) } }
+    ),
+    (
+      "session: an answer waits only for the end of its prompt to be stored",
+      { $0.answers[nobody] = .one("m", at: nil) }
+    ),
+    (
+      "shown state: unconfirmed news are in order",
+      { model in for number in [2, 1] as [UInt64] { model.shown.deliver(news(number)) } }
+    ),
+    (
+      "shown state: what is unconfirmed comes after what is confirmed",
+      { model in
+        for number in [5, 1] as [UInt64] { model.shown.deliver(news(number)) }
+        _ = model.shown.confirm(3)
+      }
     ),
     ("link: it is idle exactly while it is not wanted", { $0.link.gate.intent = .none }),
     ("payload size: it stays within its range", { $0.payload.kilobytes = 251 }),

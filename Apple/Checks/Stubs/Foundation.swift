@@ -90,6 +90,12 @@ public typealias uuid_t = (
   UInt8, UInt8
 )
 
+public protocol CustomNSError: Error {}
+
+extension Error {
+  public var localizedDescription: String { "" }
+}
+
 public protocol LocalizedError: Error {
   var errorDescription: String? { get }
 }

@@ -50,9 +50,10 @@ enum FollowCommand {
     let streams = try await ShopStreams(
       storage: call[data].map { .directory($0) } ?? .memory, tokens: .fixed(call[token]),
       ports: DevicePorts(network: network))
-    return try await streams.open(
-      StreamConfiguration(
-        server: call[server], shop: shop, policy: try LinkPolicy.messageStream.setting(changes)))
+    var configuration = StreamConfiguration(
+      server: call[server], shop: shop, policy: try LinkPolicy.messageStream.setting(changes))
+    configuration.allowsPlaintext = true
+    return try await streams.open(configuration)
   }
 
   private static func lines(_ update: StreamUpdate) -> [String] {

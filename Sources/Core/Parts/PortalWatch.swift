@@ -29,6 +29,9 @@ public struct PortalWatch: Sendable, Hashable {
   /// The instant at which a held link is to be released.
   public var deadline: Instant? { if case .held(let until) = state { until } else { nil } }
 
+  /// Whether a check is being made.
+  public var isChecking: Bool { state == .asking }
+
   /// Handles the end of an attempt. Returns the time-out of the check to make; `nil` for no check.
   public mutating func tryEnded(by failure: LinkFailure, at now: Instant) -> Duration? {
     guard let policy, let probe = policy.probe, state == .idle, Self.isSuspicious(failure),

@@ -199,6 +199,11 @@ extension ProvenQueue: SelfChecking {
     check.require(
       unstored.isSubset(of: entries.dropFirst(max(handed, 0)).map { $0.id }),
       "proven queue: what is not stored waits in it")
+    // The comparison also holds after an overflow of the numbers.
+    let ages = entries.map { Int64(bitPattern: lastID &- $0.id) }
+    check.require(
+      ages.allSatisfy { $0 >= 0 } && zip(ages, ages.dropFirst()).allSatisfy { $0 >= $1 },
+      "proven queue: its messages are in the order of their numbers, up to the last one")
   }
 }
 

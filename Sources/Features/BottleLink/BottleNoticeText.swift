@@ -1,3 +1,28 @@
+import HoldfastCore
+import HoldfastWire
+
+extension BottleStatus: CustomStringConvertible {
+  /// The phase and the reason, such as `disconnected: the connection was reset`. A problem of the
+  /// adapter takes precedence over the reason.
+  public var description: String {
+    let cause = adapter.problem ?? reason?.description
+    return phase.rawValue + (cause.map { ": " + $0 } ?? "")
+  }
+}
+
+extension AdapterState {
+  /// The problem, as the beginning of a sentence; `nil` if there is none.
+  fileprivate var problem: String? {
+    switch self {
+    case .on, .unknown: nil
+    case .off: "Bluetooth is off"
+    case .unauthorised: "Bluetooth is not allowed"
+    case .unsupported: "there is no Bluetooth"
+    case .resetting: "Bluetooth restarts"
+    }
+  }
+}
+
 extension BottleNotice: CustomStringConvertible {
   /// What happened, as the beginning of a sentence.
   public var description: String {

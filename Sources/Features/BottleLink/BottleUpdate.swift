@@ -16,14 +16,20 @@ public struct BottleStatus: Sendable, Hashable, Codable {
   /// The instant at which the next burst begins; `nil` if none is scheduled.
   public var retryAt: Instant?
 
-  /// The failure after which nothing more happens by itself; `nil` in every other state.
-  public var failure: LinkFailure? {
+  /// Whether the client has ended with a failure, after which nothing more happens by itself.
+  public var isFinal: Bool {
     // Without a failure, the client is stopped, or it waits for the adapter with another reason.
-    guard phase == .disconnected, outstanding.allSatisfy({ $0 == .adapter }) else { return nil }
-    return switch reason {
-    case .failure(let failure), .exhausted(let failure): failure
-    case .blocked, .signIn, .ended, .debouncing, .limited, nil: nil
-    }
+    phase == .disconnected && outstanding.allSatisfy { $0 == .adapter } && failure != nil
+  }
+
+  /// The failure behind `reason`, also while there are further attempts; `nil` if nothing failed.
+  public var failure: LinkFailure? { LinkStatus(phase: .reconnecting, reason: reason).failure }
+
+  /// Returns the time from `now` until the next burst; `nil` if none is scheduled.
+  ///
+  /// It is zero if the burst is due. `now` is read from the clock of the bottle's ports.
+  public func retryIn(at now: Instant) -> Duration? {
+    retryAt.map { max(now.duration(to: $0), .zero) }
   }
 
   public init() {}

@@ -95,7 +95,7 @@ extension BottleModel {
         return entry.added > 0 ? .synced(entry.added) : .alreadySynced
       }
     }
-    // A single burst is shorter than the manual scan of the requirements.
+    // A single burst is shorter than the required manual scan.
     let looks = requests.entries.contains { $0.scanUntil > step.now }
     if looks, connection == nil { drive(.trigger(.userRefresh), &step) }
   }

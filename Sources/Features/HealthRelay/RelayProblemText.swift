@@ -1,5 +1,17 @@
 import HoldfastCore
 
+extension RelayStatus: CustomStringConvertible {
+  /// The state, the attempt and the reason, such as
+  /// `reconnecting, attempt 1 of 2: the connection was reset`.
+  public var description: String {
+    var text = state.rawValue
+    if attempt > 0 {
+      text += ", attempt \(attempt)" + (maxAttempts.map { " of \($0)" } ?? "")
+    }
+    return text + (reason.map { ": \($0)" } ?? "")
+  }
+}
+
 extension RelayProblem: CustomStringConvertible {
   /// What happened, as the beginning of a sentence.
   public var description: String {

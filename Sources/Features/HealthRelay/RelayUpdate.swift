@@ -48,11 +48,19 @@ public struct RelayStatus: Sendable, Hashable, Codable {
   /// The reason why the relay is not running.
   public var reason: LinkStatus.Reason?
 
-  /// The failure that ended the attempts; `nil` while the relay works, retries or is idle.
-  ///
-  /// After it, only the user can start the relay again.
+  /// Whether the relay has ended with an error, after which only the user can start it again.
+  public var isFinal: Bool { state == .error }
+
+  /// The failure behind `reason`, also while the relay retries; `nil` if nothing failed.
   public var failure: LinkFailure? {
-    state == .error ? LinkStatus(phase: .failed, reason: reason).failure : nil
+    LinkStatus(phase: isFinal ? .failed : .reconnecting, reason: reason).failure
+  }
+
+  /// Returns the time from `now` until the next attempt; `nil` if none is scheduled.
+  ///
+  /// It is zero if the attempt is due. `now` is read from the clock of the relay's ports.
+  public func retryIn(at now: Instant) -> Duration? {
+    retryAt.map { max(now.duration(to: $0), .zero) }
   }
 
   /// A state, under the name that the original app shows.

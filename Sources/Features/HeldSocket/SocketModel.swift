@@ -199,17 +199,16 @@ extension SocketModel {
 
 /// A condition that is worth logging but has no further effect.
 ///
-/// The number of a message is the one that `send` returned.
+/// The id of a message is the number that `send` returned.
 public enum SocketNotice: Sendable, Hashable, Codable {
-  /// The message with this number was not accepted because there is no connection and the outbox is
-  /// off.
-  case notConnected(UInt64)
-  /// The outbox did not accept the message with this number.
-  case refused(UInt64, OutboxRefusal)
-  /// The message with this number was not accepted because it could not be stored.
-  case notStored(UInt64, detail: String)
-  /// There is no room for another standing message. At most 64 keys and messages with a total size
-  /// of 32 KiB are kept.
+  /// The message was not accepted because there is no connection and the outbox is off.
+  case notConnected(id: UInt64)
+  /// The outbox did not accept the message.
+  case refused(id: UInt64, OutboxRefusal)
+  /// The message was not accepted because it could not be stored.
+  case notStored(id: UInt64, detail: String)
+  /// There is no room for a standing message. At most 64 keys, and messages with a total size of
+  /// 32 KiB with their keys, are kept. If the key has an earlier message, that one remains in use.
   case standingRefused(key: String)
   /// The connection was lost after messages were handed to it, or their pong timed out. It is
   /// unknown whether the messages arrived. They are resent if `isRepeated` is true.
@@ -231,7 +230,9 @@ extension SocketNotice: CustomStringConvertible {
     case .refused(_, .full): "a message was not sent: too many wait"
     case .refused(_, .tooLong(let bytes)): "a message of \(bytes) bytes was not sent"
     case .notStored(_, let detail): "a message was not sent: \(detail)"
-    case .standingRefused(let key): "the standing message \(key) was not set: there are too many"
+    case .standingRefused(let key):
+      "the standing message \(key) was not set: over \(StandingMessages.limit) messages, or "
+        + "\(StandingMessages.byteLimit >> 10) KiB in total, are not kept"
     case .unproven(let count, let isRepeated):
       "\(count) \(count == 1 ? "message that was" : "messages that were") sent may not have arrived"
         + (isRepeated ? "; they are sent again" : "")
@@ -261,7 +262,7 @@ extension SocketModel {
     case .stored(let id): queue.noteStored(id)
     case .storeFailed(let id, let detail):
       queue.drop(id)
-      step.show(.notice(.notStored(id, detail: detail)))
+      step.show(.notice(.notStored(id: id, detail: detail)))
     }
   }
 
@@ -323,9 +324,11 @@ extension SocketModel {
   private mutating func send(_ id: UInt64, _ message: SocketMessage, _ step: inout Step) {
     // The app's side numbers messages in order. Only a damaged journal contains another number.
     guard queue.isNext(id) else { return }
-    if let refusal = queue.refusal(of: message) { return step.show(.notice(.refused(id, refusal))) }
+    if let refusal = queue.refusal(of: message) {
+      return step.show(.notice(.refused(id: id, refusal)))
+    }
     guard settings.outbox != .off || isConnected && stopsAt == nil else {
-      return step.show(.notice(.notConnected(id)))
+      return step.show(.notice(.notConnected(id: id)))
     }
     let isDurable = settings.outbox == .durable
     let entry = queue.add(id, message, isStored: !isDurable)

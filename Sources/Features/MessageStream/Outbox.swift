@@ -40,6 +40,9 @@ public struct Outbox: Sendable, Hashable {
   /// The number of entries that are not stored. They are lost when the process ends.
   public var unstoredCount: Int { queue.unstoredCount }
 
+  /// Returns whether an entry is stored, so that it survives the end of the process.
+  public func isStored(_ id: UUID128) -> Bool { queue.isStored(id) }
+
   /// Returns whether the server may have received an entry that it has not confirmed.
   public func mayHaveArrived(_ id: UUID128) -> Bool { queue.mayHaveArrived(id) }
 

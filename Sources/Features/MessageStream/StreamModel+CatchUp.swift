@@ -6,7 +6,7 @@ import HoldfastWire
 extension StreamModel {
   /// Fetches the messages that may be missing, or joins the run in progress if that is sufficient.
   mutating func catchUp(_ purpose: Recovery.Purpose, _ step: inout Step) {
-    guard link.isWanted, !link.status.isTerminal else { return }
+    guard link.isWanted, !link.status.isFinal else { return }
     if recovery.run != nil {
       switch purpose {
       case .live:

@@ -326,7 +326,7 @@ extension StreamModel {
   /// Whether requests may be sent now.
   private var maySend: Bool {
     guard isOpen, link.isWanted else { return false }
-    if link.status.isTerminal { return false }
+    if link.status.isFinal { return false }
     return link.status.phase != .held
   }
 

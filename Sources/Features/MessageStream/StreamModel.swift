@@ -300,7 +300,7 @@ extension StreamModel {
     if status.reason == .blocked(.background) || status.phase == .disconnected {
       stopFetching(&step)
     }
-    guard status.isTerminal else { return }
+    guard status.isFinal else { return }
     stopCatchUp()
     switch status.reason {
     case .signIn: step.show(.notice(.signIn))
@@ -403,11 +403,6 @@ extension StreamModel {
     }
     catchUp(.live, &step)
   }
-}
-
-extension LinkStatus {
-  /// Whether the link ended with a response that no retry changes.
-  var isTerminal: Bool { phase == .failed }
 }
 
 // Frames received over the socket.
@@ -690,7 +685,7 @@ extension StreamModel {
       recovery.ahead.isEmpty || link.status.phase == .connected,
       "stream: offsets lie ahead only while a socket is open")
     check.require(
-      recovery.deadline == nil || (link.isWanted && !link.status.isTerminal),
+      recovery.deadline == nil || (link.isWanted && !link.status.isFinal),
       "stream: a catch-up waits only while the link is wanted")
     if let run = recovery.run {
       check.require(run.fetch.number <= requests.last, "stream: a page of a catch-up was numbered")

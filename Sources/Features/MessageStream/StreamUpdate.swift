@@ -79,16 +79,38 @@ public struct StreamStatus: Sendable, Hashable, Codable {
   }
 
   /// The failure behind `reason`, as in `LinkStatus`.
-  public var failure: LinkFailure? {
-    LinkStatus(phase: isFinal ? .failed : .disconnected, reason: reason).failure
-  }
+  public var failure: LinkFailure? { link.failure }
 
   /// Returns the time from `now` until the next attempt; `nil` if none is scheduled.
   ///
   /// It is zero if the attempt is due. `now` is read from the clock of the stream's ports.
-  public func retryIn(at now: Instant) -> Duration? {
-    retryAt.map { max(now.duration(to: $0), .zero) }
+  public func retryIn(at now: Instant) -> Duration? { link.retryIn(at: now) }
+
+  /// The status of the link from which this status was created, without the quality.
+  private var link: LinkStatus {
+    LinkStatus(
+      phase: phase, attempt: attempt, maxAttempts: maxAttempts, retryAt: retryAt, mode: mode,
+      reason: reason)
   }
+
+  private var phase: LinkStatus.Phase {
+    switch state {
+    case .connecting: return .connecting
+    case .connected: return .connected
+    case .reconnecting: return .reconnecting
+    case .failed: return .standby
+    case .disconnected:
+      if isFinal { return .failed }
+      // Only a link that is wanted is blocked.
+      if case .blocked = reason { return .held }
+      return .disconnected
+    }
+  }
+}
+
+extension StreamStatus: CustomStringConvertible {
+  /// The phase, the attempt and the reason, as in `LinkStatus`.
+  public var description: String { link.description }
 }
 
 /// A condition that is worth logging or showing but has no further effect.

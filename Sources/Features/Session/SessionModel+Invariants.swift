@@ -17,7 +17,11 @@ extension SessionModel {
         connection?.isConnected == true || outbox.items.allSatisfy { !outbox.isSending($0.id) },
         "session: a prompt is under way only on a connection")
       check.require(
-        shown.status == link.status, "session: the user is shown the present state")
+        shown.status == link.status || awaitsPortalCheck,
+        "session: the user is shown the present state, unless it may be a captive portal")
+      check.require(
+        answers.keys.allSatisfy { outbox.isEnding($0) },
+        "session: an answer waits only for the end of its prompt to be stored")
       check.require(
         connection?.sent.allSatisfy { outbox[$0] != nil } ?? true,
         "session: what was sent is in the outbox until its end")
@@ -31,6 +35,7 @@ extension SessionModel {
     evidence.check(&check)
     commits.check(&check)
     payload.check(&check)
+    shown.check(&check)
     connection?.check(&check)
   }
 }

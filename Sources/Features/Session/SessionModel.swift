@@ -43,6 +43,8 @@ public struct SessionModel: Journaled {
   private var device: SessionDevice
   /// The instant at which to stop regardless of work in progress; `nil` while not stopping.
   private var stopsAt: Instant?
+  /// Whether a stopping session waits for the user to confirm all news.
+  private var awaitsMarks = true
   private var clock = WallClock()
 
   /// Creates a session that is not started.
@@ -126,6 +128,8 @@ public struct SessionModel: Journaled {
 
   /// Completes a step: sends waiting messages, most urgent first, and stores the changes.
   private mutating func finish(_ step: inout Step) {
+    // The check for a captive portal that held back a failure has ended.
+    if shown.status != link.status { show(link.status, &step) }
     if isConnected {
       sendAcks(&step)
       // Acks from a server without keys cannot be attributed, so prompts are sent first.
@@ -135,7 +139,7 @@ public struct SessionModel: Journaled {
       subscribe(&step)
     }
     if device.isInBackground, isFlushed { drive(.flushed, &step) }
-    if isStopping, commits.isDone, isShown { end(&step) }
+    if isStopping, commits.isDone, isShown || !awaitsMarks { end(&step) }
     if let commit = commits.next(at: step.now) {
       step.effects.append(.commit(commit.id, commit.batch.change))
     }
@@ -174,6 +178,8 @@ extension SessionModel {
     /// Close once pending changes are stored and acknowledged and the user has confirmed all news,
     /// or after 2 s.
     case stop
+    /// Close as after `stop`, without waiting for the user to confirm news, since nobody reads them.
+    case stopUnread
     /// Send a prompt under a new key. A key that is in use is ignored.
     case prompt(String, conversation: String?, key: UUID128, at: Timestamp)
     /// Resend a failed prompt under a new key.
@@ -186,7 +192,8 @@ extension SessionModel {
     case follow(conversation: String)
     /// News items up to this number were shown and must not be shown again.
     case shown(through: UInt64)
-    /// The news items with these numbers were shown. Earlier ones may still have to be shown.
+    /// The news items with these numbers were shown, which the store records for each of them.
+    /// Earlier ones may still have to be shown.
     case answersShown([UInt64])
 
     case link(LinkEvent, at: Timestamp)
@@ -231,7 +238,9 @@ extension SessionModel {
       note(wall, step)
       restore(snapshot, conversation, &step)
     case .start: begin(&step)
-    case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SessionSettings.flushTimeout)
+    case .stop, .stopUnread:
+      stopsAt = stopsAt ?? step.now.advanced(by: SessionSettings.flushTimeout)
+      awaitsMarks = input == .stop
     case .prompt(let text, let conversation, let key, let wall):
       note(wall, step)
       prompt(text, in: conversation ?? self.conversation, key: key, &step)
@@ -247,7 +256,9 @@ extension SessionModel {
     case .shown(let through):
       if shown.confirm(through) { commits.waiting.change.shown = shown.confirmed }
     case .answersShown(let numbers):
-      if shown.confirm(only: numbers) { commits.waiting.change.shown = shown.confirmed }
+      let (before, marked) = (shown.confirmed, shown.confirm(only: numbers))
+      if shown.confirmed > before { commits.waiting.change.shown = shown.confirmed }
+      commits.waiting.change.marked += marked.filter { [shown] in $0 > shown.confirmed }
     case .link(let event, let wall):
       note(wall, step)
       handle(event, &step)
@@ -279,8 +290,8 @@ extension SessionModel {
       drive(.heard(attempt), &step)
     case .unsent(let attempt):
       drive(.reject(attempt, .local(detail: "the socket takes no more")), &step)
-    case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown,
-      .answersShown, .link, .credentials, .probed, .committed, .commitFailed:
+    case .restored, .start, .stop, .stopUnread, .prompt, .retry, .discard, .cancel, .follow,
+      .shown, .answersShown, .link, .credentials, .probed, .committed, .commitFailed:
       return  // not socket events
     }
   }
@@ -475,7 +486,19 @@ extension SessionModel {
     if ended.isConnected { commits.waiting.change.days += metrics.take() }
   }
 
+  /// Whether the link has failed in a way for which the check under way may find another cause.
+  ///
+  /// The failure is not shown before the result of the check, since a captive portal only holds the
+  /// link.
+  var awaitsPortalCheck: Bool {
+    guard device.portal.isChecking, link.status.isFinal, case .failure(.tls) = link.status.reason
+    else { return false }
+    return true
+  }
+
+  /// Shows a status of the link, unless a check for a captive portal has to end first.
   private mutating func show(_ status: LinkStatus, _ step: inout Step) {
+    guard !awaitsPortalCheck else { return }
     let change = shown.take(status)
     if change.isShown { step.show(.status(status)) }
     if change.hasEnded { commits.waiting.change.days += metrics.take() }

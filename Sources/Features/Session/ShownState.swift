@@ -13,10 +13,10 @@ struct ShownState: Sendable, Hashable {
   /// The numbers of the news items that were reported to the user and not confirmed, in order.
   ///
   /// The store keeps each item until it is confirmed, so the list is small beside it.
-  private var open: [UInt64] = []
-  /// The numbers in `open` that were confirmed while earlier ones were not.
-  private var confirmedAhead: Set<UInt64> = []
-  /// The number up to which the user has confirmed news items.
+  private(set) var open: [UInt64] = []
+  /// The number of the last news item that was reported.
+  private var last: UInt64 = 0
+  /// The number up to which the user has confirmed all news items.
   private(set) var confirmed: UInt64 = 0
 
   /// The effect of a new link status on the user.
@@ -48,35 +48,49 @@ struct ShownState: Sendable, Hashable {
     prompts.updateValue(state, forKey: key) != state
   }
 
-  /// Records that news items are reported to the user.
+  /// Records that a news item is reported to the user.
   mutating func deliver(_ one: NumberedSessionNews) {
     if one.number > confirmed { open.append(one.number) }
+    last = max(last, one.number)
     if case .ended(let ending) = one.news { prompts[ending.key] = nil }
   }
 
   /// Records that the user confirmed news items. Returns false if they were already confirmed.
+  ///
+  /// It does not reach items that are reported later.
   mutating func confirm(_ through: UInt64) -> Bool {
+    let through = min(through, last)
     guard through > confirmed else { return false }
     confirmed = through
-    advance()
+    open.removeFirst(open.prefix { $0 <= through }.count)
     return true
   }
 
-  /// Records that the user confirmed single news items. Returns whether `confirmed` has changed.
-  mutating func confirm(only numbers: [UInt64]) -> Bool {
-    let before = confirmed
-    confirmedAhead.formUnion(numbers.filter { open.lastIndex(of: $0) != nil })
-    advance()
-    return confirmed > before
+  /// Records that the user confirmed single news items. Returns those that were not confirmed
+  /// before.
+  ///
+  /// If no earlier item is left, `confirmed` moves past them.
+  mutating func confirm(only numbers: [UInt64]) -> [UInt64] {
+    var marked: [UInt64] = []
+    for number in numbers {
+      guard let index = open.lastIndex(of: number) else { continue }
+      open.remove(at: index)
+      marked.append(number)
+    }
+    if !marked.isEmpty { confirmed = max(confirmed, open.first.map { $0 - 1 } ?? last) }
+    return marked
   }
+}
 
-  /// Moves `confirmed` past the confirmed items at the start of `open`.
-  private mutating func advance() {
-    let (confirmed, ahead) = (confirmed, confirmedAhead)
-    let done = Array(open.prefix { $0 <= confirmed || ahead.contains($0) })
-    self.confirmed = max(confirmed, done.last ?? 0)
-    open.removeFirst(done.count)
-    confirmedAhead.subtract(done)
+extension ShownState: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    guard check.isThorough else { return }
+    check.require(
+      zip(open, open.dropFirst()).allSatisfy { $0 < $1 },
+      "shown state: unconfirmed news are in order")
+    check.require(
+      open.allSatisfy { $0 > confirmed },
+      "shown state: what is unconfirmed comes after what is confirmed")
   }
 }
 

@@ -60,9 +60,9 @@ actor BottleEffectHandler: EffectHandler {
       write(attempt, id, attribute, bytes)
     case .commit(let id, let change): commit(id, change)
     case .confirm(let number): confirm(number)
-    case .update(let update):
-      updates.put(update)
-      if case .status(let status) = update { updates.setFailure(status.failure) }
+    case .update(.status(let status)):
+      updates.put(.status(status), failure: status.isFinal ? status.failure : nil)
+    case .update(let update): updates.put(update)
     }
   }
 

@@ -36,40 +36,34 @@ public final class HeldBottle: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.local` if the journal cannot be created, or the drinks cannot be read.
+  /// - Throws: `.store` if the drinks cannot be opened or read, for example because another process
+  ///   uses them; `.journal` if the journal cannot be created.
   public init(
     _ configuration: BottleLinkConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
-  ) async throws(LinkFailure) {
-    let ports = configuration.ports
-    let start = try await LinkFailure.local { () throws(JournalError) in
-      try await MachineStart<BottleModel>(
-        configuration.settings, journal: configuration.journal, at: ports.clock.wall,
-        notice: notice)
+  ) async throws(OpenError) {
+    let (ports, storage) = (configuration.ports, configuration.storage)
+    let store = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+      try await storage.open()
     }
-    let (store, stored) = try await LinkFailure.local { () throws(StoreFailure) in
-      try await HeldBottle.open(configuration.storage)
+    let (stored, start) = try await storage.starting(with: store) { () throws(OpenError) in
+      let stored = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+        try await store.open()
+      }
+      let start = try await OpenError.wrapping(OpenError.journal) { () throws(JournalError) in
+        try await MachineStart<BottleModel>(
+          configuration.settings, journal: configuration.journal, at: ports.clock.wall,
+          notice: notice)
+      }
+      return (stored, start)
     }
     runtime = MachineRuntime(
       start, BottleEffectHandler(configuration, store), clock: ports.clock,
       device: Device(
         reachability: AlwaysReachable(), lifecycle: ports.lifecycle, network: nil,
         clock: ports.clock),
-      first: [.restored(stored), .start], onEnd: configuration.storage.closing(store))
+      first: [.restored(stored), .start], onEnd: storage.closing(store))
     runtime.effectHandler.listen()
-  }
-
-  /// Opens a store and reads it. If it cannot be read, a store that was opened here is closed.
-  private static func open(
-    _ storage: StorageLocation<any DrinkStore>
-  ) async throws(StoreFailure) -> (any DrinkStore, DrinkSnapshot) {
-    let store = try await storage.open()
-    do throws(StoreFailure) {
-      return (store, try await store.open())
-    } catch {
-      await storage.closing(store)()
-      throw error
-    }
   }
 
   /// Returns the iterator of the updates. A bottle has only one reader.
@@ -111,10 +105,7 @@ public final class HeldBottle: Sendable, AsyncSequence {
 
   /// Looks for the bottle now, without waiting for the next burst. This is also valid after a
   /// failure.
-  public func reconnect() {
-    runtime.effectHandler.updates.setFailure(nil)
-    runtime.command(.start)
-  }
+  public func reconnect() { runtime.restart(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func setLifecycle(_ lifecycle: AppLifecycle) {

@@ -34,9 +34,9 @@ public struct HealthPull: Sendable {
   /// Creates a pull that answers from the health store, as a relay with this configuration does.
   ///
   /// - Parameter token: The resume token of a running relay, or the token in a `ResumeFile`.
-  /// - Throws: `.local` if the server's URL is not valid, or the device has run out of descriptors
-  ///   or threads.
-  public init(_ configuration: RelayConfiguration, token: Secret) throws(LinkFailure) {
+  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`;
+  ///   `.network` if the device has run out of descriptors or threads.
+  public init(_ configuration: RelayConfiguration, token: Secret) throws(OpenError) {
     let (zone, watch) = (configuration.zone, configuration.watch)
     let (storage, clock) = (configuration.storage, configuration.ports.clock)
     let network = try configuration.open().network
@@ -57,15 +57,18 @@ public struct HealthPull: Sendable {
   /// - Parameters:
   ///   - server: The server's URL: `http` or `https`, host and port. A path is used as a prefix.
   ///   - token: The resume token.
+  ///   - allowsPlaintext: Whether `http://` may be used for a server on another device, as in a
+  ///     `RelayConfiguration`.
   ///   - ports: The parts of the device. Only the network and the clock are used.
-  /// - Throws: `.local` if the server's URL is not valid, or the device has run out of descriptors
-  ///   or threads.
+  ///   - answer: A closure that returns the answer to one question.
+  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`;
+  ///   `.network` if the device has run out of descriptors or threads.
   public init(
-    server: String, token: Secret, ports: DevicePorts = DevicePorts(),
-    answer: @escaping Answering
-  ) throws(LinkFailure) {
-    _ = try ServerURL.backendHost(server, ports)
-    let network = try ports.openNetwork()
+    server: String, token: Secret, allowsPlaintext: Bool = false,
+    ports: DevicePorts = DevicePorts(), answer: @escaping Answering
+  ) throws(OpenError) {
+    _ = try ServerURL.backendHost(server, ports, allowsPlaintext: allowsPlaintext)
+    let network = try ports.backendNetwork(allowsPlaintext: allowsPlaintext)
     self.init(PullAPI(server: server, token: token.text, http: network), ports.clock) {
       (answer, {})
     }

@@ -30,21 +30,24 @@ public final class Relay: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.local` if the server's URL is not valid, the health data cannot be opened, the
-  ///   journal cannot be created, or the device has run out of descriptors or threads.
+  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`;
+  ///   `.store` if the health data cannot be opened; `.journal` if the journal cannot be created;
+  ///   `.network` if the device has run out of descriptors or threads.
   public init(
     _ configuration: RelayConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
-  ) async throws(LinkFailure) {
-    let ports = configuration.ports
+  ) async throws(OpenError) {
+    let (ports, storage) = (configuration.ports, configuration.storage)
     let (host, network) = try configuration.open()
-    let start = try await LinkFailure.local { () throws(JournalError) in
-      try await MachineStart<RelayModel>(
-        RelayModel.Birth(configuration.settings), journal: configuration.journal,
-        at: ports.clock.wall, notice: notice)
+    let store = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+      try await storage.open()
     }
-    let store = try await LinkFailure.local { () throws(StoreFailure) in
-      try await configuration.storage.open()
+    let start = try await storage.starting(with: store) { () throws(OpenError) in
+      try await OpenError.wrapping(OpenError.journal) { () throws(JournalError) in
+        try await MachineStart<RelayModel>(
+          RelayModel.Birth(configuration.settings), journal: configuration.journal,
+          at: ports.clock.wall, notice: notice)
+      }
     }
     self.configuration = configuration
     runtime = MachineRuntime(
@@ -52,7 +55,7 @@ public final class Relay: Sendable, AsyncSequence {
       device: Device(
         reachability: ports.reachability(of: host), lifecycle: ports.lifecycle, network: network,
         clock: ports.clock),
-      onEnd: configuration.storage.closing(store))
+      onEnd: storage.closing(store))
   }
 
   /// The iterator of a relay's updates.
@@ -72,10 +75,7 @@ public final class Relay: Sendable, AsyncSequence {
   public var failure: LinkFailure? { runtime.effectHandler.updates.failure }
 
   /// Connects, or connects again after an error.
-  public func start() {
-    runtime.effectHandler.updates.setFailure(nil)
-    runtime.command(.start)
-  }
+  public func start() { runtime.restart(.start) }
 
   /// Uses the token that an earlier process stored, so that the phone stays paired.
   ///

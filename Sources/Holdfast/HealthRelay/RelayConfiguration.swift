@@ -28,7 +28,8 @@ public struct RelayConfiguration: Sendable {
   /// Whether `http://` may be used for a server on another device. Everyone on the network path can
   /// then read the health data and the token.
   ///
-  /// It has no effect on a network that the app supplies, which has its own rule.
+  /// Without it, such a URL is refused, also if the app supplies the network. A network that the
+  /// app supplies can have a rule of its own, which must allow plaintext too.
   public var allowsPlaintext = false
   /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
   /// journal.
@@ -54,11 +55,11 @@ public struct RelayConfiguration: Sendable {
 
   /// Returns the host of the server, and the network.
   ///
-  /// - Throws: `.local` if the server's URL is not valid, or the device has run out of descriptors
-  ///   or threads.
-  func open() throws(LinkFailure) -> (host: String, network: any SocketDialer & HTTPClient) {
+  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`;
+  ///   `.network` if the device has run out of descriptors or threads.
+  func open() throws(OpenError) -> (host: String, network: any SocketDialer & HTTPClient) {
     let host = try ServerURL.backendHost(server, ports, allowsPlaintext: allowsPlaintext)
-    return (host, try ports.openNetwork(allowsPlaintext: allowsPlaintext))
+    return (host, try ports.backendNetwork(allowsPlaintext: allowsPlaintext))
   }
 
   /// Creates a configuration with the usual values of a profile.

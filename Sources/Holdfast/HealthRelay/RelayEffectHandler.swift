@@ -63,9 +63,9 @@ actor RelayEffectHandler: EffectHandler {
       await send(PhoneMessage.refusal(id, kind, reason).bytes, on: attempt)
     case .notify(let status): notices.put(configuration.notification(status))
     case .unnotify: notices.put(nil)
-    case .update(let update):
-      updates.put(update)
-      if case .status(let status) = update { updates.setFailure(status.failure) }
+    case .update(.status(let status)):
+      updates.put(.status(status), failure: status.isFinal ? status.failure : nil)
+    case .update(let update): updates.put(update)
     }
   }
 

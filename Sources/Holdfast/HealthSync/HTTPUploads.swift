@@ -16,7 +16,7 @@ actor HTTPUploads: UploadQueue {
   private let http: any HTTPClient
   private let files: PayloadFiles
   private let resumesFrom: Int
-  private let readSecret: @Sendable () async throws(LinkFailure) -> String
+  private let secrets: SecretReader
   private var secret = UploadSecret<String>()
   private var support = UploadSupport()
   /// The requests in progress that contain no secret.
@@ -38,17 +38,19 @@ actor HTTPUploads: UploadQueue {
   ///   - deviceID: The identifier of this phone.
   ///   - resumesFrom: The minimum size, in bytes, of an upload that resumes after an interruption
   ///     instead of starting again.
-  ///   - secret: A closure that reads the secret.
+  ///   - secretLimit: The time limit of a call of `secret`.
+  ///   - secret: A closure that reads the secret. It is called once at a time.
   init(
     server: String, deviceID: String = SyncBatch.unknownDevice, http: any HTTPClient,
-    files: PayloadFiles, resumesFrom: Int,
-    secret: @escaping @Sendable () async throws(LinkFailure) -> String
+    files: PayloadFiles, resumesFrom: Int, secretLimit: Duration = .seconds(15),
+    clock: any LinkClock = BootClock(), secret: @escaping SecretReader.Source
   ) {
     // The complete address of the endpoint is also accepted, since the original app uses it.
     var base = server
     while base.hasSuffix("/") { base.removeLast() }
     self.server = base.hasSuffix(Self.path) ? String(base.dropLast(Self.path.count)) : base
-    (self.http, self.files, readSecret) = (http, files, secret)
+    (self.http, self.files) = (http, files)
+    secrets = SecretReader(limit: secretLimit, clock: clock, secret)
     (self.deviceID, self.resumesFrom) = (deviceID, resumesFrom)
   }
 
@@ -73,15 +75,16 @@ actor HTTPUploads: UploadQueue {
     }
   }
 
-  func stop() {
+  func stop() async {
     for task in tasks.values { task.cancel() }
     tasks = [:]
     deliver = nil
+    await secrets.end()
   }
 
   /// Reads the secret again. Returns whether it differs from the refused one.
   func renewSecret() async -> Bool {
-    guard let value = try? await readSecret() else { return false }
+    guard let value = try? await secrets.secret() else { return false }
     return secret.renew(value)
   }
 
@@ -115,7 +118,9 @@ actor HTTPUploads: UploadQueue {
 
   private func presentSecret() async throws(LinkFailure) -> String {
     if let current = secret.current { return current }
-    let value = try await readSecret()
+    let value = try await secrets.secret()
+    // Another request may have stored a newer secret in the meantime.
+    if let current = secret.current { return current }
     _ = secret.renew(value)
     return value
   }

@@ -17,9 +17,10 @@ import HoldfastStorage
 ///     }
 ///
 /// Samples that were read survive the end of the process and are sent until the server has them.
-/// The loop ends only when the sync is closed, because a sync never gives up: a refused secret is
-/// read again once a minute. Only one loop may read the sequence. While the loop is not reading, a
-/// newer report of a type replaces the older one. End the sync with `close()`.
+/// The loop ends only when the sync is closed, because a sync never gives up: after a refusal, the
+/// source of the secret is called again once a minute. Only one loop may read the sequence. While
+/// the loop is not reading, a newer report of a type replaces the older one. End the sync with
+/// `close()`.
 public final class SampleSync: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SyncUpdate
@@ -32,27 +33,32 @@ public final class SampleSync: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.local` if the server's URL is not valid, there is no directory for the files, the
-  ///   queue cannot be read, the journal cannot be created, or the device has run out of
-  ///   descriptors or threads.
+  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`, or if
+  ///   there is no directory for the files; `.store` if the queue cannot be opened or read, for
+  ///   example because another process uses it; `.journal` if the journal cannot be created;
+  ///   `.network` if the device has run out of descriptors or threads.
   public init(
     _ configuration: SyncConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
-  ) async throws(LinkFailure) {
-    let ports = configuration.ports
+  ) async throws(OpenError) {
+    let (ports, storage) = (configuration.ports, configuration.storage)
     let host = try ServerURL.backendHost(
       configuration.server, ports, allowsPlaintext: configuration.allowsPlaintext)
     let files = try configuration.files()
-    let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
-    let start = try await LinkFailure.local { () throws(JournalError) in
-      try await MachineStart<SyncModel>(
-        SyncSettings(
-          policy: configuration.policy,
-          depth: configuration.uploads == nil ? 1 : SyncSettings.mostBatches),
-        journal: configuration.journal, at: ports.clock.wall, notice: notice)
+    let network = try ports.backendNetwork(allowsPlaintext: configuration.allowsPlaintext)
+    let queue = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+      try await storage.open()
     }
-    let (queue, stored) = try await LinkFailure.local { () throws(StoreFailure) in
-      try await SampleSync.open(configuration.storage)
+    let (stored, start) = try await storage.starting(with: queue) { () throws(OpenError) in
+      let stored = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+        try await queue.stored()
+      }
+      let start = try await OpenError.wrapping(OpenError.journal) { () throws(JournalError) in
+        try await MachineStart<SyncModel>(
+          configuration.settings, journal: configuration.journal, at: ports.clock.wall,
+          notice: notice)
+      }
+      return (stored, start)
     }
     let missing = files.removeUnknown(Set(stored.batches.map(\.file)))
     let effectHandler = SyncEffectHandler(configuration, files, queue, network)
@@ -66,20 +72,7 @@ public final class SampleSync: Sendable, AsyncSequence {
       start, effectHandler, clock: ports.clock, device: device,
       first: [
         .restored(stored, running: uploading, missing: missing), .ask(configuration.types),
-      ], onEnd: configuration.storage.closing(queue))
-  }
-
-  /// Opens a queue and reads it. If it cannot be read, a queue that was opened here is closed.
-  private static func open(
-    _ storage: StorageLocation<any SyncQueueStore>
-  ) async throws(StoreFailure) -> (any SyncQueueStore, StoredSyncQueue) {
-    let queue = try await storage.open()
-    do throws(StoreFailure) {
-      return (queue, try await queue.stored())
-    } catch {
-      await storage.closing(queue)()
-      throw error
-    }
+      ], onEnd: storage.closing(queue))
   }
 
   /// Returns the iterator of the updates. A sync has only one reader.

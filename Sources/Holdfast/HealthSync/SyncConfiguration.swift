@@ -10,9 +10,16 @@ public struct SyncConfiguration: Sendable {
   /// Whether `http://` may be used for a server on another device. Everyone on the network path can
   /// then read the samples and the secret.
   ///
-  /// It has no effect on a network that the app supplies, which has its own rule.
+  /// Without it, such a URL is refused, also if the app supplies the network. A network that the
+  /// app supplies can have a rule of its own, which must allow plaintext too.
   public var allowsPlaintext = false
   /// The source of the secret. It is called at the start, and again after each refusal.
+  ///
+  /// A sync differs from the links in three points. After `TokenFailure.rejected`, as after a
+  /// refusal by the server, the source is called again: at once, then once a minute, and by
+  /// `retryNow()`. An expiry is not observed: a secret is used until the server refuses it. A queue
+  /// that the app supplies as `uploads` has a secret of its own. As usual, at most one call is
+  /// waited for at a time, and it counts as failed after the policy's `gate.refreshTimeout`.
   public var tokens: TokenSource
   /// HealthKit's identifiers of the synced types.
   public var types = SyncTypes.usual
@@ -79,15 +86,20 @@ public struct SyncConfiguration: Sendable {
 
   /// Returns the files of pending batches.
   ///
-  /// - Throws: `.local` if the configuration names no directory.
-  func files() throws(LinkFailure) -> PayloadFiles {
+  /// - Throws: `.configuration` if the configuration names no directory.
+  func files() throws(OpenError) -> PayloadFiles {
     if let directory { return PayloadFiles(in: directory) }
     guard case .directory(let path) = storage else {
-      throw .local(
-        detail: "the files of pending batches need a directory; set `directory`, or use "
-          + "`.directory` as the storage")
+      throw .configuration(
+        "the files of pending batches need a directory; set `directory`, or use `.directory` as "
+          + "the storage")
     }
     return PayloadFiles(in: path)
+  }
+
+  /// The settings of the model. A queue of the app receives several batches at once.
+  var settings: SyncSettings {
+    SyncSettings(policy: policy, depth: uploads == nil ? 1 : SyncSettings.mostBatches)
   }
 }
 

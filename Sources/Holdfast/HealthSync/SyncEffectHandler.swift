@@ -30,7 +30,8 @@ actor SyncEffectHandler: EffectHandler {
       configuration.uploads
       ?? HTTPUploads(
         server: configuration.server, deviceID: configuration.deviceID, http: http, files: files,
-        resumesFrom: configuration.resumesFrom
+        resumesFrom: configuration.resumesFrom,
+        secretLimit: configuration.policy.gate.refreshTimeout, clock: configuration.ports.clock
       ) { () throws(LinkFailure) in
         try await tokens.secret()
       }

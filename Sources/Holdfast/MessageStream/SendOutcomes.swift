@@ -6,45 +6,78 @@ import HoldfastWire
 import HoldfastMessageStream
 import Synchronization
 
-/// The reason why `send` returned without the server having stored the message.
-public enum SendError: Error, Sendable, Hashable {
-  /// The message was refused, or no attempt to send it had an answer.
-  ///
-  /// A message that the stream had accepted stays in the outbox as failed, and can be retried. The
-  /// stream does not accept an empty or too long text, or a message while the outbox is full.
-  case refused(LinkFailure)
-  /// The message was discarded.
-  case discarded
-  /// The store on this device cannot be used, and no retry can help. The message may be lost when
-  /// the app ends.
-  case notStored(StoreFailure)
-  /// The stream has failed, or was closed if there is no failure.
-  ///
-  /// A message that was sent before stays in the outbox.
-  case ended(LinkFailure?)
-  /// The task that waited was cancelled. The message stays in the outbox and is sent.
-  case cancelled
+/// The reason why `ShopStream.send` returned without the server having stored the message, and the
+/// message that it concerns.
+public struct SendError: Error, Sendable, Hashable {
+  /// The id of the message's entry in the outbox, by which it can be retried or discarded, and a
+  /// late update be matched.
+  public var id: UUID128
+  /// The reason why the server is not known to have the message.
+  public var reason: Reason
+
+  /// Creates an error.
+  public init(id: UUID128, _ reason: Reason) { (self.id, self.reason) = (id, reason) }
+
+  /// The reasons why the server is not known to have a message.
+  public enum Reason: Sendable, Hashable {
+    /// The message was refused, no attempt to send it had an answer, or the user must sign in.
+    ///
+    /// A message that the stream had accepted stays in the outbox as failed. It is not sent again
+    /// before `retry(_:)`. The stream does not accept an empty or too long text, or a message while
+    /// the outbox is full.
+    case refused(LinkFailure)
+    /// The message was discarded.
+    case discarded
+    /// The store on this device cannot be used, and no retry can help. The message waits in memory
+    /// and is lost when the app ends.
+    case notStored(StoreFailure)
+    /// The stream has failed, or was closed if there is no failure.
+    ///
+    /// If `isQueued` is true, the message waits in the outbox: do not send it again. The stream
+    /// sends it after `reconnect()` or, if it was closed, when the shop is opened again. Otherwise
+    /// the message is not in the outbox.
+    case ended(LinkFailure?, isQueued: Bool)
+    /// The time limit has passed. The message stays in the outbox and is sent.
+    case timeout
+    /// The task that waited was cancelled. The message stays in the outbox and is sent.
+    case cancelled
+  }
 }
 
 extension SendError: CustomStringConvertible, LocalizedError {
   /// A sentence that says what happened.
+  public var description: String { reason.description }
+
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension SendError.Reason: CustomStringConvertible {
+  /// A sentence that says what happened.
   public var description: String {
     switch self {
-    case .refused(let failure): "the message was refused: \(failure)"
+    case .refused(let failure): "the message was not sent: \(failure)"
     case .discarded: "the message was discarded"
     case .notStored(let failure): "the message could not be stored on this device: \(failure)"
-    case .ended(nil): "the stream was closed before the server had the message"
-    case .ended(let failure?): "the stream has ended: \(failure)"
+    case .ended(let failure, let isQueued):
+      (failure.map { "the stream has ended: \($0)" }
+        ?? "the stream was closed before the server had the message")
+        + (isQueued ? "; the message waits in the outbox" : "; the message is not in the outbox")
+    case .timeout: "the server did not have the message in time; it stays in the outbox"
     case .cancelled: "the wait was cancelled; the message stays in the outbox"
     }
   }
-
-  public var errorDescription: String? { description }
 }
 
 /// The senders of one stream that wait until the server has stored their messages.
 final class SendOutcomes: Sendable {
-  private typealias Outcome = Result<MessageID, SendError>
+  /// The outcome of an awaited message.
+  ///
+  /// An `.ended` outcome does not contain whether the message is queued: the model knows it.
+  enum Outcome: Sendable {
+    case success(MessageID)
+    case failure(SendError.Reason)
+  }
 
   /// An awaited message.
   private struct Awaited {
@@ -62,7 +95,7 @@ final class SendOutcomes: Sendable {
     /// The outcome of all messages while none can be sent.
     var end: Outcome? {
       if let unusable { return .failure(.notStored(unusable)) }
-      if let ended { return .failure(.ended(ended)) }
+      if let ended { return .failure(.ended(ended, isQueued: false)) }
       return nil
     }
   }
@@ -76,13 +109,15 @@ final class SendOutcomes: Sendable {
     waiters.register(id)
   }
 
-  /// Returns the id of a registered message, once the server has stored it.
-  func message(_ id: UUID128) async throws(SendError) -> MessageID {
+  /// Returns the outcome of a registered message.
+  func outcome(of id: UUID128) async -> Outcome {
     let outcome = await waiters.wait(for: id)
     state.withLock { $0.awaited[id] = nil }
-    guard let outcome else { throw .cancelled }
-    return try outcome.get()
+    return outcome ?? .failure(.cancelled)
   }
+
+  /// Ends the wait for a message after its time limit.
+  func expire(_ id: UUID128) { waiters.resolve(id, .failure(.timeout)) }
 
   /// Records the failure of one attempt. The outbox contains only a text.
   func note(_ failure: LinkFailure, of id: UUID128) {
@@ -113,7 +148,7 @@ final class SendOutcomes: Sendable {
   func reopen() { change { ($0.ended, $0.unusable) = (nil, nil) } }
 
   /// Ends all waits, because the stream has ended.
-  func end() { waiters.endAll(.failure(.ended(nil)), isOver: true) }
+  func end() { waiters.endAll(.failure(.ended(nil, isQueued: false)), isOver: true) }
 
   private func change(_ body: (inout State) -> Void) {
     state.withLock { state in

@@ -19,8 +19,8 @@ public import HoldfastMessageStream
 ///
 /// Commands never wait and never fail, except `send`. Their results are updates. The loop ends when
 /// the stream is closed, or when it has failed and no retry can help, for example because the user
-/// must sign in. After `reconnect()`, a new loop continues. Only one loop may read a stream. End the
-/// stream with `close()`. Deinitialization also closes the socket.
+/// must sign in. After `reconnect()`, a new loop continues. Only one loop may read a stream. End
+/// the stream with `close()`. Deinitialization also closes the socket.
 public final class ShopStream: Sendable, AsyncSequence {
   /// An update of the stream.
   public typealias Element = StreamUpdate
@@ -74,18 +74,57 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Sends a message, and waits until the server has stored it. Losses of the connection only
   /// prolong the wait.
   ///
-  /// If the task is cancelled, only the wait ends: the message stays in the outbox and is sent.
+  /// The call needs no loop over the updates. From the first call on, while there is no loop, only
+  /// the first 1,024 updates and the newest status are kept for a later loop. If the task is
+  /// cancelled or `limit` passes, only the wait ends: the message stays in the outbox and is sent.
   ///
+  /// - Parameter limit: The maximum duration of the wait; `nil` for no limit.
   /// - Returns: The id of the message on the server.
   @discardableResult
   public func send(
-    _ text: String, parent: MessageID? = nil
+    _ text: String, parent: MessageID? = nil, within limit: Duration? = nil
   ) async throws(SendError) -> MessageID {
     let id = Self.newID
-    let outcomes = runtime.effectHandler.outcomes
+    let (outcomes, updates) = (runtime.effectHandler.outcomes, runtime.effectHandler.updates)
+    updates.makeOptional()
     outcomes.register(id)
+    let timer = limit.map { expire(id, after: $0) }
     enqueue(id, text, parent)
-    return try await outcomes.message(id)
+    let outcome = await outcomes.outcome(of: id)
+    timer?.cancel()
+    switch outcome {
+    case .success(let message): return message
+    case .failure(.ended(let failure, _)):
+      throw SendError(id: id, await reason(of: id, text, endedBy: failure))
+    case .failure(let reason): throw SendError(id: id, reason)
+    }
+  }
+
+  private func expire(_ id: UUID128, after limit: Duration) -> Task<Void, Never> {
+    let end = clock.now.advanced(by: limit)
+    return Task { [clock, outcomes = runtime.effectHandler.outcomes] in
+      guard (try? await clock.wait(until: end)) != nil else { return }
+      outcomes.expire(id)
+    }
+  }
+
+  /// Returns why a message has no outcome although the stream has ended. The state of its entry
+  /// decides whether it is sent later.
+  private func reason(
+    of id: UUID128, _ text: String, endedBy failure: LinkFailure?
+  ) async -> SendError.Reason {
+    await runtime.waitUntil { _ in true }  // the stream then has the entry
+    guard !Task.isCancelled else { return .cancelled }
+    let outbox = await runtime.snapshot.outbox
+    switch outbox.entries.first(where: { $0.id == id })?.state {
+    case .failed(let reason)?: return .refused(failure ?? .local(detail: reason))
+    case .queued?: return .ended(failure, isQueued: failure != nil || outbox.isStored(id))
+    case nil:
+      guard let refusal = StreamModel.refusal(of: text) else {
+        return .ended(failure, isQueued: false)
+      }
+      return .refused(.local(detail: refusal))
+    }
   }
 
   private func enqueue(_ id: UUID128, _ text: String, _ parent: MessageID?) {
@@ -108,10 +147,9 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Connects again after the stream has failed, for example because the user has signed in.
   public func reconnect() {
-    // A loop or a sender that begins now must not end with the earlier failure.
+    // A sender that begins now must not end with the earlier failure.
     runtime.effectHandler.outcomes.reopen()
-    runtime.effectHandler.updates.setFailure(nil)
-    runtime.command(.open(at: clock.wall))
+    runtime.restart(.open(at: clock.wall))
   }
 
   /// Loads the next page of older messages. A history update follows.

@@ -1,11 +1,10 @@
-public import Foundation
+import Foundation
 public import HoldfastCore
 public import HoldfastFeaturePorts
 import HoldfastMessageStream
 import HoldfastPorts
 public import HoldfastSocket
-public import HoldfastWire
-
+import HoldfastWire
 /// The open shop streams of one user. At most five are open at the same time.
 ///
 /// This is the limit of the protocol: five connections for each user.
@@ -46,17 +45,9 @@ public actor ShopStreams {
     storage: StorageLocation<any TimelineStore>, tokens: TokenSource,
     ports: DevicePorts = DevicePorts()
   ) async throws(OpenError) {
-    let network: any SocketDialer & HTTPClient
-    do throws(LinkFailure) {
-      network = try ports.openNetwork()
-    } catch {
-      throw .network(error)
-    }
-    let store: any TimelineStore
-    do throws(StoreFailure) {
-      store = try await storage.open()
-    } catch {
-      throw .store(error)
+    let network = try ports.backendNetwork(allowsPlaintext: false)
+    let store = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+      try await storage.open()
     }
     (self.network, self.store) = (network, store)
     (self.tokens, self.ports) = (tokens, ports)
@@ -67,17 +58,19 @@ public actor ShopStreams {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `OpenError` if the shop is already open, five shops are open, the server's URL is
-  ///   not valid, or the journal cannot be created.
+  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`;
+  ///   `.alreadyOpen` if the shop is open; `.tooMany` if five shops are; `.journal` if the journal
+  ///   cannot be created; `.closed` after `close()`.
   public func open(
     _ configuration: StreamConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(OpenError) -> ShopStream {
     guard closing == nil else { throw .closed }
     let shop = configuration.shop
-    guard streams[shop] == nil else { throw .alreadyOpen(shop) }
+    guard streams[shop] == nil else { throw .alreadyOpen(shop: "\(shop)") }
     guard streams.count < Self.limit else { throw .tooMany(limit: Self.limit) }
-    let host = try host(of: configuration)
+    let host = try ServerURL.backendHost(
+      configuration.server, ports, allowsPlaintext: configuration.allowsPlaintext)
     let parts = StreamParts(
       network: try chosenNetwork(for: configuration), store: store, tokens: tokens, ports: ports)
     streams[shop] = Opened()
@@ -125,17 +118,6 @@ public actor ShopStreams {
     observers = []
   }
 
-  /// Returns the host of a stream's server.
-  private func host(of configuration: StreamConfiguration) throws(OpenError) -> String {
-    do throws(LinkFailure) {
-      return try ServerURL.backendHost(
-        configuration.server, ports, allowsPlaintext: configuration.allowsPlaintext)
-    } catch {
-      guard case .local(let detail) = error else { throw .network(error) }
-      throw .server(detail)
-    }
-  }
-
   /// Returns the network of a stream.
   ///
   /// The usual network itself refuses plaintext to other devices, so a stream that may use it has
@@ -145,13 +127,9 @@ public actor ShopStreams {
   ) throws(OpenError) -> any SocketDialer & HTTPClient {
     guard configuration.allowsPlaintext, ports.network == nil else { return network }
     if let plaintextNetwork { return plaintextNetwork }
-    do throws(LinkFailure) {
-      let opened = try ports.openNetwork(allowsPlaintext: true)
-      plaintextNetwork = opened
-      return opened
-    } catch {
-      throw .network(error)
-    }
+    let opened = try ports.backendNetwork(allowsPlaintext: true)
+    plaintextNetwork = opened
+    return opened
   }
 }
 
@@ -172,39 +150,4 @@ extension StorageLocation<any TimelineStore> {
     case .store(let own): return own
     }
   }
-}
-
-/// The reason why streams, or one of them, could not be opened.
-public enum OpenError: Error, Sendable, Hashable {
-  /// The app has already opened the shop's stream.
-  case alreadyOpen(ShopID)
-  /// Too many shops are open.
-  case tooMany(limit: Int)
-  /// The streams were closed.
-  case closed
-  /// The server's URL is not valid. The text says why.
-  case server(String)
-  /// The journal could not be created.
-  case journal(JournalError)
-  /// The store could not be opened.
-  case store(StoreFailure)
-  /// The network could not be set up.
-  case network(LinkFailure)
-}
-
-extension OpenError: CustomStringConvertible, LocalizedError {
-  /// A sentence that says what happened, and what helps.
-  public var description: String {
-    switch self {
-    case .alreadyOpen(let shop): "the stream of shop \(shop) is already open"
-    case .tooMany(let limit): "\(limit) shops are open; close one of them first"
-    case .closed: "the streams were closed; create new ones"
-    case .server(let problem): problem
-    case .journal(let error): error.description
-    case .store(let failure): failure.description
-    case .network(let failure): "the network cannot be set up: \(failure)"
-    }
-  }
-
-  public var errorDescription: String? { description }
 }

@@ -24,7 +24,7 @@ public struct StreamConfiguration: Sendable {
   /// Whether `http://` may be used for a server on another device. Everyone on the network path can
   /// then read the messages and the token.
   ///
-  /// It has no effect on a network that the app supplies, which has its own rule.
+  /// A network that the app supplies must allow it too.
   public var allowsPlaintext = false
   /// The path of a journal that records every decision for `holdfast replay`, or `nil` for no
   /// journal.

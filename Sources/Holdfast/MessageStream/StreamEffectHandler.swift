@@ -37,7 +37,7 @@ actor StreamEffectHandler: EffectHandler {
     api = ShopAPI(configuration, network, credentials)
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
     tasks = EffectTasks(sink)
-    updates = UpdateChannel(overflow: Self.overflow)
+    updates = UpdateChannel(overflow: Self.overflow, unreadOverflow: Self.unreadOverflow)
     backpressure = StoreBackpressure(clock: clock, timeLimit: StoreBackpressure.timeLimit)
   }
 
@@ -53,6 +53,16 @@ actor StreamEffectHandler: EffectHandler {
       (.outboxDone, _), (.history, _):
       break
     }
+    waiting.append(next)
+  }
+
+  /// Replaces the last status and drops all other updates while no loop has to read them.
+  @Sendable private static func unreadOverflow(
+    _ waiting: inout [StreamUpdate], _ next: StreamUpdate
+  ) {
+    guard case .status = next else { return }
+    // Without an earlier status, the newest update makes room.
+    waiting.remove(at: waiting.lastIndex { $0.isStatus } ?? waiting.count - 1)
     waiting.append(next)
   }
 
@@ -74,14 +84,18 @@ actor StreamEffectHandler: EffectHandler {
     case .load(let limit): load(limit)
     case .commit(let id, let change): commit(id, change)
     case .readOlder(let key, let limit): readOlder(than: key, limit)
-    case .update(let update):
-      outcomes.note(update)
-      updates.put(update)
-      if case .status(let status) = update {
-        updates.setFailure(status.isFinal ? status.failure : nil)
-      }
-      watchReader()
+    case .update(let update): deliver(update)
     }
+  }
+
+  private func deliver(_ update: StreamUpdate) {
+    if case .status(let status) = update {
+      updates.put(update, failure: status.isFinal ? status.failure : nil)
+    } else {
+      updates.put(update)
+    }
+    outcomes.note(update)
+    watchReader()
   }
 
   private func post(_ entry: OutboxEntry, _ number: TryID) {
@@ -93,7 +107,8 @@ actor StreamEffectHandler: EffectHandler {
     }
   }
 
-  /// Reports to the model when the app has too many unread updates, and when it has caught up.
+  /// Reports to the model when the app's loop leaves too many updates unread, and when it has
+  /// caught up.
   private func watchReader() {
     guard !isReaderBehind, updates.isFull else { return }
     isReaderBehind = true
@@ -221,4 +236,8 @@ actor StreamEffectHandler: EffectHandler {
       return .malformed(error.mapText { redaction.clean($0) })
     }
   }
+}
+
+extension StreamUpdate {
+  fileprivate var isStatus: Bool { if case .status = self { true } else { false } }
 }

@@ -26,15 +26,15 @@ public import HoldfastSession
 ///
 /// Prompts survive the end of the process and are answered exactly once. Messages are stored before
 /// they are shown, and the next run shows them again unless they were marked as shown. The loop
-/// ends when the session is closed, or when it has failed and no retry can help. After
-/// `reconnect()`, a new loop continues. End the session with `close()`. Releasing the last
+/// ends when the session is closed, or when it has failed: no retry can help, or 20 attempts in a
+/// row failed. After `reconnect()`, a new loop continues. End the session with `close()`. Releasing the last
 /// reference also closes the socket.
 ///
 /// Only one loop may read the events. It also receives the answers that `answer(to:)` returns.
 /// While the loop does not read, up to 1,024 events or 16 MiB are queued. Beyond that limit, the
 /// socket is not read. An app that calls `answer(to:)` needs no loop: while there is none, the
 /// socket is read, and further events are left out. Messages that are left out remain in the
-/// history.
+/// history, and the next run reports them.
 public final class HeldSession: Sendable, AsyncSequence {
   /// An element of the sequence.
   public typealias Element = SessionUpdate
@@ -49,21 +49,18 @@ public final class HeldSession: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.local` if the URL is not valid or needs `allowsPlaintext`, `answerTimeout` is too
-  ///   short, the journal cannot be created, the store cannot be opened or read, or the device has
-  ///   run out of descriptors or threads.
+  /// - Throws: `.configuration` if the URL is not valid or needs `allowsPlaintext`, or if
+  ///   `answerTimeout` is too short; `.store` if the store cannot be opened or read; `.journal` if
+  ///   the journal cannot be created; `.network` if the device has run out of descriptors or threads.
   public init(
     _ configuration: SessionConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
-  ) async throws(LinkFailure) {
+  ) async throws(OpenError) {
     let host = try configuration.checkedHost()
-    let network = try configuration.ports.openNetwork(
-      allowsPlaintext: configuration.allowsPlaintext)
-    let store = try await LinkFailure.local { () throws(StoreFailure) in
-      try await configuration.storage.open()
-    }
+    let network = try configuration.openNetwork()
+    let store = try await configuration.openStore()
     (self.store, clock) = (store, configuration.ports.clock)
-    do throws(LinkFailure) {
+    do throws(OpenError) {
       runtime = try await configuration.run(host: host, network, store, notice: notice)
     } catch {
       await configuration.storage.closing(store)()
@@ -95,9 +92,9 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// Sends a prompt, and waits for its answer. Losses of the connection only prolong the wait.
   ///
   /// The call needs no loop over the events, but a loop may run at the same time and also receives
-  /// the answer. The answer is marked as shown; without a loop, so are all messages before it. If
-  /// the task is cancelled or `limit` passes, only the wait ends: the prompt stays in the outbox,
-  /// and its answer is reported as an event.
+  /// the answer. Only the answer is marked as shown: the next run reports the other messages and
+  /// outcomes that no loop has marked. If the task is cancelled or `limit` passes, only the wait
+  /// ends: the prompt stays in the outbox, and its answer is reported as an event.
   ///
   /// - Parameters:
   ///   - conversation: The conversation, a lower-case UUID; `nil` for the default one.
@@ -113,10 +110,8 @@ public final class HeldSession: Sendable, AsyncSequence {
     prompt(text, in: conversation, key)
     let outcome = await answers.outcome(of: key)
     timer?.cancel()
-    if let last = outcome.news.last {
-      runtime.command(updates.isUnread ? .shown(through: last) : .answersShown(outcome.news))
-    }
-    return try outcome.result.get()
+    if !outcome.news.isEmpty { runtime.command(.answersShown(outcome.news)) }
+    return try outcome.result(of: key)
   }
 
   private func prompt(_ text: String, in conversation: String?, _ key: UUID128) {
@@ -136,7 +131,10 @@ public final class HeldSession: Sendable, AsyncSequence {
     return .random(using: &generator)
   }
 
-  /// Sends a failed prompt again. If the prompt has not failed, nothing happens.
+  /// Sends a failed prompt again, under a new key.
+  ///
+  /// An event `.prompt` with the new key follows once the prompt is stored, or if it is refused. If
+  /// no failed prompt has the old key, nothing happens and no event follows.
   ///
   /// - Returns: The key of the new prompt.
   @discardableResult
@@ -159,15 +157,21 @@ public final class HeldSession: Sendable, AsyncSequence {
     runtime.command(.follow(conversation: conversation))
   }
 
-  /// Marks all messages up to this number as shown, so that no later run shows them again.
+  /// Marks all events up to this number as shown, so that no later run shows them again.
+  ///
+  /// `.max` marks all that the session has reported, also those that an app without a loop has left
+  /// out.
   public func markShown(through news: UInt64) { runtime.command(.shown(through: news)) }
 
   /// Connects again after a failure, without waiting for the next retry.
+  ///
+  /// A session that has failed connects again only after this call. An app that lets its session
+  /// go on without its user calls the method, and begins a new loop, when it returns to the
+  /// foreground.
   public func reconnect() {
-    // A loop or a caller that begins now must not end with the earlier failure.
+    // A caller that begins now must not end with the earlier failure.
     runtime.effectHandler.answers.reopen()
-    runtime.effectHandler.updates.setFailure(nil)
-    runtime.command(.start)
+    runtime.restart(.start)
   }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
@@ -175,10 +179,14 @@ public final class HeldSession: Sendable, AsyncSequence {
     runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
-  /// The default conversation of prompts, a lower-case UUID. It is empty until the store has been
-  /// read.
+  /// The default conversation of prompts, a lower-case UUID.
+  ///
+  /// It is empty only if the session was closed at once or the task was cancelled.
   public var conversation: String {
-    get async { await runtime.snapshot.conversation }
+    get async {
+      await runtime.waitUntil { !$0.conversation.isEmpty }
+      return await runtime.snapshot.conversation
+    }
   }
 
   /// Returns the newest stored messages of a conversation, oldest first. They include the user's
@@ -190,12 +198,9 @@ public final class HeldSession: Sendable, AsyncSequence {
   public func history(
     of conversation: String? = nil, limit: Int = 100
   ) async throws(StoreFailure) -> [SessionEntry] {
-    var wanted = conversation
-    if wanted == nil {
-      await runtime.waitUntil { !$0.conversation.isEmpty }
-      wanted = await self.conversation
-    }
-    let stored = try await store.history(of: wanted ?? "", before: nil, limit: limit)
+    let wanted: String
+    if let conversation { wanted = conversation } else { wanted = await self.conversation }
+    let stored = try await store.history(of: wanted, before: nil, limit: limit)
     return stored.compactMap { if case .message(let entry, _) = $0.news { entry } else { nil } }
   }
 
@@ -215,26 +220,30 @@ public final class HeldSession: Sendable, AsyncSequence {
   ///
   /// The method waits at most 2 s for work in progress to be stored and acknowledged, for the
   /// delivered messages to be marked as shown, and for these marks to be stored. Continue to read
-  /// and mark messages in the meantime. Prompts without an answer wait for the next run. The call
-  /// runs to completion even if the calling task is cancelled.
-  public func close() async { await runtime.close(.stop) { $0.isStopped } }
+  /// and mark messages in the meantime. If the app uses `answer(to:)` and runs no loop, the method
+  /// does not wait for marks. Prompts without an answer wait for the next run. The call runs to
+  /// completion even if the calling task is cancelled.
+  public func close() async {
+    let isUnread = runtime.effectHandler.updates.isUnread
+    await runtime.close(isUnread ? .stopUnread : .stop) { $0.isStopped }
+  }
 }
 
 extension SessionConfiguration {
-  /// Reads the store, and starts a session.
+  /// Reads the store, creates the journal, and starts a session.
   fileprivate func run(
     host: String, _ network: any SocketDialer & HTTPClient, _ store: any ClientSessionStore,
     notice: @escaping @Sendable (JournalError) -> Void
-  ) async throws(LinkFailure) -> MachineRuntime<SessionEffectHandler> {
+  ) async throws(OpenError) -> MachineRuntime<SessionEffectHandler> {
     let wall = ports.clock.wall
-    let start = try await LinkFailure.local { () throws(JournalError) in
-      try await MachineStart<SessionModel>(
+    let stored = try await read(store)
+    let start: MachineStart<SessionModel>
+    do throws(JournalError) {
+      start = try await MachineStart(
         SessionSettings(policy: policy, answerTimeout: answerTimeout), journal: journal, at: wall,
         notice: notice)
-    }
-    let stored = try await LinkFailure.local { () throws(StoreFailure) in
-      var generator = SystemRandomNumberGenerator()
-      return try await store.open(as: .random(using: &generator))
+    } catch {
+      throw .journal(error)
     }
     let follow = conversation.map { [SessionModel.Input.follow(conversation: $0)] } ?? []
     return MachineRuntime(
@@ -244,5 +253,34 @@ extension SessionConfiguration {
         clock: ports.clock),
       first: [.restored(stored, conversation: conversation, at: wall)] + follow + [.start],
       onEnd: storage.closing(store))
+  }
+
+  private func read(
+    _ store: any ClientSessionStore
+  ) async throws(OpenError) -> ClientSessionSnapshot {
+    do throws(StoreFailure) {
+      var generator = SystemRandomNumberGenerator()
+      return try await store.open(as: .random(using: &generator))
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Returns the network of the app, or a new one of the platform.
+  fileprivate func openNetwork() throws(OpenError) -> any SocketDialer & HTTPClient {
+    do throws(LinkFailure) {
+      return try ports.openNetwork(allowsPlaintext: allowsPlaintext)
+    } catch {
+      throw .network(error)
+    }
+  }
+
+  /// Returns the store, which is opened unless the app supplies it.
+  fileprivate func openStore() async throws(OpenError) -> any ClientSessionStore {
+    do throws(StoreFailure) {
+      return try await storage.open()
+    } catch {
+      throw .store(error)
+    }
   }
 }

@@ -1,58 +1,97 @@
 public import Foundation
 public import HoldfastCore
 import HoldfastSocket
+import HoldfastStorage
 import HoldfastWire
 import HoldfastSession
 import Synchronization
 
-/// The reason why `HeldSession.answer(to:)` returned no answer.
-public enum AnswerError: Error, Sendable, Hashable {
-  /// The session or the server refused the prompt, or the server could not answer it. The text
-  /// says why.
-  case failed(String)
-  /// The server stopped before the answer was complete. The prompt is not sent again.
-  case interrupted
-  /// The server may have the prompt but did not report its outcome.
-  case unsure
-  /// The session has failed, or was closed if there is no failure. The prompt stays in the outbox
-  /// and is sent when the session connects again, if the session had accepted it.
-  case ended(LinkFailure?)
-  /// The time limit has passed. The prompt stays in the outbox, and its answer is reported as an
-  /// event.
-  case timeout
-  /// The task that waited was cancelled. The prompt stays in the outbox, and its answer is reported
-  /// as an event.
-  case cancelled
+/// The reason why `HeldSession.answer(to:)` returned no answer, and the prompt that it concerns.
+public struct AnswerError: Error, Sendable, Hashable {
+  /// The key of the prompt, by which it can be retried or discarded, and a late answer be matched.
+  public var key: UUID128
+  /// The reason why there is no answer.
+  public var reason: Reason
+
+  /// Creates an error.
+  public init(key: UUID128, _ reason: Reason) { (self.key, self.reason) = (key, reason) }
+
+  /// The reasons why there is no answer.
+  public enum Reason: Sendable, Hashable {
+    /// The session or the server refused the prompt, or the server could not answer it. The text
+    /// says why.
+    ///
+    /// A prompt that the session had accepted can be retried.
+    case failed(String)
+    /// The server stopped before the answer was complete. The prompt is not sent again.
+    case interrupted
+    /// The server may have the prompt but did not report its outcome. The prompt can be retried.
+    case unsure
+    /// The store on this device can never be used. The prompt and its answer may be lost when the
+    /// app ends.
+    case notStored(StoreFailure)
+    /// The session has failed, or was closed if there is no failure.
+    ///
+    /// If `isQueued` is true, the prompt stays in the outbox and is sent when the session connects
+    /// again, at the latest in the next run. Otherwise the session was closed before it had
+    /// accepted the prompt.
+    case ended(LinkFailure?, isQueued: Bool)
+    /// The time limit has passed. The prompt stays in the outbox, and its answer is reported as an
+    /// event.
+    case timeout
+    /// The task that waited was cancelled. The prompt stays in the outbox, and its answer is
+    /// reported as an event.
+    case cancelled
+  }
 }
 
 extension AnswerError: CustomStringConvertible, LocalizedError {
+  /// A sentence that says what happened.
+  public var description: String { reason.description }
+
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
+extension AnswerError.Reason: CustomStringConvertible {
   /// A sentence that says what happened.
   public var description: String {
     switch self {
     case .failed(let reason): "the prompt was not answered: \(reason)"
     case .interrupted: "the answer was interrupted"
     case .unsure: "the server may have the prompt but did not report its outcome"
-    case .ended(nil): "the session was closed before the answer arrived"
-    case .ended(let failure?): "the session has ended: \(failure)"
+    case .notStored(let failure): "the prompt could not be stored on this device: \(failure)"
+    case .ended(let failure, let isQueued):
+      (failure.map { "the session has ended: \($0)" }
+        ?? "the session was closed before the answer arrived")
+        + (isQueued ? "; the prompt waits in the outbox" : "; the prompt was not accepted")
     case .timeout: "there was no answer in time; the prompt stays in the outbox"
     case .cancelled: "the wait was cancelled; the prompt stays in the outbox"
     }
   }
-
-  /// The same text as `description`.
-  public var errorDescription: String? { description }
 }
 
 /// The outcome of a prompt for the caller that waits for it.
 struct PromptOutcome: Sendable {
-  typealias Answer = Result<SessionEntry, AnswerError>
+  enum Answer: Sendable {
+    case success(SessionEntry)
+    case failure(AnswerError.Reason)
+  }
 
-  let result: Answer
+  fileprivate(set) var answer: Answer
   /// The numbers of the news items that the caller receives with the outcome, in order.
   let news: [UInt64]
 
-  init(_ result: Answer, news: [UInt64] = []) {
-    (self.result, self.news) = (result, news)
+  init(_ answer: Answer, news: [UInt64] = []) {
+    (self.answer, self.news) = (answer, news)
+  }
+
+  /// Returns the answer to the prompt with this key.
+  func result(of key: UUID128) throws(AnswerError) -> SessionEntry {
+    switch answer {
+    case .success(let entry): return entry
+    case .failure(let reason): throw AnswerError(key: key, reason)
+    }
   }
 }
 
@@ -61,9 +100,22 @@ struct PromptOutcome: Sendable {
 /// It receives each update independently of the app's loop, so that the callers need no loop.
 final class PromptAnswers: Sendable {
   private struct State {
-    var awaited: Set<UUID128> = []
+    /// The awaited prompts, and whether each is known to be in the outbox.
+    var awaited: [UUID128: Bool] = [:]
     /// The numbers of the messages that arrived while answers are awaited, by ID.
     var messages: [String: UInt64] = [:]
+    /// The failure for which the link is not tried again.
+    var ended: LinkFailure?
+    /// The failure for which the store can never be used.
+    var unusable: StoreFailure?
+
+    /// The reason that applies to all prompts while none can be answered.
+    var end: AnswerError.Reason? {
+      if let unusable { return .notStored(unusable) }
+      // The session stores prompts while it has failed.
+      if let ended { return .ended(ended, isQueued: true) }
+      return nil
+    }
   }
 
   private let waiters = OutcomeWaiters<UUID128, PromptOutcome>()
@@ -75,18 +127,21 @@ final class PromptAnswers: Sendable {
 
   /// Registers a prompt, before it is passed to the session.
   func register(_ key: UUID128) {
-    state.withLock { _ = $0.awaited.insert(key) }
+    state.withLock { $0.awaited[key] = false }
     waiters.register(key)
   }
 
   /// Returns the outcome of a registered prompt.
   func outcome(of key: UUID128) async -> PromptOutcome {
-    let outcome = await waiters.wait(for: key)
-    state.withLock { state in
-      state.awaited.remove(key)
-      if state.awaited.isEmpty { state.messages = [:] }
+    var outcome = await waiters.wait(for: key) ?? PromptOutcome(.failure(.cancelled))
+    let isQueued = state.withLock { state in
+      defer { if state.awaited.isEmpty { state.messages = [:] } }
+      return state.awaited.removeValue(forKey: key) ?? false
     }
-    return outcome ?? PromptOutcome(.failure(.cancelled))
+    if case .failure(.ended(nil, _)) = outcome.answer {
+      outcome.answer = .failure(.ended(nil, isQueued: isQueued))
+    }
+    return outcome
   }
 
   /// Ends the wait for a prompt after its time limit.
@@ -101,23 +156,31 @@ final class PromptAnswers: Sendable {
         if state.messages.count >= Self.limit { state.messages = [:] }
         state.messages[entry.id] = news
       }
-    case .prompt(let prompt, let news):
-      guard let result = Self.result(of: prompt) else { return }
-      let message = state.withLock { state in prompt.answer.flatMap { state.messages[$0.id] } }
-      waiters.resolve(
-        prompt.key, PromptOutcome(result, news: [message, news].compactMap(\.self)))
-    case .status(let status):
-      if status.isFinal {
-        waiters.endAll(PromptOutcome(.failure(.ended(status.failure))))
-      } else {
-        waiters.reopen()
+    case .prompt(let prompt, let news): note(prompt, news)
+    case .status(let status): change { $0.ended = status.isFinal ? status.failure : nil }
+    case .notice(.store(let failure)):
+      switch failure {
+      case .corrupt, .fromTheFuture: change { $0.unusable = failure }
+      case .locked, .full, .denied, .other: return  // storing is retried
       }
+    case .notice(.storeRecovered): change { $0.unusable = nil }
     case .quality, .pending, .part, .gap, .record, .notice: return
     }
   }
 
-  /// Returns the result of a prompt; `nil` while it has none.
-  private static func result(of prompt: SessionPromptState) -> PromptOutcome.Answer? {
+  private func note(_ prompt: SessionPromptState, _ news: UInt64?) {
+    guard let answer = Self.answer(to: prompt) else {
+      // The session reports a prompt once it is stored.
+      return state.withLock { state in
+        if state.awaited[prompt.key] != nil { state.awaited[prompt.key] = true }
+      }
+    }
+    let message = state.withLock { state in prompt.answer.flatMap { state.messages[$0.id] } }
+    waiters.resolve(prompt.key, PromptOutcome(answer, news: [message, news].compactMap(\.self)))
+  }
+
+  /// Returns the answer to a prompt, or the reason why it has none; `nil` while it has no outcome.
+  private static func answer(to prompt: SessionPromptState) -> PromptOutcome.Answer? {
     switch prompt.state {
     case .queued, .sent, .accepted: nil
     case .answered: prompt.answer.map(PromptOutcome.Answer.success) ?? .failure(.unsure)
@@ -128,8 +191,21 @@ final class PromptAnswers: Sendable {
   }
 
   /// Lets later callers wait again, because the user asks for another attempt.
-  func reopen() { waiters.reopen() }
+  func reopen() { change { ($0.ended, $0.unusable) = (nil, nil) } }
 
   /// Ends all waits, because the session has ended.
-  func end() { waiters.endAll(PromptOutcome(.failure(.ended(nil))), isOver: true) }
+  func end() {
+    waiters.endAll(PromptOutcome(.failure(.ended(nil, isQueued: false))), isOver: true)
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { state in
+      body(&state)
+      if let end = state.end {
+        waiters.endAll(PromptOutcome(.failure(end)))
+      } else {
+        waiters.reopen()
+      }
+    }
+  }
 }

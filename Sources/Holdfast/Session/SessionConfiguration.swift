@@ -69,10 +69,10 @@ public struct SessionConfiguration: Sendable {
 extension SessionConfiguration {
   /// Returns the host of the URL.
   ///
-  /// - Throws: `.local` if the session could never connect, or a value is out of its range.
-  func checkedHost() throws(LinkFailure) -> String {
+  /// - Throws: `.configuration` if the session could never connect, or a value is out of its range.
+  func checkedHost() throws(OpenError) -> String {
     guard answerTimeout >= SessionSettings.leastAnswerTimeout else {
-      throw .local(detail: "answerTimeout is at least 1 s")
+      throw .configuration("answerTimeout is at least 1 s")
     }
     var socket = SocketConfiguration(url)
     (socket.allowsPlaintext, socket.ports) = (allowsPlaintext, ports)

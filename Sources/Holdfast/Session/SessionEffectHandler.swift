@@ -129,8 +129,10 @@ actor SessionEffectHandler: EffectHandler {
   /// The request uses plain HTTP even if the server uses TLS, because a network can insert a login
   /// page only into plain HTTP.
   private func probe(within time: Duration) {
-    guard let url = ServerURL.page("/healthz", besides: configuration.url) else { return }
+    let url = ServerURL.page("/healthz", besides: configuration.url)
     tasks.start { [network] () throws(LinkFailure) in
+      // Without a result, a failure would never be shown.
+      guard let url else { return .probed(isPortal: false) }
       let answer = try await network.send(
         HTTPCall(method: "GET", url: url, timeout: time, maxBodyBytes: 1 << 20))
       return .probed(isPortal: answer.head.isLoginPage(from: url))

@@ -18,10 +18,13 @@ import Synchronization
 /// closed, or when a retry cannot help, which `failure` explains. After `reconnect()`, a new loop
 /// continues.
 ///
-/// Only one loop can read the events at a time. Until the loop reads them, up to 1,024 events or
+/// Only one loop can read the events at a time. Until the loop reads them, up to 1,024 messages or
 /// 16 MiB are queued. Beyond this limit, the socket is not read, so the server has to slow down and
-/// no message is lost. Close the socket with `close()`. Releasing the last reference also closes
-/// it.
+/// no message is lost. If more than 1,024 other events wait, only the newest status, quality, count
+/// and proof are kept, and notices beyond 512 are dropped. A program that only sends therefore needs
+/// no loop.
+///
+/// Close the socket with `close()`. Releasing the last reference also closes it.
 public final class HeldSocket: Sendable, AsyncSequence {
   /// An event of the socket.
   public enum Event: Sendable, Hashable {
@@ -30,8 +33,9 @@ public final class HeldSocket: Sendable, AsyncSequence {
     case binary(Data)
     /// The quality of the connection, reported when it changes. It is initially good.
     case quality(LinkQuality)
-    /// The number of messages passed to a socket since the start.
-    case sent(UInt64)
+    /// The number of messages passed to a socket since the start. A resent message is counted
+    /// again.
+    case sent(count: UInt64)
     /// All accepted messages up to this number have arrived.
     ///
     /// It is the number that `send` returned. Only the outboxes `memory` and `durable` report it.
@@ -58,24 +62,25 @@ public final class HeldSocket: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A function that is called once, with the reason, if journaling stops after
   ///   an error.
-  /// - Throws: `.local` if the URL is not a WebSocket URL or needs `allowsPlaintext`, the journal
-  ///   cannot be created, the stored outbox cannot be read, or the device has no descriptors or
+  /// - Throws: `.configuration` if the URL is not a WebSocket URL or needs `allowsPlaintext`, or if
+  ///   functions of `messages` do not fit together; `.journal` if the journal cannot be created;
+  ///   `.store` if the stored outbox cannot be read; `.network` if the device has no descriptors or
   ///   threads left.
   public init(
     _ configuration: SocketConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
-  ) async throws(LinkFailure) {
+  ) async throws(OpenError) {
     let host = try configuration.host()
     let ports = configuration.ports
-    let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
-    let start = try await LinkFailure.local { () throws(JournalError) in
-      try await MachineStart<SocketModel>(
+    let network = try configuration.openNetwork()
+    let stored = try await configuration.storedMessages()
+    let start: MachineStart<SocketModel>
+    do throws(JournalError) {
+      start = try await MachineStart(
         configuration.settings, journal: configuration.journal, at: ports.clock.wall,
         notice: notice)
-    }
-    let stored = try await LinkFailure.local { () throws(StoreFailure) in
-      guard case .durable(let store) = configuration.outbox else { return [OutboxMessage]() }
-      return try await store.load()
+    } catch {
+      throw .journal(error)
     }
     given = Mutex(Given(lastID: stored.map(\.id).max() ?? 0))
     runtime = MachineRuntime(
@@ -89,16 +94,16 @@ public final class HeldSocket: Sendable, AsyncSequence {
   /// Creates a socket with the default configuration, which starts to connect at once.
   ///
   /// - Parameter url: A URL of the form `wss://host[:port]/path`, or a `ws://` URL of this device.
-  /// - Throws: `.local`, as for a configuration.
-  public convenience init(_ url: String, policy: LinkPolicy = .socket) async throws(LinkFailure) {
+  /// - Throws: `OpenError`, as for a configuration.
+  public convenience init(_ url: String, policy: LinkPolicy = .socket) async throws(OpenError) {
     try await self.init(SocketConfiguration(url, policy: policy))
   }
 
   /// Creates a socket with the default configuration, which starts to connect at once.
   ///
   /// - Parameter url: A URL of the form `wss://host[:port]/path`, or a `ws://` URL of this device.
-  /// - Throws: `.local`, as for a configuration.
-  public convenience init(_ url: URL, policy: LinkPolicy = .socket) async throws(LinkFailure) {
+  /// - Throws: `OpenError`, as for a configuration.
+  public convenience init(_ url: URL, policy: LinkPolicy = .socket) async throws(OpenError) {
     try await self.init(SocketConfiguration(url, policy: policy))
   }
 
@@ -144,7 +149,8 @@ public final class HeldSocket: Sendable, AsyncSequence {
   /// It is sent once on each connection, after the confirmation of the greeting and the `resume`
   /// message, and also at once if it changes while there is a connection. Standing messages are sent
   /// in the order in which their keys were first set. At most 64 keys and messages with a total size
-  /// of 32 KiB are kept; `SocketNotice.standingRefused` reports a message beyond.
+  /// of 32 KiB are kept. `SocketNotice.standingRefused` reports a message beyond; the earlier message
+  /// of its key, if there is one, then remains in use.
   ///
   /// - Parameters:
   ///   - key: The name under which the message can be replaced or removed. A journal contains it.
@@ -159,11 +165,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
   }
 
   /// Connects again, also after a failure, without waiting for the next retry.
-  public func reconnect() {
-    // A loop that begins before the machine handles the command must not end.
-    runtime.effectHandler.updates.setFailure(nil)
-    runtime.command(.start)
-  }
+  public func reconnect() { runtime.restart(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func setLifecycle(_ lifecycle: AppLifecycle) {

@@ -14,7 +14,7 @@ actor HeldSocketEffectHandler: EffectHandler {
   private let tasks: EffectTasks<SocketModel, Never>
   /// The latest change to the stored outbox; the next change waits for it.
   private var keeping: Task<Void, Never>?
-  /// The latest attempt, and the token that its request or its greeting contained.
+  /// The latest attempt, and the token that its request and its greeting contain.
   private var used: (attempt: AttemptID, token: String?)?
 
   init(
@@ -38,19 +38,38 @@ actor HeldSocketEffectHandler: EffectHandler {
     openTimeout = policy.establish.openTimeout
   }
 
-  /// Replaces the last state with a newer one, and drops notices, while the queue is full.
+  /// Adds an event to a full queue.
   ///
   /// Messages are always kept. Only a few more can arrive, because the socket is no longer read.
+  /// Other events do not stop the reading. When too many of them wait, only the newest status,
+  /// quality, count and proof remain, and notices beyond half of the limit are dropped.
   @Sendable private static func overflow(
     _ waiting: inout [HeldSocket.Event], _ next: HeldSocket.Event
   ) {
-    switch (next, waiting.last) {
-    case (.notice, _): return
-    case (.status, .status), (.quality, .quality), (.sent, .sent), (.proven, .proven):
-      waiting.removeLast()
-    case (.status, _), (.quality, _), (.sent, _), (.proven, _), (.text, _), (.binary, _): break
+    switch next.kind {
+    case .message: break
+    case .notice:
+      let notices = waiting.count { $0.kind == .notice }
+      guard notices < UpdateChannel<HeldSocket.Event>.limit / 2 else { return }
+      waiting = newest(waiting, before: next)
+    case .status, .quality, .sent, .proven: waiting = newest(waiting, before: next)
     }
     waiting.append(next)
+  }
+
+  /// Returns the messages and notices, and the newest of each other kind of event that `next` does
+  /// not replace.
+  private static func newest(
+    _ waiting: [HeldSocket.Event], before next: HeldSocket.Event
+  ) -> [HeldSocket.Event] {
+    var seen: Set = [next.kind]
+    let kept = waiting.reversed().filter { event in
+      switch event.kind {
+      case .message, .notice: true
+      case .status, .quality, .sent, .proven: seen.insert(event.kind).inserted
+      }
+    }
+    return kept.reversed()
   }
 
   func perform(_ effect: SocketModel.Effect) async {
@@ -75,9 +94,8 @@ actor HeldSocketEffectHandler: EffectHandler {
 
   private func show(_ update: SocketModel.Update) {
     guard let event = HeldSocket.Event(update) else { return }
-    updates.put(event)
-    guard case .status(let status) = event else { return }
-    updates.setFailure(status.isFinal ? status.failure : nil)
+    guard case .status(let status) = event else { return updates.put(event) }
+    updates.put(event, failure: status.isFinal ? status.failure : nil)
   }
 
   func stop() async {
@@ -96,7 +114,8 @@ actor HeldSocketEffectHandler: EffectHandler {
     request.allowsCompression = configuration.allowsCompression
     let token = await vault?.token
     used = (attempt, token)
-    await sockets.open(attempt, request, hiding: Self.secrets(url, headers.map(\.value))) {
+    let secrets = Self.secrets(url, headers.map(\.value))
+    await sockets.open(attempt, request, with: token, hiding: secrets) {
       [sink, updates, messages = configuration.messages, weak self] events, _ in
       await updates.paced(events) { isPaused in
         await sink.post([.socket(attempt, .reading(isPaused: isPaused))])
@@ -112,10 +131,10 @@ actor HeldSocketEffectHandler: EffectHandler {
   private func greet(
     _ attempt: AttemptID, _ subprotocol: String?, _ position: String?
   ) async {
-    guard let hello = configuration.messages.hello else { return }
-    let token = await vault?.token
-    used = (attempt, token)
-    let greeting = SocketGreeting(token: token, position: position, subprotocol: subprotocol)
+    guard let hello = configuration.messages.hello, let used, used.attempt == attempt else {
+      return
+    }
+    let greeting = SocketGreeting(token: used.token, position: position, subprotocol: subprotocol)
     await send(hello(greeting), on: attempt)
   }
 
@@ -187,7 +206,7 @@ extension HeldSocket.Event {
     switch update {
     case .status(let status): self = .status(status)
     case .quality(let quality): self = .quality(quality)
-    case .sent(let count): self = .sent(count)
+    case .sent(let count): self = .sent(count: count)
     case .proven(let id): self = .proven(through: id)
     case .notice(let notice): self = .notice(notice)
     case .message(let message):
@@ -196,11 +215,25 @@ extension HeldSocket.Event {
     }
   }
 
-  fileprivate var bytes: Int {
+  /// The size of a message; `nil` for other events, which may be replaced or dropped.
+  fileprivate var bytes: Int? {
     switch self {
     case .text(let text): text.utf8.count
     case .binary(let bytes): bytes.count
-    case .status, .quality, .sent, .proven, .notice: 0
+    case .status, .quality, .sent, .proven, .notice: nil
+    }
+  }
+
+  fileprivate enum Kind: Hashable { case message, notice, status, quality, sent, proven }
+
+  fileprivate var kind: Kind {
+    switch self {
+    case .text, .binary: .message
+    case .notice: .notice
+    case .status: .status
+    case .quality: .quality
+    case .sent: .sent
+    case .proven: .proven
     }
   }
 }

@@ -77,28 +77,51 @@ public struct SocketConfiguration: Sendable {
     /// Each message is sent at least once while the process lives.
     case memory
     /// Messages are handled as with `memory`, and are also stored before they are sent.
+    ///
+    /// The app opens the store and closes it, after the socket was closed.
     case durable(any OutboxStore)
   }
 }
 
 extension SocketConfiguration {
-  /// Returns the host of the URL.
+  /// Checks the configuration, and returns the host of the URL.
   ///
-  /// - Throws: `.local` if the socket could never be opened.
-  package func host() throws(LinkFailure) -> String {
-    let scheme = URLComponents(string: url)?.scheme?.lowercased()
-    if let scheme, scheme != "ws", scheme != "wss" {
-      throw .local(detail: "the scheme of the URL must be ws or wss, as in wss://host/path")
-    }
-    let host = try ServerURL.webSocketHost(url)
-    guard scheme == "wss" || allowsPlaintext || NetworkAddress.isLoopback(host: host) else {
-      throw .local(
-        detail: "ws:// to \(host) would not be encrypted; use wss://, or set allowsPlaintext")
-    }
+  /// - Throws: `.configuration`, with the remedy, if the socket could never work.
+  package func host() throws(OpenError) -> String {
+    let host = try ServerURL.webSocketHost(url, allowsPlaintext: allowsPlaintext)
     if ports.network == nil, let problem = HoldfastPlatform.problem(ofURL: url) {
-      throw .local(detail: problem)
+      throw .configuration("the URL is not valid: \(problem)")
+    }
+    if tokens != nil, placement == .greeting, messages.hello == nil {
+      throw .configuration(
+        "with `placement = .greeting`, no request contains the token; set `messages.hello`, which "
+          + "sends it, or another placement")
+    }
+    if messages.read != nil, messages.confirms != nil, !messages.awaitsConfirmation {
+      throw .configuration(
+        "`messages.read` replaces `confirms`, which is not called; set `awaitsConfirmation` and "
+          + "`confirms` in the reading, or remove `messages.confirms`")
     }
     return host
+  }
+
+  /// Returns the network of the app, or a new one of the platform.
+  func openNetwork() throws(OpenError) -> any SocketDialer & HTTPClient {
+    do throws(LinkFailure) {
+      return try ports.openNetwork(allowsPlaintext: allowsPlaintext)
+    } catch {
+      throw .network(error)
+    }
+  }
+
+  /// Returns the messages that a durable outbox contains.
+  func storedMessages() async throws(OpenError) -> [OutboxMessage] {
+    guard case .durable(let store) = outbox else { return [] }
+    do throws(StoreFailure) {
+      return try await store.load()
+    } catch {
+      throw .store(error)
+    }
   }
 
   /// The settings of the model.

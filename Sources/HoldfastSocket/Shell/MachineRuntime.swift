@@ -91,6 +91,20 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   /// Passes a command to the machine without waiting, in the order of the calls.
   package func command(_ input: Input) { commands.put(input) }
 
+  /// Passes a command that tries the link again, also after a failure.
+  ///
+  /// Until the machine has processed it, there is no failure, and no loop over the updates ends.
+  package func restart(_ input: Input) {
+    let updates = effectHandler.updates
+    updates.beginRestart()
+    commands.put(input)
+    Task { [driver, commands] in
+      await commands.drained()
+      await driver.waitUntil { _ in true }
+      updates.endRestart()
+    }
+  }
+
   /// Posts an input after all earlier commands.
   ///
   /// The call runs to completion even if the calling task is cancelled.

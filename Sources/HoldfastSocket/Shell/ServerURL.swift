@@ -1,5 +1,5 @@
 import Foundation
-package import HoldfastCore
+import HoldfastCore
 
 /// Functions that build and check the URLs of a backend.
 package enum ServerURL {
@@ -13,9 +13,12 @@ package enum ServerURL {
   /// Returns the WebSocket URL of a path.
   package static func socket(_ server: String, _ path: String) -> String {
     let url = http(server, path)
-    if url.hasPrefix("https:") { return "wss:" + url.dropFirst("https:".count) }
-    if url.hasPrefix("http:") { return "ws:" + url.dropFirst("http:".count) }
-    return url
+    let scheme = url.prefix { $0 != ":" }
+    switch scheme.lowercased() {
+    case "https": return "wss" + url.dropFirst(scheme.count)
+    case "http": return "ws" + url.dropFirst(scheme.count)
+    case _: return url
+    }
   }
 
   /// Returns whether a string is a URL with a host.
@@ -25,13 +28,24 @@ package enum ServerURL {
 
   /// Returns the host of a WebSocket URL passed by an app.
   ///
-  /// - Throws: `.local` if the URL is not a valid WebSocket URL.
-  package static func webSocketHost(_ url: String) throws(LinkFailure) -> String {
-    guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
-      scheme == "ws" || scheme == "wss", let host = parts.host, !host.isEmpty, parts.user == nil,
+  /// - Throws: `.configuration`, with the remedy, if the URL is not a valid WebSocket URL, or if it
+  ///   would send plaintext to another device.
+  package static func webSocketHost(
+    _ url: String, allowsPlaintext: Bool
+  ) throws(OpenError) -> String {
+    let parts = URLComponents(string: url)
+    let scheme = parts?.scheme?.lowercased()
+    if let scheme, scheme != "ws", scheme != "wss" {
+      throw .configuration("the scheme of the URL must be ws or wss, as in wss://host/path")
+    }
+    guard let parts, scheme != nil, let host = parts.host, !host.isEmpty, parts.user == nil,
       parts.fragment == nil
     else {
-      throw .local(detail: "the URL is not like wss://host/path, without a user or a fragment")
+      throw .configuration("the URL is not like wss://host/path, without a user or a fragment")
+    }
+    guard scheme == "wss" || allowsPlaintext || NetworkAddress.isLoopback(host: host) else {
+      throw .configuration(
+        "ws:// to \(host) would not be encrypted; use wss://, or set allowsPlaintext")
     }
     return host
   }
@@ -44,18 +58,5 @@ package enum ServerURL {
     if parts.scheme?.lowercased() == "wss" { parts.port = nil }
     (parts.scheme, parts.path, parts.query) = ("http", path, nil)
     return parts.string
-  }
-}
-
-extension LinkFailure {
-  /// Runs `work`, and converts its error into a local failure.
-  package static func local<Value, Failure: Error & CustomStringConvertible>(
-    _ work: () async throws(Failure) -> Value
-  ) async throws(LinkFailure) -> Value {
-    do throws(Failure) {
-      return try await work()
-    } catch {
-      throw .local(detail: error.description)
-    }
   }
 }

@@ -33,16 +33,28 @@ package final class SocketPool: Sendable {
 
   /// Opens a socket with the current token, unless the pool is stopped.
   ///
-  /// - Parameters:
-  ///   - request: The request, without the token.
-  ///   - secrets: Strings, in addition to the token, that must not appear in a failure.
-  ///   - deliver: A function that receives the events of `SocketDialer`, with redacted failures. It
-  ///     also receives the redaction, to apply to texts inside messages.
+  /// The parameters are those of `open(_:_:with:hiding:deliver:)`.
   package func open(
     _ attempt: AttemptID, _ request: SocketRequest, hiding secrets: [String] = [],
     deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
   ) async {
-    let token = await credentials.present
+    await open(
+      attempt, request, with: await credentials.present, hiding: secrets, deliver: deliver)
+  }
+
+  /// Opens a socket with a token, unless the pool is stopped.
+  ///
+  /// - Parameters:
+  ///   - request: The request, without the token.
+  ///   - token: The token that was current when the attempt began.
+  ///   - secrets: Strings, in addition to the token, that must not appear in a failure.
+  ///   - deliver: A function that receives the events of `SocketDialer`, with redacted failures. It
+  ///     also receives the redaction, to apply to texts inside messages.
+  package func open(
+    _ attempt: AttemptID, _ request: SocketRequest, with token: String?,
+    hiding secrets: [String] = [],
+    deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
+  ) async {
     let redaction = Redaction([token].compactMap(\.self) + secrets)
     let fields = credentials.fields(token)
     var request = request

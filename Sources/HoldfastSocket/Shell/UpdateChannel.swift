@@ -18,12 +18,16 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     var taken = 0
     /// The load of the waiting updates, in the unit of `limit`.
     var load = 0
+    /// The number of waiting updates that have no load.
+    var light = 0
     var reader: CheckedContinuation<Update?, Never>?
     /// The continuations that are resumed when the app has read enough.
     var observers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
-    /// The failure that no retry can cure; `nil` while the link works or is retried.
-    var failure: LinkFailure?
+    /// The failure that was recorded last; `nil` while the link works or is retried.
+    var recorded: LinkFailure?
+    /// The number of restarts that the machine has not processed yet.
+    var restarts = 0
     /// Whether a failure ends the loop of the reader.
     var endsReader = false
     /// The number of iterators that exist.
@@ -34,20 +38,22 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
 
   private let overflow: OverflowPolicy
   private let unreadOverflow: OverflowPolicy
-  private let bytes: @Sendable (Update) -> Int
+  private let bytes: @Sendable (Update) -> Int?
   private let state = Mutex(State())
 
   /// Creates an empty channel.
   ///
   /// - Parameters:
-  ///   - overflow: A function that adds an update to a full channel.
+  ///   - overflow: A function that adds an update to a full channel. It is also called for an
+  ///     update without load while as many of these wait as the limit allows.
   ///   - unreadOverflow: A function that does the same while no loop has to read the updates. It
   ///     must not let the channel grow. By default, it drops the update.
-  ///   - bytes: A function that returns the size of an update's content. It is needed only if the
-  ///     content may be long.
+  ///   - bytes: A function that returns the size of an update's content, which is needed only if
+  ///     the content may be long. It returns `nil` for an update without load, which never makes
+  ///     the channel full. Then `overflow` must be able to drop or to replace such updates.
   package init(
     overflow: @escaping OverflowPolicy, unreadOverflow: @escaping OverflowPolicy = { _, _ in },
-    bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }
+    bytes: @escaping @Sendable (Update) -> Int? = { _ in 0 }
   ) {
     self.overflow = overflow
     self.unreadOverflow = unreadOverflow
@@ -81,12 +87,24 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     for observer in observers { observer.resume() }
   }
 
-  private func load(of update: Update) -> Int { 1 + bytes(update) >> 14 }
+  /// Returns the load of an update; 0 for one that never makes the channel full.
+  private func load(of update: Update) -> Int { bytes(update).map { 1 + $0 >> 14 } ?? 0 }
 
   /// Adds an update, or passes it to the waiting reader.
-  package func put(_ update: Update) {
+  package func put(_ update: Update) { put(update) { _ in } }
+
+  /// Adds the update of a status, and records the failure with which the link has ended; `nil` if
+  /// it works or is retried.
+  ///
+  /// While the link has failed, an app's loop ends after the queued updates.
+  package func put(_ update: Update, failure: LinkFailure?) {
+    put(update) { $0.recorded = failure }
+  }
+
+  private func put(_ update: Update, _ record: (inout State) -> Void) {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
+      record(&state)
       if let reader = state.reader.take() { return reader }
       state.append(update, state.isUnread ? unreadOverflow : overflow, load(of:))
       return nil
@@ -98,15 +116,31 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   ///
   /// While the link has failed, an app's loop ends after the queued updates.
   package func setFailure(_ failure: LinkFailure?) {
-    let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
-      state.failure = failure
-      return failure == nil || !state.endsReader ? nil : state.reader.take()
+    let reader = state.withLock { state in
+      state.recorded = failure
+      return state.takeFailedReader()
     }
     reader?.resume(returning: nil)
   }
 
-  /// The failure that no retry can cure, if there is one.
+  /// The failure that no retry can cure; `nil` if there is none, or while a restart is pending.
   package var failure: LinkFailure? { state.withLock(\.failure) }
+
+  /// Begins a restart of the link, to which the recorded failure does not apply.
+  ///
+  /// Until `endRestart()`, a failure is only recorded: it can belong to a status that the machine
+  /// reported before it received the restart. No loop ends in the meantime.
+  package func beginRestart() { state.withLock { $0.restarts += 1 } }
+
+  /// Ends a restart, which the machine has processed. The failure that was recorded last applies
+  /// again, so a loop ends if the restart could not begin.
+  package func endRestart() {
+    let reader = state.withLock { state in
+      state.restarts -= 1
+      return state.takeFailedReader()
+    }
+    reader?.resume(returning: nil)
+  }
 
   /// Waits until the app has reduced the load to half of the limit, no loop has to read the
   /// updates, or the stream has ended.
@@ -180,6 +214,14 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
 extension UpdateChannel.State {
   fileprivate var isUnread: Bool { isOptional && loops == 0 }
 
+  /// The failure that no retry can cure; `nil` while a restart is pending.
+  fileprivate var failure: LinkFailure? { restarts > 0 ? nil : recorded }
+
+  /// Returns the waiting reader if the link's failure ends its loop.
+  fileprivate mutating func takeFailedReader() -> CheckedContinuation<Update?, Never>? {
+    failure == nil || !endsReader ? nil : reader.take()
+  }
+
   /// Returns the observers if they no longer have to wait for a loop.
   fileprivate mutating func takeNeedlessObservers() -> [CheckedContinuation<Void, Never>] {
     isUnread ? takeObservers() : []
@@ -188,15 +230,18 @@ extension UpdateChannel.State {
   mutating func append(
     _ update: Update, _ overflow: UpdateChannel<Update>.OverflowPolicy, _ size: (Update) -> Int
   ) {
-    guard load >= UpdateChannel<Update>.limit else {
+    let added = size(update)
+    guard (added == 0 ? light : load) >= UpdateChannel<Update>.limit else {
       waiting.append(update)
-      load += size(update)
+      load += added
+      light += added == 0 ? 1 : 0
       return
     }
     waiting.removeFirst(taken)
     taken = 0
     overflow(&waiting, update)
-    load = waiting.reduce(0) { $0 + size($1) }
+    let sizes = waiting.map(size)
+    (load, light) = (sizes.reduce(0, +), sizes.count { $0 == 0 })
   }
 
   mutating func takeObservers() -> [CheckedContinuation<Void, Never>] {
@@ -217,7 +262,9 @@ extension UpdateChannel.State {
     }
     let update = waiting[taken]
     taken += 1
-    load -= size(update)
+    let removed = size(update)
+    load -= removed
+    light -= removed == 0 ? 1 : 0
     if taken == waiting.count || taken >= 512 {
       waiting.removeFirst(taken)
       taken = 0

@@ -17,7 +17,9 @@ public import Foundation
 /// **Errors.** If the closure throws `TokenFailure.rejected`, the user must sign in again and no
 /// further attempt is made. After any other error, the closure is called again later. The text of
 /// the error becomes part of the status of a link that waits for the token, and of its journal, so
-/// it must not contain secrets.
+/// it must not contain secrets. It is the `errorDescription` of a `LocalizedError`, the
+/// `localizedDescription` of an `NSError` or `CustomNSError` such as `URLError`, or else the error's
+/// `description`.
 ///
 /// **Expiry.** A token expires at its `expiresAt` (`expiring(_:)`) or else, if it is a JWT, at the
 /// time in its claim `exp` (RFC 7519 section 4.1.4). The claim is read without verification. The
@@ -28,7 +30,9 @@ public import Foundation
 /// time of expiry is also used until the server refuses it.
 public struct TokenSource: Sendable {
   /// A token, and the time at which it expires if the source knows it.
-  public struct Token: Sendable, Hashable {
+  ///
+  /// Its description does not contain the text.
+  public struct Token: Sendable, Hashable, CustomStringConvertible {
     /// The token itself, which must not be empty.
     public var text: String
     /// The time at which the token expires.
@@ -41,6 +45,9 @@ public struct TokenSource: Sendable {
     public init(_ text: String, expiresAt: Date? = nil) {
       (self.text, self.expiresAt) = (text, expiresAt)
     }
+
+    /// A placeholder that never contains the text.
+    public var description: String { "[token]" }
   }
 
   private let supply: @Sendable () async throws -> Token
@@ -88,11 +95,23 @@ public struct TokenSource: Sendable {
     } catch let failure as TokenFailure {
       throw failure
     } catch {
-      let described = (error as? any LocalizedError)?.errorDescription
-      throw .unavailable(detail: described ?? String(describing: error))
+      throw .unavailable(detail: Self.text(of: error))
     }
     guard !token.text.isEmpty else { throw .unavailable(detail: "the token is empty") }
     return token
+  }
+
+  /// Returns the text of an error.
+  ///
+  /// The description of an `NSError` contains its `userInfo`, in which a URL with secrets in its
+  /// query can be.
+  private static func text(of error: any Error) -> String {
+    if let text = (error as? any LocalizedError)?.errorDescription { return text }
+    // On Apple platforms, a cast to `NSError` succeeds for every error.
+    if error is any CustomNSError || type(of: error) is NSError.Type {
+      return error.localizedDescription
+    }
+    return String(describing: error)
   }
 }
 

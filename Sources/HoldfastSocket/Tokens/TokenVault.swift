@@ -151,9 +151,7 @@ package actor TokenVault {
   /// Returns the timestamp of a date. Returns `nil` for a date such as `Date.distantFuture`, which
   /// a source uses for a token that does not expire.
   private static func timestamp(of date: Date) -> Timestamp? {
-    let seconds = date.timeIntervalSince1970
-    guard abs(seconds) < 9_000_000_000 else { return nil }
-    return Timestamp(nanoseconds: Int64(seconds * 1_000_000_000))
+    date.timeIntervalSince1970 < 9_000_000_000 ? Timestamp(date) : nil
   }
 }
 

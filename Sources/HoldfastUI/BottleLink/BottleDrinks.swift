@@ -34,6 +34,7 @@ public import Observation
 
   init(_ bottle: HeldBottle, _ store: any DrinkStore, _ resources: SharedResources) async throws {
     (self.bottle, self.resources) = (bottle, resources)
+    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
     drinks = try await store.drinks(before: nil, limit: Self.page).map { DrinkRow($0) }
   }
 
@@ -71,7 +72,19 @@ public import Observation
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func setLifecycle(_ lifecycle: AppLifecycle) { bottle.setLifecycle(lifecycle) }
+  ///
+  /// In the foreground, a link that gave up after its last attempt connects again.
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
+    bottle.setLifecycle(lifecycle)
+    if lifecycle == .foreground { reconnectIfExhausted() }
+  }
+
+  /// Connects again after a failure.
+  public func reconnect() { bottle.reconnect() }
+
+  private func reconnectIfExhausted() {
+    if status.isFinal, case .exhausted = status.reason { reconnect() }
+  }
 
   /// Ends the connection and closes the store.
   ///
@@ -129,12 +142,12 @@ extension HoldfastLinks {
   ///
   /// - Parameter radio: The radio that finds the bottle and connects to it. Only this model may use
   ///   it.
-  /// - Throws: `LinkFailure`, or `StoreFailure` if the drinks cannot be read.
+  /// - Throws: `OpenError`, or `StoreFailure` if the drinks cannot be opened or read.
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
     try await shared("bottle") { [self] resources in
       let store = resources.keep(try await HoldfastPlatform.drinkStore(in: folder("bottle")))
       var configuration = BottleLinkConfiguration(radio: radio, storage: .store(store))
-      configuration.ports = DevicePorts(lifecycle: parts.lifecycle, clock: parts.clock)
+      configuration.ports = ports
       return try await BottleDrinks(HeldBottle(configuration), store, resources)
     }
   }

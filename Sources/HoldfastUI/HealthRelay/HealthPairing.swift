@@ -36,6 +36,7 @@ public import Observation
     _ relay: Relay, _ token: ResumeFile, _ dates: Dates, _ resources: SharedResources
   ) {
     (self.relay, self.token, self.dates, self.resources) = (relay, token, dates, resources)
+    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
   }
 
   /// Starts updating the model. Returns when the task is cancelled or the relay is closed.
@@ -56,6 +57,9 @@ public import Observation
     relay.start()
   }
 
+  /// Connects again after a failure, with the pairing that the relay has.
+  public func reconnect() { relay.start() }
+
   /// Ends the connection and the pairing.
   ///
   /// - Throws: A store failure if the token of the pairing cannot be removed.
@@ -65,7 +69,14 @@ public import Observation
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func setLifecycle(_ lifecycle: AppLifecycle) { relay.setLifecycle(lifecycle) }
+  ///
+  /// In the foreground, a relay that gave up after its last attempt connects again.
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
+    relay.setLifecycle(lifecycle)
+    if lifecycle == .foreground { reconnectIfExhausted() }
+  }
+
+  private func reconnectIfExhausted() { if connection.isExhausted { reconnect() } }
 
   /// Closes the relay. On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
@@ -112,7 +123,8 @@ extension ConnectionState {
       case .reconnecting: .reconnecting
       }
     self.init(
-      phase: phase, retryAt: status.retryAt.map(dates.date), needsSignIn: status.reason == .signIn)
+      phase, retryAt: status.retryAt.map(dates.date), status.reason, status.failure,
+      text: status.description, isFinal: status.isFinal)
   }
 }
 
@@ -127,8 +139,8 @@ extension HoldfastLinks {
   ///   imports.
   /// - profile: The profile. It determines whether questions are also answered in the background.
   ///   - zone: The time zone in which days begin.
-  /// - Throws: `LinkFailure` if the server's URL is not valid or this platform has no network
-  ///   adapter yet, or `StoreFailure`.
+  /// - Throws: `OpenError` if the server's URL is not valid or this platform has no network adapter
+  ///   yet, or `StoreFailure`.
   public func healthRelay(
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
     zone: TimeZone = .current
@@ -140,11 +152,9 @@ extension HoldfastLinks {
       var configuration = RelayConfiguration(
         server: server.absoluteString, phone: try HoldfastPlatform.phoneName(in: folder),
         zone: ZoneRules(zone), profile: profile, storage: .store(reading))
-      configuration.ports = DevicePorts(
-        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
-        clock: parts.clock)
+      configuration.ports = ports
       return HealthPairing(
-        try await Relay(configuration), ResumeFile(in: folder), Dates(clock: parts.clock),
+        try await Relay(configuration), ResumeFile(in: folder), Dates(clock: ports.clock),
         resources)
     }
   }

@@ -103,8 +103,8 @@ extension HoldfastLinks {
   /// - source: The source of the person's samples. The default is the store of this package's
   ///   imports.
   /// - types: HealthKit's identifiers of the types to sync.
-  /// - Throws: `LinkFailure` if the server's URL is not valid or this platform has no network
-  ///   adapter yet, or `StoreFailure`.
+  /// - Throws: `OpenError` if the server's URL is not valid or this platform has no network adapter
+  ///   yet, or `StoreFailure`.
   public func healthSync(
     _ source: (any HealthSource)? = nil, types: [String] = SyncTypes.usual
   ) async throws -> SyncProgress {
@@ -113,16 +113,14 @@ extension HoldfastLinks {
       let queue = resources.keep(try await HoldfastPlatform.syncQueue(in: folder))
       let samples: any HealthSource =
         if let source { source } else {
-          StoredHealthSource(try await healthStore(resources), clock: parts.clock)
+          StoredHealthSource(try await healthStore(resources), clock: ports.clock)
         }
       var configuration = SyncConfiguration(
         server.absoluteString, source: samples, storage: .store(queue), directory: folder,
         tokens: tokens)
       configuration.types = types
       configuration.deviceID = try HoldfastPlatform.phoneName(in: folder).description.uppercased()
-      configuration.ports = DevicePorts(
-        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
-        clock: parts.clock)
+      configuration.ports = ports
       return SyncProgress(try await SampleSync(configuration), resources)
     }
   }

@@ -31,10 +31,11 @@ import Synchronization
   @ObservationIgnored private let backgroundTime: any BackgroundTime
   @ObservationIgnored private let resources: SharedResources
 
-  init(_ stream: ShopStream, _ parts: HoldfastLinks.Parts, _ resources: SharedResources) {
+  init(_ stream: ShopStream, _ links: HoldfastLinks, _ resources: SharedResources) {
     (self.stream, self.resources) = (stream, resources)
-    dates = Dates(clock: parts.clock)
-    backgroundTime = parts.backgroundTime
+    dates = Dates(clock: links.ports.clock)
+    backgroundTime = links.backgroundTime
+    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
   }
 
   /// Starts updating the model. Returns when the task is cancelled or the shop is closed.
@@ -47,7 +48,9 @@ import Synchronization
     }
   }
 
-  /// Sends a message. The message is kept until the server has received it.
+  /// Sends a message, and returns at once. The message is kept until the server has received it.
+  ///
+  /// `waiting` shows the message until then, and `connection` why it has to wait.
   ///
   /// - Returns: The id of the message's row in `waiting`.
   @discardableResult
@@ -71,14 +74,20 @@ import Synchronization
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
   ///
   /// When the app enters the background, the model requests background time until all accepted
-  /// messages are stored.
+  /// messages are stored. In the foreground, a stream that gave up after its last attempt connects
+  /// again.
   public func setLifecycle(_ lifecycle: AppLifecycle) {
-    guard lifecycle == .background else { return stream.setLifecycle(lifecycle) }
+    guard lifecycle == .background else {
+      stream.setLifecycle(lifecycle)
+      return reconnectIfExhausted()
+    }
     let storing = Storing()
     let grant = backgroundTime.begin("storing messages") { storing.expire() }
     stream.setLifecycle(lifecycle)
     storing.begin(grant) { [stream] in await stream.waitUntil(\.isStored) }
   }
+
+  private func reconnectIfExhausted() { if connection.isExhausted { reconnect() } }
 
   /// Closes the shop after all accepted messages have been stored.
   ///
@@ -160,7 +169,8 @@ extension ConnectionState {
       case .failed: .polling
       }
     self.init(
-      phase: phase, retryAt: status.retryAt.map(dates.date), needsSignIn: status.reason == .signIn)
+      phase, retryAt: status.retryAt.map(dates.date), status.reason, status.failure,
+      text: status.description, isFinal: status.isFinal)
   }
 }
 
@@ -174,16 +184,13 @@ extension HoldfastLinks {
     try await shared("shop \(id)") { [self] resources in
       let stream = try await shopStreams().streams.open(
         StreamConfiguration(server: server, shop: id))
-      return ShopMessages(stream, parts, resources)
+      return ShopMessages(stream, self, resources)
     }
   }
 
   private func shopStreams() async throws -> OpenStreams {
     try await shared("shops") { [self] resources in
       let store = resources.keep(try await HoldfastPlatform.store(in: folder("shops")))
-      let ports = DevicePorts(
-        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
-        clock: parts.clock)
       return OpenStreams(
         try await ShopStreams(storage: .store(store), tokens: tokens, ports: ports))
     }

@@ -35,6 +35,7 @@ public import Observation
     await session.waitUntil { !$0.conversation.isEmpty }
     id = await session.conversation
     for entry in try await session.history(of: id, limit: Self.page) { put(TurnRow(entry)) }
+    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
   }
 
   /// The number of turns that are loaded at first.
@@ -75,7 +76,14 @@ public import Observation
   public func reconnect() { session.reconnect() }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func setLifecycle(_ lifecycle: AppLifecycle) { session.setLifecycle(lifecycle) }
+  ///
+  /// In the foreground, a session that gave up after its last attempt connects again.
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
+    session.setLifecycle(lifecycle)
+    if lifecycle == .foreground { reconnectIfExhausted() }
+  }
+
+  private func reconnectIfExhausted() { if connection.isExhausted { reconnect() } }
 
   /// Closes the session. Prompts without an answer wait for the next run.
   ///
@@ -126,7 +134,8 @@ extension ConnectionState {
       case .standby: .polling
       }
     self.init(
-      phase: phase, retryAt: status.retryAt.map(dates.date), needsSignIn: status.reason == .signIn)
+      phase, retryAt: status.retryAt.map(dates.date), status.reason, status.failure,
+      text: status.description, isFinal: status.isFinal)
   }
 }
 
@@ -140,7 +149,7 @@ extension HoldfastLinks {
   /// - id: The conversation's id, a lower-case UUID. `nil` selects the most recently used
   ///   conversation or, if there is none, a new one.
   /// - path: The path of the socket on the server.
-  /// - Throws: `LinkFailure` if this platform has no network adapter yet or another conversation is
+  /// - Throws: `OpenError` if this platform has no network adapter yet or another conversation is
   ///   open, or `StoreFailure`.
   public func conversation(
     _ id: String? = nil, path: String = "session"
@@ -151,14 +160,12 @@ extension HoldfastLinks {
       var configuration = SessionConfiguration(
         server.appending(path: path).socketText, storage: .store(store), tokens: tokens)
       configuration.conversation = id
-      configuration.ports = DevicePorts(
-        network: parts.network, reachability: parts.reachability, lifecycle: parts.lifecycle,
-        clock: parts.clock)
+      configuration.ports = ports
       return try await Conversation(
-        HeldSession(configuration), Dates(clock: parts.clock), resources)
+        HeldSession(configuration), Dates(clock: ports.clock), resources)
     }
     guard id == nil || open.id == id else {
-      throw LinkFailure.local(detail: "the conversation \(open.id) is open; close it first")
+      throw OpenError.configuration("the conversation \(open.id) is open; close it first")
     }
     return open
   }

@@ -22,6 +22,8 @@ extension HeldFeature {
     private var reportedLosses = 0
     /// The messages that were passed to the store.
     private var storing: [UInt64: Int] = [:]
+    /// The numbers of the user's messages by the ids that they have in this process.
+    private var numbers: [UInt64: Int] = [:]
     /// The newest message received over each line, for lines on which the server received a
     /// greeting.
     private var lines: [TrafficID: Int] = [:]
@@ -63,16 +65,19 @@ extension HeldFeature {
         if reading.confirms { confirmed = attempt }
         if effects.contains(.update(.message(message))) { return }
         found.add(.lost, at: phoneState.now, "a message came and was not delivered")
-      case .send(_, let message):
+      case .send(let id, let message):
         if effects.contains(where: \.isNotice) { return }
         mayGo += 1
+        numbers[id] = message.number
         if phoneState.own.settings.outbox == .memory, let number = message.number {
           expected.insert(number)
         }
       case .standing(let key, let message):
         if !effects.contains(where: \.isNotice) { set(key, message, phoneState) }
       case .stored(let id): if let number = storing[id] { expected.insert(number) }
-      case .restored(let entries): mayGo += entries.count
+      case .restored(let entries):
+        mayGo += entries.count
+        for entry in entries { numbers[entry.id] = entry.message.number }
       case .start, .stop, .link, .credentials, .socket, .storeFailed: return
       }
     }
@@ -105,7 +110,8 @@ extension HeldFeature {
       case .store(let entry): storing[entry.id] = entry.message.number
       case .update(.notice(.unproven(let count, let isRepeated))):
         if isRepeated { (unsure, mayGo) = (handed, mayGo + count) } else { reportedLosses += count }
-      case .update(.proven(let id)): checkProof(id, phoneState.now)
+      case .update(.proven(let id)):
+        checkProof(id, phoneState.own.settings.outbox, phoneState.now)
       case .open, .close, .refreshCredentials, .remove, .update: return
       }
     }
@@ -133,10 +139,16 @@ extension HeldFeature {
     }
 
     /// Checks that everything up to a number has arrived.
-    private mutating func checkProof(_ id: UInt64, _ now: Instant) {
+    private mutating func checkProof(
+      _ id: UInt64, _ outbox: SocketSettings.Outbox, _ now: Instant
+    ) {
+      if !outbox.repeats {
+        found.add(.lost, at: now, "\(id) counts as proven, and earlier messages may be lost")
+      }
       if id <= proven { found.add(.duplicated, at: now, "\(id) was proven twice") }
       proven = max(proven, id)
-      let missing = expected.filter { UInt64($0) <= id }
+      let covered = numbers.filter { $0.key <= id }.values
+      let missing = expected.intersection(covered)
       if missing.isEmpty { return }
       found.add(.lost, at: now, "\(missing.sorted()) did not arrive, and count as proven")
     }
@@ -157,7 +169,7 @@ extension HeldFeature {
     /// Handles a new process. The outcome of messages that the previous process held only in memory
     /// is unknown.
     public mutating func launched(_ phoneState: PhoneState<HeldFeature>) {
-      (shown, confirmed, storing) = (phoneState.own.shown, nil, [:])
+      (shown, confirmed, storing, numbers) = (phoneState.own.shown, nil, [:], [:])
       (greeted, mayGo, standing, proven) = (nil, 0, [], 0)
       if phoneState.own.settings.outbox == .durable {
         unsure = handed

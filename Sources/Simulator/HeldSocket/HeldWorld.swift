@@ -12,6 +12,8 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   /// The outbox on the phone's disk.
   private var disk = StoredOutbox()
   private var said = 0
+  /// The id of the newest message in this run of the app.
+  private var lastID: UInt64 = 0
   /// The versions of the standing messages that the app sets in each run, by key.
   private var standing: [Int: Int] = [:]
   private var version = 0
@@ -45,7 +47,9 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
 
   mutating func reportAppState(_ phone: HostID, isFirst: Bool) {
     guard isFirst else { return }
-    give(.restored(disk.all), to: phone)
+    let stored = disk.all
+    lastID = stored.last?.id ?? 0
+    give(.restored(stored), to: phone)
     for key in HeldFeature.EventKind.keys { setStanding(key) }
     give(.start, to: phone)
   }
@@ -141,8 +145,9 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     case .feed: feed(event.number)
     case .say:
       said += 1
-      // The numbers of a run follow those of the messages that an earlier run stored.
-      give(.send(UInt64(said), .text("\(said)")), to: .phone)
+      // The ids of a run follow those of the messages that an earlier run stored.
+      lastID += 1
+      give(.send(lastID, .text("\(said)")), to: .phone)
     case .stand:
       version += 1
       standing[event.number] = version

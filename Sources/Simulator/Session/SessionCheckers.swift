@@ -86,7 +86,7 @@ public struct SessionCheckers: FeatureCheckers {
     case .update(.message(let entry, _, let news)):
       let isAgain = keys[entry.text.promptName]?.count ?? 1 > 1
       let name = phoneState.own.hasUniqueTexts && !isAgain ? entry.text.firstWords : entry.id
-      if news <= phoneState.own.confirmed || !phones[phone].shownNow.insert(name).inserted {
+      if phoneState.own.isConfirmed(news) || !phones[phone].shownNow.insert(name).inserted {
         found.add(.duplicated, at: phoneState.now, "“\(entry.text.firstWord)” was shown twice")
       }
     case .update(.pending(let prompts)):
@@ -136,7 +136,7 @@ public struct SessionCheckers: FeatureCheckers {
       phones[phone].endedNow.remove(prompt.key)
     case .sent, .accepted: return
     case .answered, .failed, .interrupted, .unsure:
-      let isKnown = news.map { $0 <= phoneState.own.confirmed } ?? false
+      let isKnown = news.map(phoneState.own.isConfirmed) ?? false
       if isKnown || !phones[phone].endedNow.insert(prompt.key).inserted {
         found.add(.duplicated, at: phoneState.now, "\(prompt.text.firstWord) ended twice")
       }

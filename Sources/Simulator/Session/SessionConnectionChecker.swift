@@ -57,8 +57,9 @@ struct SessionConnectionChecker: Sendable {
     case .committed(let id, _): committed(id)
     case .frame(let attempt, let message, _, _):
       if connection?.attempt == attempt { receive(message, effects, at: now, &found) }
-    case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .answersShown,
-      .link, .credentials, .probed, .opened, .malformed, .reading, .unsent, .commitFailed:
+    case nil, .start, .stop, .stopUnread, .prompt, .retry, .discard, .cancel, .follow, .shown,
+      .answersShown, .link, .credentials, .probed, .opened, .malformed, .reading, .unsent,
+      .commitFailed:
       break
     }
     for effect in effects { requested(effect, at: now, &found) }

@@ -17,8 +17,8 @@ extension SessionsFeature {
     case .shown(let through): (.app, "has shown news up to \(through)")
     case .answersShown(let numbers): (.app, "has shown \(TraceText.count(numbers.count, "answer"))")
     case .probed(let isPortal): (.app, isPortal ? "finds a login page" : "finds no login page")
-    case .start, .stop, .retry, .discard, .follow, .link, .credentials, .opened, .malformed,
-      .reading, .unsent:
+    case .start, .stop, .stopUnread, .retry, .discard, .follow, .link, .credentials, .opened,
+      .malformed, .reading, .unsent:
       TraceText.cause(input, of: Model.self)
     }
   }
@@ -55,8 +55,8 @@ extension SessionsFeature {
     case .committed, .frame(_, .pong, _, _), .frame(_, .heartbeat, _, _),
       .frame(_, .turnComplete, _, _):
       !consequences.isEmpty
-    case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .link,
-      .credentials, .probed, .opened, .frame, .malformed, .reading, .unsent, .commitFailed:
+    case .restored, .start, .stop, .stopUnread, .prompt, .retry, .discard, .cancel, .follow,
+      .link, .credentials, .probed, .opened, .frame, .malformed, .reading, .unsent, .commitFailed:
       true
     }
   }

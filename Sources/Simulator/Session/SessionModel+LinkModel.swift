@@ -6,7 +6,7 @@ extension SessionModel: LinkModel {
   public static func role(of input: Input) -> InputRole {
     switch input {
     case .start: .wanted
-    case .stop: .left
+    case .stop, .stopUnread: .left
     case .link(let event, _): event.role
     case .credentials(let event): .credentials(event)
     case .opened(let attempt): .opened(attempt)
@@ -54,8 +54,8 @@ extension SessionModel: LinkModel {
     case .malformed(_, let detail): .malformed(attempt, detail: detail)
     case .reading(_, let isPaused): .reading(attempt, isPaused: isPaused)
     case .unsent: .unsent(attempt)
-    case .restored, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown,
-      .answersShown, .credentials, .probed, .committed, .commitFailed:
+    case .restored, .start, .stop, .stopUnread, .prompt, .retry, .discard, .cancel, .follow,
+      .shown, .answersShown, .credentials, .probed, .committed, .commitFailed:
       input
     }
   }

@@ -69,8 +69,8 @@ struct SessionPromptChecker: Sendable {
       if !updates.contains(.notice(.store(failure))) {
         found.add(.untrue, at: now, "a failure of the store was not shown")
       }
-    case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .answersShown,
-      .link, .credentials, .probed, .opened, .malformed, .reading, .unsent:
+    case nil, .start, .stop, .stopUnread, .prompt, .retry, .discard, .cancel, .follow, .shown,
+      .answersShown, .link, .credentials, .probed, .opened, .malformed, .reading, .unsent:
       break
     }
     for effect in effects { requested(effect, at: now, &found) }

@@ -35,7 +35,7 @@ public struct SessionRecord: RunRecord {
   /// Whether the last key was refused.
   private var isRefused = false
   /// The change that was last passed to the store.
-  private var change: (id: SessionCommitID, ids: [String], shown: UInt64?)?
+  private var change: (id: SessionCommitID, ids: [String], shown: UInt64?, marked: [UInt64])?
 
   public init() {}
 
@@ -46,7 +46,7 @@ public struct SessionRecord: RunRecord {
   ) {
     switch input {
     case .start: isOn = true
-    case .stop: isOn = false
+    case .stop, .stopUnread: isOn = false
     case .link(.device(.lifecycle(let lifecycle)), _): isInFront = lifecycle == .foreground
     case .link(.device(.reachability(.reachable)), _): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable)), _),
@@ -59,6 +59,7 @@ public struct SessionRecord: RunRecord {
       guard let change, change.id == id else { break }
       tape.phoneState.own.durable.formUnion(change.ids)
       if let shown = change.shown { tape.phoneState.own.confirmed = shown }
+      tape.phoneState.own.marked.formUnion(change.marked)
     case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .answersShown, .link,
       .opened, .frame, .probed, .malformed, .reading, .unsent, .commitFailed:
       break
@@ -72,7 +73,7 @@ public struct SessionRecord: RunRecord {
     guard case .commit(let id, let change) = effect else { return }
     let ids = change.news.compactMap(\.entry?.id)
     tape.phoneState.own.answers.formUnion(ids)
-    self.change = (id, ids, change.shown)
+    self.change = (id, ids, change.shown, change.marked)
   }
 
   public func look(_ model: SessionModel, _ state: inout SessionsFeature.State) {

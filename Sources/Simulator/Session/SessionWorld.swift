@@ -19,6 +19,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   private var given: [Int]
   /// The random source of the prompts' keys.
   private var keys = RandomSource(seed: 0x6B65)
+  /// The random source that decides which news are marked singly.
+  private var marks = RandomSource(seed: 0x6D61)
   /// Whether the calm phase has begun. In this phase the program is fast, so that all prompts end
   /// in time.
   private(set) var isCalm = false
@@ -148,7 +150,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   private mutating func confirm(_ news: UInt64, _ phone: HostID) {
-    kernel.answerLater(.input(.shown(through: news)), to: phone, after: .milliseconds(20))
+    let input: SessionModel.Input =
+      marks.next() % 4 == 0 ? .answersShown([news]) : .shown(through: news)
+    kernel.answerLater(.input(input), to: phone, after: .milliseconds(20))
   }
 
   mutating func makeDurable(
@@ -162,6 +166,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       if let through = change.shown {
         kernel.checkers.views[host.index].phoneState.own.confirmed = through
       }
+      kernel.checkers.views[host.index].phoneState.own.marked.formUnion(change.marked)
       return .input(.committed(id, news))
     case .stores(let token, let changes):
       keep(changes)

@@ -120,6 +120,8 @@ public enum SessionsFeature: SimulatedFeature {
     var hasJoined = false
     /// The number up to which the disk has recorded that news were shown.
     var confirmed: UInt64 = 0
+    /// The numbers of the single news for which the disk has recorded the same.
+    var marked: Set<UInt64> = []
     /// Whether the phone was notified that messages are missing, and whether the server may drop
     /// messages.
     var hasGap = false
@@ -127,6 +129,9 @@ public enum SessionsFeature: SimulatedFeature {
     /// Whether all messages have different texts. If so, a message with the same text but another
     /// ID is the same message.
     var hasUniqueTexts = true
+
+    /// Returns whether the disk has recorded that news were shown.
+    func isConfirmed(_ news: UInt64) -> Bool { news <= confirmed || marked.contains(news) }
 
     var missing: Int { hasGap || !hasJoined ? 0 : expected.count }
 
@@ -378,7 +383,7 @@ extension SessionsFeature {
     case .malformed(_, let detail): digest.mix(detail)
     case .reading(_, let isPaused): digest.mix(isPaused)
     case .probed(let isPortal): digest.mix(isPortal)
-    case .start, .stop, .link, .credentials, .opened, .unsent: return
+    case .start, .stop, .stopUnread, .link, .credentials, .opened, .unsent: return
     }
   }
 
@@ -392,6 +397,7 @@ extension SessionsFeature {
     case .commit(let id, let change):
       digest.mix(2, id.number, UInt64(change.news.count))
       digest.mix(UInt64(change.prompts.count), change.received ?? 0, change.shown ?? 0)
+      for number in change.marked { digest.mix(8, number) }
     case .update(let update): mix(update, into: &digest)
     case .probe(let time): digest.mix(time)
     case .open, .refreshCredentials: return

@@ -16,6 +16,8 @@ public struct StoredClientSession: Sendable, Hashable {
   private var lastPrompt: UInt64 = 0
   private var received: UInt64 = 0
   private var shown: UInt64 = 0
+  /// The numbers of single messages above `shown` that were shown.
+  private var marked: Set<UInt64> = []
   private var lastNews: UInt64 = 0
   /// The messages by number.
   private var entries: [UInt64: Entry] = [:]
@@ -53,6 +55,7 @@ public struct StoredClientSession: Sendable, Hashable {
       conversations.append(conversation)
     }
     received = change.received ?? received
+    noteShown(change.marked)
     if let through = change.shown { noteShown(through) }
     for day in change.days {
       dayTable[day.day, default: SessionDay(day: day.day)].add(day)
@@ -79,7 +82,9 @@ public struct StoredClientSession: Sendable, Hashable {
   public var days: [SessionDay] { dayTable.values.sorted { $0.day < $1.day } }
 
   private var unshown: [NumberedSessionNews] {
-    let messages = entries.filter { $0.key > shown && !$0.value.isOwn }.map {
+    let messages = entries.filter {
+      $0.key > shown && !$0.value.isOwn && !marked.contains($0.key)
+    }.map {
       NumberedSessionNews(number: $0.key, news: .message($0.value.entry, via: $0.value.via))
     }
     let ends = endings.map { NumberedSessionNews(number: $0.key, news: .ended($0.value)) }
@@ -134,10 +139,18 @@ public struct StoredClientSession: Sendable, Hashable {
     entries[lastNews] = Entry(entry: entry, via: via, isOwn: isOwn)
   }
 
+  private mutating func noteShown(_ numbers: [UInt64]) {
+    for number in numbers {
+      endings[number] = nil
+      if number > shown, entries[number] != nil { marked.insert(number) }
+    }
+  }
+
   private mutating func noteShown(_ through: UInt64) {
     shown = max(shown, min(through, lastNews))
     let upTo = shown
     endings = endings.filter { $0.key > upTo }
+    marked = marked.filter { $0 > upTo }
   }
 }
 
@@ -330,6 +343,9 @@ public struct ClientSessionChange: Sendable, Hashable, Codable {
   public var received: UInt64?
   /// The number up to which news items were shown; `nil` if it does not change.
   public var shown: UInt64?
+  /// The numbers of single news items that were shown, although earlier ones may not have been.
+  /// Numbers that no item has are ignored.
+  public var marked: [UInt64] = []
   /// The statistics to add to the stored ones of the same days.
   public var days: [SessionDay] = []
 

@@ -27,6 +27,7 @@ extension Rules {
     "Sources/Tools/Command/HoldfastCommand.swift",
     "Sources/Tools/Demo/DemoScenario.swift",
     "Sources/Holdfast/Exports.swift",
+    "Sources/Holdfast/Names.swift",
     "Sources/HoldfastSocket/Exports.swift",
   ]
 

@@ -35,6 +35,14 @@ private struct Item: QueuedItem {
     ("proven queue: nothing is sent before it is stored", { $0.handed = 3 }),
     ("proven queue: a ping follows the messages handed over", { $0.proof?.count = 0 }),
     ("proven queue: the bytes are those of its messages", { $0.bytes += 1 }),
+    (
+      "proven queue: its messages are in the order of their numbers, up to the last one",
+      { $0.entries.swapAt(0, 1) }
+    ),
+    (
+      "proven queue: its messages are in the order of their numbers, up to the last one",
+      { $0.entries.append(OutboxMessage(id: 4, message: .text(""))) }
+    ),
   ]
 
   @Test func `the invariant check detects a broken proven queue`() {

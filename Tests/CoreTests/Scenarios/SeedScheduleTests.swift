@@ -61,6 +61,20 @@ struct SeedScheduleTests {
     #expect(harness.link.deadline == nil, "no attempt follows without the user")
   }
 
+  @Test func `an exhausted session does not start again in the foreground, only for the user`() {
+    var harness = LinkHarness.wanted(.session)
+    harness.failAll(.refused)
+    #expect(harness.link.status.isFinal)
+    let opens = harness.opens.count
+    harness.give(.lifecycle(.background))
+    harness.give(.lifecycle(.foreground))
+    harness.pass(.seconds(60))
+    #expect(harness.link.status == LinkStatus(phase: .failed, reason: .exhausted(.refused)))
+    #expect(harness.opens.count == opens)
+    harness.give(.trigger(.userRefresh))
+    #expect(!harness.link.status.isFinal)
+  }
+
   @Test func `a health relay that another phone replaced does not reconnect by itself`() {
     var harness = LinkHarness.connected(.healthRelayService)
     harness.give(.lost(harness.attempt, .closed(code: 4409, reason: "replaced")))

@@ -202,9 +202,21 @@ struct RelayStateTests {
     var harness = RelayHarness.started(.service)
     harness.lose(failure)
     #expect(harness.model.status == RelayStatus(.error, reason: .failure(failure)))
+    #expect(harness.model.status.isFinal && harness.model.status.failure == failure)
     #expect(harness.problems == [.connection(failure)])
     harness.pass(.seconds(600))
     #expect(harness.opens == [0])
+  }
+
+  @Test func `a status names the failure and the time of the next retry`() {
+    let status = RelayStatus(
+      .reconnecting, attempt: 1, maxAttempts: 11, retryAt: .second(2), reason: .failure(.reset))
+    #expect(!status.isFinal && status.failure == .reset)
+    #expect(status.retryIn(at: .second(1)) == .seconds(1))
+    #expect(status.retryIn(at: .second(3)) == .zero)
+    #expect(status.description == "reconnecting, attempt 1 of 11: the connection was reset")
+    #expect(RelayStatus(.running).description == "running")
+    #expect(RelayStatus(.running).failure == nil)
   }
 
   @Test func `the notification is shown, updated and removed with the service`() {

@@ -64,13 +64,51 @@ import Testing
     await (try HoldfastPlatform.syncQueue(in: scratch.path)).close()
   }
 
+  @Test func `a second sync of a directory changes neither the queue nor the journal of the first`()
+    async throws
+  {
+    let scratch = try Scratch()
+    var configuration = Self.configuration("https://a", .directory(URL(filePath: scratch.path)))
+    configuration.journal = scratch("sync.jsonl")
+    let sync = try await SampleSync(configuration)
+    let error = await #expect(throws: OpenError.self) { try await SampleSync(configuration) }
+    guard case .store(.locked) = error else {
+      Issue.record("another error: \(String(describing: error))")
+      return
+    }
+    await sync.close()
+    #expect(!FileManager.default.fileExists(atPath: scratch("sync.jsonl.old1")))
+  }
+
+  @Test func `a sync whose journal cannot be created closes the queue that it opened`()
+    async throws
+  {
+    let scratch = try Scratch()
+    var configuration = Self.configuration("https://a", .directory(scratch.path))
+    configuration.journal = scratch("missing/sync.jsonl")
+    let error = await #expect(throws: OpenError.self) { try await SampleSync(configuration) }
+    guard case .journal = error else {
+      Issue.record("another error: \(String(describing: error))")
+      return
+    }
+    await (try HoldfastPlatform.syncQueue(in: scratch.path)).close()
+  }
+
   @Test func `a wrong URL, or files without a directory, are refused at once`() async throws {
     for server in ["a", "ftp://a", "https://a#b"] {
       let configuration = Self.configuration(server, .memory, in: "/nowhere")
-      await #expect(throws: LinkFailure.self) { try await SampleSync(configuration) }
+      await Self.expectRefusal(of: configuration)
     }
-    let configuration = Self.configuration("https://a", .memory)
-    await #expect(throws: LinkFailure.self) { try await SampleSync(configuration) }
+    await Self.expectRefusal(of: Self.configuration("https://a", .memory))
+    await Self.expectRefusal(of: Self.configuration("http://192.0.2.1", .memory, in: "/nowhere"))
+  }
+
+  private static func expectRefusal(of configuration: SyncConfiguration) async {
+    let error = await #expect(throws: OpenError.self) { try await SampleSync(configuration) }
+    guard case .configuration = error else {
+      Issue.record("another error: \(String(describing: error))")
+      return
+    }
   }
 
   private static func configuration(

@@ -149,6 +149,53 @@ import Testing
     #expect(try await outbox.load() == [])
   }
 
+  @Test func `a program that only sends needs no loop`() async throws {
+    let socket = try await make { $0.outbox = .memory }
+    let server = try await network.nextSocket().accepted()
+    for number in 1...2_000 {
+      socket.send("\(number)")
+      #expect(try await server.nextText() == "\(number)")
+      await socket.waitUntil { $0.queue.entries.isEmpty }
+    }
+    var (count, proven): (UInt64, UInt64) = (0, 0)
+    for await event in socket {
+      if case .sent(let sent) = event { count = sent }
+      if case .proven(let through) = event { proven = through }
+      if (count, proven) == (2_000, 2_000) { break }
+    }
+    await socket.close()
+  }
+
+  @Test func `a renewal during an attempt does not change the token of the attempt`() async throws {
+    let policy = try LinkPolicy.socket.setting([
+      ("gate.refreshTimeout", "2s"), ("establish.timeout", "60s"),
+      ("establish.openTimeout", "60s"),
+    ])
+    let made = SharedCounter()
+    let expiry = Date(clock.wall.advanced(by: .seconds(10)))
+    let socket = try await make {
+      $0.policy = policy
+      $0.placement = .greeting
+      $0.messages.hello = { .text($0.token ?? "") }
+      $0.tokens = .expiring {
+        let number = made.next()
+        return TokenSource.Token("token-\(number)", expiresAt: number == 1 ? expiry : nil)
+      }
+    }
+    let first = try await network.nextSocket()
+    // The first token is renewed after half of its lifetime.
+    let later = clock.now.advanced(by: .seconds(30))
+    clock.advance(by: .seconds(6))
+    await socket.waitUntil { $0.deadline.map { $0 > later } ?? true }
+    await first.accept()
+    #expect(try await first.nextText() == "token-1")
+    await first.close(code: 4401, reason: "token-1 has expired")
+    // The refusal is that of the first token, so the second one remains valid.
+    let second = try await network.nextSocket(advancing: clock).accepted()
+    #expect(try await second.nextText() == "token-2")
+    await socket.close()
+  }
+
   @Test func `a standing message is sent on each connection, and once when it changes`()
     async throws
   {

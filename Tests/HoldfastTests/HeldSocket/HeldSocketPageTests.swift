@@ -40,7 +40,7 @@ func follow(
     case .text(let line):
       if await show(line) { continue }
       return await socket.close()
-    case .proven(through: thanks): print("The thanks have arrived.")
+    case .proven(let through) where through >= thanks: print("The thanks have arrived.")
     case .status, .quality, .sent, .proven, .notice, .binary: continue
     }
   }

@@ -29,7 +29,7 @@ import Testing
       #expect(
         events == [
           .status(LinkStatus(phase: .connecting, attempt: 1)),
-          .status(LinkStatus(phase: .connected, mode: .live, quality: .good)), .sent(1),
+          .status(LinkStatus(phase: .connected, mode: .live, quality: .good)), .sent(count: 1),
           .text("a"), .binary(Data([0, 1, 2])),
         ])
       await socket.close()
@@ -103,7 +103,7 @@ import Testing
 
   @Test(arguments: ["", "nonsense", "ws:///", "ws://user@host/", "wss://host/#part"])
   func `an invalid URL is refused immediately`(url: String) async {
-    await #expect(throws: LinkFailure.self) { try await HeldSocket(url) }
+    await #expect(throws: OpenError.self) { try await HeldSocket(url) }
   }
 
   @Test(arguments: [
@@ -111,8 +111,28 @@ import Testing
     ("ws://example.com/feed", "allowsPlaintext"), ("ws://192.0.2.1/feed", "allowsPlaintext"),
   ])
   func `the error for a URL names the remedy`(url: String, remedy: String) async throws {
-    let failure = await #expect(throws: LinkFailure.self) { try await HeldSocket(url) }
-    #expect(try #require(failure).description.contains(remedy))
+    let error = await #expect(throws: OpenError.self) { try await HeldSocket(url) }
+    #expect(try #require(error).description.contains(remedy))
+  }
+
+  @Test func `a network of the app does not allow plaintext to another device`() async throws {
+    var configuration = SocketConfiguration("WS://example.com/feed")
+    configuration.ports.network = FakeNetwork(clock: TestClock())
+    let refused = configuration
+    let error = await #expect(throws: OpenError.self) { try await HeldSocket(refused) }
+    #expect(try #require(error).description.contains("allowsPlaintext"))
+  }
+
+  @Test func `functions that do not fit together are refused, with the remedy`() async throws {
+    var silent = SocketConfiguration("wss://example.com/feed")
+    (silent.tokens, silent.placement) = (.fixed("token"), .greeting)
+    var unread = SocketConfiguration("wss://example.com/feed")
+    unread.messages.read = { _ in SocketReading() }
+    unread.messages.confirms = { $0.text == "welcome" }
+    for (configuration, remedy) in [(silent, "messages.hello"), (unread, "awaitsConfirmation")] {
+      let error = await #expect(throws: OpenError.self) { try await HeldSocket(configuration) }
+      #expect(try #require(error).description.contains(remedy))
+    }
   }
 
   @Test func `plaintext to another device can be allowed`() async throws {

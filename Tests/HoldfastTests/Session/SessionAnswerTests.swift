@@ -79,27 +79,30 @@ import Testing
   }
 
   @Test(arguments: [
-    ("no", AnswerError.failed("no")), ("interrupted", .interrupted),
+    ("no", AnswerError.Reason.failed("no")), ("interrupted", .interrupted),
   ])
   func `a prompt that is not answered throws its outcome, which counts as shown`(
-    text: String, expected: AnswerError
+    text: String, expected: AnswerError.Reason
   ) async throws {
     let session = try await open()
     let call = Task { try await session.answer(to: "hello") }
     let server = try await nextServer()
-    await server.answer(try await server.nextPrompt(), .failure(error: text))
-    await #expect(throws: expected) { try await call.value }
+    let prompt = try await server.nextPrompt()
+    await server.answer(prompt, .failure(error: text))
+    let error = await #expect(throws: AnswerError.self) { try await call.value }
+    #expect(error?.reason == expected)
+    #expect(error?.key.description == prompt.idempotencyKey)
     await session.close()
     #expect(try await unshown == [])
   }
 
   @Test func `a prompt that the session refuses throws the reason`() async throws {
     let session = try await open()
-    await #expect(throws: AnswerError.failed("the prompt is empty")) {
-      try await session.answer(to: "")
-    }
+    let empty = await #expect(throws: AnswerError.self) { try await session.answer(to: "") }
+    #expect(empty?.reason == .failed("the prompt is empty"))
     await session.close()
-    await #expect(throws: AnswerError.ended(nil)) { try await session.answer(to: "late") }
+    let late = await #expect(throws: AnswerError.self) { try await session.answer(to: "late") }
+    #expect(late?.reason == .ended(nil, isQueued: false))
   }
 
   @Test func `a cancelled call leaves its prompt in the outbox, and a loop gets the answer`()
@@ -110,7 +113,8 @@ import Testing
     let server = try await nextServer()
     let prompt = try await server.nextPrompt()
     call.cancel()
-    await #expect(throws: AnswerError.cancelled) { try await call.value }
+    let error = await #expect(throws: AnswerError.self) { try await call.value }
+    #expect(error?.reason == .cancelled)
     await server.answer(prompt, .success(text: "late"))
     for await case .prompt(let prompt, let news?) in session {
       #expect(prompt.answer?.text == "late")
@@ -128,11 +132,13 @@ import Testing
     let server = try await nextServer()
     _ = try await server.nextPrompt()
     clock.advance(by: .seconds(5))
-    await #expect(throws: AnswerError.timeout) { try await short.value }
+    let late = await #expect(throws: AnswerError.self) { try await short.value }
+    #expect(late?.reason == .timeout)
     let long = Task { try await session.answer(to: "long") }
-    await session.waitUntil { $0.unanswered == 2 }
+    await session.waitUntil { $0.unanswered == 2 && $0.queue.unstoredCount == 0 }
     await session.close()
-    await #expect(throws: AnswerError.ended(nil)) { try await long.value }
+    let ended = await #expect(throws: AnswerError.self) { try await long.value }
+    #expect(ended?.reason == .ended(nil, isQueued: true))
     let stored = try await store.open(as: UUID128(high: 0, low: 1))
     #expect(stored.prompts.map(\.text) == ["short", "long"])
   }
@@ -151,7 +157,7 @@ import Testing
       Issue.record("the session has no key")
     } catch {
       #expect(session.failure != nil)
-      #expect(error == .ended(session.failure))
+      #expect(error.reason == .ended(session.failure, isQueued: true))
     }
     for await _ in session {}
     isSignedIn.withLock { $0 = true }
@@ -166,7 +172,13 @@ import Testing
     }
     #expect(try await call.value.text == "2")
     await session.close()
-    #expect(try await unshown == [])
+    let left = try await unshown.map { one in
+      switch one.news {
+      case .message(let entry, _): entry.text
+      case .ended(let ending): ending.text
+      }
+    }
+    #expect(left == ["1", "a"], "nobody has seen the answer to the first prompt")
   }
 
   @Test(arguments: [false, true])
@@ -185,7 +197,7 @@ import Testing
     await server.answer(prompt, .success(text: "hi"))
     #expect(try await call.value.text == "hi")
     await session.close()
-    #expect(try await unshown == [])
+    #expect(try await unshown.count == 1_200, "only the answer was shown")
     #expect(try await session.history(of: "c", limit: 2_000).count == 1_200)
   }
 

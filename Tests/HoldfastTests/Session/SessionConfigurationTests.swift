@@ -20,8 +20,8 @@ import Testing
   }
 
   /// Returns the failure to open a session; `nil` if it was opened, and then closed.
-  private static func failure(_ configuration: SessionConfiguration) async -> LinkFailure? {
-    do throws(LinkFailure) {
+  private static func failure(_ configuration: SessionConfiguration) async -> OpenError? {
+    do throws(OpenError) {
       try await HeldSession(configuration).close()
       return nil
     } catch {
@@ -33,15 +33,15 @@ import Testing
   func `the answer time-out is at least 1 s`(milliseconds: Int, isTaken: Bool) async {
     var configuration = Self.configuration()
     configuration.answerTimeout = .milliseconds(milliseconds)
-    let failure: LinkFailure? = isTaken ? nil : .local(detail: "answerTimeout is at least 1 s")
+    let failure: OpenError? = isTaken ? nil : .configuration("answerTimeout is at least 1 s")
     #expect(await Self.failure(configuration) == failure)
   }
 
   @Test func `plaintext to another device needs an option`() async throws {
     var configuration = Self.configuration("ws://agent.example/session")
-    let detail =
+    let problem =
       "ws:// to agent.example would not be encrypted; use wss://, or set allowsPlaintext"
-    #expect(await Self.failure(configuration) == .local(detail: detail))
+    #expect(await Self.failure(configuration) == .configuration(problem))
     configuration.allowsPlaintext = true
     #expect(await Self.failure(configuration) == nil)
   }
@@ -59,7 +59,27 @@ import Testing
     let scratch = try Scratch()
     var configuration = Self.configuration(storage: .directory(scratch("phone")))
     configuration.journal = journal
-    #expect((await Self.failure(configuration) == nil) == (journal == nil))
+    let failure = await Self.failure(configuration)
+    if journal == nil {
+      #expect(failure == nil)
+    } else if case .journal = failure {
+    } else {
+      Issue.record("the journal cannot be created: \(String(describing: failure))")
+    }
     try await HoldfastPlatform.sessionStore(in: scratch("phone")).close()
+  }
+
+  @Test func `a directory that is in use is reported before a journal is created`() async throws {
+    let scratch = try Scratch()
+    let other = try await HoldfastPlatform.sessionStore(in: scratch("phone"))
+    var configuration = Self.configuration(storage: .directory(scratch("phone")))
+    configuration.journal = scratch("journal")
+    let failure = await Self.failure(configuration)
+    guard case .store(.locked) = failure else {
+      Issue.record("the store is locked: \(String(describing: failure))")
+      return
+    }
+    #expect(!FileManager.default.fileExists(atPath: scratch("journal")))
+    await other.close()
   }
 }

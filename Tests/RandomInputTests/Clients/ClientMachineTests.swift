@@ -45,7 +45,7 @@ import Testing
     RandomInputs<PhoneSessionInputs>(seeds: 0..<40, acts: 250).expectSound(
       inputs: """
         answersShown cancel commitFailed committed credentials discard follow frame link malformed
-        opened probed prompt reading restored retry shown start stop unsent
+        opened probed prompt reading restored retry shown start stop stopUnread unsent
         """,
       effects: "close commit connect open probe refreshCredentials send update")
   }

@@ -117,7 +117,8 @@ extension PhoneSessionInputs {
     case 7: give(.discard(key))
     case 8: give(.cancel(conversation: one(Self.names)))
     case 9: give(.follow(conversation: one(Self.names)))
-    case 10: give(oneIn(5) ? .stop : .shown(through: UInt64(number(0...9))))
+    case 10 where oneIn(5): give(oneIn(3) ? .stopUnread : .stop)
+    case 10: give(.shown(through: UInt64(number(0...9))))
     case _: give(.start)
     }
   }

@@ -41,6 +41,7 @@ extension RandomSource {
     }
     change.ends = few { $0.one(["m", "n"]) }
     (change.received, change.shown) = (maybe { $0.number() }, maybe { $0.number() })
+    change.marked = few { $0.one([1, 2, 3, 5, .max]) }
     var day = SessionDay(day: one([-1, 0, 20_000]))
     (day.tries, day.reconnecting) = (one([0, 7]), .milliseconds(one([0, 1_500])))
     change.days = maybe { _ in [day] } ?? []

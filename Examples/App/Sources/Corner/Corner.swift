@@ -6,13 +6,12 @@ import Holdfast
 @main struct Corner {
   static func main() async throws {
     var words = CommandLine.arguments.dropFirst()
-    guard words.count >= 4, let command = words.popFirst(), let url = words.popFirst(),
-      let directory = words.popFirst()
+    guard let command = words.popFirst(), let url = words.popFirst(),
+      let directory = words.popFirst(), let shell = words.popFirst()
     else {
       show("usage: Corner board|shop|talk URL DIRECTORY TOKEN-COMMAND [TEXT…]")
       return
     }
-    let shell = words.removeFirst()
     let tokens = TokenSource { try await run(shell) }
     switch command {
     case "board": try await board(url, directory, tokens, orders: words)

@@ -73,8 +73,7 @@ extension HeldSocket {
   public func follow(after position: Int?, _ show: (BoardLine) async -> Bool) async throws {
     var last = position ?? 0
     for await event in self {
-      guard let line = BoardLine(event), !line.isKnown(after: &last) else { continue }
-      if await !show(line) { return }
+      if let line = BoardLine(event), !line.isKnown(after: &last), await !show(line) { return }
     }
     if let failure { throw failure }
   }

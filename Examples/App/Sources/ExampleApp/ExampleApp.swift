@@ -14,7 +14,7 @@ import Observation
       .appending(path: "holdfast-example-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: directory) }
     let links = HoldfastLinks(
-      server: server, directory: directory, parts: .init(network: Offline())
+      server: server, directory: directory, ports: DevicePorts(network: Offline())
     ) { "a token of the app's own sign-in" }
 
     let shop = try await links.shop(id)

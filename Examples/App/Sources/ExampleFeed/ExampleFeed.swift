@@ -3,7 +3,7 @@ import HoldfastSocket
 /// Shows the texts of a feed until no retry can help, using only the product HoldfastSocket.
 public func follow(
   _ url: String, tokens: TokenSource, show: (String) async -> Void
-) async throws(LinkFailure) {
+) async throws {
   var configuration = SocketConfiguration(url)
   configuration.tokens = tokens
   configuration.outbox = .memory

@@ -6,7 +6,8 @@ import HoldfastWire
 /// The SQL statements of a client's session store.
 ///
 /// Messages and ends of prompts share one counter, `number`, which only increases. Those with
-/// numbers above `client.shown` have not been shown. An end is removed once it has been shown.
+/// numbers above `client.shown` have not been shown, except the messages in `marks`. An end is
+/// removed once it has been shown.
 package struct ClientSessionTables: Tables {
   package static let kind = StoreKind(
     name: "session-client",
@@ -48,6 +49,9 @@ package struct ClientSessionTables: Tables {
   }
 
   func open(as client: UUID128) throws(StoreFailure) -> ClientSessionSnapshot {
+    // The table was added later. It is created here, so that the version of the tables remains.
+    try database.execute(
+      "CREATE TABLE IF NOT EXISTS marks(number INTEGER PRIMARY KEY) STRICT")
     try database.run(
       "INSERT OR IGNORE INTO client VALUES (1, ?, 0, 0, 0, 0)", [.uuid(client)])
     let found = try database.query("SELECT id, last_prompt, received FROM client") {
@@ -79,6 +83,7 @@ package struct ClientSessionTables: Tables {
     if let received = change.received {
       try database.run("UPDATE client SET received = ?", [.integer(Int64(clamping: received))])
     }
+    for number in change.marked { try noteMarked(number) }
     if let shown = change.shown { try noteShown(shown) }
     for day in change.days { try add(day) }
     return added
@@ -221,6 +226,7 @@ package struct ClientSessionTables: Tables {
       """
       SELECT \(Self.entryColumns) FROM entries
       WHERE number > (SELECT shown FROM client) AND is_own = 0
+        AND number NOT IN (SELECT number FROM marks)
       """, [], Self.message)
     let ends = try database.query(
       "SELECT number, key, conversation, text, outcome, reason FROM endings"
@@ -303,11 +309,22 @@ package struct ClientSessionTables: Tables {
     return number
   }
 
+  private func noteMarked(_ number: UInt64) throws(StoreFailure) {
+    let number = SQLValue.integer(Int64(clamping: number))
+    try database.run("DELETE FROM endings WHERE number = ?", [number])
+    try database.run(
+      """
+      INSERT OR IGNORE INTO marks SELECT number FROM entries
+      WHERE number = ? AND number > (SELECT shown FROM client)
+      """, [number])
+  }
+
   private func noteShown(_ through: UInt64) throws(StoreFailure) {
     try database.run(
       "UPDATE client SET shown = max(shown, min(?, last_number))",
       [.integer(Int64(clamping: through))])
     try database.run("DELETE FROM endings WHERE number <= (SELECT shown FROM client)")
+    try database.run("DELETE FROM marks WHERE number <= (SELECT shown FROM client)")
   }
 
   // MARK: Days

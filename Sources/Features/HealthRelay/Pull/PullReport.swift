@@ -43,7 +43,7 @@ public struct PullReport: Sendable, Hashable, Codable {
 
 /// The settings of a pull.
 package struct PullSettings: Sendable, Hashable, Codable {
-  /// The duration of the whole pull. From the requirements: a push gives an app about 30 s.
+  /// The duration of the whole pull. A push gives an app about 30 s.
   package var budget: Duration
   /// The maximum number of questions leased at once. Project choice: the number that fits the
   /// budget at a few seconds for each question.
@@ -58,8 +58,8 @@ package struct PullSettings: Sendable, Hashable, Codable {
   /// The waits before the retries of an exchange. Project choice: all of them fit the budget.
   package var retries: Schedule
 
-  /// Creates settings. The default budget comes from the requirements. The other defaults are
-  /// project choices.
+  /// Creates settings. The default budget is the required one. The other defaults are project
+  /// choices.
   package init(
     budget: Duration = .seconds(25), leaseLimit: Int = 4, exchangeLimit: Duration = .seconds(8),
     leastTime: Duration = .seconds(1), sendTime: Duration = .seconds(4),

@@ -13,7 +13,7 @@ public func clientSessionStoreContract(
   let checks: [@Sendable (any ClientSessionStore) async throws -> Void] = [
     belongsToItsFirstClient, storesPrompts, storesConversations, storesEachIDOnce,
     endsAPromptByAMessage, endsAPromptOnce, storesAFailedPrompt,
-    rollsBack, showsWhatWasNotConfirmed, pagesHistory, addsDays,
+    rollsBack, showsWhatWasNotConfirmed, showsWhatWasNotMarked, pagesHistory, addsDays,
     sessionStoreFailsWhenClosed,
   ]
   for check in checks {
@@ -270,6 +270,33 @@ private func showsWhatWasNotConfirmed(_ store: any ClientSessionStore) async thr
   try ContractViolation.unless(
     try await store.open(as: SessionSamples.client).unshown, is: later,
     "a confirmation does not reach what comes later")
+}
+
+private func showsWhatWasNotMarked(_ store: any ClientSessionStore) async throws {
+  _ = try await store.open(as: SessionSamples.client)
+  let added = try await store.commit(
+    SessionSamples.change {
+      $0.prompts = [SessionSamples.prompt(1), SessionSamples.prompt(2)]
+      $0.news = [
+        .message(SessionSamples.entry("one"), via: .live), .ended(SessionSamples.ending(1)),
+        .message(SessionSamples.entry("two"), via: .live), .ended(SessionSamples.ending(2)),
+      ]
+    })
+  let last = added[3].number
+  _ = try await store.commit(
+    SessionSamples.change { $0.marked = [added[1].number, added[2].number, last + 1, .max] })
+  let later = try await store.commit(
+    SessionSamples.change { $0.news = [.message(SessionSamples.entry("three"), via: .live)] })
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).unshown, is: [added[0], added[3]] + later,
+    "what was marked is not shown again, earlier and later news are")
+  _ = try await store.commit(SessionSamples.change { $0.shown = added[0].number })
+  try ContractViolation.unless(
+    try await store.open(as: SessionSamples.client).unshown, is: [added[3]] + later,
+    "a confirmation of earlier news keeps the marks")
+  try ContractViolation.unless(
+    try await store.history(of: "c", before: nil, limit: 9).count, is: 5,
+    "marked messages remain in the history")
 }
 
 private func pagesHistory(_ store: any ClientSessionStore) async throws {

@@ -83,7 +83,7 @@ enum BottleWatchCommand {
     configuration.journal = call[Shared.journal]
     configuration.ports.lifecycle = run.lifecycle
     try await store.closing { () throws(CommandFailure) in
-      let bottle = try await CommandFailure.opening { () throws(LinkFailure) in
+      let bottle = try await CommandFailure.opening { () throws(OpenError) in
         try await HeldBottle(configuration) { call.diagnostic($0.description) }
       }
       let view = call.view(of: BottleUpdate.self)

@@ -32,7 +32,7 @@ extension BottleUpdate: ShownUpdate {
     case .bottle(let state):
       ["-- bottle: \(state.level) ml, battery \(state.battery)%, \(state.unsynced) unsynced"]
     case .calibration(let calibration): ["-- calibration: \(calibration.step)"]
-    case .notice(let notice): [Notice.line(notice.kind, notice.description)]
+    case .notice(let notice): [NoticeText.line(notice.kind, notice.description)]
     }
   }
 

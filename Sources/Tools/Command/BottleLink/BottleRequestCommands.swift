@@ -134,7 +134,7 @@ enum BottleRequestCommands {
       try await HoldfastPlatform.drinkStore(in: directory)
     }
     let result = try await store.closing { () throws(CommandFailure) in
-      let result = try await CommandFailure.opening { () throws(LinkFailure) in
+      let result = try await CommandFailure.opening { () throws(OpenError) in
         try await ask(radio.central, policy, store, request)
       }
       if case .command(.delete(let id))? = request, result == .done {
@@ -165,7 +165,7 @@ enum BottleRequestCommands {
 
   private static func ask(
     _ radio: any Central, _ policy: LinkPolicy, _ store: any DrinkStore, _ request: BottleRequest?
-  ) async throws(LinkFailure) -> BottleRequestResult? {
+  ) async throws(OpenError) -> BottleRequestResult? {
     var configuration = BottleLinkConfiguration(radio: radio, storage: .store(store))
     configuration.settings = BottleSettings(policy: policy)
     let bottle = try await HeldBottle(configuration)

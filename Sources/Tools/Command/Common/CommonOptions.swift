@@ -76,17 +76,6 @@ extension CommandFailure {
       throw CommandFailure(error)
     }
   }
-
-  /// Opens a link with `work`, and converts its failure to a command failure.
-  static func opening<Value>(
-    _ work: () async throws(LinkFailure) -> Value
-  ) async throws(CommandFailure) -> Value {
-    do throws(LinkFailure) {
-      return try await work()
-    } catch {
-      throw CommandFailure(.failed, error.description)
-    }
-  }
 }
 
 extension SuspendableStore {

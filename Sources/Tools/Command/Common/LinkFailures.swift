@@ -1,7 +1,28 @@
 import HoldfastCommandKit
+import Holdfast
 import HoldfastCore
 
 extension CommandFailure {
+  /// Creates the failure for a command whose feature could not be opened.
+  init(_ error: OpenError) {
+    switch error {
+    case .store(let failure): self.init(failure)
+    case .configuration, .journal, .network, .alreadyOpen, .tooMany, .closed:
+      self.init(.failed, error.description)
+    }
+  }
+
+  /// Opens a feature with `work`, and converts its error to a command failure.
+  static func opening<Value>(
+    _ work: () async throws(OpenError) -> Value
+  ) async throws(CommandFailure) -> Value {
+    do throws(OpenError) {
+      return try await work()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
   /// Creates the failure for a command whose link failed.
   init(_ failure: LinkFailure) {
     let code = ExitCode(failure)

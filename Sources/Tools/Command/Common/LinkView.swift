@@ -57,7 +57,7 @@ actor LineView<Update: ShownUpdate>: LinkView {
   }
 
   func note(_ kind: String, _ detail: String?) {
-    put([Notice.line(kind, detail)], isNotice: true)
+    put([NoticeText.line(kind, detail)], isNotice: true)
   }
 
   func end() { write(repeats.counted()) }
@@ -92,7 +92,7 @@ actor EventView<Update: ShownUpdate>: LinkView {
 }
 
 /// The format of a notice's line.
-enum Notice {
+enum NoticeText {
   static func line(_ kind: String, _ detail: String?) -> String {
     "-- \(kind)" + (detail.map { ": \($0.printable)" } ?? "")
   }

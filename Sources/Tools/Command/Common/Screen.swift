@@ -34,7 +34,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
   }
 
   func note(_ kind: String, _ detail: String?) {
-    put([Notice.line(kind, detail)], isNotice: true)
+    put([NoticeText.line(kind, detail)], isNotice: true)
   }
 
   func end() {

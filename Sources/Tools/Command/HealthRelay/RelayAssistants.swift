@@ -44,11 +44,15 @@ enum RelayAssistants {
       try ResumeFile(in: directory).read()
     }
     guard let token else { throw RelayPull.signedOut }
-    do throws(LinkFailure) {
-      let ports = DevicePorts(network: network)
-      let pull = try HealthPull(server: address.url, token: token, ports: ports) { _, _ in
+    let pull = try await CommandFailure.opening { () throws(OpenError) in
+      try HealthPull(
+        server: address.url, token: token, allowsPlaintext: call[Connection.plaintext],
+        ports: DevicePorts(network: network)
+      ) { _, _ in
         .failure("this phone only lists its assistants")
       }
+    }
+    do throws(LinkFailure) {
       let order = call[end].map { $0 == "all" ? AssistantsOrder.endAll : .end($0) } ?? .list
       show(try await pull.assistants(order), call)
     } catch {

@@ -80,6 +80,7 @@ enum RelayCommand {
     configuration.notifier = HoldfastPlatform.notifier(
       application: "holdfast", otherwise: TextNotifier { call.report($0) })
     configuration.ports.network = network
+    configuration.allowsPlaintext = call[Connection.plaintext]
     try await store.closing { () throws(CommandFailure) in
       let failure =
         call[RelayPull.pull]
@@ -100,7 +101,7 @@ enum RelayCommand {
       isWanted: call[values], mcp: configuration.assistants)
     if call[values] { configuration.watch = { shown.put($1, for: $0) } }
     let pairing = RelayPairing(call, configuration, in: directory)
-    let relay = try await CommandFailure.opening { () throws(LinkFailure) in
+    let relay = try await CommandFailure.opening { () throws(OpenError) in
       try await Relay(configuration) { call.diagnostic($0.description) }
     }
     pairing.restore(relay, fresh: call[RelayPull.fresh])

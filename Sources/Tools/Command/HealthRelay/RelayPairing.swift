@@ -51,13 +51,13 @@ final class RelayPairing: Sendable {
       warn(error.description)
     }
     guard let hookAddress else { return }
-    do throws(LinkFailure) {
+    do {
       let pull = try HealthPull(configuration, token: token)
       try await pull.register(.hook(hookAddress))
     } catch {
       // A relay that is ending does not need the registration.
       if Task.isCancelled { return }
-      warn("the push address could not be registered: \(error.description.printable)")
+      warn("the push address could not be registered: \("\(error)".printable)")
     }
   }
 

@@ -26,7 +26,7 @@ enum RelayPull {
       try ResumeFile(in: directory).read()
     }
     guard let token else { throw signedOut }
-    let pull = try await CommandFailure.opening { () throws(LinkFailure) in
+    let pull = try await CommandFailure.opening { () throws(OpenError) in
       try HealthPull(configuration, token: token)
     }
     let report = await pull.run()

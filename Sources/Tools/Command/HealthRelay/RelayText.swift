@@ -62,7 +62,7 @@ enum RelayText {
 
   static func problem(_ problem: RelayProblem, withheld: Int) -> String {
     let others = withheld == 0 ? "" : " (\(withheld) others since the last one)"
-    return Notice.line(problem.kind, problem.description) + others
+    return NoticeText.line(problem.kind, problem.description) + others
   }
 }
 

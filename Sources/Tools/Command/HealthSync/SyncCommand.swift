@@ -95,6 +95,7 @@ enum SyncCommand {
       }
       configuration.journal = call[Shared.journal]
       configuration.ports.network = network
+      configuration.allowsPlaintext = call[Connection.plaintext]
       configuration.resumesFrom = call[resumeFrom]
       failure = try await follow(call, configuration, stores.health)
     } catch {
@@ -125,7 +126,7 @@ enum SyncCommand {
     let progress = try await exports?.first(isRequired: call[once])
     var configuration = configuration
     configuration.ports.lifecycle = run.lifecycle
-    let sync = try await CommandFailure.opening { () throws(LinkFailure) in
+    let sync = try await CommandFailure.opening { () throws(OpenError) in
       try await SampleSync(configuration) { call.diagnostic($0.description) }
     }
     let work = OnceWork(isDone: false)

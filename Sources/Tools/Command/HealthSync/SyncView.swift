@@ -49,7 +49,7 @@ actor SyncView {
   /// Shows a notice of the command itself or of the sync.
   func note(_ kind: String, _ detail: String?) {
     if let events { return events.note(kind, detail) }
-    put(repeats.lines([Notice.line(kind, detail)], isNotice: true, at: clock.now))
+    put(repeats.lines([NoticeText.line(kind, detail)], isNotice: true, at: clock.now))
   }
 
   /// Shows everything that is still held back. No calls may follow.
@@ -116,8 +116,8 @@ extension SyncBatchReport {
     let count = "\(records) \(records == 1 ? "sample" : "samples") of \(HealthCommands.short(type))"
     return switch state {
     case .queued, .sending, .accepted: nil
-    case .retrying: Notice.line("retrying", "\(count): \(reason?.description ?? "")")
-    case .quarantined: Notice.line("quarantined", "\(count): \(reason?.description ?? "")")
+    case .retrying: NoticeText.line("retrying", "\(count): \(reason?.description ?? "")")
+    case .quarantined: NoticeText.line("quarantined", "\(count): \(reason?.description ?? "")")
     }
   }
 }

@@ -81,7 +81,7 @@ enum SocketCommand {
     configuration.ports.network = try Connection.network(call, to: address)
     let run = LinkRun(call)
     configuration.ports.lifecycle = run.lifecycle
-    let socket = try await CommandFailure.opening { () throws(LinkFailure) in
+    let socket = try await CommandFailure.opening { () throws(OpenError) in
       try await HeldSocket(configuration) { call.diagnostic($0.description) }
     }
     var ending = LinkEnding(isOnce: call[once], policy: policy)

@@ -30,9 +30,9 @@ extension HeldSocket.Event: ShownUpdate {
           .map { String($0).printable }.joined(separator: "\t")
       ]
     case .binary(let bytes):
-      [Notice.line("binary", "a message of \(bytes.count) bytes; --json shows its content")]
-    case .quality(let quality): [Notice.line("quality", quality.rawValue)]
-    case .notice(let notice): [Notice.line(notice.kind, notice.description)]
+      [NoticeText.line("binary", "a message of \(bytes.count) bytes; --json shows its content")]
+    case .quality(let quality): [NoticeText.line("quality", quality.rawValue)]
+    case .notice(let notice): [NoticeText.line(notice.kind, notice.description)]
     case .status, .sent, .proven: []
     }
   }

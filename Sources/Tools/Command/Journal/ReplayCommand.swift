@@ -98,8 +98,8 @@ enum ReplayCommand {
   /// Returns a shortened text without the names of modules and machines, which would only add
   /// noise.
   private static func short(_ text: String) -> String {
-    let names =
-      ["LinkCore", "LinkWire", "LinkRuntime"] + JournaledMachine.all.flatMap(\.qualifiers)
+    let text = text.replacing(#/\bHoldfast\w*\./#, with: "")
+    let names = JournaledMachine.all.flatMap(\.qualifiers)
     return cut(names.reduce(text) { $0.replacing("\($1).", with: "") }.printable, to: width)
   }
 

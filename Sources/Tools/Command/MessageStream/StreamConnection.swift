@@ -33,6 +33,7 @@ struct StreamConnection {
     let policy = try Connection.policy(call, preset: .messageStream)
     configuration = StreamConfiguration(
       server: address.url, shop: shop, policy: policy, authentication: call[Self.auth])
+    configuration.allowsPlaintext = call[Connection.plaintext]
     let later = policy.gate.refreshTimeout
     guard let tokens = try Connection.tokens(call, first: min(limit, later), later: later) else {
       throw CommandFailure(
@@ -47,12 +48,10 @@ struct StreamConnection {
   func streams(
     in store: any TimelineStore, lifecycle: any LifecycleMonitor = AlwaysForeground()
   ) async throws(CommandFailure) -> ShopStreams {
-    do throws(OpenError) {
-      return try await ShopStreams(
+    try await CommandFailure.opening { () throws(OpenError) in
+      try await ShopStreams(
         storage: .store(store), tokens: tokens.source,
         ports: DevicePorts(network: network, lifecycle: lifecycle))
-    } catch {
-      throw CommandFailure(.failed, error.description)
     }
   }
 

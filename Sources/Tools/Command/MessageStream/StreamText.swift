@@ -15,7 +15,7 @@ enum StreamText {
     case .gap: ["-- older messages are missing here; `stream --older N` fetches them"]
     case .gapClosed: ["-- no messages are missing there any more"]
     case .outbox(let entry): entry.state == .queued(tries: 0) ? [] : [waiting(entry, style)]
-    case .notice(let value): [Notice.line(value.kind, value.description)]
+    case .notice(let value): [NoticeText.line(value.kind, value.description)]
     }
   }
 

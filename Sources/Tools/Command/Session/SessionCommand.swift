@@ -147,7 +147,7 @@ enum SessionCommand {
   ) async throws(CommandFailure) -> HeldSession {
     var configuration = configuration
     configuration.ports.lifecycle = run.lifecycle
-    return try await CommandFailure.opening { () throws(LinkFailure) in
+    return try await CommandFailure.opening { () throws(OpenError) in
       try await HeldSession(configuration) { call.diagnostic($0.description) }
     }
   }

@@ -33,14 +33,14 @@ extension SessionUpdate: ShownUpdate {
     case .status, .part, .record: return []
     case .quality(let quality, let trip):
       let detail = trip.map { ", round trip \(Self.milliseconds($0)) ms" } ?? ""
-      return [Notice.line("quality", quality.rawValue + detail)]
+      return [NoticeText.line("quality", quality.rawValue + detail)]
     case .pending(let prompts):
       return prompts.map { "-- waiting for an answer: \($0.text.printable)" }
     case .prompt(let prompt, _): return Self.lines(prompt, style)
     case .message(let entry, _, _):
       return ["\(style.heading(entry.role.rawValue))  \(entry.text.printable)"]
     case .gap(_, let gap): return ["-- messages are missing here: \(gap.rawValue)"]
-    case .notice(let notice): return [Notice.line(notice.kind, notice.description)]
+    case .notice(let notice): return [NoticeText.line(notice.kind, notice.description)]
     }
   }
 

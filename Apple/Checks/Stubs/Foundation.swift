@@ -92,6 +92,10 @@ public typealias uuid_t = (
 
 public protocol CustomNSError: Error {}
 
+#if os(Android)
+  public final class NSError: Error {}
+#endif
+
 extension Error {
   public var localizedDescription: String { "" }
 }

@@ -1,4 +1,5 @@
 import HoldfastCommandKit
+import HoldfastLab
 import Foundation
 import Glibc
 import HoldfastTestKit
@@ -56,15 +57,18 @@ import Testing
       ])
   }
 
+  /// 2262-04-12 is just after the last timestamp that 64-bit nanoseconds can contain. The times are
+  /// in seconds since 1970.
   @Test(
-    .enabled(if: CommandProgramTests.faketime != nil, "libfaketime is not installed"),
-    arguments: ["2262-04-12 00:00:00", "2300-01-01 00:00:00", "1975-01-01 00:00:00"])
-  func `a clock in any year breaks neither imports nor syncs`(time: String) async throws {
+    .enabled(if: CommandProgramTests.compiler != nil, "no C compiler is installed"),
+    arguments: [
+      ("2262-04-12", 9_223_372_800), ("2300-01-01", 10_413_792_000), ("1975-01-01", 157_766_400),
+    ])
+  func `a clock in any year breaks neither imports nor syncs`(
+    day: String, seconds: Int
+  ) async throws {
     let rig = try SyncRig()
-    let clock = [
-      "LD_PRELOAD": try #require(Self.faketime), "FAKETIME": "@\(time)",
-      "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    ]
+    let clock = try await Self.wallClock(at: seconds, in: rig.scratch)
     try rig.export([(SyncRig.steps, [1, 2, 3])])
     let imported = try await CommandProcess.run(
       ["health", "import", rig.scratch("export.xml"), "--data", rig.data], environment: clock)
@@ -77,6 +81,33 @@ import Testing
     server.process.signal(SIGTERM)
     _ = await server.process.exit()
   }
+
+  /// Returns the environment of a process whose wall clock begins at a time. Its timers are not
+  /// changed, unlike those under libfaketime.
+  private static func wallClock(
+    at seconds: Int, in scratch: Scratch
+  ) async throws -> [String: String] {
+    let source = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../scripts/wall-clock.c").standardizedFileURL.path
+    let (library, shift) = (scratch("wall-clock.so"), scratch("shift"))
+    let compiling = try LabProcess([
+      try #require(compiler), "-shared", "-fPIC", "-o", library, source,
+    ])
+    #expect(await compiling.exit() == 0)
+    let difference = Int64(seconds) - Int64(Date().timeIntervalSince1970)
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: difference >> (8 * $0)) }
+    try Data(bytes).write(to: URL(filePath: shift))
+    return ["LD_PRELOAD": library, "WALL_CLOCK": shift]
+  }
+
+  /// The path of a C compiler, or `nil` if there is none.
+  private static let compiler = ["cc", "clang", "gcc"].lazy
+    .flatMap { name in
+      ProcessInfo.processInfo.environment["PATH", default: ""].split(separator: ":").map {
+        "\($0)/\(name)"
+      }
+    }
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
 
   /// The path of libfaketime, or `nil` if it is not installed. The library's constructor sets
   /// environment variables.

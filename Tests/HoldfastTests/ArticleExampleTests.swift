@@ -38,14 +38,14 @@ private func startHere(_ url: String, _ show: (String) -> Void) async throws {
 
 /// Compiles the example of the article "On Apple platforms".
 private func passOwnParts(
-  _ network: any SocketDialer & HTTPClient, isActive: Bool
+  _ network: any SocketDialer & HTTPClient, isInBackground: Bool
 ) async throws -> HeldSocket {
   // Sources/Holdfast/Holdfast.docc/On-Apple-platforms.md >
   var configuration = SocketConfiguration("wss://example.com/feed")
   configuration.ports = DevicePorts(network: network)
   let socket = try await HeldSocket(configuration)
   // Whenever the phase of the scene changes:
-  socket.setLifecycle(isActive ? .foreground : .background)
+  socket.setLifecycle(isInBackground ? .background : .foreground)
   // Sources/Holdfast/Holdfast.docc/On-Apple-platforms.md <
   return socket
 }

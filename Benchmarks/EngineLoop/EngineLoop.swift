@@ -8,7 +8,7 @@ import HoldfastEngineBench
 
 /// A program that only runs a scenario, so that an instruction counter can measure it.
 ///
-/// `EngineLoop SCENARIO COUNT` prints the number of inputs.
+/// `HoldfastEngineLoop SCENARIO COUNT` prints the number of inputs.
 @main
 struct EngineLoop {
   static func main() {
@@ -17,7 +17,8 @@ struct EngineLoop {
       let count = arguments.last.flatMap({ Int($0) }), count >= 0
     else {
       print(
-        "usage: EngineLoop \(EngineScenario.allCases.map(\.rawValue).joined(separator: "|")) COUNT")
+        "usage: HoldfastEngineLoop \(EngineScenario.allCases.map(\.rawValue).joined(separator: "|")) COUNT"
+      )
       exit(2)
     }
     print(scenario.play(count))

@@ -168,10 +168,9 @@ extension HoldfastPlatform {
   public static func phoneName(in directory: String) throws(StoreFailure) -> UUID128 {
     // An id has 36 characters.
     let file = OwnerFile(directory + "/phone", maxBytes: 1_024, isSecret: false)
-    var generator = SystemRandomNumberGenerator()
     let bytes: [UInt8]
     do throws(OwnerFileError) {
-      bytes = try file.readOrCreate(Array("\(UUID128.random(using: &generator))\n".utf8))
+      bytes = try file.readOrCreate(Array("\(UUID128.random())\n".utf8))
     } catch {
       throw StoreFailure(error, at: file.path)
     }

@@ -21,7 +21,7 @@ extension StreamUpdate {
   public typealias OutboxEntry = HoldfastStorage.OutboxEntry
   /// A gap between two stored messages.
   public typealias Gap = HoldfastStorage.ShopGap
-  /// What is wrong with a message or a response of the server.
+  /// An error in a message or a response of the server.
   public typealias MessageError = HoldfastWire.MessageError
 }
 
@@ -168,7 +168,7 @@ extension KnownBottle {
 }
 
 extension BottleConfiguration {
-  /// What is wrong with bytes of a bottle.
+  /// An error in the format of a bottle's bytes.
   public typealias FormatError = HoldfastWire.BottleFormatError
 }
 

@@ -18,6 +18,12 @@ extension UUID128 {
     self.init(high: Self.word(first), low: Self.word(last))
   }
 
+  /// Returns a random UUID of version 4.
+  package static func random() -> UUID128 {
+    var generator = SystemRandomNumberGenerator()
+    return .random(using: &generator)
+  }
+
   private static func word(_ bytes: [UInt8]) -> UInt64 {
     bytes.reduce(0) { $0 << 8 | UInt64($1) }
   }

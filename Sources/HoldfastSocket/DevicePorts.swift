@@ -30,13 +30,17 @@ public struct DevicePorts: Sendable {
   /// Returns the network, which is created if the app supplies none.
   ///
   /// - Parameter allowsPlaintext: Whether a created network may use plaintext to other devices.
-  /// - Throws: `.local` if the process has no descriptors or threads left, or if this platform has
+  /// - Throws: `.network` if the process has no descriptors or threads left, or if this platform has
   ///   no network adapter.
   package func openNetwork(
-    allowsPlaintext: Bool = false
-  ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
+    allowsPlaintext: Bool
+  ) throws(OpenError) -> any SocketDialer & HTTPClient {
     if let network { return network }
-    return try HoldfastPlatform.ownNetwork(allowsPlaintext: allowsPlaintext)
+    do throws(LinkFailure) {
+      return try HoldfastPlatform.ownNetwork(allowsPlaintext: allowsPlaintext)
+    } catch {
+      throw .network(error)
+    }
   }
 
   /// Returns the monitor of the network path to a host.

@@ -19,6 +19,19 @@ public enum OpenError: Error, Sendable, Hashable {
   case closed
 }
 
+extension OpenError {
+  /// Runs `work`, and converts its error with `convert`, such as a case of this type.
+  package static func wrapping<Value, Failure: Error>(
+    _ convert: (Failure) -> OpenError, _ work: () async throws(Failure) -> Value
+  ) async throws(OpenError) -> Value {
+    do throws(Failure) {
+      return try await work()
+    } catch {
+      throw convert(error)
+    }
+  }
+}
+
 extension OpenError: CustomStringConvertible, LocalizedError {
   /// A sentence that says what happened, and what helps.
   public var description: String {

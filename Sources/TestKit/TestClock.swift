@@ -118,7 +118,7 @@ public final class TestClock: LinkClock {
   }
 }
 
-/// What a fake network needs to advance the clock until a client acts.
+/// The operations with which a fake network advances the clock until a client acts.
 extension TestClock {
   /// The number of the newest wait. Later waits have greater numbers.
   var lastTicket: UInt64 { state.withLock(\.tickets) }

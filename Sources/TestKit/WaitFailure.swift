@@ -20,11 +20,11 @@ public struct WaitFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case cancelled
   }
 
-  /// What the test waited for.
+  /// A description of the awaited event.
   public let awaited: String
   /// The reason why the wait ended.
   public let reason: Reason
-  /// What the client waits for and what is open, one sentence each.
+  /// One sentence for each thing that the client waits for, and for each open socket or request.
   public let hints: [String]
 
   init(_ awaited: String, _ reason: Reason, hints: [String] = []) {

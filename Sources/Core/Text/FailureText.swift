@@ -2,7 +2,7 @@
 // so that no text may depend on reflection.
 
 extension LinkFailure: CustomStringConvertible {
-  /// What happened, as the beginning of a sentence, followed by the details.
+  /// A description of the failure and its details, such as `the connection was reset`.
   public var description: String {
     switch self {
     case .unreachable(let detail): "the server is unreachable".followed(by: detail)
@@ -90,7 +90,7 @@ extension LinkFailure: CustomStringConvertible {
 }
 
 extension LinkFailure.Phase: CustomStringConvertible {
-  /// What did not happen in time, as the beginning of a sentence.
+  /// A description of the time-out, such as `a ping was not answered in time`.
   public var description: String {
     switch self {
     case .resolve: "the host name was not resolved in time"
@@ -107,7 +107,7 @@ extension LinkFailure.Phase: CustomStringConvertible {
 }
 
 extension LinkFailure.TLSReason: CustomStringConvertible {
-  /// What is wrong, as the beginning of a sentence.
+  /// A description of the problem, such as `the certificate has expired`.
   public var description: String {
     switch self {
     case .expired: "the certificate has expired"
@@ -125,7 +125,7 @@ extension LinkFailure.TLSReason: CustomStringConvertible {
 }
 
 extension BlockedReason: CustomStringConvertible {
-  /// What blocks the link, as the beginning of a sentence.
+  /// A description of the obstacle, such as `this device is offline`.
   public var description: String {
     switch self {
     case .unreachable: "this device is offline"
@@ -136,7 +136,7 @@ extension BlockedReason: CustomStringConvertible {
 }
 
 extension HeldLink.CloseReason: CustomStringConvertible {
-  /// Why this side closed the connection, as the beginning of a sentence.
+  /// A description of why this side closed the connection, such as `the network changed`.
   public var description: String {
     switch self {
     case .leaving: "the connection is switched off"
@@ -152,7 +152,7 @@ extension HeldLink.CloseReason: CustomStringConvertible {
 }
 
 extension LinkStatus.Reason: CustomStringConvertible {
-  /// Why the link is not connected, as the beginning of a sentence.
+  /// A description of why the link is not connected.
   public var description: String {
     switch self {
     case .blocked(let reason): reason.description

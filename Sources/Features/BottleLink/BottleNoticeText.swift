@@ -11,7 +11,7 @@ extension BottleStatus: CustomStringConvertible {
 }
 
 extension AdapterState {
-  /// The problem, as the beginning of a sentence; `nil` if there is none.
+  /// A description of the adapter's problem; `nil` if there is none.
   fileprivate var problem: String? {
     switch self {
     case .on, .unknown: nil
@@ -24,7 +24,7 @@ extension AdapterState {
 }
 
 extension BottleNotice: CustomStringConvertible {
-  /// What happened, as the beginning of a sentence.
+  /// A description of the notice, in lower case and without a full stop.
   public var description: String {
     switch self {
     case .syncFailed(let failure): "the drinks were not received: \(failure.text)"

@@ -13,7 +13,7 @@ extension RelayStatus: CustomStringConvertible {
 }
 
 extension RelayProblem: CustomStringConvertible {
-  /// What happened, as the beginning of a sentence.
+  /// A description of the problem, in lower case and without a full stop.
   public var description: String {
     switch self {
     case .connection(let failure): failure.description

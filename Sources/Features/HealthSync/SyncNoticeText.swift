@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastWire
 
 extension SyncNotice: CustomStringConvertible {
-  /// What happened, as the beginning of a sentence.
+  /// A description of the notice, in lower case and without a full stop.
   public var description: String {
     switch self {
     case .secretRefused: "the server refuses the secret; nothing is sent until there is another one"

@@ -49,7 +49,7 @@ public struct SocketSettings: Sendable, Hashable, Codable {
   static let flushTimeout = Duration.seconds(2)
 }
 
-/// What the app's functions read in an incoming message.
+/// The information that the app's functions read from an incoming message.
 public struct SocketReading: Sendable, Hashable, Codable {
   /// Whether the message answers the greeting, which establishes the connection.
   public var confirms: Bool

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastWire
 
 extension StreamNotice: CustomStringConvertible {
-  /// What happened, as the beginning of a sentence.
+  /// A description of the notice, in lower case and without a full stop.
   public var description: String {
     switch self {
     case .malformed(let error): "a message could not be read: \(error)"

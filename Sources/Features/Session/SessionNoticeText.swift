@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastWire
 
 extension SessionNotice: CustomStringConvertible {
-  /// What happened, as the beginning of a sentence.
+  /// A description of the notice, in lower case and without a full stop.
   public var description: String {
     switch self {
     case .stale(let key): "prompt \(key) was not accepted for 60s"

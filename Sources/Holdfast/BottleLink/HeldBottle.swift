@@ -50,11 +50,9 @@ public final class HeldBottle: Sendable, AsyncSequence {
       let stored = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
         try await store.open()
       }
-      let start = try await OpenError.wrapping(OpenError.journal) { () throws(JournalError) in
-        try await MachineStart<BottleModel>(
-          configuration.settings, journal: configuration.journal, at: ports.clock.wall,
-          notice: notice)
-      }
+      let start = try await MachineStart<BottleModel>(
+        configuration.settings, journal: configuration.journal, at: ports.clock.wall,
+        notice: notice)
       return (stored, start)
     }
     runtime = MachineRuntime(

@@ -68,7 +68,7 @@ public struct HealthPull: Sendable {
     ports: DevicePorts = DevicePorts(), answer: @escaping Answering
   ) throws(OpenError) {
     _ = try ServerURL.backendHost(server, ports, allowsPlaintext: allowsPlaintext)
-    let network = try ports.backendNetwork(allowsPlaintext: allowsPlaintext)
+    let network = try ports.openNetwork(allowsPlaintext: allowsPlaintext)
     self.init(PullAPI(server: server, token: token.text, http: network), ports.clock) {
       (answer, {})
     }

@@ -43,11 +43,9 @@ public final class Relay: Sendable, AsyncSequence {
       try await storage.open()
     }
     let start = try await storage.starting(with: store) { () throws(OpenError) in
-      try await OpenError.wrapping(OpenError.journal) { () throws(JournalError) in
-        try await MachineStart<RelayModel>(
-          RelayModel.Birth(configuration.settings), journal: configuration.journal,
-          at: ports.clock.wall, notice: notice)
-      }
+      try await MachineStart<RelayModel>(
+        RelayModel.Birth(configuration.settings), journal: configuration.journal,
+        at: ports.clock.wall, notice: notice)
     }
     self.configuration = configuration
     runtime = MachineRuntime(

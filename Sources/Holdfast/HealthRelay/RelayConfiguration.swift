@@ -59,7 +59,7 @@ public struct RelayConfiguration: Sendable {
   ///   `.network` if the device has run out of descriptors or threads.
   func open() throws(OpenError) -> (host: String, network: any SocketDialer & HTTPClient) {
     let host = try ServerURL.backendHost(server, ports, allowsPlaintext: allowsPlaintext)
-    return (host, try ports.backendNetwork(allowsPlaintext: allowsPlaintext))
+    return (host, try ports.openNetwork(allowsPlaintext: allowsPlaintext))
   }
 
   /// Creates a configuration with the usual values of a profile.

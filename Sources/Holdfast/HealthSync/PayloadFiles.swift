@@ -18,9 +18,7 @@ struct PayloadFiles: Sendable {
 
   /// Writes a body. Returns the path of its file, relative to the data directory.
   func write(_ bytes: [UInt8]) throws(StoreFailure) -> String {
-    var generator = SystemRandomNumberGenerator()
-    let name = UUID128.random(using: &generator).description
-    let path = "\(Self.folder)/batch_\(name).json"
+    let path = "\(Self.folder)/batch_\(UUID128.random()).json"
     let file = file(path)
     do throws(OwnerFileError) {
       try file.replace(with: bytes)

@@ -45,7 +45,7 @@ public final class SampleSync: Sendable, AsyncSequence {
     let host = try ServerURL.backendHost(
       configuration.server, ports, allowsPlaintext: configuration.allowsPlaintext)
     let files = try configuration.files()
-    let network = try ports.backendNetwork(allowsPlaintext: configuration.allowsPlaintext)
+    let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
     let queue = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
       try await storage.open()
     }
@@ -53,11 +53,9 @@ public final class SampleSync: Sendable, AsyncSequence {
       let stored = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
         try await queue.stored()
       }
-      let start = try await OpenError.wrapping(OpenError.journal) { () throws(JournalError) in
-        try await MachineStart<SyncModel>(
-          configuration.settings, journal: configuration.journal, at: ports.clock.wall,
-          notice: notice)
-      }
+      let start = try await MachineStart<SyncModel>(
+        configuration.settings, journal: configuration.journal, at: ports.clock.wall,
+        notice: notice)
       return (stored, start)
     }
     let missing = files.removeUnknown(Set(stored.batches.map(\.file)))

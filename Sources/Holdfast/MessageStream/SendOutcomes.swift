@@ -1,6 +1,7 @@
 import HoldfastSocket
 public import Foundation
 public import HoldfastCore
+import HoldfastPorts
 import HoldfastStorage
 import HoldfastWire
 import HoldfastMessageStream
@@ -79,24 +80,15 @@ final class SendOutcomes: Sendable {
     case failure(SendError.Reason)
   }
 
-  /// An awaited message.
-  private struct Awaited {
-    /// The failure of its last attempt.
-    var failure: LinkFailure?
-  }
-
   private struct State {
-    var awaited: [UUID128: Awaited] = [:]
-    /// The failure for which the link is not tried again.
-    var ended: LinkFailure?
-    /// The failure for which the store is not tried again.
-    var unusable: StoreFailure?
+    /// The failures of the last attempts of awaited messages.
+    var attempts: [UUID128: LinkFailure] = [:]
+    var failures = FinalFailures()
 
     /// The outcome of all messages while none can be sent.
     var end: Outcome? {
-      if let unusable { return .failure(.notStored(unusable)) }
-      if let ended { return .failure(.ended(ended, isQueued: false)) }
-      return nil
+      if let store = failures.store { return .failure(.notStored(store)) }
+      return failures.link.map { .failure(.ended($0, isQueued: false)) }
     }
   }
 
@@ -104,24 +96,22 @@ final class SendOutcomes: Sendable {
   private let state = Mutex(State())
 
   /// Registers a message, before it is passed to the stream.
-  func register(_ id: UUID128) {
-    state.withLock { $0.awaited[id] = Awaited() }
-    waiters.register(id)
-  }
+  func register(_ id: UUID128) { waiters.register(id) }
 
   /// Returns the outcome of a registered message.
-  func outcome(of id: UUID128) async -> Outcome {
-    let outcome = await waiters.wait(for: id)
-    state.withLock { $0.awaited[id] = nil }
+  func outcome(
+    of id: UUID128, within limit: Duration?, on clock: any LinkClock
+  ) async -> Outcome {
+    let outcome = await waiters.wait(for: id, within: limit, on: clock, late: .failure(.timeout))
+    state.withLock { $0.attempts[id] = nil }
     return outcome ?? .failure(.cancelled)
   }
 
-  /// Ends the wait for a message after its time limit.
-  func expire(_ id: UUID128) { waiters.resolve(id, .failure(.timeout)) }
-
   /// Records the failure of one attempt. The outbox contains only a text.
   func note(_ failure: LinkFailure, of id: UUID128) {
-    state.withLock { $0.awaited[id]?.failure = failure }
+    state.withLock { state in
+      if waiters.isRegistered(id) { state.attempts[id] = failure }
+    }
   }
 
   /// Ends the waits that an update of the stream decides.
@@ -131,29 +121,25 @@ final class SendOutcomes: Sendable {
       waiters.resolve(id, message.map(Outcome.success) ?? .failure(.discarded))
     case .outbox(let entry):
       guard case .failed(let reason) = entry.state else { return }
-      let failure = state.withLock { $0.awaited[entry.id]?.failure }
+      let failure = state.withLock { $0.attempts[entry.id] }
       waiters.resolve(entry.id, .failure(.refused(failure ?? .local(detail: reason))))
-    case .status(let status): change { $0.ended = status.isFinal ? status.failure : nil }
-    case .notice(.store(let failure)):
-      switch failure {
-      case .corrupt, .fromTheFuture: change { $0.unusable = failure }
-      case .locked, .full, .denied, .other: return  // storing is retried
-      }
-    case .notice(.storeRecovered): change { $0.unusable = nil }
+    case .status(let status): change { $0.note(link: status.isFinal ? status.failure : nil) }
+    case .notice(.store(let failure)): change { $0.note(store: failure) }
+    case .notice(.storeRecovered): change { $0.noteStoreRecovered() }
     case .messages, .edited, .gap, .gapClosed, .history, .notice: return
     }
   }
 
   /// Lets later senders wait again, because the user asks for another attempt.
-  func reopen() { change { ($0.ended, $0.unusable) = (nil, nil) } }
+  func reopen() { change { $0 = FinalFailures() } }
 
   /// Ends all waits, because the stream has ended.
   func end() { waiters.endAll(.failure(.ended(nil, isQueued: false)), isOver: true) }
 
-  private func change(_ body: (inout State) -> Void) {
+  private func change(_ body: (inout FinalFailures) -> Void) {
     state.withLock { state in
-      body(&state)
-      if let end = state.end { waiters.endAll(end) } else { waiters.reopen() }
+      body(&state.failures)
+      waiters.change(end: state.end)
     }
   }
 }

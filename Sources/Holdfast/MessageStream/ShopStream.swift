@@ -66,7 +66,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// - Returns: The id of the message's entry in the outbox, which is also its idempotency key.
   @discardableResult
   public func enqueue(_ text: String, parent: MessageID? = nil) -> UUID128 {
-    let id = Self.newID
+    let id = UUID128.random()
     enqueue(id, text, parent)
     return id
   }
@@ -84,27 +84,16 @@ public final class ShopStream: Sendable, AsyncSequence {
   public func send(
     _ text: String, parent: MessageID? = nil, within limit: Duration? = nil
   ) async throws(SendError) -> MessageID {
-    let id = Self.newID
+    let id = UUID128.random()
     let (outcomes, updates) = (runtime.effectHandler.outcomes, runtime.effectHandler.updates)
     updates.makeOptional()
     outcomes.register(id)
-    let timer = limit.map { expire(id, after: $0) }
     enqueue(id, text, parent)
-    let outcome = await outcomes.outcome(of: id)
-    timer?.cancel()
-    switch outcome {
+    switch await outcomes.outcome(of: id, within: limit, on: clock) {
     case .success(let message): return message
     case .failure(.ended(let failure, _)):
       throw SendError(id: id, await reason(of: id, text, endedBy: failure))
     case .failure(let reason): throw SendError(id: id, reason)
-    }
-  }
-
-  private func expire(_ id: UUID128, after limit: Duration) -> Task<Void, Never> {
-    let end = clock.now.advanced(by: limit)
-    return Task { [clock, outcomes = runtime.effectHandler.outcomes] in
-      guard (try? await clock.wait(until: end)) != nil else { return }
-      outcomes.expire(id)
     }
   }
 
@@ -129,11 +118,6 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   private func enqueue(_ id: UUID128, _ text: String, _ parent: MessageID?) {
     runtime.command(.send(id: id, text: text, parent: parent, at: clock.wall))
-  }
-
-  private static var newID: UUID128 {
-    var generator = SystemRandomNumberGenerator()
-    return .random(using: &generator)
   }
 
   /// Sends a failed message again.

@@ -5,6 +5,7 @@ import HoldfastMessageStream
 import HoldfastPorts
 public import HoldfastSocket
 import HoldfastWire
+
 /// The open shop streams of one user. At most five are open at the same time.
 ///
 /// This is the limit of the protocol: five connections for each user.
@@ -45,7 +46,7 @@ public actor ShopStreams {
     storage: StorageLocation<any TimelineStore>, tokens: TokenSource,
     ports: DevicePorts = DevicePorts()
   ) async throws(OpenError) {
-    let network = try ports.backendNetwork(allowsPlaintext: false)
+    let network = try ports.openNetwork(allowsPlaintext: false)
     let store = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
       try await storage.open()
     }
@@ -75,14 +76,14 @@ public actor ShopStreams {
       network: try chosenNetwork(for: configuration), store: store, tokens: tokens, ports: ports)
     streams[shop] = Opened()
     let start: MachineStart<StreamModel>
-    do throws(JournalError) {
-      start = try await MachineStart<StreamModel>(
+    do throws(OpenError) {
+      start = try await MachineStart(
         StreamModel.Birth(
           shop: shop, policy: configuration.policy, sendsOnly: configuration.sendsOnly),
         journal: configuration.journal, at: ports.clock.wall, notice: notice)
     } catch {
       closed(shop)
-      throw .journal(error)
+      throw error
     }
     let stream = ShopStream(configuration, parts, host: host, start: start) { [weak self] in
       await self?.closed(shop)
@@ -127,7 +128,7 @@ public actor ShopStreams {
   ) throws(OpenError) -> any SocketDialer & HTTPClient {
     guard configuration.allowsPlaintext, ports.network == nil else { return network }
     if let plaintextNetwork { return plaintextNetwork }
-    let opened = try ports.backendNetwork(allowsPlaintext: true)
+    let opened = try ports.openNetwork(allowsPlaintext: true)
     plaintextNetwork = opened
     return opened
   }

@@ -27,8 +27,8 @@ public import HoldfastSession
 /// Prompts survive the end of the process and are answered exactly once. Messages are stored before
 /// they are shown, and the next run shows them again unless they were marked as shown. The loop
 /// ends when the session is closed, or when it has failed: no retry can help, or 20 attempts in a
-/// row failed. After `reconnect()`, a new loop continues. End the session with `close()`. Releasing the last
-/// reference also closes the socket.
+/// row failed. After `reconnect()`, a new loop continues. End the session with `close()`. Releasing
+/// the last reference also closes the socket.
 ///
 /// Only one loop may read the events. It also receives the answers that `answer(to:)` returns.
 /// While the loop does not read, up to 1,024 events or 16 MiB are queued. Beyond that limit, the
@@ -56,16 +56,32 @@ public final class HeldSession: Sendable, AsyncSequence {
     _ configuration: SessionConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
   ) async throws(OpenError) {
+    let (ports, storage) = (configuration.ports, configuration.storage)
     let host = try configuration.checkedHost()
-    let network = try configuration.openNetwork()
-    let store = try await configuration.openStore()
-    (self.store, clock) = (store, configuration.ports.clock)
-    do throws(OpenError) {
-      runtime = try await configuration.run(host: host, network, store, notice: notice)
-    } catch {
-      await configuration.storage.closing(store)()
-      throw error
+    let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
+    let store = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+      try await storage.open()
     }
+    let wall = ports.clock.wall
+    let (stored, start) = try await storage.starting(with: store) { () throws(OpenError) in
+      let stored = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+        try await store.open(as: UUID128.random())
+      }
+      let start = try await MachineStart<SessionModel>(
+        SessionSettings(policy: configuration.policy, answerTimeout: configuration.answerTimeout),
+        journal: configuration.journal, at: wall, notice: notice)
+      return (stored, start)
+    }
+    (self.store, clock) = (store, ports.clock)
+    let conversation = configuration.conversation
+    runtime = MachineRuntime(
+      start, SessionEffectHandler(configuration, network, store), clock: ports.clock,
+      device: Device(
+        reachability: ports.reachability(of: host), lifecycle: ports.lifecycle, network: network,
+        clock: ports.clock),
+      first: [.restored(stored, conversation: conversation, at: wall)]
+        + (conversation.map { [.follow(conversation: $0)] } ?? []) + [.start],
+      onEnd: storage.closing(store))
   }
 
   /// Returns the iterator of the events. A session has only one reader.
@@ -84,7 +100,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// - Returns: The key of the prompt, by which its events can be matched.
   @discardableResult
   public func prompt(_ text: String, in conversation: String? = nil) -> UUID128 {
-    let key = Self.newKey
+    let key = UUID128.random()
     prompt(text, in: conversation, key)
     return key
   }
@@ -102,33 +118,18 @@ public final class HeldSession: Sendable, AsyncSequence {
   public func answer(
     to text: String, in conversation: String? = nil, within limit: Duration? = nil
   ) async throws(AnswerError) -> SessionEntry {
-    let key = Self.newKey
+    let key = UUID128.random()
     let (answers, updates) = (runtime.effectHandler.answers, runtime.effectHandler.updates)
     updates.makeOptional()
     answers.register(key)
-    let timer = limit.map { expire(key, after: $0) }
     prompt(text, in: conversation, key)
-    let outcome = await answers.outcome(of: key)
-    timer?.cancel()
+    let outcome = await answers.outcome(of: key, within: limit, on: clock)
     if !outcome.news.isEmpty { runtime.command(.answersShown(outcome.news)) }
     return try outcome.result(of: key)
   }
 
   private func prompt(_ text: String, in conversation: String?, _ key: UUID128) {
     runtime.command(.prompt(text, conversation: conversation, key: key, at: clock.wall))
-  }
-
-  private func expire(_ key: UUID128, after limit: Duration) -> Task<Void, Never> {
-    let end = clock.now.advanced(by: limit)
-    return Task { [clock, answers = runtime.effectHandler.answers] in
-      guard (try? await clock.wait(until: end)) != nil else { return }
-      answers.expire(key)
-    }
-  }
-
-  private static var newKey: UUID128 {
-    var generator = SystemRandomNumberGenerator()
-    return .random(using: &generator)
   }
 
   /// Sends a failed prompt again, under a new key.
@@ -139,7 +140,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// - Returns: The key of the new prompt.
   @discardableResult
   public func retry(_ key: UUID128) -> UUID128 {
-    let new = Self.newKey
+    let new = UUID128.random()
     runtime.command(.retry(key, as: new))
     return new
   }
@@ -226,61 +227,5 @@ public final class HeldSession: Sendable, AsyncSequence {
   public func close() async {
     let isUnread = runtime.effectHandler.updates.isUnread
     await runtime.close(isUnread ? .stopUnread : .stop) { $0.isStopped }
-  }
-}
-
-extension SessionConfiguration {
-  /// Reads the store, creates the journal, and starts a session.
-  fileprivate func run(
-    host: String, _ network: any SocketDialer & HTTPClient, _ store: any ClientSessionStore,
-    notice: @escaping @Sendable (JournalError) -> Void
-  ) async throws(OpenError) -> MachineRuntime<SessionEffectHandler> {
-    let wall = ports.clock.wall
-    let stored = try await read(store)
-    let start: MachineStart<SessionModel>
-    do throws(JournalError) {
-      start = try await MachineStart(
-        SessionSettings(policy: policy, answerTimeout: answerTimeout), journal: journal, at: wall,
-        notice: notice)
-    } catch {
-      throw .journal(error)
-    }
-    let follow = conversation.map { [SessionModel.Input.follow(conversation: $0)] } ?? []
-    return MachineRuntime(
-      start, SessionEffectHandler(self, network, store), clock: ports.clock,
-      device: Device(
-        reachability: ports.reachability(of: host), lifecycle: ports.lifecycle, network: network,
-        clock: ports.clock),
-      first: [.restored(stored, conversation: conversation, at: wall)] + follow + [.start],
-      onEnd: storage.closing(store))
-  }
-
-  private func read(
-    _ store: any ClientSessionStore
-  ) async throws(OpenError) -> ClientSessionSnapshot {
-    do throws(StoreFailure) {
-      var generator = SystemRandomNumberGenerator()
-      return try await store.open(as: .random(using: &generator))
-    } catch {
-      throw .store(error)
-    }
-  }
-
-  /// Returns the network of the app, or a new one of the platform.
-  fileprivate func openNetwork() throws(OpenError) -> any SocketDialer & HTTPClient {
-    do throws(LinkFailure) {
-      return try ports.openNetwork(allowsPlaintext: allowsPlaintext)
-    } catch {
-      throw .network(error)
-    }
-  }
-
-  /// Returns the store, which is opened unless the app supplies it.
-  fileprivate func openStore() async throws(OpenError) -> any ClientSessionStore {
-    do throws(StoreFailure) {
-      return try await storage.open()
-    } catch {
-      throw .store(error)
-    }
   }
 }

@@ -1,5 +1,6 @@
 public import Foundation
 public import HoldfastCore
+import HoldfastPorts
 import HoldfastSocket
 import HoldfastStorage
 import HoldfastWire
@@ -104,17 +105,13 @@ final class PromptAnswers: Sendable {
     var awaited: [UUID128: Bool] = [:]
     /// The numbers of the messages that arrived while answers are awaited, by ID.
     var messages: [String: UInt64] = [:]
-    /// The failure for which the link is not tried again.
-    var ended: LinkFailure?
-    /// The failure for which the store can never be used.
-    var unusable: StoreFailure?
+    var failures = FinalFailures()
 
-    /// The reason that applies to all prompts while none can be answered.
-    var end: AnswerError.Reason? {
-      if let unusable { return .notStored(unusable) }
+    /// The outcome of all prompts while none can be answered.
+    var end: PromptOutcome? {
+      if let store = failures.store { return PromptOutcome(.failure(.notStored(store))) }
       // The session stores prompts while it has failed.
-      if let ended { return .ended(ended, isQueued: true) }
-      return nil
+      return failures.link.map { PromptOutcome(.failure(.ended($0, isQueued: true))) }
     }
   }
 
@@ -132,8 +129,13 @@ final class PromptAnswers: Sendable {
   }
 
   /// Returns the outcome of a registered prompt.
-  func outcome(of key: UUID128) async -> PromptOutcome {
-    var outcome = await waiters.wait(for: key) ?? PromptOutcome(.failure(.cancelled))
+  func outcome(
+    of key: UUID128, within limit: Duration?, on clock: any LinkClock
+  ) async -> PromptOutcome {
+    let late = PromptOutcome(.failure(.timeout))
+    var outcome =
+      await waiters.wait(for: key, within: limit, on: clock, late: late)
+      ?? PromptOutcome(.failure(.cancelled))
     let isQueued = state.withLock { state in
       defer { if state.awaited.isEmpty { state.messages = [:] } }
       return state.awaited.removeValue(forKey: key) ?? false
@@ -143,9 +145,6 @@ final class PromptAnswers: Sendable {
     }
     return outcome
   }
-
-  /// Ends the wait for a prompt after its time limit.
-  func expire(_ key: UUID128) { waiters.resolve(key, PromptOutcome(.failure(.timeout))) }
 
   /// Ends the waits that an update of the session decides.
   func note(_ update: SessionUpdate) {
@@ -157,13 +156,9 @@ final class PromptAnswers: Sendable {
         state.messages[entry.id] = news
       }
     case .prompt(let prompt, let news): note(prompt, news)
-    case .status(let status): change { $0.ended = status.isFinal ? status.failure : nil }
-    case .notice(.store(let failure)):
-      switch failure {
-      case .corrupt, .fromTheFuture: change { $0.unusable = failure }
-      case .locked, .full, .denied, .other: return  // storing is retried
-      }
-    case .notice(.storeRecovered): change { $0.unusable = nil }
+    case .status(let status): change { $0.note(link: status.isFinal ? status.failure : nil) }
+    case .notice(.store(let failure)): change { $0.note(store: failure) }
+    case .notice(.storeRecovered): change { $0.noteStoreRecovered() }
     case .quality, .pending, .part, .gap, .record, .notice: return
     }
   }
@@ -191,21 +186,17 @@ final class PromptAnswers: Sendable {
   }
 
   /// Lets later callers wait again, because the user asks for another attempt.
-  func reopen() { change { ($0.ended, $0.unusable) = (nil, nil) } }
+  func reopen() { change { $0 = FinalFailures() } }
 
   /// Ends all waits, because the session has ended.
   func end() {
     waiters.endAll(PromptOutcome(.failure(.ended(nil, isQueued: false))), isOver: true)
   }
 
-  private func change(_ body: (inout State) -> Void) {
+  private func change(_ body: (inout FinalFailures) -> Void) {
     state.withLock { state in
-      body(&state)
-      if let end = state.end {
-        waiters.endAll(PromptOutcome(.failure(end)))
-      } else {
-        waiters.reopen()
-      }
+      body(&state.failures)
+      waiters.change(end: state.end)
     }
   }
 }

@@ -79,9 +79,10 @@ actor SessionEffectHandler: EffectHandler {
   }
 
   private func deliver(_ update: SessionUpdate) {
-    updates.put(update)
     if case .status(let status) = update {
-      updates.setFailure(status.isFinal ? status.failure : nil)
+      updates.put(update, failure: status.isFinal ? status.failure : nil)
+    } else {
+      updates.put(update)
     }
     answers.note(update)
   }

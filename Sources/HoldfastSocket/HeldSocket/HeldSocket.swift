@@ -72,16 +72,10 @@ public final class HeldSocket: Sendable, AsyncSequence {
   ) async throws(OpenError) {
     let host = try configuration.host()
     let ports = configuration.ports
-    let network = try configuration.openNetwork()
+    let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
     let stored = try await configuration.storedMessages()
-    let start: MachineStart<SocketModel>
-    do throws(JournalError) {
-      start = try await MachineStart(
-        configuration.settings, journal: configuration.journal, at: ports.clock.wall,
-        notice: notice)
-    } catch {
-      throw .journal(error)
-    }
+    let start = try await MachineStart<SocketModel>(
+      configuration.settings, journal: configuration.journal, at: ports.clock.wall, notice: notice)
     given = Mutex(Given(lastID: stored.map(\.id).max() ?? 0))
     runtime = MachineRuntime(
       start, HeldSocketEffectHandler(configuration, start.birth, network), clock: ports.clock,
@@ -118,7 +112,8 @@ public final class HeldSocket: Sendable, AsyncSequence {
   /// The failure that ended the events, since no retry can cure it; `nil` if there is none.
   public var failure: LinkFailure? { runtime.effectHandler.updates.failure }
 
-  /// Sends a message without waiting. The outcome is reported as an event.
+  /// Sends a message without waiting. The outcome is reported as an event. After `close()`, the
+  /// message is dropped and no event follows.
   ///
   /// - Returns: The number of the message, which occurs in `.proven` and in notices. Numbers count
   ///   up from 1, or from the number of the last message in a durable outbox.

@@ -105,22 +105,11 @@ extension SocketConfiguration {
     return host
   }
 
-  /// Returns the network of the app, or a new one of the platform.
-  func openNetwork() throws(OpenError) -> any SocketDialer & HTTPClient {
-    do throws(LinkFailure) {
-      return try ports.openNetwork(allowsPlaintext: allowsPlaintext)
-    } catch {
-      throw .network(error)
-    }
-  }
-
   /// Returns the messages that a durable outbox contains.
   func storedMessages() async throws(OpenError) -> [OutboxMessage] {
     guard case .durable(let store) = outbox else { return [] }
-    do throws(StoreFailure) {
-      return try await store.load()
-    } catch {
-      throw .store(error)
+    return try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
+      try await store.load()
     }
   }
 

@@ -165,19 +165,21 @@ package struct MachineStart<M: Journaled>: Sendable {
   ///
   /// - Parameter notice: A function that is called once, with the reason, if journaling stops
   ///   later.
-  /// - Throws: `JournalError` if the journal cannot be created.
+  /// - Throws: `.journal` if the journal cannot be created.
   package init(
     _ birth: M.Birth, journal path: String?, at wall: Timestamp,
     notice: @escaping @Sendable (JournalError) -> Void
-  ) async throws(JournalError) {
+  ) async throws(OpenError) {
     self.birth = birth
     seed = .random(in: .min ... .max)
     guard let path else {
       journal = nil
       return
     }
-    journal = try await Journal(
-      path: path, header: JournalHeader(birth: birth, seed: seed, startedAt: wall), notice: notice)
+    let header = JournalHeader<M>(birth: birth, seed: seed, startedAt: wall)
+    journal = try await OpenError.wrapping(OpenError.journal) { () throws(JournalError) in
+      try await Journal(path: path, header: header, notice: notice)
+    }
   }
 
   var machine: M { M(birth, seed: seed) }

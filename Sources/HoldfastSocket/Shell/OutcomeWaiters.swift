@@ -1,3 +1,5 @@
+package import HoldfastPorts
+import HoldfastCore
 import Synchronization
 
 /// The callers that wait for the outcomes of commands. Each command has a key.
@@ -27,9 +29,28 @@ package final class OutcomeWaiters<Key: Hashable & Sendable, Outcome: Sendable>:
     state.withLock { state in state.entries[key] = state.end.map(Entry.resolved) ?? .registered }
   }
 
-  /// Returns the outcome of a command; `nil` if the task is cancelled first.
+  /// Returns whether a caller waits, or is about to wait, for a command.
+  package func isRegistered(_ key: Key) -> Bool { state.withLock { $0.entries[key] != nil } }
+
+  /// Returns the outcome of a command; `late` if the time limit passes first, and `nil` if the task
+  /// is cancelled first.
   ///
   /// Only one caller may wait for a key. Afterwards, the key is no longer registered.
+  package func wait(
+    for key: Key, within limit: Duration?, on clock: any LinkClock, late: Outcome
+  ) async -> Outcome? {
+    let end = limit.map { clock.now.advanced(by: $0) }
+    let timer = end.map { end in
+      Task { [weak self] in
+        guard (try? await clock.wait(until: end)) != nil else { return }
+        self?.resolve(key, late)
+      }
+    }
+    defer { timer?.cancel() }
+    return await wait(for: key)
+  }
+
+  /// Returns the outcome of a command without a time limit; `nil` if the task is cancelled first.
   package func wait(for key: Key) async -> Outcome? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -50,10 +71,14 @@ package final class OutcomeWaiters<Key: Hashable & Sendable, Outcome: Sendable>:
     caller?.resume(returning: outcome)
   }
 
-  /// Ends the waits for all commands, including later ones until `reopen()` is called.
+  /// Ends the waits for all commands with `end`, or allows waits again if it is `nil`.
+  package func change(end: Outcome?) {
+    if let end { endAll(end) } else { reopen() }
+  }
+
+  /// Ends the waits for all commands, including later ones until waits are allowed again.
   ///
-  /// - Parameter isOver: Whether `reopen()` and further calls of this method have no effect
-  ///   afterwards.
+  /// - Parameter isOver: Whether later calls of this method and of `change(end:)` have no effect.
   package func endAll(_ outcome: Outcome, isOver: Bool = false) {
     let callers: [CheckedContinuation<Outcome?, Never>] = state.withLock { state in
       guard !state.isOver else { return [] }

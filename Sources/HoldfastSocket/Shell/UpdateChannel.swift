@@ -112,17 +112,6 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     reader?.resume(returning: update)
   }
 
-  /// Records that the link has failed for good, or that it is tried again if `failure` is `nil`.
-  ///
-  /// While the link has failed, an app's loop ends after the queued updates.
-  package func setFailure(_ failure: LinkFailure?) {
-    let reader = state.withLock { state in
-      state.recorded = failure
-      return state.takeFailedReader()
-    }
-    reader?.resume(returning: nil)
-  }
-
   /// The failure that no retry can cure; `nil` if there is none, or while a restart is pending.
   package var failure: LinkFailure? { state.withLock(\.failure) }
 

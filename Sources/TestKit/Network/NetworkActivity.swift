@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What a fake network knows about its client, for `nextSocket(advancing:)` and for the text of a
-/// `WaitFailure`.
+/// A record of a client's activity on a fake network, for `nextSocket(advancing:)` and for the text
+/// of a `WaitFailure`.
 final class NetworkActivity: Sendable {
   private struct WeakSocket {
     weak var socket: FakeSocket?
@@ -23,7 +23,7 @@ final class NetworkActivity: Sendable {
   /// The number of the clock's newest wait when the latest event was delivered to the client.
   var lastDelivery: UInt64 { state.withLock(\.lastDelivery) }
 
-  /// What the client waits for and what is open, one sentence each.
+  /// One sentence for each thing that the client waits for, and for each open socket.
   var hints: [String] {
     let (sockets, requests) = state.withLock { state in
       (state.sockets.compactMap { $0.socket }, state.requests)

@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastSession
 import HoldfastStorage
+import HoldfastTestKit
 import Testing
 
 @testable import Holdfast
@@ -21,7 +22,7 @@ import Testing
     // A status does not cure the store.
     answers.note(.status(LinkStatus(phase: .connected)))
     for _ in 1...2 {
-      let outcome = await answers.outcome(of: Self.key)
+      let outcome = await answers.outcome(of: Self.key, within: nil, on: TestClock())
       #expect(throws: AnswerError(key: Self.key, .notStored(failure))) {
         try outcome.result(of: Self.key)
       }
@@ -29,8 +30,7 @@ import Testing
     }
     answers.note(.notice(.storeRecovered))
     answers.register(Self.key)
-    answers.expire(Self.key)
-    let outcome = await answers.outcome(of: Self.key)
+    let outcome = await answers.outcome(of: Self.key, within: .zero, on: TestClock())
     #expect(throws: AnswerError(key: Self.key, .timeout)) { try outcome.result(of: Self.key) }
   }
 
@@ -38,8 +38,7 @@ import Testing
     let answers = PromptAnswers()
     answers.register(Self.key)
     answers.note(.notice(.store(.full(detail: "no room"))))
-    answers.expire(Self.key)
-    let outcome = await answers.outcome(of: Self.key)
+    let outcome = await answers.outcome(of: Self.key, within: .zero, on: TestClock())
     #expect(throws: AnswerError(key: Self.key, .timeout)) { try outcome.result(of: Self.key) }
   }
 }

@@ -99,9 +99,13 @@ package actor Driver<M: Journaled> {
   ///
   /// The call also returns when the driver has ended or the task is cancelled. The driver must be
   /// running or start soon.
-  package func waitUntil(_ condition: @escaping @Sendable (M) -> Bool) async {
+  ///
+  /// - Returns: False if the driver has ended or the task is cancelled.
+  @discardableResult
+  package func waitUntil(_ condition: @escaping @Sendable (M) -> Bool) async -> Bool {
     let target = inbox.counters.accepted
-    guard phase != .ended, handled < target || !condition(machine) else { return }
+    guard phase != .ended else { return false }
+    if handled >= target, condition(machine) { return true }
     lastTicket += 1
     let ticket = lastTicket
     await withTaskCancellationHandler {
@@ -116,6 +120,7 @@ package actor Driver<M: Journaled> {
     } onCancel: {
       Task { await self.resumeWaiters { $0.ticket == ticket } }
     }
+    return phase != .ended && !Task.isCancelled
   }
 
   /// Drives the machine until the task is cancelled. It must be called only once.

@@ -105,8 +105,8 @@ struct SocketHarness {
   /// The texts passed to sockets.
   var handed: [String] {
     log.compactMap { effect in
-      guard case .send(_, let message) = effect else { return nil }
-      return message.text
+      guard case .send(_, let entry) = effect else { return nil }
+      return entry.message.text
     }
   }
 }
@@ -151,6 +151,12 @@ extension SocketReading {
 extension LinkStatus {
   /// The status of a connection with good quality, whether a round trip was measured or not.
   static let connected = LinkStatus(phase: .connected, mode: .live, quality: .good)
+}
+
+extension SocketModel.Effect {
+  static func send(_ attempt: AttemptID, _ id: UInt64, _ text: String) -> Self {
+    .send(attempt, OutboxMessage(id: id, message: .text(text)))
+  }
 }
 
 /// Shorthands for inputs.

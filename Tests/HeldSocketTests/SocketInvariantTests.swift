@@ -40,7 +40,10 @@ import Testing
     ("standing messages: the bytes are those of its keys and messages", { $0.standing.bytes = 1 }),
     (
       "standing messages: each key has one message",
-      { $0.standing.entries = Array(repeating: .init(key: "", message: .text("")), count: 2) }
+      {
+        $0.standing.entries = Array(
+          repeating: .init(key: "", content: .message(.text(""))), count: 2)
+      }
     ),
   ]
 

@@ -53,11 +53,31 @@ struct StandingTests {
     harness.give(.opened(harness.attempt, subprotocol: nil))
     let sent = harness.log.compactMap { effect -> String? in
       switch effect {
-      case .standing(_, let message), .send(_, let message): message.text
+      case .standing(_, let message): message.text
+      case .send(_, let entry): entry.message.text
       case _: nil
       }
     }
     #expect(sent == ["standing", "queued"])
+  }
+
+  @Test func `a standing message that is made gets the last position on each connection`() {
+    var harness = SocketHarness.connected()
+    harness.stand("a", "fixed")
+    #expect(
+      harness.give(.makeStanding("a")) == [
+        .makeStanding(AttemptID(1), key: "a", after: nil)
+      ])
+    harness.say("41", SocketReading.at("41"))
+    harness.log = []
+    harness.reconnect()
+    #expect(harness.stood == [])
+    #expect(
+      harness.log.contains(.makeStanding(AttemptID(2), key: "a", after: Secret("41"))))
+    harness.stand("a", "fixed again")
+    harness.log = []
+    harness.reconnect()
+    #expect(harness.stood == ["fixed again"])
   }
 
   @Test func `64 standing messages are kept, and the next is refused`() {

@@ -23,13 +23,13 @@ private func startHere(_ url: String, _ show: (String) -> Void) async throws {
   configuration.url = url
   // Sources/Holdfast/Holdfast.docc/Start-here.md +
   let socket = try await HeldSocket(configuration)
-  let order = socket.send("two rye loaves")
+  let order = try await socket.send("two rye loaves")
   for await event in socket {
     switch event {
     case .status(let status): show("\(status)")
     case .text(let text): show(text)
     case .proven(let through) where through >= order: show("the order has arrived")
-    case .proven, .binary, .quality, .sent, .notice: break
+    case .proven, .stored, .binary, .quality, .sent, .notice: break
     }
   }
   if let failure = socket.failure { show("\(failure)") }

@@ -10,7 +10,7 @@ private func hold(_ url: String, _ show: (String) async -> Void) async throws {
   var configuration = SocketConfiguration(url)
   configuration.outbox = .memory  // keeps messages while there is no connection
   let socket = try await HeldSocket(configuration)
-  socket.send("hello")
+  try await socket.send("hello")
   for await event in socket {
     if case .text(let text) = event { await show(text) }
   }

@@ -55,12 +55,13 @@ struct DriverTests {
       for number in 0..<10 { await work.driver.post(.say(number)) }
       await work.driver.waitUntil { _ in true }
       #expect(work.effects.takeAll().count == 10)
-      async let isJammed: Void = work.driver.waitUntil(\.isJammed)
+      async let isJammed = work.driver.waitUntil(\.isJammed)
       await work.driver.post(.jam)
-      await isJammed
+      #expect(await isJammed)
       #expect(await work.driver.snapshot.isJammed)
     }
-    await work.driver.waitUntil { _ in false }  // This waits until the driver has ended.
+    // This waits until the driver has ended.
+    #expect(await !work.driver.waitUntil { _ in false })
   }
 
   @Test
@@ -69,10 +70,10 @@ struct DriverTests {
     try await work.run {
       await work.driver.post(.ring(at: .second(3)))
       await clock.someoneWaits(for: .second(3))
-      async let isSilent: Void = work.driver.waitUntil { $0.ring == nil }
+      async let isSilent = work.driver.waitUntil { $0.ring == nil }
       while await work.driver.waiterCount == 0 { await Task.yield() }
       clock.advance(to: .second(3))
-      await isSilent
+      #expect(await isSilent)
       #expect(await work.driver.snapshot.ring == nil)
     }
   }

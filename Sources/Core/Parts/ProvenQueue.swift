@@ -27,7 +27,8 @@ public enum OutboxRefusal: Sendable, Hashable, Codable {
 ///                 └── lost, repeat ─┘
 ///
 /// A ping is sent after the messages that were handed over. Only one ping is outstanding at a time.
-/// Its pong proves that the peer's WebSocket received everything sent before the ping.
+/// Its pong proves that the peer's WebSocket received everything sent before the ping. With a
+/// protocol that acknowledges messages, no ping is sent, and each acknowledgement proves one message.
 public struct ProvenQueue: Sendable, Hashable {
   /// The maximum number of messages that may wait: 1,000, as in other clients' offline queues.
   public static let limit = 1_000
@@ -112,8 +113,8 @@ public struct ProvenQueue: Sendable, Hashable {
     bytes += entry.message.count
   }
 
-  /// Notes that the store contains a message.
-  public mutating func noteStored(_ id: UInt64) { unstored.remove(id) }
+  /// Notes that the store contains a message, and returns whether this was unknown before.
+  public mutating func noteStored(_ id: UInt64) -> Bool { unstored.remove(id) != nil }
 
   /// Drops a message that the store refused.
   public mutating func drop(_ id: UInt64) {
@@ -125,7 +126,7 @@ public struct ProvenQueue: Sendable, Hashable {
   }
 
   /// Returns the messages that may be handed over now, and marks them as handed over.
-  public mutating func take() -> [SocketMessage] {
+  public mutating func take() -> [OutboxMessage] {
     var inFlight = entries[..<handed].reduce(0) { $0 + $1.message.count }
     let start = handed
     while handed < min(entries.count, Self.window) {
@@ -134,7 +135,7 @@ public struct ProvenQueue: Sendable, Hashable {
       guard inFlight <= Self.windowBytes || handed == 0, !unstored.contains(next.id) else { break }
       handed += 1
     }
-    return entries[start..<handed].map { $0.message }
+    return Array(entries[start..<handed])
   }
 
   /// Returns the ping to send after the messages handed over; `nil` while a ping is outstanding.
@@ -148,6 +149,18 @@ public struct ProvenQueue: Sendable, Hashable {
   /// Removes the messages whose arrival a pong proves, and returns their ids.
   public mutating func proven(by ping: UInt64) -> [UInt64] {
     proof?.ping == ping ? removeAsked() : []
+  }
+
+  /// Removes a message that was handed over and whose arrival the server acknowledged.
+  ///
+  /// - Returns: The number up to which all messages have arrived, if this message was the oldest;
+  ///   `nil` if an older one waits. The outer value is `nil` if no such message was handed over.
+  public mutating func acknowledge(_ id: UInt64) -> UInt64?? {
+    guard let index = entries[..<handed].firstIndex(where: { $0.id == id }) else { return nil }
+    bytes -= entries.remove(at: index).message.count
+    handed -= 1
+    if index > 0 { return .some(nil) }
+    return entries.first.map { $0.id &- 1 } ?? lastID
   }
 
   /// Removes the messages whose pong is overdue, and returns their number.
@@ -210,6 +223,8 @@ extension ProvenQueue: SelfChecking {
 /// The stored messages of a durable outbox.
 public struct StoredOutbox: Sendable, Hashable {
   private var entries: [UInt64: OutboxMessage] = [:]
+  /// The highest number of a message that was ever stored; 0 if there was none.
+  public private(set) var lastID: UInt64 = 0
 
   /// Creates an empty outbox.
   public init() {}
@@ -218,7 +233,10 @@ public struct StoredOutbox: Sendable, Hashable {
   public var all: [OutboxMessage] { entries.values.sorted { $0.id < $1.id } }
 
   /// Stores a message, replacing one of the same id.
-  public mutating func add(_ entry: OutboxMessage) { entries[entry.id] = entry }
+  public mutating func add(_ entry: OutboxMessage) {
+    entries[entry.id] = entry
+    lastID = max(lastID, entry.id)
+  }
 
   /// Removes messages. Unknown ids are ignored.
   public mutating func remove(_ ids: [UInt64]) {

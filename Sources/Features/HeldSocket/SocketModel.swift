@@ -90,7 +90,9 @@ public struct SocketModel: Journaled {
       let ready = queue.take()
       step.effects += ready.map { .send(attempt, $0) }
       let timeout = settings.policy.liveness.pongTimeout
-      if let ping = queue.ask(until: step.now.advanced(by: timeout)) {
+      if !settings.hasAcknowledgements,
+        let ping = queue.ask(until: step.now.advanced(by: timeout))
+      {
         step.effects.append(.ping(attempt, ping))
       }
       if !ready.isEmpty {
@@ -136,6 +138,8 @@ extension SocketModel {
     case send(UInt64, SocketMessage)
     /// Set the standing message of a key, or remove it if there is no message.
     case standing(String, SocketMessage?)
+    /// Set a standing message that the app's function makes on each connection.
+    case makeStanding(String)
 
     case link(LinkEvent)
     case credentials(HeldLink.CredentialsEvent)
@@ -153,6 +157,8 @@ extension SocketModel {
   public enum News: Sendable, Equatable, Codable {
     case opened(subprotocol: String?)
     case message(SocketMessage, SocketReading)
+    /// The server acknowledged the message with a number, which was sent on this connection.
+    case acknowledged(UInt64)
     /// Reading was paused because the app left too many messages unread, or was resumed.
     case reading(isPaused: Bool)
     /// The socket could not send a message.
@@ -170,7 +176,9 @@ extension SocketModel {
     case resume(AttemptID, after: Secret?)
     /// Send a standing message.
     case standing(AttemptID, SocketMessage)
-    case send(AttemptID, SocketMessage)
+    /// Send the standing message that the app's function makes.
+    case makeStanding(AttemptID, key: String, after: Secret?)
+    case send(AttemptID, OutboxMessage)
     /// Send a WebSocket ping.
     case ping(AttemptID, UInt64)
     /// Send the app's own ping message.
@@ -191,6 +199,8 @@ extension SocketModel {
     case message(SocketMessage)
     /// The number of messages handed to a socket since the start.
     case sent(UInt64)
+    /// The outbox has stored a message.
+    case stored(UInt64)
     /// All accepted messages up to this number have arrived.
     case proven(through: UInt64)
     case notice(SocketNotice)
@@ -252,14 +262,16 @@ extension SocketModel {
       if stopsAt == nil, link.isWanted { begin(&step) }
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
     case .send(let id, let message): send(id, message, &step)
-    case .standing(let key, let message): setStanding(key, message, &step)
+    case .standing(let key, let message):
+      setStanding(key, message.map(StandingMessages.Content.message), &step)
+    case .makeStanding(let key): setStanding(key, .made, &step)
     case .link(let event):
       if event.attempt == nil || event.attempt == link.currentAttempt { handle(event, &step) }
     case .credentials(let event): drive(.credentials(event), &step)
     case .socket(let attempt, let news):
       if link.currentAttempt == attempt { handle(news, attempt, &step) }
     case .restored(let stored): queue.restore(stored)
-    case .stored(let id): queue.noteStored(id)
+    case .stored(let id): if queue.noteStored(id) { step.show(.stored(id)) }
     case .storeFailed(let id, let detail):
       queue.drop(id)
       step.show(.notice(.notStored(id: id, detail: detail)))
@@ -280,6 +292,7 @@ extension SocketModel {
       drive(.opened(attempt), &step)
       if !settings.awaitsConfirmation { drive(.established(attempt), &step) }
     case .message(let message, let reading): received(message, reading, attempt, &step)
+    case .acknowledged(let id): acknowledged(id, &step)
     case .reading(let isPaused):
       paused = isPaused ? attempt : nil
       // The time without received bytes starts over here.
@@ -302,6 +315,12 @@ extension SocketModel {
     if reading.answersPing, let asked { drive(.pong(attempt, asked), &step) }
     if reading.confirms { drive(.established(attempt), &step) }
     step.show(.message(message))
+  }
+
+  private mutating func acknowledged(_ id: UInt64, _ step: inout Step) {
+    guard settings.hasAcknowledgements, let through = queue.acknowledge(id) else { return }
+    if settings.outbox == .durable { step.effects.append(.remove([id])) }
+    if let through { step.show(.proven(through: through)) }
   }
 
   /// Handles an event of the device or the link.
@@ -336,13 +355,23 @@ extension SocketModel {
   }
 
   private mutating func setStanding(
-    _ key: String, _ message: SocketMessage?, _ step: inout Step
+    _ key: String, _ content: StandingMessages.Content?, _ step: inout Step
   ) {
-    guard standing.set(key, message) else {
+    guard standing.set(key, content) else {
       return step.show(.notice(.standingRefused(key: key)))
     }
-    guard let message, isConnected, let attempt = link.currentAttempt else { return }
-    step.effects.append(.standing(attempt, message))
+    guard let content, isConnected, let attempt = link.currentAttempt else { return }
+    sendStanding(StandingMessages.Entry(key: key, content: content), on: attempt, &step)
+  }
+
+  private func sendStanding(
+    _ entry: StandingMessages.Entry, on attempt: AttemptID, _ step: inout Step
+  ) {
+    switch entry.content {
+    case .message(let message): step.effects.append(.standing(attempt, message))
+    case .made:
+      step.effects.append(.makeStanding(attempt, key: entry.key, after: position))
+    }
   }
 
   mutating func end(_ step: inout Step) {
@@ -379,7 +408,7 @@ extension SocketModel {
     case (false, true):
       guard let attempt = link.currentAttempt else { break }
       step.effects.append(.resume(attempt, after: position))
-      step.effects += standing.entries.map { .standing(attempt, $0.message) }
+      for entry in standing.entries { sendStanding(entry, on: attempt, &step) }
     case (true, true), (false, false): break
     }
     var known = before

@@ -9,6 +9,10 @@ public struct SocketSettings: Sendable, Hashable, Codable {
   /// Whether the app has its own ping message, which replaces WebSocket pings as the liveness
   /// check.
   public var hasPing = false
+  /// Whether acknowledgements of the server prove that messages arrived, instead of pongs.
+  ///
+  /// This requires an outbox that sends messages again.
+  public var hasAcknowledgements = false
   /// The handling of messages that cannot be sent at once.
   public var outbox = Outbox.off
   /// The most recent position of an earlier run. It is never journaled.
@@ -59,6 +63,15 @@ public struct SocketReading: Sendable, Hashable, Codable {
   public var provesLife: Bool
   /// The reason for which the server refuses the client in this message; `nil` if it does not.
   public var refusal: SocketRefusal?
+  /// The ID of a sent message that the server acknowledges in this message; `nil` if there is none.
+  /// `SocketProtocol.messageID` returns the ID of a message that is sent.
+  ///
+  /// It is not journaled. A journal records the number of the acknowledged message instead.
+  public var acknowledgedID: String? {
+    get { acknowledged?.text }
+    set { acknowledged = newValue.map { Secret($0) } }
+  }
+  private var acknowledged: Secret?
   /// The position of the message, as it is kept. It is never journaled.
   var place: Secret?
 
@@ -71,13 +84,14 @@ public struct SocketReading: Sendable, Hashable, Codable {
   /// Creates the reading of a message. By default, the message only shows that the server works.
   public init(
     position: String? = nil, confirms: Bool = false, answersPing: Bool = false,
-    provesLife: Bool = true, refusal: SocketRefusal? = nil
+    provesLife: Bool = true, refusal: SocketRefusal? = nil, acknowledgedID: String? = nil
   ) {
     self.confirms = confirms
     self.answersPing = answersPing
     self.provesLife = provesLife
     self.refusal = refusal
     place = position.map { Secret($0) }
+    acknowledged = acknowledgedID.map { Secret($0) }
   }
 }
 

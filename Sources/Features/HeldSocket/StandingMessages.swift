@@ -18,30 +18,42 @@ package struct StandingMessages: Sendable, Hashable {
 
   struct Entry: Sendable, Hashable {
     let key: String
-    var message: SocketMessage
+    var content: Content
 
-    var bytes: Int { key.utf8.count + message.count }
+    var bytes: Int {
+      switch content {
+      case .message(let message): key.utf8.count + message.count
+      case .made: key.utf8.count
+      }
+    }
+  }
+
+  /// The content of a standing message.
+  package enum Content: Sendable, Hashable {
+    case message(SocketMessage)
+    /// A function of the app makes the message on each connection. Its bytes do not count.
+    case made
   }
 
   package init() {}
 
-  /// Returns the message of a key; `nil` if there is none.
-  package subscript(key: String) -> SocketMessage? {
-    entries.first { $0.key == key }?.message
+  /// Returns the content of a key; `nil` if there is none.
+  package subscript(key: String) -> Content? {
+    entries.first { $0.key == key }?.content
   }
 
-  /// Sets the message of a key, or removes it if `message` is `nil`.
+  /// Sets the content of a key, or removes it if `content` is `nil`.
   ///
   /// - Returns: False if there is no room for the message. In this case, nothing changes.
-  package mutating func set(_ key: String, _ message: SocketMessage?) -> Bool {
+  package mutating func set(_ key: String, _ content: Content?) -> Bool {
     let index = entries.firstIndex { $0.key == key }
     let freed = index.map { entries[$0].bytes } ?? 0
-    guard let message else {
+    guard let content else {
       if let index { entries.remove(at: index) }
       bytes -= freed
       return true
     }
-    let entry = Entry(key: key, message: message)
+    let entry = Entry(key: key, content: content)
     guard index != nil || entries.count < Self.limit, bytes - freed + entry.bytes <= Self.byteLimit
     else { return false }
     bytes += entry.bytes - freed

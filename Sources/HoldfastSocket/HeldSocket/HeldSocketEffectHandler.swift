@@ -2,6 +2,7 @@ import Foundation
 import HoldfastHeldSocket
 import HoldfastCore
 import HoldfastPorts
+import Synchronization
 
 /// The effect handler of a held socket, which manages its connections, outbox store and events.
 actor HeldSocketEffectHandler: EffectHandler {
@@ -14,6 +15,12 @@ actor HeldSocketEffectHandler: EffectHandler {
   private let tasks: EffectTasks<SocketModel, Never>
   /// The latest change to the stored outbox; the next change waits for it.
   private var keeping: Task<Void, Never>?
+  /// The callers of `send` that wait until their messages are accepted.
+  nonisolated let outcomes = OutcomeWaiters<UInt64, Result<Void, HeldSocket.SendError.Reason>>()
+  /// The functions that make standing messages.
+  nonisolated let makers = StandingMakers()
+  /// The messages of the present connection that the server has not acknowledged.
+  private let unacknowledged = Unacknowledged()
   /// The latest attempt, and the token that its request and its greeting contain.
   private var used: (attempt: AttemptID, token: String?)?
 
@@ -52,7 +59,7 @@ actor HeldSocketEffectHandler: EffectHandler {
       let notices = waiting.count { $0.kind == .notice }
       guard notices < UpdateChannel<HeldSocket.Event>.limit / 2 else { return }
       waiting = newest(waiting, before: next)
-    case .status, .quality, .sent, .proven: waiting = newest(waiting, before: next)
+    case .status, .quality, .sent, .stored, .proven: waiting = newest(waiting, before: next)
     }
     waiting.append(next)
   }
@@ -66,7 +73,7 @@ actor HeldSocketEffectHandler: EffectHandler {
     let kept = waiting.reversed().filter { event in
       switch event.kind {
       case .message, .notice: true
-      case .status, .quality, .sent, .proven: seen.insert(event.kind).inserted
+      case .status, .quality, .sent, .stored, .proven: seen.insert(event.kind).inserted
       }
     }
     return kept.reversed()
@@ -81,8 +88,10 @@ actor HeldSocketEffectHandler: EffectHandler {
       await greet(attempt, subprotocol, position?.text)
     case .resume(let attempt, let position):
       await send(messages.resume?(position?.text), on: attempt)
-    case .standing(let attempt, let message), .send(let attempt, let message):
-      await send(message, on: attempt)
+    case .standing(let attempt, let message): await send(message, on: attempt)
+    case .makeStanding(let attempt, let key, let position):
+      await send(makers.message(key, after: position?.text), on: attempt)
+    case .send(let attempt, let entry): await send(entry, on: attempt)
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .ask(let attempt): await send(messages.ping, on: attempt)
     case .refreshCredentials:
@@ -92,7 +101,13 @@ actor HeldSocketEffectHandler: EffectHandler {
     }
   }
 
+  /// Whether messages are stored before they are accepted.
+  nonisolated var isDurable: Bool {
+    if case .durable = configuration.outbox { true } else { false }
+  }
+
   private func show(_ update: SocketModel.Update) {
+    update.outcome.map { outcomes.resolve($0.id, $0.result) }
     guard let event = HeldSocket.Event(update) else { return }
     guard case .status(let status) = event else { return updates.put(event) }
     updates.put(event, failure: status.isFinal ? status.failure : nil)
@@ -103,6 +118,7 @@ actor HeldSocketEffectHandler: EffectHandler {
     await keeping?.value
     await sockets.stop()
     await vault?.end()
+    outcomes.endAll(.failure(.closed), isOver: true)
   }
 
   private func open(_ attempt: AttemptID) async {
@@ -114,13 +130,20 @@ actor HeldSocketEffectHandler: EffectHandler {
     request.allowsCompression = configuration.allowsCompression
     let token = await vault?.token
     used = (attempt, token)
+    unacknowledged.removeAll()
     let secrets = Self.secrets(url, headers.map(\.value))
     await sockets.open(attempt, request, with: token, hiding: secrets) {
-      [sink, updates, messages = configuration.messages, weak self] events, _ in
+      [sink, updates, unacknowledged, messages = configuration.messages, weak self] events, _ in
       await updates.paced(events) { isPaused in
         await sink.post([.socket(attempt, .reading(isPaused: isPaused))])
       } then: { events in
-        let inputs = events.map { SocketModel.Input($0, attempt, messages) }
+        let inputs = events.flatMap { event in
+          let input = SocketModel.Input(event, attempt, messages)
+          guard let id = input.acknowledgedID, let number = unacknowledged.remove(id) else {
+            return [input]
+          }
+          return [.socket(attempt, .acknowledged(number)), input]
+        }
         // The refusal is recorded before the machine requests another token.
         if inputs.contains(where: \.refusesToken) { await self?.tokenRefused(on: attempt) }
         await sink.post(inputs)
@@ -156,6 +179,17 @@ actor HeldSocketEffectHandler: EffectHandler {
     return texts + (parts + decoded).filter { $0.utf8.count >= 8 }
   }
 
+  private func send(_ entry: OutboxMessage, on attempt: AttemptID) async {
+    if let messageID = configuration.messages.messageID {
+      if let id = messageID(entry.message) {
+        unacknowledged.add(id, entry.id)
+      } else {
+        tasks.start { .socket(attempt, .acknowledged(entry.id)) }
+      }
+    }
+    await send(entry.message, on: attempt)
+  }
+
   private func send(_ message: SocketMessage?, on attempt: AttemptID) async {
     guard let message else { return }
     await sockets.send(message, on: attempt) { [sink] in
@@ -182,7 +216,52 @@ actor HeldSocketEffectHandler: EffectHandler {
   }
 }
 
+/// The functions that make standing messages, by key.
+final class StandingMakers: Sendable {
+  typealias Maker = @Sendable (_ position: String?) -> SocketMessage?
+
+  private let makers = Mutex<[String: Maker]>([:])
+
+  /// Sets the function of a key, or removes it.
+  func set(_ key: String, _ make: Maker?) { makers.withLock { $0[key] = make } }
+
+  /// Returns the message that the function of a key makes; `nil` if it makes none or was removed.
+  func message(_ key: String, after position: String?) -> SocketMessage? {
+    makers.withLock { $0[key] }?(position)
+  }
+}
+
+/// The numbers of the messages that a server has not acknowledged on the present connection.
+private final class Unacknowledged: Sendable {
+  private let numbers = Mutex<[String: UInt64]>([:])
+
+  func add(_ id: String, _ number: UInt64) { numbers.withLock { $0[id] = number } }
+
+  func remove(_ id: String) -> UInt64? { numbers.withLock { $0.removeValue(forKey: id) } }
+
+  func removeAll() { numbers.withLock { $0 = [:] } }
+}
+
+extension SocketModel.Update {
+  /// The outcome of a message that is or is not accepted; `nil` for other updates.
+  fileprivate var outcome: (id: UInt64, result: Result<Void, HeldSocket.SendError.Reason>)? {
+    switch self {
+    case .stored(let id): (id, .success(()))
+    case .notice(.notConnected(let id)): (id, .failure(.notConnected))
+    case .notice(.refused(let id, let refusal)): (id, .failure(.refused(refusal)))
+    case .notice(.notStored(let id, let detail)): (id, .failure(.notStored(detail: detail)))
+    case .status, .quality, .message, .sent, .proven, .notice: nil
+    }
+  }
+}
+
 extension SocketModel.Input {
+  /// The ID of the sent message that the server acknowledges; `nil` if there is none.
+  fileprivate var acknowledgedID: String? {
+    guard case .socket(_, .message(_, let reading)) = self else { return nil }
+    return reading.acknowledgedID
+  }
+
   /// Whether the input is a message in which the server refuses the token.
   fileprivate var refusesToken: Bool {
     guard case .socket(_, .message(_, let reading)) = self else { return false }
@@ -207,6 +286,7 @@ extension HeldSocket.Event {
     case .status(let status): self = .status(status)
     case .quality(let quality): self = .quality(quality)
     case .sent(let count): self = .sent(count: count)
+    case .stored(let id): self = .stored(through: id)
     case .proven(let id): self = .proven(through: id)
     case .notice(let notice): self = .notice(notice)
     case .message(let message):
@@ -220,11 +300,11 @@ extension HeldSocket.Event {
     switch self {
     case .text(let text): text.utf8.count
     case .binary(let bytes): bytes.count
-    case .status, .quality, .sent, .proven, .notice: nil
+    case .status, .quality, .sent, .stored, .proven, .notice: nil
     }
   }
 
-  fileprivate enum Kind: Hashable { case message, notice, status, quality, sent, proven }
+  fileprivate enum Kind: Hashable { case message, notice, status, quality, sent, stored, proven }
 
   fileprivate var kind: Kind {
     switch self {
@@ -233,6 +313,7 @@ extension HeldSocket.Event {
     case .status: .status
     case .quality: .quality
     case .sent: .sent
+    case .stored: .stored
     case .proven: .proven
     }
   }

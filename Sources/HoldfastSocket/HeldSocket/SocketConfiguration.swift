@@ -72,13 +72,15 @@ public struct SocketConfiguration: Sendable {
     case off
     /// Messages wait for a connection, and are sent at most once.
     case waiting
-    /// Messages wait until a pong proves their arrival, which `.proven` reports.
+    /// Messages wait until their arrival is proven, which `.proven` reports. The proof is a pong
+    /// or, with `SocketProtocol.messageID`, an acknowledgement.
     ///
     /// Each message is sent at least once while the process lives.
     case memory
     /// Messages are handled as with `memory`, and are also stored before they are sent.
     ///
-    /// The app opens the store and closes it, after the socket was closed.
+    /// The app opens the store and closes it, after the socket was closed. Each open socket needs
+    /// a store of its own.
     case durable(any OutboxStore)
   }
 }
@@ -92,24 +94,21 @@ extension SocketConfiguration {
     if ports.network == nil, let problem = HoldfastPlatform.problem(ofURL: url) {
       throw .configuration("the URL is not valid: \(problem)")
     }
+    try tokens?.check()
     if tokens != nil, placement == .greeting, messages.hello == nil {
       throw .configuration(
         "with `placement = .greeting`, no request contains the token; set `messages.hello`, which "
           + "sends it, or another placement")
     }
-    if messages.read != nil, messages.confirms != nil, !messages.awaitsConfirmation {
-      throw .configuration(
-        "`messages.read` replaces `confirms`, which is not called; set `awaitsConfirmation` and "
-          + "`confirms` in the reading, or remove `messages.confirms`")
-    }
+    if let problem = messages.problem(with: settings.outbox) { throw .configuration(problem) }
     return host
   }
 
-  /// Returns the messages that a durable outbox contains.
-  func storedMessages() async throws(OpenError) -> [OutboxMessage] {
-    guard case .durable(let store) = outbox else { return [] }
+  /// Returns the messages that a durable outbox contains, and the last number that it used.
+  func storedMessages() async throws(OpenError) -> (messages: [OutboxMessage], lastID: UInt64) {
+    guard case .durable(let store) = outbox else { return ([], 0) }
     return try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
-      try await store.load()
+      (try await store.load(), try await store.lastID())
     }
   }
 
@@ -118,6 +117,7 @@ extension SocketConfiguration {
     var settings = SocketSettings(policy: policyWithTokens)
     settings.awaitsConfirmation = messages.needsConfirmation
     settings.hasPing = messages.ping != nil
+    settings.hasAcknowledgements = messages.messageID != nil
     settings.position = position.map { Secret($0) }
     switch outbox {
     case .off: settings.outbox = .off

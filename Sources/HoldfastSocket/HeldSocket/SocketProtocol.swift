@@ -35,15 +35,27 @@ public struct SocketProtocol: Sendable {
   ///
   /// If this function is not set, every message counts as proof.
   public var provesLife: (@Sendable (SocketMessage) -> Bool)?
+  /// Returns the ID by which the server acknowledges a message that the app sends; `nil` for a
+  /// message that the server does not acknowledge.
+  ///
+  /// With this function, a message counts as arrived when the server's program acknowledged its ID,
+  /// instead of when the server's WebSocket answered a ping. Until then, the outbox keeps the message
+  /// and sends it again on the next connection. At most 64 messages are sent without an
+  /// acknowledgement, so a server must acknowledge a message that it refuses, too. A message without
+  /// an ID counts as arrived when it was passed to the connection. No two messages that wait may have
+  /// the same ID. This function requires `acknowledgedID` or `read`, and the outbox `memory` or
+  /// `durable`.
+  public var messageID: (@Sendable (SocketMessage) -> String?)?
+  /// Returns the ID of the sent message that the server acknowledges in a message; `nil` if the
+  /// message acknowledges nothing.
+  public var acknowledgedID: (@Sendable (SocketMessage) -> String?)?
   /// Returns everything that the socket needs to know about a message, so that the message is
   /// decoded once.
   ///
-  /// If this function is set, it replaces `confirms`, `refuses`, `position`, `answersPing` and
-  /// `provesLife`, which are not called.
+  /// If this function is set, it replaces `confirms`, `refuses`, `position`, `answersPing`,
+  /// `provesLife` and `acknowledgedID`, which are not called.
   public var read: (@Sendable (SocketMessage) -> SocketReading)?
   /// Whether a link counts as connected only after a message that `read` marks as a confirmation.
-  ///
-  /// The value has no effect without `read`.
   public var awaitsConfirmation = false
 
   /// Creates a description without functions.
@@ -56,7 +68,42 @@ public struct SocketProtocol: Sendable {
     return SocketReading(
       position: position?(message), confirms: confirms?(message) ?? false,
       answersPing: answersPing?(message) ?? false, provesLife: provesLife?(message) ?? true,
-      refusal: refuses?(message))
+      refusal: refuses?(message), acknowledgedID: acknowledgedID?(message))
+  }
+
+  /// Returns the reason, with the remedy, why the functions do not fit together or do not fit the
+  /// outbox; `nil` if they do.
+  func problem(with outbox: SocketSettings.Outbox) -> String? {
+    if read != nil, confirms != nil, !awaitsConfirmation {
+      return
+        "`messages.read` replaces `confirms`, which is not called; set `awaitsConfirmation` and "
+        + "`confirms` in the reading, or remove `messages.confirms`"
+    }
+    if awaitsConfirmation, read == nil {
+      return "`messages.awaitsConfirmation` needs `messages.read`, which recognizes the "
+        + "confirmation; use `messages.confirms` instead"
+    }
+    if ping != nil, answersPing == nil, read == nil {
+      return
+        "`messages.ping` needs `messages.answersPing`, which recognizes the answer; without it, "
+        + "every connection would count as lost"
+    }
+    if messageID == nil, acknowledgedID != nil {
+      return
+        "`messages.acknowledgedID` needs `messages.messageID`, which returns the ID of a message "
+        + "that is sent"
+    }
+    guard messageID != nil else { return nil }
+    if acknowledgedID == nil, read == nil {
+      return "`messages.messageID` needs `messages.acknowledgedID`, which recognizes the "
+        + "acknowledgement; without it, no message would count as arrived"
+    }
+    if !outbox.repeats {
+      return
+        "`messages.messageID` needs the outbox `memory` or `durable`, which keeps messages until "
+        + "they are acknowledged"
+    }
+    return nil
   }
 }
 

@@ -4,6 +4,9 @@ public import HoldfastCore
 public protocol OutboxStore: SuspendableStore {
   /// Returns all messages, in the order of their ids.
   func load() async throws(StoreFailure) -> [OutboxMessage]
+  /// Returns the highest id that was ever added, also if that message was removed; 0 if there was
+  /// none. The numbers of new messages follow it.
+  func lastID() async throws(StoreFailure) -> UInt64
   /// Stores a message. The message is durable when the method returns.
   func add(_ entry: OutboxMessage) async throws(StoreFailure)
   /// Removes messages. Unknown ids are ignored.
@@ -18,6 +21,8 @@ extension MemoryStore: OutboxStore where Value == StoredOutbox {
   public init() { self.init(StoredOutbox()) }
 
   public func load() throws(StoreFailure) -> [OutboxMessage] { try use { $0.all } }
+
+  public func lastID() throws(StoreFailure) -> UInt64 { try use { $0.lastID } }
 
   public func add(_ entry: OutboxMessage) throws(StoreFailure) { try use { $0.add(entry) } }
 

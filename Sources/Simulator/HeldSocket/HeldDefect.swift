@@ -71,10 +71,10 @@ extension HeldWorld {
       return [.update(.notice(.unproven(count: count - 1, isRepeated: isRepeated)))]
     case .send where defect == .sendsTwice, .standing where defect == .repeatsStanding:
       return [effect, effect]
-    case .send(_, let message) where defect == .provesTooEarly && own.settings.outbox.repeats:
-      return [.update(.proven(through: UInt64(message.number ?? 0))), effect]
-    case .open, .close, .greet, .resume, .standing, .send, .ping, .ask, .refreshCredentials,
-      .store, .remove, .update:
+    case .send(_, let entry) where defect == .provesTooEarly && own.settings.outbox.repeats:
+      return [.update(.proven(through: UInt64(entry.message.number ?? 0))), effect]
+    case .open, .close, .greet, .resume, .standing, .makeStanding, .send, .ping, .ask,
+      .refreshCredentials, .store, .remove, .update:
       return [effect]
     }
   }

@@ -15,6 +15,8 @@ public enum HeldFeature: SimulatedFeature {
     case after(Int)
     case numbered(Int)
     case said(Int)
+    /// The server has processed a message of the user.
+    case acknowledges(Int)
     /// A standing message of the user, by its version.
     case standing(Int)
   }
@@ -46,9 +48,18 @@ public enum HeldFeature: SimulatedFeature {
   public struct Numbers: PlanNumbers {
     /// The setting for the handling of messages that cannot be sent immediately.
     public var outbox = SocketSettings.Outbox.off
+    /// The proof that a message arrived, if the outbox sends messages again.
+    public var proof = Proof.pong
+
+    /// A kind of proof that a message arrived.
+    public enum Proof: String, Sendable, CaseIterable {
+      case pong, acknowledgement
+    }
 
     public init() {}
-    public static var fields: [PlanField<Numbers>] { [.choice("outbox", \.outbox)] }
+    public static var fields: [PlanField<Numbers>] {
+      [.choice("outbox", \.outbox), .choice("proof", \.proof)]
+    }
   }
 
   /// The feature's part of a phone's state. The checkers use it in addition to the link's state.
@@ -133,6 +144,7 @@ public enum HeldFeature: SimulatedFeature {
       $0.scatter($0.draw.count(1...5)) { PlannedEvent(.stand, $0.count(EventKind.keys)) }
       $0.scatter($0.draw.count(0...2)) { PlannedEvent(.unstand, $0.count(EventKind.keys)) }
     }
+    builder.aside { $0.numbers.proof = $0.draw.one(.pong, .acknowledgement) }
   }
 
   public static func isHealed(_ phoneState: PhoneState<HeldFeature>) -> Bool {
@@ -158,9 +170,12 @@ public enum HeldFeature: SimulatedFeature {
     case .send(_, let message): (.user, "says \(TraceText.quoted(message.text ?? ""))")
     case .standing(let key, let message):
       (.user, message == nil ? "removes standing message \(key)" : "sets standing message \(key)")
+    case .socket(let attempt, .acknowledged(let id)):
+      TraceText.connection(attempt, "acknowledges message \(id)")
     case .socket(let attempt, .message(let message, _)):
       TraceText.connection(attempt, "brings \(TraceText.quoted(message.text ?? ""))")
-    case .start, .stop, .link, .credentials, .socket, .restored, .stored, .storeFailed:
+    case .start, .stop, .link, .credentials, .socket, .restored, .stored, .storeFailed,
+      .makeStanding:
       TraceText.cause(input, of: Model.self)
     }
   }
@@ -178,9 +193,9 @@ extension SocketModel: LinkModel {
     case .link(let event): event.role
     case .credentials(let event): .credentials(event)
     case .socket(let attempt, .opened): .opened(attempt)
-    case .socket(let attempt, .message): .data(attempt)
+    case .socket(let attempt, .message), .socket(let attempt, .acknowledged): .data(attempt)
     case .socket(let attempt, .reading), .socket(let attempt, .unsent): .received(attempt)
-    case .send, .standing, .restored, .stored, .storeFailed: .other
+    case .send, .standing, .makeStanding, .restored, .stored, .storeFailed: .other
     }
   }
 
@@ -191,7 +206,7 @@ extension SocketModel: LinkModel {
     case .ping(let attempt, _): .ping(attempt)
     case .refreshCredentials: .refreshCredentials
     case .update(.notice): .notice
-    case .greet, .resume, .standing, .send, .ask, .store, .remove, .update: .other
+    case .greet, .resume, .standing, .makeStanding, .send, .ask, .store, .remove, .update: .other
     }
   }
 
@@ -220,14 +235,18 @@ extension HeldFeature {
     case .standing(_, let message): digest.mix(UInt64(message?.version ?? 0))
     case .socket(_, .reading(let isPaused)): digest.mix(isPaused)
     case .restored(let entries): digest.mix(UInt64(entries.count))
-    case .stored(let id), .storeFailed(let id, _): digest.mix(id)
-    case .start, .stop, .link, .credentials, .socket(_, .opened), .socket(_, .unsent): return
+    case .stored(let id), .storeFailed(let id, _), .socket(_, .acknowledged(let id)):
+      digest.mix(id)
+    case .start, .stop, .link, .credentials, .makeStanding, .socket(_, .opened),
+      .socket(_, .unsent):
+      return
     }
   }
 
   public static func mix(_ effect: Effect, into digest: inout Digest) {
     switch effect {
-    case .send(_, let message), .update(.message(let message)): digest.mix(1, number(message))
+    case .send(_, let entry): digest.mix(1, number(entry.message))
+    case .update(.message(let message)): digest.mix(1, number(message))
     case .standing(_, let message): digest.mix(8, UInt64(message.version ?? 0))
     case .resume(_, let position): digest.mix(position?.text ?? "")
     case .store(let entry): digest.mix(2, entry.id)
@@ -238,7 +257,9 @@ extension HeldFeature {
     case .update(.status(let status)): digest.mix(status.phase.rawValue)
     case .update(.notice(.unproven(let count, _))): digest.mix(6, UInt64(count))
     case .greet: digest.mix(7)
-    case .open, .ping, .ask, .refreshCredentials, .update(.quality), .update(.notice): return
+    case .open, .ping, .ask, .refreshCredentials, .makeStanding, .update(.quality),
+      .update(.stored), .update(.notice):
+      return
     }
   }
 

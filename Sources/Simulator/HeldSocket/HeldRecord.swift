@@ -50,7 +50,7 @@ public struct HeldRecord: RunRecord {
       tape.phoneState.isReachable = false
     case .credentials(.available), .credentials(.refreshFailed): isRefused = false
     case .credentials(.rejected), .credentials(.cleared): isRefused = true
-    case .link, .send, .standing, .socket, .restored, .stored, .storeFailed: break
+    case .link, .send, .standing, .makeStanding, .socket, .restored, .stored, .storeFailed: break
     }
     tape.phoneState.isSignedIn = !isRefused
   }

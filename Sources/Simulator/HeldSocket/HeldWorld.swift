@@ -14,6 +14,8 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   private var said = 0
   /// The id of the newest message in this run of the app.
   private var lastID: UInt64 = 0
+  /// The ids of the user's messages, by number.
+  private var ids: [Int: UInt64] = [:]
   /// The versions of the standing messages that the app sets in each run, by key.
   private var standing: [Int: Int] = [:]
   private var version = 0
@@ -26,6 +28,8 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     state.settings = SocketSettings(policy: kernel.policy)
     state.settings.awaitsConfirmation = true
     state.settings.outbox = plan.numbers.outbox
+    state.settings.hasAcknowledgements =
+      plan.numbers.outbox.repeats && plan.numbers.proof == .acknowledgement
     clients = [client(seed: 0, state)]
     let phoneState = PhoneState<HeldFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
@@ -67,7 +71,10 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
       send(phone, attempt, .after(position.flatMap { Int($0.text) } ?? 0))
     case .standing(let attempt, let message):
       send(phone, attempt, .standing(message.version ?? 0))
-    case .send(let attempt, let message): send(phone, attempt, .said(message.number ?? 0))
+    case .send(let attempt, let entry):
+      let number = entry.message.number ?? 0
+      ids[number] = entry.id
+      send(phone, attempt, .said(number))
     case .ping(let attempt, let id): send(phone, attempt, ping: id)
     case .refreshCredentials: give(.credentials(.rejected), to: phone)
     case .store(let entry): write(.stores(entry), on: phone)
@@ -76,7 +83,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
       guard let number = message.number else { return }
       kernel.own.shown = number
       kernel.counts[.shown] += 1
-    case .update, .ask: return
+    case .update, .ask, .makeStanding: return
     }
   }
 
@@ -114,9 +121,13 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
       for number in (position + 1)..<max(position + 1, own.fed + 1) {
         send(.packet(.numbered(number)), bytes: 100, over: line)
       }
-    case .said: kernel.counts[.said] += 1
+    case .said(let number):
+      kernel.counts[.said] += 1
+      if own.settings.hasAcknowledgements {
+        send(.packet(.acknowledges(number)), bytes: 60, over: line)
+      }
     case .standing: return
-    case .opened, .welcome, .numbered: return  // A phone sends none of these.
+    case .opened, .welcome, .numbered, .acknowledges: return  // A phone sends none of these.
     }
   }
 
@@ -129,6 +140,9 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   }
 
   func received(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input {
+    if case .acknowledges(let number) = packet {
+      return .socket(attempt, .acknowledged(ids[number] ?? 0))
+    }
     guard case .numbered(let number) = packet else {
       let reading = SocketReading(confirms: packet == .welcome)
       return .socket(attempt, .message(.text("welcome"), reading))

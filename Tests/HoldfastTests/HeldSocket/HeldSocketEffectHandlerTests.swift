@@ -139,7 +139,8 @@ import Testing
     try await outbox.add(OutboxMessage(id: 5, message: .text("old")))
     let socket = try await make { $0.outbox = .durable(outbox) }
     let numbers = [
-      socket.send("text"), socket.send([1]), socket.send(Data([2])), socket.send(.text("last")),
+      try await socket.send("text"), socket.enqueue([1]), try await socket.send(Data([2])),
+      try await socket.send(.text("last")),
     ]
     #expect(numbers == [6, 7, 8, 9])
     let server = try await network.nextSocket().accepted()
@@ -149,11 +150,81 @@ import Testing
     #expect(try await outbox.load() == [])
   }
 
+  @Test func `the server's program can acknowledge messages, which replaces pongs`() async throws {
+    let socket = try await make {
+      $0.outbox = .memory
+      $0.messages.messageID = { sent in sent.text.flatMap { $0.isEmpty ? nil : $0 } }
+      $0.messages.acknowledgedID = { received in
+        received.text.flatMap { $0.hasPrefix("ack ") ? String($0.dropFirst(4)) : nil }
+      }
+    }
+    let first = try await network.nextSocket().accepted()
+    for text in ["order 1", "order 2", ""] { try await socket.send(text) }
+    for text in ["order 1", "order 2", ""] { #expect(try await first.nextText() == text) }
+    // The text without an ID has arrived. The server's WebSocket answers pings, its program only
+    // one message.
+    await first.send("ack order 1")
+    for await case .proven(through: 1) in socket { break }
+    await first.drop()
+    let second = try await network.nextSocket(advancing: clock).accepted()
+    #expect(try await second.nextText() == "order 2")
+    await second.send("ack order 2")
+    for await case .proven(through: 3) in socket { break }
+    await socket.close()
+  }
+
+  @Test func `sending throws the reason why a message was not accepted`() async throws {
+    let socket = try await make()
+    await #expect(throws: HeldSocket.SendError(id: 1, .notConnected)) {
+      try await socket.send("early")
+    }
+    _ = try await network.nextSocket().accepted()
+    await socket.waitUntil(\.isConnected)
+    #expect(try await socket.send("in time") == 2)
+    let long = Data(count: 1_000_001)
+    await #expect(throws: HeldSocket.SendError(id: 3, .refused(.tooLong(bytes: long.count)))) {
+      try await socket.send(long)
+    }
+    await socket.close()
+    await #expect(throws: HeldSocket.SendError(id: 4, .closed)) { try await socket.send("late") }
+  }
+
+  @Test func `a durable outbox accepts a message when it is stored`() async throws {
+    let outbox = MemoryOutbox()
+    let socket = try await make { $0.outbox = .durable(outbox) }
+    #expect(try await socket.send("kept") == 1)
+    #expect(try await outbox.load().map(\.message) == [.text("kept")])
+    for await case .stored(through: 1) in socket { break }
+    // The socket claims its outbox until it is closed.
+    await #expect(throws: OpenError.self) { try await make { $0.outbox = .durable(outbox) } }
+    await socket.close()
+    let next = try await make { $0.outbox = .durable(outbox) }
+    #expect(next.restored.map(\.id) == [1])
+    await outbox.close()
+    await #expect(throws: HeldSocket.SendError.self) { try await next.send("not kept") }
+    await next.close()
+  }
+
+  @Test func `a standing message can contain the position of the last message`() async throws {
+    let socket = try await make { $0.messages.position = { $0.text } }
+    socket.setStanding("bread") { position in .text("bread after \(position ?? "start")") }
+    let first = try await network.nextSocket().accepted()
+    #expect(try await first.nextText() == "bread after start")
+    await first.send("41")
+    for await case .text("41") in socket { break }
+    await first.drop()
+    let second = try await network.nextSocket(advancing: clock).accepted()
+    #expect(try await second.nextText() == "bread after 41")
+    socket.setStanding("bread", .text("bread"))
+    #expect(try await second.nextText() == "bread")
+    await socket.close()
+  }
+
   @Test func `a program that only sends needs no loop`() async throws {
     let socket = try await make { $0.outbox = .memory }
     let server = try await network.nextSocket().accepted()
     for number in 1...2_000 {
-      socket.send("\(number)")
+      try await socket.send("\(number)")
       #expect(try await server.nextText() == "\(number)")
       await socket.waitUntil { $0.queue.entries.isEmpty }
     }

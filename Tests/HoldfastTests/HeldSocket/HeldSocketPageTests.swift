@@ -33,7 +33,7 @@ func follow(
 
   let socket = try await HeldSocket(configuration)
   socket.setStanding("topic", .text("topic bread"))  // sent on every connection
-  let thanks = socket.send("thanks")
+  let thanks = try await socket.send("thanks")
   for await event in socket {
     switch event {
     case .text("welcome"), .text("pong"): continue
@@ -41,7 +41,7 @@ func follow(
       if await show(line) { continue }
       return await socket.close()
     case .proven(let through) where through >= thanks: print("The thanks have arrived.")
-    case .status, .quality, .sent, .proven, .notice, .binary: continue
+    case .status, .quality, .sent, .stored, .proven, .notice, .binary: continue
     }
   }
   // The loop ends when no retry can help, such as after 403.

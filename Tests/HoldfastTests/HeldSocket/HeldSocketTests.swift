@@ -20,7 +20,7 @@ import Testing
     try await PeerServer.run(.holdfast, plan) { server in
       let socket = try await HeldSocket(server.url, policy: try Self.policy())
       await socket.waitUntil(\.isConnected)
-      socket.send("hello")
+      try await socket.send("hello")
       var events: [HeldSocket.Event] = []
       for await event in socket {
         events.append(event)
@@ -70,9 +70,10 @@ import Testing
       "ws://127.0.0.1:\(port)/", policy: try Self.policy())
     configuration.outbox = .durable(store)
     let first = try await HeldSocket(configuration)
-    for text in ["1", "2", "3"] { first.send(text) }
-    await first.waitUntil { $0.queue.entries.count == 3 }
+    for text in ["1", "2", "3"] { try await first.send(text) }
+    await #expect(throws: OpenError.self) { try await HeldSocket(configuration) }
     await first.close()
+    await #expect(throws: HeldSocket.SendError(id: 4, .closed)) { try await first.send("late") }
     await store.close()
     store = try await HoldfastPlatform.outbox(in: scratch.path)
     configuration.outbox = .durable(store)
@@ -80,12 +81,16 @@ import Testing
     let again = configuration
     try await PeerServer.run(.holdfast, [.echo], port: port) { server in
       let second = try await HeldSocket(again)
-      #expect(second.send("4") == 4)
+      #expect(second.restored.map(\.id) == [1, 2, 3])
+      #expect(try await second.send("4") == 4)
       #expect(try await server.got(4) == ["1", "2", "3", "4"])
       await second.waitUntil { $0.queue.entries.isEmpty }
       await second.close()
     }
     #expect(try await store.load() == [])
+    let third = try await HeldSocket(again)
+    #expect(try await third.send("5") == 5)
+    await third.close()
     await store.close()
   }
 
@@ -123,14 +128,36 @@ import Testing
     #expect(try #require(error).description.contains("allowsPlaintext"))
   }
 
+  private static let misfits:
+    [(remedy: String, change: @Sendable (inout SocketConfiguration) -> Void)] = [
+      ("messages.hello", { ($0.tokens, $0.placement) = (.fixed("token"), .greeting) }),
+      (
+        "awaitsConfirmation",
+        {
+          $0.messages.read = { _ in SocketReading() }
+          $0.messages.confirms = { $0.text == "welcome" }
+        }
+      ),
+      ("messages.read", { $0.messages.awaitsConfirmation = true }),
+      ("messages.answersPing", { $0.messages.ping = .text("ping") }),
+      ("messages.messageID", { $0.messages.acknowledgedID = { $0.text } }),
+      ("messages.acknowledgedID", { $0.messages.messageID = { $0.text } }),
+      (
+        "outbox `memory` or `durable`",
+        {
+          $0.messages.messageID = { $0.text }
+          $0.messages.acknowledgedID = { $0.text }
+          $0.outbox = .waiting
+        }
+      ),
+    ]
+
   @Test func `functions that do not fit together are refused, with the remedy`() async throws {
-    var silent = SocketConfiguration("wss://example.com/feed")
-    (silent.tokens, silent.placement) = (.fixed("token"), .greeting)
-    var unread = SocketConfiguration("wss://example.com/feed")
-    unread.messages.read = { _ in SocketReading() }
-    unread.messages.confirms = { $0.text == "welcome" }
-    for (configuration, remedy) in [(silent, "messages.hello"), (unread, "awaitsConfirmation")] {
-      let error = await #expect(throws: OpenError.self) { try await HeldSocket(configuration) }
+    for (remedy, change) in Self.misfits {
+      var configuration = SocketConfiguration("wss://example.com/feed")
+      change(&configuration)
+      let refused = configuration
+      let error = await #expect(throws: OpenError.self) { try await HeldSocket(refused) }
       #expect(try #require(error).description.contains(remedy))
     }
   }

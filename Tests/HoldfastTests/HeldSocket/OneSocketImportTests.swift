@@ -20,7 +20,7 @@ import Testing
       SocketReading(position: message.text, refusal: message.text == "denied" ? .token : nil)
     }
     let socket = try await HeldSocket(configuration)
-    let number = socket.send("hello")
+    let number = try await socket.send("hello")
     socket.setStanding("topic", .text("bread"))
     var phases: [LinkStatus.Phase] = []
     for await case .status(let status) in socket {

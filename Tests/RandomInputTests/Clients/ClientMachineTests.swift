@@ -13,9 +13,12 @@ import Testing
 
   @Test func `a held socket keeps its promises`() {
     RandomInputs<SocketInputs>(seeds: 0..<40, acts: 120).expectSound(
-      inputs: "credentials link restored send socket standing start stop storeFailed stored",
+      inputs: """
+        credentials link makeStanding restored send socket standing start stop storeFailed stored
+        """,
       effects: """
-        ask close greet open ping refreshCredentials remove resume send standing store update
+        ask close greet makeStanding open ping refreshCredentials remove resume send standing store
+        update
         """)
   }
 

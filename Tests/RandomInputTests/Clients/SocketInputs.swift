@@ -28,6 +28,7 @@ struct SocketInputs: LinkedGenerator {
     settings.awaitsConfirmation = source.oneIn(2)
     settings.hasPing = source.oneIn(3)
     if source.oneIn(2) { settings.position = Secret("kept") }
+    settings.hasAcknowledgements = settings.outbox.repeats && source.oneIn(3)
     let model = SocketModel(settings, seed: source.generator.next())
     run = RandomRun(model, seed: seed, generator: source.generator)
   }
@@ -68,7 +69,10 @@ struct SocketInputs: LinkedGenerator {
     case 3: give(.credentials(credentialsEvent()))
     case 4...7: answerStore()
     case 8...12: for _ in 0..<(oneIn(20) ? number(2...70) : 1) { send() }
-    case 13: give(.standing("key \(number(0...70))", oneIn(4) ? nil : message()))
+    case 13:
+      let key = "key \(number(0...70))"
+      give(oneIn(4) ? .makeStanding(key) : .standing(key, oneIn(4) ? nil : message()))
+    case 14...16: acknowledge()
     case _: goOn()
     }
   }
@@ -84,8 +88,8 @@ struct SocketInputs: LinkedGenerator {
       switch effect {
       case .ping(_, let id): (ping, isAsked) = (id, true)
       case .store(let entry): storing.append(entry.id)
-      case .open, .close, .greet, .resume, .standing, .send, .ask, .refreshCredentials, .remove,
-        .update:
+      case .open, .close, .greet, .resume, .standing, .makeStanding, .send, .ask,
+        .refreshCredentials, .remove, .update:
         continue
       }
     }
@@ -99,14 +103,15 @@ struct SocketInputs: LinkedGenerator {
     case .ping(let attempt, let id): "ping \(attempt) \(id)"
     case .store(let entry): "store \(entry.id)"
     case .remove(let ids): "remove \(ids)"
-    case .close, .standing, .send, .ask, .refreshCredentials, .update: nil
+    case .close, .standing, .makeStanding, .send, .ask, .refreshCredentials, .update: nil
     }
   }
 
   static func attempt(of effect: SocketModel.Effect) -> AttemptID? {
     switch effect {
     case .open(let attempt), .close(let attempt, _), .greet(let attempt, _, _),
-      .resume(let attempt, _), .standing(let attempt, _), .send(let attempt, _),
+      .resume(let attempt, _), .standing(let attempt, _), .makeStanding(let attempt, _, _),
+      .send(let attempt, _),
       .ping(let attempt, _), .ask(let attempt):
       attempt
     case .refreshCredentials, .store, .remove, .update: nil
@@ -130,6 +135,13 @@ extension SocketInputs {
   private mutating func send() {
     if !oneIn(30) { lastID &+= 1 }
     give(.send(lastID, message()))
+  }
+
+  /// Acknowledges a message, most often one that was handed over.
+  private mutating func acknowledge() {
+    let handed = machine.queue.entries.prefix(machine.queue.handed)
+    let id = oneIn(9) || handed.isEmpty ? lastID : handed[number(0...handed.count - 1)].id
+    give(.socket(oneIn(9) ? anyAttempt() : attempt, .acknowledged(id)))
   }
 
   private mutating func answerPing() {
@@ -204,27 +216,37 @@ extension MachineStep<SocketModel> {
     let isRefused = effects.contains { effect in
       switch effect {
       case .update(.notice(.refused)), .update(.notice(.notConnected)): true
-      case .open, .close, .greet, .resume, .standing, .send, .ping, .ask, .refreshCredentials,
-        .store, .remove, .update:
+      case .open, .close, .greet, .resume, .standing, .makeStanding, .send, .ping, .ask,
+        .refreshCredentials, .store, .remove, .update:
         false
       }
     }
     return isRefused ? 0 : 1
   }
 
-  fileprivate var standingSent: [SocketMessage] {
-    effects.compactMap { if case .standing(_, let message) = $0 { message } else { nil } }
+  fileprivate var standingSent: [StandingMessages.Content] {
+    effects.compactMap { effect in
+      switch effect {
+      case .standing(_, let message): .message(message)
+      case .makeStanding: .made
+      case .open, .close, .greet, .resume, .send, .ping, .ask, .refreshCredentials, .store,
+        .remove, .update:
+        nil
+      }
+    }
   }
 
   /// The standing messages that this step must send.
-  fileprivate var standingDue: [SocketMessage] {
+  fileprivate var standingDue: [StandingMessages.Content] {
     if effects.contains(where: { if case .resume = $0 { true } else { false } }) {
-      return after.standing.entries.map(\.message)
+      return after.standing.entries.map(\.content)
     }
-    guard case .standing(let key, let message?)? = input, after.isConnected,
-      !effects.contains(.update(.notice(.standingRefused(key: key))))
-    else { return [] }
-    return [message]
+    guard after.isConnected, !effects.contains(where: \.isStandingRefused) else { return [] }
+    return switch input {
+    case .standing(_, let message?): [.message(message)]
+    case .makeStanding: [.made]
+    case _: []
+    }
   }
 
   /// The number of messages that a pong confirmed, that the store refused, or that the step
@@ -240,6 +262,19 @@ extension MachineStep<SocketModel> {
     {
       count += proof.count
     }
+    if before.settings.hasAcknowledgements,
+      case .socket(let attempt, .acknowledged(let id))? = input,
+      attempt == before.link.currentAttempt,
+      before.queue.entries.prefix(before.queue.handed).contains(where: { $0.id == id })
+    {
+      count += 1
+    }
     return count
+  }
+}
+
+extension SocketModel.Effect {
+  fileprivate var isStandingRefused: Bool {
+    if case .update(.notice(.standingRefused)) = self { true } else { false }
   }
 }

@@ -29,7 +29,7 @@ import Holdfast
     let socket = try await CornerCore.board(
       url, topics: ["bread", "cake"], after: position, tokens: tokens,
       outbox: .durable(try await HoldfastPlatform.outbox(in: directory + "/outbox")))
-    for order in orders { socket.order(order) }
+    for order in orders { try await socket.order(order) }
     try await socket.follow(after: position) { line in
       show(line)
       if case .price(_, _, let seq) = line {

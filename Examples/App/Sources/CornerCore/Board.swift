@@ -65,8 +65,8 @@ public enum BoardLine: Sendable, Equatable {
 
 extension HeldSocket {
   /// Sends an order, which the server recognizes by its id if it arrives twice.
-  public func order(_ text: String, id: String = UUID().uuidString) {
-    send(BoardMessage("order").sent { ($0.id, $0.text) = (id, text) })
+  public func order(_ text: String, id: String = UUID().uuidString) async throws {
+    try await send(BoardMessage("order").sent { ($0.id, $0.text) = (id, text) })
   }
 
   /// Shows what happens until `show` returns false. Each line is shown once.
@@ -93,7 +93,7 @@ extension BoardLine {
       }
     case .status(let status): self = .status("\(status)")
     case .notice(let notice): self = .status("\(notice)")
-    case .binary, .quality, .sent, .proven: return nil
+    case .binary, .quality, .sent, .stored, .proven: return nil
     }
   }
 

@@ -54,7 +54,7 @@ import Testing
     let first = try await network.nextSocket()
     first.answerPings(false)
     _ = try await welcome(first)
-    board.order("two rye", id: "1")
+    try await board.order("two rye", id: "1")
     #expect(try await op(first).id == "1")
     let second = try await network.nextSocket(advancing: clock)
     _ = try await welcome(second)

@@ -9,7 +9,7 @@ package struct OutboxTables: Tables {
       applicationID: 0x4846_6F62,  // "HFob"
       tables: """
         CREATE TABLE messages(
-          id INTEGER PRIMARY KEY, is_text INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
+          id INTEGER PRIMARY KEY AUTOINCREMENT, is_text INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
         """),
     settings: "PRAGMA secure_delete = ON")
 
@@ -37,6 +37,21 @@ extension SQLiteFile: OutboxStore where T == OutboxTables {
           try row.integer(1) == 1 ? SocketMessage(text: bytes) : SocketMessage(binary: bytes)
         return OutboxMessage(id: UInt64(bitPattern: try row.integer(0)), message: message)
       }
+    }
+  }
+
+  package func lastID() throws(StoreFailure) -> UInt64 {
+    // SQLite keeps the highest ID of removed rows too, but not a negative one.
+    try read { tables throws(StoreFailure) in
+      let ids = try tables.database.query(
+        """
+        SELECT id FROM (
+          SELECT seq AS id FROM sqlite_sequence WHERE name = 'messages'
+          UNION ALL SELECT id FROM messages)
+        ORDER BY id >= 0, id DESC LIMIT 1
+        """
+      ) { row throws(StoreFailure) in UInt64(bitPattern: try row.integer(0)) }
+      return ids.first ?? 0
     }
   }
 

@@ -7,7 +7,8 @@ public import HoldfastPorts
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func outboxStoreContract(make: () async throws -> any OutboxStore) async throws {
   let checks: [@Sendable (any OutboxStore) async throws -> Void] = [
-    startsEmpty, storesEveryMessage, ordersByID, replacesAnID, removesSome, failsWhenClosed,
+    startsEmpty, storesEveryMessage, ordersByID, replacesAnID, removesSome, keepsTheLastID,
+    failsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -55,6 +56,17 @@ private func removesSome(_ store: any OutboxStore) async throws {
   try await store.remove([4, 2, 9])
   try ContractViolation.unless(
     try await store.load(), is: [entry(1), entry(3)], "what was removed is gone, and nothing else")
+}
+
+private func keepsTheLastID(_ store: any OutboxStore) async throws {
+  try ContractViolation.unless(try await store.lastID(), is: 0, "a new store has no last id")
+  for id: UInt64 in [3, 7, 5] { try await store.add(entry(id)) }
+  try await store.remove([3, 5, 7])
+  try ContractViolation.unless(
+    try await store.lastID(), is: 7, "the last id stays known after its message was removed")
+  try await store.add(entry(1 << 63))
+  try ContractViolation.unless(
+    try await store.lastID(), is: 1 << 63, "the last id is the highest one")
 }
 
 private func failsWhenClosed(_ store: any OutboxStore) async throws {

@@ -161,7 +161,7 @@ enum SocketCommand {
       delay: {
         await socket.snapshot.isConnected ? nil : "there is no connection"
       },
-      send: { socket.send($0) })
+      send: { socket.enqueue($0) })
   }
 }
 

@@ -33,14 +33,14 @@ extension HeldSocket.Event: ShownUpdate {
       [NoticeText.line("binary", "a message of \(bytes.count) bytes; --json shows its content")]
     case .quality(let quality): [NoticeText.line("quality", quality.rawValue)]
     case .notice(let notice): [NoticeText.line(notice.kind, notice.description)]
-    case .status, .sent, .proven: []
+    case .status, .sent, .stored, .proven: []
     }
   }
 
   func write(to events: JSONEvents) {
     switch self {
-    // The command sends lines once, so that no number covers all of them.
-    case .status, .proven: return
+    // The command sends lines once and stores none, so that no number covers all of them.
+    case .status, .stored, .proven: return
     case .text(let text): events.write("message") { $0.entry("text", text) }
     case .binary(let bytes):
       events.write("message") { $0.entry("binary", bytes.base64EncodedString()) }

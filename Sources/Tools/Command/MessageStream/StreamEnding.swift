@@ -43,7 +43,7 @@ struct StreamEnding {
     switch update {
     case .status(let status):
       isLoaded = true
-      isExhausted = status.state == .failed
+      isExhausted = status.state == .polling
       if case .failure(let failure) = status.reason { lastFailure = failure }
       return failure(of: status)
     case .notice(let notice): return failure(of: notice)

@@ -30,7 +30,7 @@ struct HeldFeed: DemoScenario {
         act.trouble, of: .feed, lasting: .seconds(0.3),
         recovered: "is connected, and has every line,", begin: act.begin
       ) { environment throws(DemoFailure) in
-        socket.send("order \(index + 1)")
+        socket.enqueue("order \(index + 1)")
         try await act.repair(environment)
         let last = await server.count
         return { $0[.feed].status.isConnected && $0.feed.contains(last) }
@@ -108,7 +108,7 @@ extension Scene {
     case .text(let text):
       guard let number = text.split(separator: " ").first.flatMap({ Int($0) }) else { return }
       note { $0.feed.append(number) }
-    case .binary, .quality, .sent, .proven, .notice: return
+    case .binary, .quality, .sent, .stored, .proven, .notice: return
     }
   }
 }

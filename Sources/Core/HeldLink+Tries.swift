@@ -10,7 +10,7 @@ extension HeldLink {
     if at > step.now {
       wait(until: at, series, after: failure, &step)
     } else {
-      begin(series, &step)
+      begin(series, after: failure, &step)
     }
   }
 
@@ -21,7 +21,7 @@ extension HeldLink {
     if at > step.now {
       wait(until: at, series, after: failure, &step)
     } else {
-      begin(series, &step)
+      begin(series, after: failure, &step)
     }
   }
 
@@ -58,9 +58,10 @@ extension HeldLink {
     return gate.lifecycle == .background && gate.leavesAt == nil
   }
 
-  private mutating func begin(_ series: Series, _ step: inout Step) {
-    guard gate.credentials.state == .available else {
-      state = .refreshing(Refreshing(series: series, failure: nil))
+  /// Begins an attempt, or first requests credentials if there are none that it may use.
+  private mutating func begin(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
+    guard gate.credentials.isUsable else {
+      state = .refreshing(Refreshing(series: series, failure: failure))
       if gate.credentials.refresh(at: step.now) { step.effects.append(.refreshCredentials) }
       return
     }
@@ -207,6 +208,8 @@ extension HeldLink {
   }
 
   /// Refreshes rejected credentials once, unless newer ones are already available.
+  ///
+  /// The rejected ones are not used again, whatever the result of the refresh.
   private mutating func refreshAndRetry(
     _ refused: Series, _ failure: LinkFailure, generation: UInt64, _ step: inout Step
   ) {
@@ -214,7 +217,10 @@ extension HeldLink {
     if generation < gate.credentials.generation {
       expedite(series, after: failure, &step)
       explain(failure)
-    } else if series.refreshed {
+      return
+    }
+    gate.credentials.noteRefused()
+    if series.refreshed {
       end(.signIn, &step)
     } else {
       series.refreshed = true
@@ -627,10 +633,10 @@ extension HeldLink {
   private mutating func refreshFailed(_ detail: String?, _ step: inout Step) {
     guard case .refreshing(let refreshing) = state else { return }
     var series = refreshing.series
-    series.refreshed = false
+    // Refused credentials are not used again. The next refresh is therefore for the same refusal.
+    if gate.credentials.isUsable { series.refreshed = false }
     series.failures += 1
-    let failure =
-      refreshing.failure ?? .local(detail: detail ?? "credentials could not be refreshed")
+    let failure = LinkFailure.local(detail: detail ?? "credentials could not be refreshed")
     if series.isProbe {
       rest(failure, slow: false, &step)
     } else {
@@ -652,7 +658,9 @@ extension HeldLink {
     guard gate.intent != .none, !isFailed else { return }
     switch policy.action(on: failure) {
     case .refresh where gate.credentials.isRefreshing: return
-    case .refresh where gate.credentials.isRenewedInVain: signIn(&step)
+    case .refresh where gate.credentials.isRenewedInVain:
+      gate.credentials.noteRefused()
+      signIn(&step)
     case .refresh:
       gate.credentials.noteRefusedByREST()
       if gate.credentials.refresh(at: step.now) { step.effects.append(.refreshCredentials) }

@@ -36,12 +36,14 @@ public struct LinkStatus: Sendable, Hashable, Codable {
 
   /// The failure behind `reason`.
   ///
-  /// If the user must sign in, it is status 401. If the link has failed for another reason that is
-  /// not a failure, it is a `.local` failure with the reason's text. It is `nil` if nothing failed.
+  /// If the user must sign in, it is status 401. Its text then contains no status, since the source
+  /// of tokens can have asked for the sign-in in place of the server. If the link has failed for
+  /// another reason that is not a failure, it is a `.local` failure with the reason's text. It is
+  /// `nil` if nothing failed.
   public var failure: LinkFailure? {
     switch reason {
     case .failure(let failure), .exhausted(let failure): failure
-    case .signIn: .http(status: 401, retryAfter: nil, detail: "the user must sign in")
+    case .signIn: .http(status: 401, retryAfter: nil, detail: Reason.signInText)
     case .blocked, .ended, .debouncing, .limited, nil:
       isFinal ? .local(detail: reason?.description ?? "the connection has ended") : nil
     }

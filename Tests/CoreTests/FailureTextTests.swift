@@ -24,6 +24,7 @@ import Testing
       "the server answered 503 (service unavailable); it asks to be tried again after 90s"
     ),
     (.local(detail: "out of memory"), "out of memory"),
+    (.http(status: 401, retryAfter: nil, detail: "the user must sign in"), "the user must sign in"),
   ])
   func `a failure is described with everything that the server sent`(
     failure: LinkFailure, text: String

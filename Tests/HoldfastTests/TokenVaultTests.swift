@@ -30,6 +30,48 @@ import Testing
     #expect(events.takeAll() == [.available(expiresIn: nil), .rejected])
   }
 
+  @Test func `after the rejection of a refused token, the source may supply it once more`() async {
+    let vault = vault("one", "one", "one")
+    await vault.renew()
+    await vault.refused("one")
+    await vault.renew()
+    #expect(await vault.hasRefused("one"))
+    await vault.renew()
+    #expect(await !vault.hasRefused("one"))
+    #expect(
+      events.takeAll() == [
+        .available(expiresIn: nil), .rejected, .available(expiresIn: nil),
+      ])
+  }
+
+  @Test func `a request neither gets a refused token nor calls the source for another`() async {
+    let vault = vault("one", "two")
+    await vault.renew()
+    await vault.refused("one")
+    let refused = LinkFailure.http(
+      status: 401, retryAfter: nil, detail: "the token was refused before")
+    await #expect(throws: refused) { try await vault.first() }
+    #expect(events.takeAll() == [.available(expiresIn: nil)])
+  }
+
+  @Test func `a token that several callers wait for is reported once`() async throws {
+    let asked = Mailbox<Void>()
+    let answers = Mailbox<String>()
+    let vault = vault(
+      of: TokenSource {
+        asked.put(())
+        return await answers.next() ?? ""
+      })
+    let renewal = Task { await vault.renew() }
+    _ = await asked.next()
+    let request = Task { try await vault.first() }
+    await Task.yield()
+    answers.put("one")
+    await renewal.value
+    #expect(try await request.value == "one")
+    #expect(events.takeAll() == [.available(expiresIn: nil)])
+  }
+
   @Test func `a new token is not refused because the one before it was`() async {
     let vault = vault("one", "two", "two")
     await vault.renew()
@@ -87,6 +129,34 @@ import Testing
       #expect(error?.description.hasPrefix("there is no token: ") == true)
       #expect(error?.description.contains("SEKRIT") == false)
     }
+  }
+
+  @Test(arguments: ["", "one\n", "on\u{0}e", "one\u{7F}"])
+  func `a token that no request can contain is an error`(text: String) async {
+    #expect(throws: OpenError.self) { try TokenSource.fixed(text).check() }
+    await #expect(throws: OpenError.self) {
+      _ = try await ShopStreams(storage: .memory, tokens: .fixed(text))
+    }
+    await #expect(throws: OpenError.self) {
+      _ = try await HeldSession(
+        SessionConfiguration("wss://agent.example", storage: .memory, tokens: .fixed(text)))
+    }
+    #expect(throws: OpenError.self) {
+      _ = try HealthPull(server: "https://relay.example", token: Secret(text)) { _, _ in .sample }
+    }
+    await #expect(throws: TokenFailure.self) { try await TokenSource { text }.token() }
+  }
+
+  @Test(arguments: ["one", "a b", "t\u{E9}"])
+  func `a fixed token may contain what a header may contain`(text: String) throws {
+    try TokenSource.fixed(text).check()
+  }
+
+  @Test func `the parts of a token with spaces are removed from texts`() {
+    let redaction = Redaction(["SEKRIT-ONE SEKRIT-TWO abc"])
+    #expect(
+      redaction.clean("SEKRIT-ONE SEKRIT-TWO abc, SEKRIT-TWO and abc")
+        == "[token], [token] and abc")
   }
 
   @Test func `the description of a token does not contain its text`() {

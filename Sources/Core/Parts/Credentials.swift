@@ -16,6 +16,8 @@ public struct Credentials: Sendable, Hashable {
   public internal(set) var refreshBy: Instant?
   /// The generation that REST rejected last; `nil` once the server has accepted credentials.
   private var refused: UInt64?
+  /// The generation that the server refused last, on a link or over REST.
+  private var unusable: UInt64?
 
   /// The number of refreshes that failed in a row.
   private var refusals = 0
@@ -40,6 +42,14 @@ public struct Credentials: Sendable, Hashable {
   public init(_ policy: GatePolicy) {
     self.policy = policy
     if !policy.needsCredentials { state = .available }
+  }
+
+  /// Whether an attempt may use the credentials: they exist, and the server has not refused them.
+  ///
+  /// Refused credentials stay unusable until a refresh brings others. A policy that needs none has
+  /// nothing to replace, so a refusal does not change that.
+  public var isUsable: Bool {
+    state == .available && (!policy.needsCredentials || !isRefused)
   }
 
   /// Whether a refresh is under way.
@@ -70,8 +80,8 @@ public struct Credentials: Sendable, Hashable {
     refreshAt = now.advanced(by: max(life - lead, policy.refreshTimeout))
   }
 
-  /// Notes that a refresh failed for now. The old credentials stay in use until the server rejects
-  /// them.
+  /// Notes that a refresh failed for now. The old credentials stay in use unless the server has
+  /// refused them.
   ///
   /// Each pause is twice as long as the previous one, up to 300 s.
   public mutating func refreshFailed(at now: Instant) {
@@ -104,12 +114,19 @@ public struct Credentials: Sendable, Hashable {
   /// not count, since it brought no new credentials.
   public var isRenewedInVain: Bool { refused.map { $0 < generation } ?? false }
 
-  /// Whether REST rejected the current credentials. It is false once newer credentials are
+  /// Whether the server refused the current credentials. It is false once newer credentials are
   /// available.
-  public var isRefused: Bool { refused == generation }
+  public var isRefused: Bool { unusable == generation }
+
+  /// Notes that the server refused the current credentials, which are not used again.
+  public mutating func noteRefused() { unusable = generation }
 
   /// Notes that REST rejected the credentials.
-  public mutating func noteRefusedByREST() { refused = generation }
+  public mutating func noteRefusedByREST() {
+    refused = generation
+    noteRefused()
+  }
+
   /// Notes that the server accepted the credentials.
   public mutating func noteAccepted() { refused = nil }
 

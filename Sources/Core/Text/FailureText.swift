@@ -28,6 +28,8 @@ extension LinkFailure: CustomStringConvertible {
   }
 
   private static func answer(_ status: Int, _ detail: String) -> String {
+    // The failure of a link whose user must sign in. It has a status, which no server answered.
+    if status == 401, detail.equals(LinkStatus.Reason.signInText) { return detail }
     let name = Self.name(ofStatus: status)
     // The reason phrase of a response is often the status's name.
     let repeatsName = name.map { detail.equals($0) } ?? false
@@ -152,12 +154,14 @@ extension HeldLink.CloseReason: CustomStringConvertible {
 }
 
 extension LinkStatus.Reason: CustomStringConvertible {
+  static var signInText: String { "the user must sign in" }
+
   /// A description of why the link is not connected.
   public var description: String {
     switch self {
     case .blocked(let reason): reason.description
     case .failure(let failure): failure.description
-    case .signIn: "the user must sign in"
+    case .signIn: Self.signInText
     case .exhausted(let failure): "no attempt succeeded: " + failure.description
     case .ended(let reason): reason.description
     case .debouncing: "waiting until the network is stable"

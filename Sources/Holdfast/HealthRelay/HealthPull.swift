@@ -34,11 +34,12 @@ public struct HealthPull: Sendable {
   /// Creates a pull that answers from the health store, as a relay with this configuration does.
   ///
   /// - Parameter token: The resume token of a running relay, or the token in a `ResumeFile`.
-  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`;
-  ///   `.network` if the device has run out of descriptors or threads.
+  /// - Throws: `.configuration` if the server's URL or the token is not valid, or the URL needs
+  ///   `allowsPlaintext`; `.network` if the device has run out of descriptors or threads.
   public init(_ configuration: RelayConfiguration, token: Secret) throws(OpenError) {
     let (zone, watch) = (configuration.zone, configuration.watch)
     let (storage, clock) = (configuration.storage, configuration.ports.clock)
+    try TokenSource.fixed(token.text).check()
     let network = try configuration.open().network
     self.init(PullAPI(server: configuration.server, token: token.text, http: network), clock) {
       let store = PullStore(storage)
@@ -61,13 +62,14 @@ public struct HealthPull: Sendable {
   ///     `RelayConfiguration`.
   ///   - ports: The parts of the device. Only the network and the clock are used.
   ///   - answer: A closure that returns the answer to one question.
-  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`;
-  ///   `.network` if the device has run out of descriptors or threads.
+  /// - Throws: `.configuration` if the server's URL or the token is not valid, or the URL needs
+  ///   `allowsPlaintext`; `.network` if the device has run out of descriptors or threads.
   public init(
     server: String, token: Secret, allowsPlaintext: Bool = false,
     ports: DevicePorts = DevicePorts(), answer: @escaping Answering
   ) throws(OpenError) {
     _ = try ServerURL.backendHost(server, ports, allowsPlaintext: allowsPlaintext)
+    try TokenSource.fixed(token.text).check()
     let network = try ports.openNetwork(allowsPlaintext: allowsPlaintext)
     self.init(PullAPI(server: server, token: token.text, http: network), ports.clock) {
       (answer, {})

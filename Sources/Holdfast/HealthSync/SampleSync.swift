@@ -33,10 +33,10 @@ public final class SampleSync: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.configuration` if the server's URL is not valid or needs `allowsPlaintext`, or if
-  ///   there is no directory for the files; `.store` if the queue cannot be opened or read, for
-  ///   example because another process uses it; `.journal` if the journal cannot be created;
-  ///   `.network` if the device has run out of descriptors or threads.
+  /// - Throws: `.configuration` if the server's URL or a fixed secret is not valid, the URL needs
+  ///   `allowsPlaintext`, or there is no directory for the files; `.store` if the queue cannot be
+  ///   opened or read, for example because it is open already; `.journal` if the journal cannot be
+  ///   created; `.network` if the device has run out of descriptors or threads.
   public init(
     _ configuration: SyncConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }
@@ -44,6 +44,7 @@ public final class SampleSync: Sendable, AsyncSequence {
     let (ports, storage) = (configuration.ports, configuration.storage)
     let host = try ServerURL.backendHost(
       configuration.server, ports, allowsPlaintext: configuration.allowsPlaintext)
+    try configuration.tokens.check()
     let files = try configuration.files()
     let network = try ports.openNetwork(allowsPlaintext: configuration.allowsPlaintext)
     let queue = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in

@@ -40,12 +40,14 @@ public actor ShopStreams {
   ///   - storage: The location of the messages, their cursors and the outbox.
   ///   - tokens: The source of the user's tokens.
   ///   - ports: The parts of the device. By default, they are those of the platform.
-  /// - Throws: `.store` if the store cannot be opened, for example because another process uses it;
-  ///   `.network` if the process has no descriptors or threads left.
+  /// - Throws: `.configuration` if a fixed token is not valid; `.store` if the store cannot be
+  ///   opened, for example because another process uses it; `.network` if the process has no
+  ///   descriptors or threads left.
   public init(
     storage: StorageLocation<any TimelineStore>, tokens: TokenSource,
     ports: DevicePorts = DevicePorts()
   ) async throws(OpenError) {
+    try tokens.check()
     let network = try ports.openNetwork(allowsPlaintext: false)
     let store = try await OpenError.wrapping(OpenError.store) { () throws(StoreFailure) in
       try await storage.open()

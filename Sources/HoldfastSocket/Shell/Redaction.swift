@@ -7,14 +7,19 @@ package struct Redaction: Sendable {
   private static let limit = 300
   /// The minimum length of a token's prefix that is removed from the end of a text.
   ///
-  /// A text may be cut off within a token. Shorter prefixes do not help to guess the token.
+  /// A text may be cut off within a token. Shorter prefixes do not help to guess the token. It is
+  /// also the minimum length of a part of a token that contains spaces; shorter parts are likely to
+  /// be ordinary words.
   private static let shortest = 8
   private static let mark = Array("[token]".utf8)
 
   private let secrets: [[UInt8]]
 
   package init(_ tokens: [String]) {
-    secrets = tokens.filter { !$0.isEmpty }.map { Array($0.utf8) }
+    // A server may read a token only up to a space, and repeat a part of it.
+    let parts = tokens.flatMap { $0.split(whereSeparator: \.isWhitespace).map(String.init) }
+    let long = Set(parts).subtracting(tokens).filter { $0.utf8.count >= Self.shortest }
+    secrets = (tokens.filter { !$0.isEmpty } + long).map { Array($0.utf8) }
   }
 
   /// Returns the text as one line of at most 300 characters.

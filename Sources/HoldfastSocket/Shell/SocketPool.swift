@@ -42,7 +42,8 @@ package final class SocketPool: Sendable {
       attempt, request, with: await credentials.present, hiding: secrets, deliver: deliver)
   }
 
-  /// Opens a socket with a token, unless the pool is stopped.
+  /// Opens a socket with a token, unless the pool is stopped. A token that the server refused is
+  /// not sent again: the attempt fails at once.
   ///
   /// - Parameters:
   ///   - request: The request, without the token.
@@ -56,6 +57,14 @@ package final class SocketPool: Sendable {
     deliver: @escaping @Sendable ([SocketEvent], Redaction) async -> Void
   ) async {
     let redaction = Redaction([token].compactMap(\.self) + secrets)
+    if await credentials.hasRefused(token) {
+      let failure = LinkFailure.http(
+        status: 401, retryAfter: nil, detail: "the token was refused before")
+      // The caller does not wait: a delivery waits for room in the driver's inbox, and the driver
+      // waits for this method.
+      Task { await deliver([.failed(failure)], redaction) }
+      return
+    }
     let fields = credentials.fields(token)
     var request = request
     request.headers = fields.headers + request.headers

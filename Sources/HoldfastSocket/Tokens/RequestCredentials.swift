@@ -42,6 +42,14 @@ package enum RequestCredentials: Sendable {
     }
   }
 
+  /// Returns whether the server refused a token, which must not be sent again.
+  package func hasRefused(_ token: String?) async -> Bool {
+    switch self {
+    case .none, .fixed: false
+    case .vault(let vault, _): await vault.hasRefused(token)
+    }
+  }
+
   /// Records that the server refused a token.
   package func refused(_ token: String?) async {
     switch self {

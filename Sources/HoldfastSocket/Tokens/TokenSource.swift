@@ -33,7 +33,8 @@ public struct TokenSource: Sendable {
   ///
   /// Its description does not contain the text.
   public struct Token: Sendable, Hashable, CustomStringConvertible {
-    /// The token itself, which must not be empty.
+    /// The token itself. It must not be empty, or contain a line break or another control character
+    /// than a tab.
     public var text: String
     /// The time at which the token expires.
     ///
@@ -51,6 +52,8 @@ public struct TokenSource: Sendable {
   }
 
   private let supply: @Sendable () async throws -> Token
+  /// The mistake in the text of a fixed source; `nil` if there is none.
+  private var problem: String?
 
   /// Creates a source of JWTs, or of tokens without a known time of expiry.
   ///
@@ -79,7 +82,25 @@ public struct TokenSource: Sendable {
 
   /// Returns a source of one token or key that cannot be renewed.
   public static func fixed(_ text: String) -> TokenSource {
-    TokenSource { text }
+    var source = TokenSource { text }
+    source.problem = problem(of: text)
+    return source
+  }
+
+  /// Checks the text of a fixed source, which no later call can replace.
+  ///
+  /// - Throws: `.configuration`, with the remedy, if no request can contain the text.
+  package func check() throws(OpenError) {
+    if let problem {
+      throw .configuration("\(problem); pass a text without line breaks and control characters")
+    }
+  }
+
+  /// Returns the reason why no header can contain a token (RFC 9110 section 5.5); `nil` if one can.
+  private static func problem(of text: String) -> String? {
+    if text.isEmpty { return "the token is empty" }
+    let isPossible = text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    return isPossible ? nil : "the token contains a line break or another control character"
   }
 
   /// Returns the next token.
@@ -97,7 +118,7 @@ public struct TokenSource: Sendable {
     } catch {
       throw .unavailable(detail: Self.text(of: error))
     }
-    guard !token.text.isEmpty else { throw .unavailable(detail: "the token is empty") }
+    if let problem = Self.problem(of: token.text) { throw .unavailable(detail: problem) }
     return token
   }
 

@@ -16,17 +16,33 @@ package actor TokenVault {
   /// The user that the current token names, if any.
   private var user: String?
   /// Whether the server refused the current token.
-  private var isRefused = false
+  private var refusal = Refusal.none
   private var renewal: Renewal?
   private var renewals: UInt64 = 0
+  /// The last renewal whose result was reported.
+  private var reported: UInt64 = 0
   private let report: Report
   private var isEnded = false
+
+  private enum Refusal {
+    case none
+    /// The token is not sent again.
+    case refused
+    /// The source also supplied no other token, so the link has ended. If the user starts it again,
+    /// the source may supply the same token once more.
+    case ending
+  }
 
   /// A pending call to the source, and the continuations that wait for its result.
   private struct Renewal {
     let id: UInt64
     let tasks: [Task<Void, Never>]
-    var waiting: [CheckedContinuation<HeldLink.CredentialsEvent, Never>] = []
+    var waiting: [CheckedContinuation<Outcome, Never>] = []
+  }
+
+  private struct Outcome: Sendable {
+    let id: UInt64
+    let event: HeldLink.CredentialsEvent
   }
 
   /// Creates a vault without a token.
@@ -47,43 +63,62 @@ package actor TokenVault {
   package func end() {
     token = nil
     user = nil
-    isRefused = false
+    refusal = .none
     isEnded = true
     end(.refreshFailed())
   }
 
   /// Records that the server refused a token. Tokens other than the current one are ignored.
   package func refused(_ token: String?) {
-    if token == self.token { isRefused = true }
+    if let token, token == self.token, refusal == .none { refusal = .refused }
+  }
+
+  /// Returns whether the server refused a token, if it is the current one.
+  package func hasRefused(_ token: String?) -> Bool {
+    token != nil && token == self.token && refusal != .none
   }
 
   /// Returns the current token, or requests the first one from the source.
   ///
-  /// A request can need a token before the link does.
+  /// A request can need a token before the link does. After a refusal, only the link requests
+  /// another token, because it spaces the calls to the source.
   ///
   /// - Throws: `.http` with status 401 if the user must sign in again; `.local`, with the reason,
   ///   if the source supplies no token for now.
   package func first() async throws(LinkFailure) -> String {
-    if let token { return token }
-    let event = await refresh()
-    if let token {
-      if !isEnded { await report(event, user) }
+    if let token, refusal == .none { return token }
+    // The link handles a 401 like any refusal: it renews the token once before it signs the user
+    // out.
+    if token != nil, renewal == nil {
+      throw .http(status: 401, retryAfter: nil, detail: "the token was refused before")
+    }
+    let outcome = await refresh()
+    if let token, refusal == .none {
+      if !isEnded { await tell(outcome) }
       return token
     }
-    // The link handles this error like any refusal: it renews the token once before it signs the
-    // user out.
-    switch event {
-    case .rejected, .cleared: throw .http(status: 401, retryAfter: nil, detail: "no token")
+    switch outcome.event {
+    case .rejected, .cleared:
+      throw .http(status: 401, retryAfter: nil, detail: "the user must sign in")
     case .refreshFailed(let detail): throw .local(detail: detail ?? "there is no token yet")
     case .available: throw .local(detail: "there is no token any more")
     }
   }
 
   /// Requests a new token, and reports the result.
-  package func renew() async { await report(await refresh(), user) }
+  package func renew() async { await tell(await refresh()) }
+
+  /// Reports the result of a renewal, unless another caller has reported it.
+  ///
+  /// A second report would make the link take a refused token for an older one.
+  private func tell(_ outcome: Outcome) async {
+    guard reported < outcome.id else { return }
+    reported = outcome.id
+    await report(outcome.event, user)
+  }
 
   /// Requests a new token. Concurrent callers share one call to the source.
-  private func refresh() async -> HeldLink.CredentialsEvent {
+  private func refresh() async -> Outcome {
     await withCheckedContinuation { continuation in
       if renewal == nil { renewal = begin() }
       renewal?.waiting.append(continuation)
@@ -124,17 +159,22 @@ package actor TokenVault {
     guard let ended = renewal else { return }
     renewal = nil
     for task in ended.tasks { task.cancel() }
-    for waiter in ended.waiting { waiter.resume(returning: event) }
+    let outcome = Outcome(id: ended.id, event: event)
+    for waiter in ended.waiting { waiter.resume(returning: outcome) }
   }
 
   private func take(_ next: TokenSource.Token) -> HeldLink.CredentialsEvent {
     // The source may return the current token again. That token is useless if it was refused;
     // otherwise, it is still valid.
-    if next.text == token {
-      return isRefused ? .rejected : unavailable("the source returned the current token again")
+    if next.text == token, refusal != .ending {
+      guard refusal == .refused else {
+        return unavailable("the source returned the current token again")
+      }
+      refusal = .ending
+      return .rejected
     }
     token = next.text
-    isRefused = false
+    refusal = .none
     let claims = TokenClaims(next.text)
     user = claims.user
     let end = if let date = next.expiresAt { Self.timestamp(of: date) } else { claims.expiresAt }

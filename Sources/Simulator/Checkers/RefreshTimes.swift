@@ -4,11 +4,12 @@ import HoldfastCore
 /// due.
 ///
 /// Credentials are due `gate.refreshLead` before they expire, or after half of a shorter lifetime,
-/// but not within `gate.refreshTimeout` of the last refresh. A refusal makes them due immediately.
+/// but not within `gate.refreshTimeout` of the last refresh. A refusal makes them due immediately,
+/// and until others arrive each attempt begins with a refresh.
 /// While the link is wanted and its process is running, a due refresh may be up to a second late.
 struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
-  /// Whether the phone has credentials.
+  /// Whether the phone has credentials that the server has not refused.
   private var isThere = false
   /// The earliest time of a refresh that has no other cause; `nil` if no such refresh is permitted.
   private var allowed: Instant?
@@ -28,6 +29,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
     case .credentials(let event): take(event, phoneState)
     case .lost(_, let failure), .refused(let failure):
       isRefused = phoneState.policy.action(on: failure) == .refresh
+      if isRefused, !isLate { isThere = false }
     case .wanted, .left, .changed, .lifecycle, .trigger, .opened, .data, .draining, .received,
       .answered, .other:
       return

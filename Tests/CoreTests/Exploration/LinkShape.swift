@@ -14,6 +14,7 @@ struct LinkShape: Hashable {
   var credentials: Credentials.State
   var isRefreshing: Bool
   var isUnproven: Bool
+  var isRefused: Bool
   var isRenewedInVain: Bool
   var standby: Standby
 
@@ -26,6 +27,7 @@ struct LinkShape: Hashable {
     credentials = link.gate.credentials.state
     isRefreshing = link.gate.credentials.isRefreshing
     isUnproven = link.gate.credentials.isUnproven
+    isRefused = link.gate.credentials.isRefused
     isRenewedInVain = link.gate.credentials.isRenewedInVain
     switch link.standby.state {
     case .off: standby = .off

@@ -164,8 +164,69 @@ struct CredentialsScenarioTests {
     harness.opens = []
     let failed = harness.seconds
     harness.give(.credentials(.refreshFailed()))
+    harness.log = []
     harness.pass(.seconds(1))
-    #expect(harness.opens == [failed + 1], "the second wait of the schedule")
+    #expect(harness.log.contains(.refreshCredentials), "the second wait of the schedule")
+    harness.give(.credentials(.available(expiresIn: nil)))
+    #expect(harness.opens == [failed + 1])
+  }
+
+  @Test func `refused credentials are not used again while others cannot be had`() {
+    var harness = LinkHarness.connected(.messageStream)
+    harness.give(.lost(harness.attempt, .closed(code: 4401, reason: "expired")))
+    for detail in ["the account is locked", "the disk is full"] {
+      harness.log = []
+      harness.give(.credentials(.refreshFailed(detail: detail)))
+      #expect(harness.link.status.reason == .failure(.local(detail: detail)))
+      #expect(!harness.log.contains(.refreshCredentials), "the source is called after a wait")
+      harness.next()
+      #expect(harness.log.contains(.refreshCredentials))
+      #expect(harness.link.status.reason == .failure(.local(detail: detail)))
+    }
+    #expect(harness.opens == [])
+    harness.give(.credentials(.available(expiresIn: nil)))
+    #expect(harness.opens.count == 1)
+    harness.give(.lost(harness.attempt, refused))
+    #expect(harness.link.status.reason == .signIn, "other credentials are refused too")
+  }
+
+  @Test func `credentials that REST refused are not used for the next attempt`() {
+    var harness = LinkHarness.connected(.messageStream)
+    harness.give(.requested(refused))
+    harness.give(.credentials(.refreshFailed(detail: "the disk is full")))
+    #expect(harness.link.status.phase == .connected)
+    #expect(harness.give(.lost(harness.attempt, .reset)).contains(.refreshCredentials))
+    #expect(harness.opens == [])
+  }
+
+  @Test func `after the user must sign in, the next start requests credentials first`() {
+    var harness = LinkHarness.connected(.messageStream)
+    harness.give(.lost(harness.attempt, .closed(code: 4401, reason: "expired")))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.lost(harness.attempt, refused))
+    harness.opens = []
+    #expect(harness.give(.setIntent(.live)).first == .refreshCredentials)
+    #expect(harness.opens == [])
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.prepared(harness.attempt))
+    #expect(harness.opens.count == 1)
+  }
+
+  @Test func `a rejected refresh of refused credentials ends the link also while it is held`() {
+    var harness = LinkHarness.connected(.messageStream)
+    harness.give(.lost(harness.attempt, .closed(code: 4401, reason: "expired")))
+    harness.give(.reachability(.unreachable))
+    harness.give(.credentials(.rejected))
+    #expect(harness.link.status.reason == .signIn)
+  }
+
+  @Test func `a policy without credentials tries again after a refusal`() {
+    var harness = LinkHarness.connected(.socket)
+    harness.give(.lost(harness.attempt, refused))
+    harness.give(.credentials(.rejected))
+    #expect(harness.link.status.reason == .signIn)
+    harness.give(.setIntent(.live))
+    #expect(harness.opens.count == 1)
   }
 
   @Test func `credentials that cannot be renewed are used until the server refuses them`() {

@@ -67,6 +67,8 @@ import Testing
         == [attempt.map { .close($0, .networkChanged) }].compactMap { $0 })
     harness.pass(.seconds(600))
     #expect(harness.opens == [])
+    // Refused credentials are not used again.
+    if stage == .refreshing { harness.give(.credentials(.available(expiresIn: nil))) }
     let back = harness.seconds
     harness.give(.reachability(Self.wifi))
     harness.pass(.seconds(2))

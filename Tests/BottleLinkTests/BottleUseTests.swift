@@ -139,10 +139,10 @@ import Testing
       News([], of: .battery) == .malformed(detail: "battery: 0 bytes instead of 1"))
     #expect(
       News([7, 8], of: .battery) == .malformed(detail: "battery: 2 bytes instead of 1"))
-    #expect(News([1], of: .state) == .malformed(detail: "state: 1 bytes instead of 14"))
-    #expect(News([1], of: .drinks) == .brokenChunk(detail: "chunk: 1 bytes instead of 6"))
+    #expect(News([1], of: .state) == .malformed(detail: "state: 1 byte instead of 14"))
+    #expect(News([1], of: .drinks) == .brokenChunk(detail: "chunk: 1 byte instead of 6"))
     #expect(
-      News([1], of: .calibration) == .malformed(detail: "calibration: 1 bytes instead of 12"))
+      News([1], of: .calibration) == .malformed(detail: "calibration: 1 byte instead of 12"))
     for attribute in [BottleAttribute.activity, .configuration, .syncControl, .command, .settings] {
       #expect(News([1], of: attribute) == nil)
     }

@@ -214,8 +214,8 @@ private struct Served {
       #expect(locked.status == 1)
       #expect(
         locked.errors == [
-          "holdfast serve: Another process holds \(directory)/first/messages.lock. "
-            + "End it, or use another data directory."
+          "holdfast serve: Another process, or this one, has opened "
+            + "\(directory)/first/messages.lock. Close it there, or use another data directory."
         ])
       let certificate = try await CommandProcess.run(
         "serve", "--port", "0", "--data", second, "--tls-cert", "/nowhere", "--tls-key", "/nowhere")

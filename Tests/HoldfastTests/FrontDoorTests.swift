@@ -280,6 +280,57 @@ import Testing
     await stream.close()
   }
 
+  @Test func `a sender that waits in vain at a wrong path gets the server's answer`() async throws {
+    network.serve(requests: { _ in
+      .success(HTTPAnswer(status: 404, headers: [:], body: []))
+    })
+    network.serve(sockets: { await $0.reject(status: 404) })
+    let stream = try await streams(.fixed("token")).open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    await follower.wait { $0.statuses.contains { $0.failure?.failureClass == .notFound } }
+    // Once this message is stored, the stream has recorded the failure.
+    stream.enqueue("first")
+    await follower.wait { !$0.outbox.isEmpty }
+    let error = await #expect(throws: SendError.self) {
+      try await stream.send("hello", within: .milliseconds(10))
+    }
+    guard case .timeout(let failure)? = error?.reason else {
+      Issue.record("the error is \(String(describing: error))")
+      return
+    }
+    #expect(failure?.failureClass == .notFound)
+    #expect(error?.description.contains("in time: the server answered 404") == true)
+    await stream.close()
+  }
+
+  @Test func `a sender that waits when the user must sign in gets an error; its message stays`()
+    async throws
+  {
+    network.serve(requests: { request in
+      guard request.method == "POST" else { return .success(Self.page(for: request)) }
+      return .success(HTTPAnswer(status: 503, headers: [:], body: []))
+    })
+    let tokens = TokenSource { UUID().uuidString }
+    let stream = try await streams(tokens).open(try configuration())
+    let follower = Follower()
+    follower.follow(stream)
+    let socket = await network.sockets.next()
+    await socket?.accept()
+    await follower.wait(\.isLive)
+    let sending = Task { try await stream.send("hello") }
+    await follower.wait { $0.outbox.contains { $0.text == "hello" } }
+    // The token is renewed once; the new one is refused too.
+    network.serve(sockets: { await $0.reject(status: 401) })
+    await socket?.fail(.reset)
+    let error = await #expect(throws: SendError.self) { try await sending.value }
+    let failure = try #require(stream.failure)
+    #expect(failure.failureClass == .unauthorized)
+    #expect(error?.reason == .ended(failure, isQueued: true))
+    #expect(await stream.snapshot.outbox.entries.map(\.isFailed) == [false])
+    await stream.close()
+  }
+
   @Test func `a loop ends when the user must sign in, and a new one continues afterwards`()
     async throws
   {
@@ -321,6 +372,11 @@ import Testing
       return
     }
     #expect(text.contains("https://"))
+  }
+
+  @Test func `the id of a shop can be a UUID, which is written in lower case`() {
+    let uuid = UUID()
+    #expect(ShopID(uuid).description == uuid.uuidString.lowercased())
   }
 
   @Test func `a shop that is open is refused, and a URL's scheme may have any case`() async throws {

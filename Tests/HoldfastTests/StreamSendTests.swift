@@ -48,13 +48,16 @@ import Testing
   @Test func `a time limit ends only the wait`() async throws {
     let harness = try await StreamBackendHarness.make()
     let (stream, follower) = try await offline(harness)
+    // Once this message is stored, the stream has recorded why it is not connected.
+    let first = stream.enqueue("first")
+    await follower.wait { !$0.outbox.isEmpty }
     let error = await #expect(throws: SendError.self) {
       try await stream.send("still sent", within: .milliseconds(10))
     }
     let late = try #require(error)
-    #expect(late.reason == .timeout)
+    #expect(late.reason == .timeout(.local(detail: "this device is offline")))
     harness.reachability.change(to: .reachable(path: PathID("a")))
-    await follower.wait { $0.sent == [late.id] }
+    await follower.wait { $0.sent == [first, late.id] }
     await harness.end()
   }
 

@@ -4,22 +4,7 @@ import HoldfastTestKit
 import HoldfastUI
 import HoldfastCore
 import HoldfastPorts
-import Observation
 import Testing
-
-/// Waits until a change of the model makes the condition true.
-@MainActor func change<Model>(of model: Model, until isReached: (Model) -> Bool) async {
-  while !isReached(model) {
-    await withCheckedContinuation { continuation in
-      withObservationTracking {
-        _ = isReached(model)
-      } onChange: {
-        continuation.resume()
-      }
-    }
-    await Task.yield()
-  }
-}
 
 /// Returns the links of an app with a fake network.
 @MainActor func links(

@@ -86,6 +86,50 @@ import Testing
     await again.value
   }
 
+  @Test func `a message that is refused at once says why, and goes away when it is discarded`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let shop = try await links(in: scratch).shop(try #require(ShopID("bakery")))
+    let screen = Task { await shop.follow() }
+    shop.send("")
+    await change(of: shop) { !$0.waiting.isEmpty }
+    let row = try #require(shop.waiting.first)
+    #expect(row.hasFailed)
+    #expect(row.reason == "it is empty")
+    shop.discard(row)
+    await change(of: shop) { $0.waiting.isEmpty }
+    await shop.close()
+    await screen.value
+  }
+
+  @Test func `a notice goes away when its cause has ended, or is dismissed`() async throws {
+    let scratch = try Scratch()
+    let shop = try await links(in: scratch).shop(try #require(ShopID("bakery")))
+    let connected = StreamUpdate.status(StreamStatus(LinkStatus(phase: .connected, mode: .live)))
+    let sent = StreamUpdate.outboxDone(UUID128(high: 0, low: 1), message: nil)
+    let polled = StreamUpdate.messages([], via: .poll)
+    // The notice, the update that ends it, and one that does not.
+    let cases: [(StreamNotice, StreamUpdate, StreamUpdate)] = [
+      (.fetchFailed(.reset), connected, sent), (.fetchFailed(.reset), polled, sent),
+      (.sendFailed(.reset), sent, connected), (.signIn, connected, sent),
+      (.store(.full(detail: "")), .notice(.storeRecovered), connected),
+    ]
+    for (notice, end, other) in cases {
+      shop.take(.notice(notice))
+      shop.take(other)
+      #expect(shop.notice == notice)
+      shop.take(end)
+      #expect(shop.notice == nil)
+    }
+    shop.take(.notice(.unknownType("poll")))
+    shop.take(connected)
+    #expect(shop.notice == .unknownType("poll"))
+    shop.dismissNotice()
+    #expect(shop.notice == nil)
+    await shop.close()
+  }
+
   @Test func `following ends when the shop is closed, and immediately if it is closed already`()
     async throws
   {

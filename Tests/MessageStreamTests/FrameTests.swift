@@ -71,7 +71,7 @@ struct FrameTests {
     for _ in 0..<4 { world.give(.frame(attempt, other)) }
     #expect(world.status.state == .connected)
     world.give(.frame(attempt, other))
-    #expect(world.status.state == .failed && world.status.mode == .polling)
+    #expect(world.status.state == .polling && world.status.mode == .polling)
     #expect(world.texts == ["m1", "m2", "m3"])
   }
 

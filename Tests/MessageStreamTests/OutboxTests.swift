@@ -86,6 +86,59 @@ struct OutboxTests {
     }
   }
 
+  @Test func `a message that was refused at once can be retried and discarded`() throws {
+    var world = StreamHarness.connected(.ours)
+    world.send("")
+    let entry = try #require(Self.shown(world).last)
+    #expect(entry.state == .failed(reason: "it is empty"))
+    world.give(.retry(entry.id))
+    #expect(Self.shown(world) == [entry, entry])
+    world.give(.discard(entry.id))
+    #expect(world.ledger.updates.last == .outboxDone(entry.id, message: nil))
+    #expect(world.model.outbox.refused == [])
+    world.give(.retry(entry.id))
+    #expect(Self.shown(world) == [entry, entry])
+    // An unknown id is answered too.
+    let unknown = UUID128(high: 0, low: 9)
+    world.give(.discard(unknown))
+    #expect(world.ledger.updates.last == .outboxDone(unknown, message: nil))
+  }
+
+  @Test func `a retry queues a message that was refused while the outbox was full`() throws {
+    var harness = Harness.connected(at: 5) { $0.outboxLimit = 1 }
+    harness.send("first")
+    harness.send("second")
+    let refused = try #require(harness.model.outbox.refused.first)
+    #expect(refused.text == "second")
+    let first = try #require(harness.posts.last)
+    harness.give(.posted(first.id, Harness.message(6, text: "first", user: "me")))
+    harness.give(.retry(refused.id))
+    #expect(harness.posts.map(\.text) == ["first", "second"])
+    #expect(harness.model.outbox.refused == [])
+  }
+
+  @Test func `only the newest of the messages that were refused at once are kept`() {
+    var outbox = Outbox(limit: 1)
+    for number in 0...UInt64(Outbox.refusedLimit) {
+      outbox.keepRefused(
+        OutboxEntry(
+          id: UUID128(high: 0, low: number), shop: StreamHarness.settings.shop, text: "",
+          createdAt: Harness.wall))
+    }
+    #expect(outbox.refused.count == Outbox.refusedLimit)
+    #expect(outbox.refused.first?.id == UUID128(high: 0, low: 1))
+    outbox.keepRefused(
+      OutboxEntry(
+        id: UUID128(high: 1, low: 0), shop: StreamHarness.settings.shop,
+        text: String(repeating: "a", count: Outbox.refusedBytes + 1), createdAt: Harness.wall))
+    #expect(outbox.refused == [])
+  }
+
+  /// Returns the entries that were shown, in order.
+  private static func shown(_ world: StreamHarness) -> [OutboxEntry] {
+    world.ledger.updates.compactMap { if case .outbox(let entry) = $0 { entry } else { nil } }
+  }
+
   @Test(arguments: [200, 301, 308, 399])
   func `a redirect or a page fails no message: it is sent when the server answers properly`(
     status: Int

@@ -19,7 +19,7 @@ struct ReconnectTests {
     world.shop.upgradeStatus = .timeout(.connect)
     world.log = Log()
     world.cut()
-    world.drive { $0.status.state == .failed }
+    world.drive { $0.status.state == .polling }
     #expect(Log.waits(world.log.opens) == [1, 2, 4, 8])
     #expect(world.status.mode == .polling)
     world.say("polled")
@@ -32,7 +32,7 @@ struct ReconnectTests {
     var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = Self.http(404)
     world.cut()
-    world.drive { $0.status.state == .failed }
+    world.drive { $0.status.state == .polling }
     // The second poll is at a random time within an interval, so that the polls of many clients are
     // spread.
     world.pass(.seconds(45))
@@ -49,7 +49,7 @@ struct ReconnectTests {
     var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = Self.http(status)
     world.cut()
-    world.drive { $0.status.state == .failed }
+    world.drive { $0.status.state == .polling }
     // The first successful poll triggers one more attempt.
     world.pass(.seconds(10))
     world.log = Log()
@@ -69,13 +69,13 @@ struct ReconnectTests {
     var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = Self.http(status)
     world.cut()
-    world.drive { $0.status.state == .failed }
+    world.drive { $0.status.state == .polling }
     world.pass(.seconds(10))
     world.background()
     #expect(world.status.reason == .blocked(.background))
     world.foreground()
     world.pass(.seconds(1))
-    #expect(world.status.state == .failed)
+    #expect(world.status.state == .polling)
     #expect(world.status.reason == .failure(Self.http(status)), "not a choice of the user")
     world.give(.realtime(false))
     #expect(world.status.reason == .ended(.leaving))
@@ -95,7 +95,7 @@ struct ReconnectTests {
     world.log = Log()
     world.give(.refresh)
     #expect(world.status.attempt <= 2)
-    world.drive { $0.status.state == .failed }
+    world.drive { $0.status.state == .polling }
     #expect(Log.waits(world.log.opens) == [1, 2, 4, 8, 16])
   }
 
@@ -103,7 +103,7 @@ struct ReconnectTests {
     var world = StreamHarness.connected(.ours)
     world.shop.isDown = true
     world.cut()
-    world.drive { $0.status.state == .failed }
+    world.drive { $0.status.state == .polling }
     #expect(world.status.mode == .polling)
     #expect(world.log.opens.count == 2)
     world.pass(.seconds(90))
@@ -119,7 +119,7 @@ struct ReconnectTests {
     world.shop.upgradeStatus = .dns(detail: "no such host")
     world.log = Log()
     world.cut()
-    world.drive { $0.status.state == .failed }
+    world.drive { $0.status.state == .polling }
     #expect(world.log.opens.count == 5)
   }
 
@@ -224,7 +224,7 @@ struct ReconnectTests {
       var world = StreamHarness.connected(.ours)
       world.shop.upgradeStatus = .timeout(.connect)
       world.cut()
-      world.drive { $0.status.state == .failed }
+      world.drive { $0.status.state == .polling }
       world.shop.upgradeStatus = nil
       trigger(&world)
       world.pass(.seconds(2))

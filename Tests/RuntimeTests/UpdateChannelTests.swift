@@ -35,6 +35,43 @@ import Testing
     await runtime.end()
   }
 
+  @Test func `closing does not remove the failure`() async {
+    let handler = BellHandler()
+    let runtime = MachineRuntime(MachineStart<Bell>(Bell.Birth()), handler, clock: TestClock())
+    handler.updates.put(BellHandler.fail, failure: .refused)
+    handler.gate.put(0)
+    // The end of a link is a status without a failure.
+    await runtime.close(.say(BellHandler.work)) { _ in true }
+    #expect(handler.updates.failure == .refused)
+  }
+
+  @Test func `a newer loop ends the older one, also while it does not wait`() async {
+    let channel = UpdateChannel<Int>(overflow: { $0.append($1) })
+    let read = Mailbox<Int>()
+    let gate = Mailbox<Void>()
+    let oldest = Task {
+      for await update in LastingUpdates(channel) {
+        read.put(update)
+        _ = await gate.next()
+      }
+    }
+    channel.put(1)
+    #expect(await read.next() == 1)
+    let older = Task { for await update in LastingUpdates(channel) { read.put(update) } }
+    channel.put(2)
+    #expect(await read.next() == 2)
+    // The oldest loop asks for its next update only now.
+    gate.put(())
+    await oldest.value
+    let newest = Task { for await update in LastingUpdates(channel) { read.put(update) } }
+    // The older loop waits.
+    await older.value
+    channel.put(3)
+    #expect(await read.next() == 3)
+    channel.end()
+    await newest.value
+  }
+
   @Test func `updates without load do not fill the channel, and are limited`() async {
     let limit = UpdateChannel<Int>.limit
     let channel = UpdateChannel<Int>(

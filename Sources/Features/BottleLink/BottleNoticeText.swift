@@ -28,7 +28,8 @@ extension BottleNotice: CustomStringConvertible {
   public var description: String {
     switch self {
     case .syncFailed(let failure): "the drinks were not received: \(failure.text)"
-    case .nothingCame(let said): "the bottle reports \(said) records, but sent none"
+    case .nothingCame(let said):
+      "the bottle reports \(said) \(said == 1 ? "record" : "records"), but sent none"
     case .reconnectedInBackground: "the system connected the bottle by itself"
     case .malformed(let detail): "a value of the bottle could not be read: \(detail)"
     case .unknownTime(let record):

@@ -169,16 +169,13 @@ public struct BottleSettings: Sendable, Hashable, Codable {
   /// Whether drinks are fetched. A program that only sends commands leaves the drinks to another
   /// program.
   public var syncs = true
-  /// The time after which a refresh or command stops scanning if the bottle was not found. This is
-  /// the original app's limit for a manual scan.
+  /// The time after which a refresh or command stops scanning if the bottle was not found.
   public var scanTime = Duration.seconds(10)
-  /// The time-out of a whole refresh or command. This is the original app's limit for
-  /// pull-to-refresh.
+  /// The time-out of a whole refresh or command.
   public var requestTime = Duration.seconds(15)
   /// The time-out for the first chunk. A bottle without records sends nothing.
   public var firstChunk = Duration.seconds(5)
-  /// The time-out for each further chunk. This is the original app's limit for a whole
-  /// synchronization.
+  /// The time-out for each further chunk.
   public var nextChunk = Duration.seconds(30)
   /// The time-out for the state that follows a deletion.
   public var confirmation = Duration.seconds(5)

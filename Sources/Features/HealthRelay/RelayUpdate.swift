@@ -63,7 +63,7 @@ public struct RelayStatus: Sendable, Hashable, Codable {
     retryAt.map { max(now.duration(to: $0), .zero) }
   }
 
-  /// A state, under the name that the original app shows.
+  /// A state.
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
     case idle, starting, running, reconnecting, error, stopping
   }
@@ -157,19 +157,19 @@ public struct RelaySettings: Sendable, Hashable, Codable {
   /// Whether a notification is shown while the relay is active, as a foreground service requires.
   public var hasNotification: Bool
 
-  /// The shortest interval between two problems shown to the user, as in the original app.
+  /// The shortest interval between two problems shown to the user.
   public static let problemInterval = Duration.seconds(30)
-  /// The time-out of a stop (the original app's limit).
+  /// The time-out of a stop.
   public static let stopTimeout = Duration.seconds(5)
-  /// The time-out of a read for one answer. It is shorter than the 45 s for which callers wait
-  /// (as in the original app), so that they receive the cause.
+  /// The time-out of a read for one answer. It is shorter than the 45 s for which callers
+  /// wait, so that they receive the cause.
   public static let readTimeout = Duration.seconds(40)
   /// The maximum number of questions in the queue. Further questions are refused at once.
   public static let queueLimit = 32
   /// The maximum number of IDs of answered questions that are stored during a connection.
   public static let answeredLimit = 256
   /// The limit on replies to messages that are not understood: 20 a minute. Further replies are not
-  /// sent. Project choice.
+  /// sent.
   public static let refusals = AttemptWindow(attempts: 20, per: .seconds(60))
 
   /// Creates settings with a custom policy.
@@ -188,7 +188,7 @@ public struct RelaySettings: Sendable, Hashable, Codable {
 public enum RelayProfile: String, Sendable, Hashable, Codable, CaseIterable {
   /// A foreground service, which keeps the process and the socket alive in the background.
   case service
-  /// A foreground service that ends with an error after two quick retries, as in the original app.
+  /// A foreground service that ends with an error after two quick retries.
   case quick
   /// An app without a service. It keeps the socket only in the foreground.
   case foreground

@@ -2,9 +2,9 @@ import HoldfastCore
 import HoldfastHealth
 import HoldfastWire
 
-/// The types that the original app syncs, and the encoding of samples as its records.
+/// The types that a sync sends by default, and the encoding of samples as records.
 public enum SyncTypes {
-  /// The types of the original app, in its order. Workouts have the identifier that the stores use.
+  /// The types that are synced by default. Workouts have the identifier that the stores use.
   public static let usual =
     units.map(\.type) + [sleep, HealthSample.workoutType]
 

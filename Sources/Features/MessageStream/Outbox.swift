@@ -23,6 +23,14 @@ public struct Outbox: Sendable, Hashable {
   var author: String?
   /// A message that matches the entry being sent. It is held until the attempt ends.
   var echo: Echo?
+  /// The newest messages that were not accepted. They are not stored, and the user can retry or
+  /// discard them.
+  private(set) var refused: [OutboxEntry] = []
+
+  /// The maximum number of messages in `refused`.
+  static let refusedLimit = 20
+  /// The maximum size of their texts in bytes.
+  static let refusedBytes = 1_000_000
 
   struct Echo: Sendable, Hashable {
     var entry: UUID128
@@ -50,6 +58,20 @@ public struct Outbox: Sendable, Hashable {
   mutating func restore(_ stored: [OutboxEntry], after cursor: ShopCursor) {
     queue.restore(stored)
     for entry in stored { floors[entry.id] = cursor.floor(of: entry) }
+  }
+
+  /// Keeps a message that was not accepted, for a retry. The oldest ones make room.
+  mutating func keepRefused(_ entry: OutboxEntry) {
+    refused.append(entry)
+    var bytes = refused.reduce(0) { $0 + $1.text.utf8.count }
+    while refused.count > Self.refusedLimit || bytes > Self.refusedBytes {
+      bytes -= refused.removeFirst().text.utf8.count
+    }
+  }
+
+  /// Removes and returns a message that was not accepted.
+  mutating func takeRefused(_ id: UUID128) -> OutboxEntry? {
+    refused.firstIndex { $0.id == id }.map { refused.remove(at: $0) }
   }
 
   mutating func remove(_ id: UUID128) {
@@ -122,6 +144,8 @@ extension Outbox: SelfChecking {
     check.require(
       sought.count <= entries.count && floors.count <= entries.count,
       "outbox: state of an entry ends with the entry")
+    check.require(
+      refused.count <= Self.refusedLimit, "outbox: few messages that were not accepted are kept")
     queue.check(&check)
     guard check.isThorough else { return }
     let ids = Set(entries.map(\.id))

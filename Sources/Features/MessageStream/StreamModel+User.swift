@@ -283,9 +283,13 @@ extension StreamModel {
   ) {
     note(wall: wall, at: step.now)
     guard outbox.queue[id] == nil else { return }
-    let entry = OutboxEntry(
-      id: id, shop: settings.shop, text: text, parent: parent, createdAt: wall)
-    if let reason = Self.refusal(of: text) { return refuse(entry, reason, &step) }
+    _ = outbox.takeRefused(id)
+    accept(
+      OutboxEntry(id: id, shop: settings.shop, text: text, parent: parent, createdAt: wall), &step)
+  }
+
+  private mutating func accept(_ entry: OutboxEntry, _ step: inout Step) {
+    if let reason = Self.refusal(of: entry.text) { return refuse(entry, reason, &step) }
     // The entry is shown once it is stored, since a message that is shown as waiting must survive
     // the end of the process.
     guard outbox.queue.add(entry) else {
@@ -294,8 +298,9 @@ extension StreamModel {
     commits.waiting.put(entry)
   }
 
-  /// Rejects a message and reports the reason to the app, which still has the text.
-  private func refuse(_ entry: OutboxEntry, _ reason: String, _ step: inout Step) {
+  /// Rejects a message and reports the reason to the app.
+  private mutating func refuse(_ entry: OutboxEntry, _ reason: String, _ step: inout Step) {
+    outbox.keepRefused(entry)
     var refused = entry
     refused.state = .failed(reason: reason)
     step.show(.outbox(refused))
@@ -311,15 +316,22 @@ extension StreamModel {
   }
 
   mutating func retry(_ id: UUID128, _ step: inout Step) {
+    if let refused = outbox.takeRefused(id) { return accept(refused, &step) }
     guard let entry = outbox.queue.retry(id) else { return }
     commits.waiting.put(entry)
     step.show(.outbox(entry))
   }
 
+  /// Discards an entry. The answer to an unknown id is the same, unless the store may have its
+  /// entry.
   mutating func discard(_ id: UUID128, _ step: inout Step) {
-    guard outbox.queue[id] != nil else { return }
-    outbox.remove(id)
-    commits.waiting.remove(id)
+    let isRefused = outbox.takeRefused(id) != nil
+    if outbox.queue[id] != nil {
+      outbox.remove(id)
+      commits.waiting.remove(id)
+    } else {
+      guard isRefused || isOpen else { return }
+    }
     step.show(.outboxDone(id, message: nil))
   }
 

@@ -10,25 +10,20 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   /// The author of messages sent from here, if known. It helps to find the user's own messages on a
   /// basic server.
   public var user: String?
-  /// The number of messages in the first load and in each page of older messages, as in the
-  /// original app.
+  /// The number of messages in the first load and in each page of older messages.
   public var historyPage = 50
-  /// The number of messages in each page of a catch-up, also after an hour's absence, as in the
-  /// original app.
+  /// The number of messages in each page of a catch-up, also after an hour's absence.
   public var catchUpPage = 100
-  /// The absence after which the newest page is fetched instead of all missed messages, as in the
-  /// original app.
+  /// The absence after which the newest page is fetched instead of all missed messages.
   public var longAbsence = Duration.seconds(3600)
   /// The overlap of a catch-up by time. It finds messages with earlier timestamps than messages
   /// already received.
   public var overlap = Duration.seconds(120)
-  /// The maximum number of messages in memory, as in the original app. All messages stay in the
-  /// store.
+  /// The maximum number of messages in memory. All messages stay in the store.
   public var memory = 1000
   /// The time-out of a request for a page.
   public var fetchTimeout = Duration.seconds(10)
-  /// The number of malformed frames within a minute that ends the connection (design: five are
-  /// critical).
+  /// The number of malformed frames within a minute that ends the connection.
   public var malformedLimit = 5
   /// The maximum number of pages that one catch-up fetches. Beyond the limit the reader sees a gap.
   public var catchUpPages = 1000
@@ -44,8 +39,7 @@ public struct StreamSettings: Sendable, Hashable, Codable {
 
   /// The maximum size of the messages in memory in bytes, regardless of their number.
   ///
-  /// The original app allows a connection 5 MB in all, and 1,000 messages of 10 kB alone would take
-  /// twice that.
+  /// A thousand messages of 10 kB would take 10 MB.
   public static let memoryBytes = 2_000_000
   /// The number of messages that are read from the store at once while a stream opens.
   public static let loadPage = 100

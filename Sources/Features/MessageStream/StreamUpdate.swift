@@ -15,7 +15,8 @@ public enum StreamUpdate: Sendable, Hashable, Codable {
   case gapClosed(ShopGap)
   /// A message of the user waits, or could not be sent.
   case outbox(OutboxEntry)
-  /// A message of the user was sent and became `message`, or was discarded.
+  /// A message of the user was sent and became `message`, or was discarded. `message` is `nil` also
+  /// after `discard` of a message that the outbox does not contain.
   case outboxDone(UUID128, message: MessageID?)
   /// The requested page of older messages arrived. `hasMore` is whether more messages exist.
   case history(hasMore: Bool)
@@ -31,6 +32,8 @@ public enum StreamUpdate: Sendable, Hashable, Codable {
 }
 
 /// The status of a stream: one of five states, with details.
+///
+/// `isFinal` says whether the stream has given up.
 public struct StreamStatus: Sendable, Hashable, Codable {
   /// The current state.
   public var state: State
@@ -49,26 +52,31 @@ public struct StreamStatus: Sendable, Hashable, Codable {
   /// The state is then `.disconnected`, and `reason` says what the user must do.
   public var isFinal: Bool
 
-  /// A state, under the name that the original app shows.
+  /// A state.
   public enum State: String, Sendable, Hashable, Codable {
+    /// There is no connection and no attempt: the stream is closed or blocked, or has given up.
     case disconnected = "DISCONNECTED"
+    /// The first attempt is made.
     case connecting = "CONNECTING"
+    /// The socket is open.
     case connected = "CONNECTED"
+    /// The connection was lost or the first attempt failed, and further attempts are made.
     case reconnecting = "RECONNECTING"
-    case failed = "FAILED"
+    /// The stream fetches messages at intervals, because no socket could be opened or real-time
+    /// messaging is off. It tries the socket again later.
+    case polling = "FAILED"
   }
 
   /// Creates the status of a link.
   ///
-  /// As in the original app, FAILED means that the stream polls instead. A response that ends all
-  /// attempts leads to DISCONNECTED with a reason.
+  /// A response that ends all attempts leads to `.disconnected` with a reason.
   public init(_ link: LinkStatus) {
     switch link.phase {
     case .disconnected, .held, .failed: state = .disconnected
     case .connecting: state = .connecting
     case .connected: state = .connected
     case .reconnecting: state = .reconnecting
-    case .standby: state = .failed
+    case .standby: state = .polling
     }
     attempt = link.attempt
     maxAttempts = link.maxAttempts
@@ -98,7 +106,7 @@ public struct StreamStatus: Sendable, Hashable, Codable {
     case .connecting: return .connecting
     case .connected: return .connected
     case .reconnecting: return .reconnecting
-    case .failed: return .standby
+    case .polling: return .standby
     case .disconnected:
       if isFinal { return .failed }
       // Only a link that is wanted is blocked.

@@ -8,13 +8,13 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   /// have. Afterwards, the state of the prompt is `unsure`.
   public var answerTimeout: Duration
 
-  /// Creates settings. Unless noted otherwise, the values are those of the original app.
+  /// Creates settings.
   public init(policy: LinkPolicy, answerTimeout: Duration = Self.usualAnswerTimeout) {
     self.policy = policy
     self.answerTimeout = answerTimeout
   }
 
-  /// The longest turn of the original app.
+  /// The default of `answerTimeout`.
   public static let usualAnswerTimeout = turnLimit
   /// The minimum of `answerTimeout`.
   package static let leastAnswerTimeout = Duration.seconds(1)

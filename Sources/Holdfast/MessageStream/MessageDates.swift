@@ -1,4 +1,5 @@
 public import Foundation
+import HoldfastCore
 import HoldfastSocket
 public import HoldfastStorage
 public import HoldfastWire
@@ -9,6 +10,11 @@ extension ShopMessage {
 
   /// The time of the last edit; `nil` if there was none.
   public var editDate: Date? { updatedAt.map { Date($0) } }
+}
+
+extension ShopID {
+  /// Creates the id of a shop from a UUID, in lower case.
+  public init(_ uuid: UUID) { self.init(UUID128(uuid)) }
 }
 
 extension OutboxEntry {

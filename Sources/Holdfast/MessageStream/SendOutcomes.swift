@@ -39,7 +39,10 @@ public struct SendError: Error, Sendable, Hashable {
     /// the message is not in the outbox.
     case ended(LinkFailure?, isQueued: Bool)
     /// The time limit has passed. The message stays in the outbox and is sent.
-    case timeout
+    ///
+    /// The failure is the last one of the message or of the connection; `nil` if there was none. A
+    /// 404 response, for example, can mean that the path in the server's URL is wrong.
+    case timeout(LinkFailure?)
     /// The task that waited was cancelled. The message stays in the outbox and is sent.
     case cancelled
   }
@@ -64,7 +67,9 @@ extension SendError.Reason: CustomStringConvertible {
       (failure.map { "the stream has ended: \($0)" }
         ?? "the stream was closed before the server had the message")
         + (isQueued ? "; the message waits in the outbox" : "; the message is not in the outbox")
-    case .timeout: "the server did not have the message in time; it stays in the outbox"
+    case .timeout(let failure):
+      "the server did not have the message in time" + (failure.map { ": \($0)" } ?? "")
+        + "; the message stays in the outbox"
     case .cancelled: "the wait was cancelled; the message stays in the outbox"
     }
   }
@@ -83,6 +88,8 @@ final class SendOutcomes: Sendable {
   private struct State {
     /// The failures of the last attempts of awaited messages.
     var attempts: [UUID128: LinkFailure] = [:]
+    /// The last failure of the connection or of a request; `nil` while the stream is connected.
+    var latest: LinkFailure?
     var failures = FinalFailures()
 
     /// The outcome of all messages while none can be sent.
@@ -102,8 +109,10 @@ final class SendOutcomes: Sendable {
   func outcome(
     of id: UUID128, within limit: Duration?, on clock: any LinkClock
   ) async -> Outcome {
-    let outcome = await waiters.wait(for: id, within: limit, on: clock, late: .failure(.timeout))
-    state.withLock { $0.attempts[id] = nil }
+    let late = Outcome.failure(.timeout(nil))
+    let outcome = await waiters.wait(for: id, within: limit, on: clock, late: late)
+    let failure = state.withLock { $0.attempts.removeValue(forKey: id) ?? $0.latest }
+    if case .failure(.timeout)? = outcome { return .failure(.timeout(failure)) }
     return outcome ?? .failure(.cancelled)
   }
 
@@ -123,15 +132,29 @@ final class SendOutcomes: Sendable {
       guard case .failed(let reason) = entry.state else { return }
       let failure = state.withLock { $0.attempts[entry.id] }
       waiters.resolve(entry.id, .failure(.refused(failure ?? .local(detail: reason))))
-    case .status(let status): change { $0.note(link: status.isFinal ? status.failure : nil) }
+    case .status(let status):
+      note(status)
+      change { $0.note(link: status.isFinal ? status.failure : nil) }
+    case .notice(.fetchFailed(let failure)), .notice(.sendFailed(let failure)):
+      state.withLock { $0.latest = failure }
     case .notice(.store(let failure)): change { $0.note(store: failure) }
     case .notice(.storeRecovered): change { $0.noteStoreRecovered() }
     case .messages, .edited, .gap, .gapClosed, .history, .notice: return
     }
   }
 
+  private func note(_ status: StreamStatus) {
+    let failure = status.failure ?? status.reason.map { LinkFailure.local(detail: $0.description) }
+    // A status without a reason, for example of the next attempt, does not end the condition.
+    guard failure != nil || status.state == .connected else { return }
+    state.withLock { $0.latest = failure }
+  }
+
   /// Lets later senders wait again, because the user asks for another attempt.
-  func reopen() { change { $0 = FinalFailures() } }
+  func beginRestart() { change { $0.beginRestart() } }
+
+  /// Ends the waits if the stream could not begin again.
+  func endRestart() { change { $0.endRestart() } }
 
   /// Ends all waits, because the stream has ended.
   func end() { waiters.endAll(.failure(.ended(nil, isQueued: false)), isOver: true) }

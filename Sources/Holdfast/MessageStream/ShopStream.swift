@@ -19,8 +19,8 @@ public import HoldfastMessageStream
 ///
 /// Commands never wait and never fail, except `send`. Their results are updates. The loop ends when
 /// the stream is closed, or when it has failed and no retry can help, for example because the user
-/// must sign in. After `reconnect()`, a new loop continues. Only one loop may read a stream. End
-/// the stream with `close()`. Deinitialization also closes the socket.
+/// must sign in. After `reconnect()`, a new loop continues. One loop reads a stream at a time: a new
+/// one ends the older one. End the stream with `close()`. Deinitialization also closes the socket.
 public final class ShopStream: Sendable, AsyncSequence {
   /// An update of the stream.
   public typealias Element = StreamUpdate
@@ -48,7 +48,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// The iterator of a stream's updates.
   public typealias Iterator = UpdateIterator<StreamUpdate>
 
-  /// Returns the iterator of the updates. A stream has only one reader.
+  /// Returns the iterator of the updates. Once it is used, older iterators end.
   public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// The updates, which do not end when the stream has failed.
@@ -61,7 +61,9 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Sends a message later. The message is kept until the server has stored it.
   ///
-  /// An outbox update reports the message once it is stored on this device.
+  /// An outbox update reports the message once it is stored on this device. A message that is empty
+  /// or too long, or that has no room in the outbox, is reported as failed at once and not stored;
+  /// `retry` and `discard` work for it too, but only the newest 20 are kept for a retry.
   ///
   /// - Returns: The id of the message's entry in the outbox, which is also its idempotency key.
   @discardableResult
@@ -123,7 +125,8 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Sends a failed message again.
   public func retry(_ id: UUID128) { runtime.command(.retry(id)) }
 
-  /// Discards an unsent message.
+  /// Discards an unsent message. An `outboxDone` update follows, also if the outbox does not contain
+  /// the message.
   public func discard(_ id: UUID128) { runtime.command(.discard(id)) }
 
   /// Fetches new messages, for example after a pull-to-refresh gesture.
@@ -132,8 +135,9 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Connects again after the stream has failed, for example because the user has signed in.
   public func reconnect() {
     // A sender that begins now must not end with the earlier failure.
-    runtime.effectHandler.outcomes.reopen()
-    runtime.restart(.open(at: clock.wall))
+    let outcomes = runtime.effectHandler.outcomes
+    outcomes.beginRestart()
+    runtime.restart(.open(at: clock.wall)) { outcomes.endRestart() }
   }
 
   /// Loads the next page of older messages. A history update follows.

@@ -14,9 +14,9 @@ extension HeldSession {
 
   /// Sends a prompt, and waits for its answer, as the method for a conversation's text does.
   public func answer(
-    to text: String, in conversation: UUID, within limit: Duration? = nil
+    to text: String, in conversation: UUID, key: UUID128? = nil, within limit: Duration? = nil
   ) async throws(AnswerError) -> SessionEntry {
-    try await answer(to: text, in: conversation.uuidString.lowercased(), within: limit)
+    try await answer(to: text, in: conversation.uuidString.lowercased(), key: key, within: limit)
   }
 
   /// Cancels the work in progress in a conversation.

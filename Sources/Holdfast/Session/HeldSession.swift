@@ -112,16 +112,26 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// outcomes that no loop has marked. If the task is cancelled or `limit` passes, only the wait
   /// ends: the prompt stays in the outbox, and its answer is reported as an event.
   ///
+  /// An app that shows the events of the prompt before the answer chooses the key:
+  ///
+  ///     let key = UUID128(UUID())
+  ///     let answer = try await session.answer(to: "hello", key: key)
+  ///
   /// - Parameters:
   ///   - conversation: The conversation, a lower-case UUID; `nil` for the default one.
+  ///   - key: A key that no other prompt has; `nil` for a random one. If another call waits for the
+  ///     key, the method throws at once.
   ///   - limit: The time limit; `nil` to wait until the session ends.
   public func answer(
-    to text: String, in conversation: String? = nil, within limit: Duration? = nil
+    to text: String, in conversation: String? = nil, key: UUID128? = nil,
+    within limit: Duration? = nil
   ) async throws(AnswerError) -> SessionEntry {
-    let key = UUID128.random()
+    let key = key ?? UUID128.random()
     let (answers, updates) = (runtime.effectHandler.answers, runtime.effectHandler.updates)
+    guard answers.register(key) else {
+      throw AnswerError(key: key, .failed("another call waits for its answer"))
+    }
     updates.makeOptional()
-    answers.register(key)
     prompt(text, in: conversation, key)
     let outcome = await answers.outcome(of: key, within: limit, on: clock)
     if !outcome.news.isEmpty { runtime.command(.answersShown(outcome.news)) }
@@ -171,8 +181,9 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// foreground.
   public func reconnect() {
     // A caller that begins now must not end with the earlier failure.
-    runtime.effectHandler.answers.reopen()
-    runtime.restart(.start)
+    let answers = runtime.effectHandler.answers
+    answers.beginRestart()
+    runtime.restart(.start) { answers.endRestart() }
   }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.

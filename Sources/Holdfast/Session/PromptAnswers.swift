@@ -38,8 +38,9 @@ public struct AnswerError: Error, Sendable, Hashable {
     /// accepted the prompt.
     case ended(LinkFailure?, isQueued: Bool)
     /// The time limit has passed. The prompt stays in the outbox, and its answer is reported as an
-    /// event.
-    case timeout
+    /// event. The second value says why the session was not connected; it is `nil` if it was, or
+    /// if it made its first attempt.
+    case timeout(after: Duration, LinkStatus.Reason?)
     /// The task that waited was cancelled. The prompt stays in the outbox, and its answer is
     /// reported as an event.
     case cancelled
@@ -66,7 +67,9 @@ extension AnswerError.Reason: CustomStringConvertible {
       (failure.map { "the session has ended: \($0)" }
         ?? "the session was closed before the answer arrived")
         + (isQueued ? "; the prompt waits in the outbox" : "; the prompt was not accepted")
-    case .timeout: "there was no answer in time; the prompt stays in the outbox"
+    case .timeout(let limit, let reason):
+      "there was no answer within \(limit.text)" + (reason.map { ": \($0)" } ?? "")
+        + "; the prompt stays in the outbox"
     case .cancelled: "the wait was cancelled; the prompt stays in the outbox"
     }
   }
@@ -106,6 +109,8 @@ final class PromptAnswers: Sendable {
     /// The numbers of the messages that arrived while answers are awaited, by ID.
     var messages: [String: UInt64] = [:]
     var failures = FinalFailures()
+    /// The reason in the last status.
+    var reason: LinkStatus.Reason?
 
     /// The outcome of all prompts while none can be answered.
     var end: PromptOutcome? {
@@ -123,25 +128,35 @@ final class PromptAnswers: Sendable {
   private static let limit = 1_000
 
   /// Registers a prompt, before it is passed to the session.
-  func register(_ key: UUID128) {
-    state.withLock { $0.awaited[key] = false }
-    waiters.register(key)
+  ///
+  /// - Returns: False if a call already waits for this key.
+  @discardableResult
+  func register(_ key: UUID128) -> Bool {
+    state.withLock { state in
+      guard state.awaited[key] == nil else { return false }
+      state.awaited[key] = false
+      waiters.register(key)
+      return true
+    }
   }
 
   /// Returns the outcome of a registered prompt.
   func outcome(
     of key: UUID128, within limit: Duration?, on clock: any LinkClock
   ) async -> PromptOutcome {
-    let late = PromptOutcome(.failure(.timeout))
+    let late = PromptOutcome(.failure(.timeout(after: limit ?? .zero, nil)))
     var outcome =
       await waiters.wait(for: key, within: limit, on: clock, late: late)
       ?? PromptOutcome(.failure(.cancelled))
-    let isQueued = state.withLock { state in
+    let (isQueued, reason) = state.withLock { state in
       defer { if state.awaited.isEmpty { state.messages = [:] } }
-      return state.awaited.removeValue(forKey: key) ?? false
+      return (state.awaited.removeValue(forKey: key) ?? false, state.reason)
     }
-    if case .failure(.ended(nil, _)) = outcome.answer {
-      outcome.answer = .failure(.ended(nil, isQueued: isQueued))
+    switch outcome.answer {
+    case .failure(.ended(nil, _)): outcome.answer = .failure(.ended(nil, isQueued: isQueued))
+    case .failure(.timeout(let limit, _)):
+      outcome.answer = .failure(.timeout(after: limit, reason))
+    case .success, .failure: break
     }
     return outcome
   }
@@ -156,7 +171,9 @@ final class PromptAnswers: Sendable {
         state.messages[entry.id] = news
       }
     case .prompt(let prompt, let news): note(prompt, news)
-    case .status(let status): change { $0.note(link: status.isFinal ? status.failure : nil) }
+    case .status(let status):
+      state.withLock { $0.reason = status.reason }
+      change { $0.note(link: status.isFinal ? status.failure : nil) }
     case .notice(.store(let failure)): change { $0.note(store: failure) }
     case .notice(.storeRecovered): change { $0.noteStoreRecovered() }
     case .quality, .pending, .part, .gap, .record, .notice: return
@@ -186,7 +203,10 @@ final class PromptAnswers: Sendable {
   }
 
   /// Lets later callers wait again, because the user asks for another attempt.
-  func reopen() { change { $0 = FinalFailures() } }
+  func beginRestart() { change { $0.beginRestart() } }
+
+  /// Ends the waits if the session could not begin again.
+  func endRestart() { change { $0.endRestart() } }
 
   /// Ends all waits, because the session has ended.
   func end() {

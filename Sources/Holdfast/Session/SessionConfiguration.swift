@@ -10,7 +10,8 @@ import HoldfastSession
 ///       "wss://example.com/session", storage: .directory(directory)
 ///     ) { try await keychain.sessionKey() }
 public struct SessionConfiguration: Sendable {
-  /// The URL of the server: `wss://host[:port]/path`, or a `ws://` URL of this device.
+  /// The URL of the server: `wss://host[:port]/path`, or a `ws://` URL of this device. The path of
+  /// this package's server is `/session`.
   public var url: String
   /// The location of the data that must not be lost. Only one session may use it at a time.
   public var storage: StorageLocation<any ClientSessionStore>
@@ -26,8 +27,7 @@ public struct SessionConfiguration: Sendable {
   public var allowsPlaintext = false
   /// The time limit for an answer from a server without idempotency keys. It is at least 1 s.
   ///
-  /// After this time, the state of the prompt is `unsure`. The default is 5 minutes, as in the
-  /// original app.
+  /// After this time, the state of the prompt is `unsure`. The default is 5 minutes.
   public var answerTimeout = SessionSettings.usualAnswerTimeout
   /// The default conversation of prompts, a lower-case UUID.
   ///
@@ -76,7 +76,9 @@ extension SessionConfiguration {
     }
     var socket = SocketConfiguration(url)
     (socket.allowsPlaintext, socket.ports) = (allowsPlaintext, ports)
-    return try socket.host()
+    let host = try socket.host()
+    try tokens.check()
+    return host
   }
 }
 

@@ -1,5 +1,3 @@
-import Foundation
-import HoldfastCore
 import HoldfastSocket
 
 extension ServerURL {
@@ -11,22 +9,12 @@ extension ServerURL {
   static func backendHost(
     _ server: String, _ ports: DevicePorts, allowsPlaintext: Bool
   ) throws(OpenError) -> String {
-    let parts = URLComponents(string: server)
-    let scheme = parts?.scheme?.lowercased()
-    guard scheme == "https" || scheme == "http", let parts, let host = parts.host, !host.isEmpty,
-      parts.user == nil, parts.query == nil, parts.fragment == nil
-    else {
-      throw .configuration(
-        "the server's URL must be like https://host[:port][/path], without a user, a query or a "
-          + "fragment")
-    }
+    let host = try Self.host(
+      of: server, schemes: (plain: "http", secure: "https"), allowsQuery: false,
+      allowsPlaintext: allowsPlaintext)
     // A network of the app can have other rules for URLs.
     if ports.network == nil, let problem = HoldfastPlatform.problem(ofURL: server) {
-      throw .configuration("the server's URL is not valid: \(problem)")
-    }
-    guard scheme == "https" || allowsPlaintext || NetworkAddress.isLoopback(host: host) else {
-      throw .configuration(
-        "http:// to \(host) is not encrypted; use https://, or set `allowsPlaintext`")
+      throw .configuration("the URL is not valid: \(problem)")
     }
     return host
   }

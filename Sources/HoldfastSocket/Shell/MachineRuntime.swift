@@ -94,7 +94,9 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   /// Passes a command that tries the link again, also after a failure.
   ///
   /// Until the machine has processed it, there is no failure, and no loop over the updates ends.
-  package func restart(_ input: Input) {
+  ///
+  /// - Parameter end: A function that runs once the machine has processed the command.
+  package func restart(_ input: Input, then end: @escaping @Sendable () -> Void = {}) {
     let updates = effectHandler.updates
     updates.beginRestart()
     commands.put(input)
@@ -102,6 +104,7 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
       await commands.drained()
       await driver.waitUntil { _ in true }
       updates.endRestart()
+      end()
     }
   }
 
@@ -122,10 +125,12 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
 
   /// Waits until all earlier commands have been processed and `condition` holds.
   ///
-  /// The call also returns when the driver has ended or the task is cancelled.
-  package func waitUntil(_ condition: @escaping @Sendable (S.Model) -> Bool) async {
+  /// The call also returns when the driver has ended or the task is cancelled. It then returns
+  /// false.
+  @discardableResult
+  package func waitUntil(_ condition: @escaping @Sendable (S.Model) -> Bool) async -> Bool {
     await commands.drained()
-    await driver.waitUntil(condition)
+    return await driver.waitUntil(condition)
   }
 
   /// Posts the last input, waits until `condition` holds, and ends the runtime.
@@ -134,6 +139,9 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
   package func close(_ last: Input, until condition: @escaping @Sendable (S.Model) -> Bool) async {
     await Task { [driver, commands, effectHandler] in
       await commands.drained()
+      // A command before the close can still remove the failure.
+      await driver.waitUntil { _ in true }
+      effectHandler.updates.beginClose()
       await driver.post(last)
       await driver.waitUntil(condition)
       await effectHandler.end()

@@ -26,6 +26,11 @@ package enum ServerURL {
     URLComponents(string: url)?.host?.isEmpty == false
   }
 
+  /// Returns whether the port of a URL, if it has one, exists.
+  package static func hasPossiblePort(_ url: String) -> Bool {
+    (URLComponents(string: url)?.port ?? 0) <= UInt16.max
+  }
+
   /// Returns the host of a WebSocket URL passed by an app.
   ///
   /// - Throws: `.configuration`, with the remedy, if the URL is not a valid WebSocket URL, or if it
@@ -33,19 +38,39 @@ package enum ServerURL {
   package static func webSocketHost(
     _ url: String, allowsPlaintext: Bool
   ) throws(OpenError) -> String {
+    try host(
+      of: url, schemes: (plain: "ws", secure: "wss"), allowsQuery: true,
+      allowsPlaintext: allowsPlaintext)
+  }
+
+  /// Returns the host of a URL passed by an app.
+  ///
+  /// - Throws: `.configuration`, with the remedy, if the URL is not valid, or if it would send
+  ///   plaintext to another device.
+  package static func host(
+    of url: String, schemes: (plain: String, secure: String), allowsQuery: Bool,
+    allowsPlaintext: Bool
+  ) throws(OpenError) -> String {
+    let (plain, secure) = schemes
     let parts = URLComponents(string: url)
     let scheme = parts?.scheme?.lowercased()
-    if let scheme, scheme != "ws", scheme != "wss" {
-      throw .configuration("the scheme of the URL must be ws or wss, as in wss://host/path")
+    if let scheme, scheme != plain, scheme != secure {
+      throw .configuration(
+        "the scheme of the URL must be \(plain) or \(secure), as in \(secure)://host/path")
     }
     guard let parts, scheme != nil, let host = parts.host, !host.isEmpty, parts.user == nil,
-      parts.fragment == nil
+      parts.fragment == nil, allowsQuery || parts.query == nil
     else {
-      throw .configuration("the URL is not like wss://host/path, without a user or a fragment")
+      let form = "\(secure)://host[:port][/path]"
+      let rest = allowsQuery ? "a user or a fragment" : "a user, a query or a fragment"
+      throw .configuration("the URL is not like \(form), without \(rest)")
     }
-    guard scheme == "wss" || allowsPlaintext || NetworkAddress.isLoopback(host: host) else {
+    guard hasPossiblePort(url) else {
+      throw .configuration("the port of the URL must be at most \(UInt16.max)")
+    }
+    guard scheme == secure || allowsPlaintext || NetworkAddress.isLoopback(host: host) else {
       throw .configuration(
-        "ws:// to \(host) would not be encrypted; use wss://, or set allowsPlaintext")
+        "\(plain):// to \(host) would not be encrypted; use \(secure)://, or set allowsPlaintext")
     }
     return host
   }

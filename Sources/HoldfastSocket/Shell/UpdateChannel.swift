@@ -20,7 +20,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     var load = 0
     /// The number of waiting updates that have no load.
     var light = 0
-    var reader: CheckedContinuation<Update?, Never>?
+    var reader: Reader?
     /// The continuations that are resumed when the app has read enough.
     var observers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
@@ -28,12 +28,24 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     var recorded: LinkFailure?
     /// The number of restarts that the machine has not processed yet.
     var restarts = 0
+    /// Whether the feature is being closed.
+    var isClosing = false
     /// Whether a failure ends the loop of the reader.
     var endsReader = false
     /// The number of iterators that exist.
     var loops = 0
+    /// The number of the last iterator that was created. They are counted from 1.
+    var lastLoop: UInt64 = 0
+    /// The number of the newest iterator that has asked for an update.
+    var readingLoop: UInt64 = 0
     /// Whether the app also receives what it needs without a loop.
     var isOptional = false
+  }
+
+  /// A call of `next` that waits, and the number of its iterator; 0 for a call without one.
+  fileprivate struct Reader {
+    var loop: UInt64
+    var continuation: CheckedContinuation<Update?, Never>
   }
 
   private let overflow: OverflowPolicy
@@ -77,7 +89,14 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     for observer in observers { observer.resume() }
   }
 
-  fileprivate func beginLoop() { state.withLock { $0.loops += 1 } }
+  /// Returns the number of a new iterator.
+  fileprivate func beginLoop() -> UInt64 {
+    state.withLock { state in
+      state.loops += 1
+      state.lastLoop += 1
+      return state.lastLoop
+    }
+  }
 
   fileprivate func endLoop() {
     let observers = state.withLock { state in
@@ -96,20 +115,24 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   /// Adds the update of a status, and records the failure with which the link has ended; `nil` if
   /// it works or is retried.
   ///
-  /// While the link has failed, an app's loop ends after the queued updates.
+  /// While the link has failed, an app's loop ends after the queued updates. The end of a closed
+  /// feature does not remove a failure.
   package func put(_ update: Update, failure: LinkFailure?) {
-    put(update) { $0.recorded = failure }
+    put(update) { $0.recorded = failure ?? ($0.isClosing ? $0.recorded : nil) }
   }
 
+  /// Keeps the recorded failure from now on, because the feature is being closed.
+  package func beginClose() { state.withLock { $0.isClosing = true } }
+
   private func put(_ update: Update, _ record: (inout State) -> Void) {
-    let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
+    let reader: Reader? = state.withLock { state in
       guard !state.isEnded else { return nil }
       record(&state)
       if let reader = state.reader.take() { return reader }
       state.append(update, state.isUnread ? unreadOverflow : overflow, load(of:))
       return nil
     }
-    reader?.resume(returning: update)
+    reader?.continuation.resume(returning: update)
   }
 
   /// The failure that no retry can cure; `nil` if there is none, or while a restart is pending.
@@ -128,7 +151,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
       state.restarts -= 1
       return state.takeFailedReader()
     }
-    reader?.resume(returning: nil)
+    reader?.continuation.resume(returning: nil)
   }
 
   /// Waits until the app has reduced the load to half of the limit, no loop has to read the
@@ -168,25 +191,34 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
 
   /// Returns the next update; `nil` if the stream has ended or the reader was cancelled.
   ///
-  /// There may be only one reader.
+  /// There is one reader at a time: a call ends the call that waits. Once a newer iterator has
+  /// called this method, it returns `nil` to the older ones.
   ///
   /// - Parameter endsAtFailure: Whether the method also returns `nil` if there is no update and the
   ///   link has failed for good.
   package func next(endsAtFailure: Bool = false) async -> Update? {
+    await next(of: 0, endsAtFailure: endsAtFailure)
+  }
+
+  fileprivate func next(of loop: UInt64, endsAtFailure: Bool) async -> Update? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        let reader = Reader(loop: loop, continuation: continuation)
         // The cancellation state is read under the lock. An earlier cancellation is detected here,
         // and a later one finds the reader.
-        let (answer, observers) = state.withLock {
-          $0.endsReader = endsAtFailure
-          return $0.take(for: continuation, unless: Task.isCancelled, load(of:))
+        let (answer, older, observers) = state.withLock { state in
+          state.take(
+            for: reader, unless: Task.isCancelled, endsAtFailure: endsAtFailure, load(of:))
         }
+        older?.continuation.resume(returning: nil)
         for observer in observers { observer.resume() }
         if let answer { continuation.resume(returning: answer.update) }
       }
     } onCancel: {
-      let reader = state.withLock { $0.reader.take() }
-      reader?.resume(returning: nil)
+      let reader = state.withLock { state in
+        state.reader?.loop == loop ? state.reader.take() : nil
+      }
+      reader?.continuation.resume(returning: nil)
     }
   }
 
@@ -195,7 +227,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
       state.isEnded = true
       return (state.reader.take(), state.takeObservers())
     }
-    reader?.resume(returning: nil)
+    reader?.continuation.resume(returning: nil)
     for observer in observers { observer.resume() }
   }
 }
@@ -207,7 +239,7 @@ extension UpdateChannel.State {
   fileprivate var failure: LinkFailure? { restarts > 0 ? nil : recorded }
 
   /// Returns the waiting reader if the link's failure ends its loop.
-  fileprivate mutating func takeFailedReader() -> CheckedContinuation<Update?, Never>? {
+  fileprivate mutating func takeFailedReader() -> UpdateChannel<Update>.Reader? {
     failure == nil || !endsReader ? nil : reader.take()
   }
 
@@ -238,16 +270,26 @@ extension UpdateChannel.State {
     return observers
   }
 
-  /// Returns an update if one is available, and the observers to resume because there is now room.
+  /// The answer to a reader if it need not wait, the reader that it replaces, and the observers to
+  /// resume because there is now room.
+  fileprivate typealias Taken = (
+    answer: (update: Update?, Void)?, older: UpdateChannel<Update>.Reader?,
+    observers: [CheckedContinuation<Void, Never>]
+  )
+
+  /// Takes an update for a reader, or lets it wait. It ends if a newer iterator reads.
   fileprivate mutating func take(
-    for reader: CheckedContinuation<Update?, Never>, unless isCancelled: Bool,
+    for reader: UpdateChannel<Update>.Reader, unless isCancelled: Bool, endsAtFailure: Bool,
     _ size: (Update) -> Int
-  ) -> (answer: (update: Update?, Void)?, observers: [CheckedContinuation<Void, Never>]) {
-    if isCancelled { return ((nil, ()), []) }
+  ) -> Taken {
+    if isCancelled || reader.loop != 0 && reader.loop < readingLoop { return ((nil, ()), nil, []) }
+    readingLoop = max(readingLoop, reader.loop)
+    endsReader = endsAtFailure
+    let older = self.reader.take()
     guard taken < waiting.count else {
-      if isEnded || endsReader && failure != nil { return ((nil, ()), []) }
+      if isEnded || endsReader && failure != nil { return ((nil, ()), older, []) }
       self.reader = reader
-      return (nil, [])
+      return (nil, older, [])
     }
     let update = waiting[taken]
     taken += 1
@@ -258,11 +300,15 @@ extension UpdateChannel.State {
       waiting.removeFirst(taken)
       taken = 0
     }
-    return ((update, ()), load <= UpdateChannel<Update>.limit / 2 ? takeObservers() : [])
+    let isThereRoom = load <= UpdateChannel<Update>.limit / 2
+    return ((update, ()), older, isThereRoom ? takeObservers() : [])
   }
 }
 
-/// An iterator over a feature's updates. A feature supports only one iterator at a time.
+/// An iterator over a feature's updates.
+///
+/// Each update is delivered once, so one loop reads a feature at a time. A new loop ends the older
+/// one: once a newer iterator has asked for an update, `next()` of the older ones returns `nil`.
 public struct UpdateIterator<Update: Sendable>: AsyncIteratorProtocol {
   private let loop: UpdateLoop<Update>
   private let endsAtFailure: Bool
@@ -274,23 +320,24 @@ public struct UpdateIterator<Update: Sendable>: AsyncIteratorProtocol {
   /// Returns the next update; `nil` after the feature is closed, or when it has failed and no retry
   /// can help.
   public mutating func next() async -> Update? {
-    await loop.updates.next(endsAtFailure: endsAtFailure)
+    await loop.updates.next(of: loop.number, endsAtFailure: endsAtFailure)
   }
 
   /// Returns the next update; `nil` after the feature is closed, or when it has failed and no retry
   /// can help.
   public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
-    await loop.updates.next(endsAtFailure: endsAtFailure)
+    await loop.updates.next(of: loop.number, endsAtFailure: endsAtFailure)
   }
 }
 
 /// The lifetime of an iterator, from which the channel knows whether a loop reads it.
 private final class UpdateLoop<Update: Sendable>: Sendable {
   let updates: UpdateChannel<Update>
+  let number: UInt64
 
   init(_ updates: UpdateChannel<Update>) {
     self.updates = updates
-    updates.beginLoop()
+    number = updates.beginLoop()
   }
 
   deinit { updates.endLoop() }

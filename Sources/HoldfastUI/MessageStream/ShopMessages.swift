@@ -22,7 +22,8 @@ import Synchronization
   public private(set) var connection = ConnectionState()
   /// A Boolean value that indicates whether older messages may be available.
   public private(set) var hasOlder = true
-  /// The most recent problem that did not end the stream.
+  /// The most recent problem that did not end the stream; `nil` if there is none, its cause has
+  /// ended or it was dismissed.
   public private(set) var notice: StreamNotice?
 
   @ObservationIgnored private let stream: ShopStream
@@ -59,8 +60,11 @@ import Synchronization
   /// Retries a failed message.
   public func retry(_ row: WaitingRow) { stream.retry(row.id) }
 
-  /// Discards a message that has not been sent.
+  /// Discards a message that has not been sent. Its row goes away.
   public func discard(_ row: WaitingRow) { stream.discard(row.id) }
+
+  /// Removes the notice, for example because the user has read it.
+  public func dismissNotice() { notice = nil }
 
   /// Fetches new messages.
   public func refresh() { stream.refresh() }
@@ -97,7 +101,8 @@ import Synchronization
     await resources.close()
   }
 
-  private func take(_ update: StreamUpdate) {
+  func take(_ update: StreamUpdate) {
+    if let notice, notice.isEnded(by: update) { dismissNotice() }
     switch update {
     case .status(let status): connection = ConnectionState(status, dates)
     case .messages(let new, via: _): for message in new { insert(MessageRow(message)) }
@@ -105,6 +110,7 @@ import Synchronization
     case .outbox(let entry): put(WaitingRow(entry))
     case .outboxDone(let id, message: _): waiting.removeAll { $0.id == id }
     case .history(let hasMore): hasOlder = hasMore
+    case .notice(.storeRecovered): return
     case .notice(let latest): notice = latest
     case .gap, .gapClosed: return
     }
@@ -158,6 +164,21 @@ private final class Storing: Sendable {
   }
 }
 
+extension StreamNotice {
+  /// Returns whether an update shows that the cause of this notice has ended.
+  fileprivate func isEnded(by update: StreamUpdate) -> Bool {
+    switch (self, update) {
+    case (.fetchFailed, .messages(_, let via)): via != .live
+    case (.sendFailed, .outboxDone), (.store, .notice(.storeRecovered)): true
+    case (.fetchFailed, .status(let status)), (.draining, .status(let status)),
+      (.signIn, .status(let status)), (.forbidden, .status(let status)),
+      (.security, .status(let status)):
+      status.state == .connected
+    case _: false
+    }
+  }
+}
+
 extension ConnectionState {
   init(_ status: StreamStatus, _ dates: Dates) {
     let phase: Phase =
@@ -166,7 +187,7 @@ extension ConnectionState {
       case .connecting: .connecting
       case .connected: .live
       case .reconnecting: .reconnecting
-      case .failed: .polling
+      case .polling: .polling
       }
     self.init(
       phase, retryAt: status.retryAt.map(dates.date), status.reason, status.failure,

@@ -30,10 +30,13 @@ public struct WaitingRow: Sendable, Hashable, Identifiable {
   /// The time at which the user sent the message.
   public var date: Date { entry.date }
   /// Whether sending has failed. The user can then retry or discard the message.
-  public var hasFailed: Bool {
+  public var hasFailed: Bool { reason != nil }
+  /// A text to show that says why sending has failed, such as `no answer from the server`; `nil` if
+  /// the message waits.
+  public var reason: String? {
     switch entry.state {
-    case .queued: false
-    case .failed: true
+    case .queued: nil
+    case .failed(let reason): reason
     }
   }
 

@@ -28,7 +28,7 @@ struct Sends: StreamChecker {
     expire(at: facts.now)
     switch effect {
     case .close: current = nil
-    case .update(.status(let status)) where status.state == .failed: current = nil
+    case .update(.status(let status)) where status.state == .polling: current = nil
     case .update(.outboxDone(let id, _)): if current?.entry == id { current = nil }
     case .post(let entry, let number):
       if current != nil {

@@ -22,16 +22,20 @@ struct PackedReader {
   init(_ name: String, _ bytes: [UInt8], count: Int) throws(BottleFormatError) {
     try self.init(name, bytes, atLeast: count)
     guard bytes.count == count else {
-      throw BottleFormatError(name, "\(bytes.count) bytes instead of \(count)")
+      throw Self.wrongSize(name, bytes.count, count)
     }
   }
 
   /// Creates a reader of a value that has at least `count` bytes.
   init(_ name: String, _ bytes: [UInt8], atLeast count: Int) throws(BottleFormatError) {
     guard bytes.count >= count else {
-      throw BottleFormatError(name, "\(bytes.count) bytes instead of \(count)")
+      throw Self.wrongSize(name, bytes.count, count)
     }
     (self.name, self.bytes) = (name, bytes)
+  }
+
+  private static func wrongSize(_ name: String, _ found: Int, _ count: Int) -> BottleFormatError {
+    BottleFormatError(name, "\(found) \(found == 1 ? "byte" : "bytes") instead of \(count)")
   }
 
   /// The number of bytes that have not been read yet.

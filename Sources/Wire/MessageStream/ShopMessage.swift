@@ -31,6 +31,9 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
     }
   }
 
+  /// Creates the id of a shop whose id is a UUID.
+  package init(_ id: UUID128) { text = id.description }
+
   /// The id as it was received.
   public var description: String { text }
 
@@ -77,7 +80,7 @@ public struct ShopMessage: Sendable, Hashable, Codable {
   public var id: MessageID
   /// The room that contains the message.
   public var shop: ShopID
-  /// The author, as an opaque string. In the original system it is a Firebase UID.
+  /// The author, as an opaque string such as a Firebase UID.
   public var user: String
   /// The author's display name. REST answers of a plain server omit it.
   public var username: String?

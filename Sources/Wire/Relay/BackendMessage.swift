@@ -61,7 +61,7 @@ public struct RelayRequestID: Sendable, Hashable, Codable, CustomStringConvertib
 
   /// Creates an id. Returns `nil` if the text is empty or too long.
   ///
-  /// The limit is Holdfast's own. The original app's ids are UUIDs of 36 characters.
+  /// The limit is this package's own. Ids are usually UUIDs of 36 characters.
   public init?(_ text: some StringProtocol) {
     guard (1...Self.maxBytes).contains(text.utf8.count) else { return nil }
     self.text = String(text)

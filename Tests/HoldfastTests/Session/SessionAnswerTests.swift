@@ -105,6 +105,30 @@ import Testing
     #expect(late?.reason == .ended(nil, isQueued: false))
   }
 
+  @Test func `only one call waits for a key that the app has chosen`() async throws {
+    let session = try await open()
+    let key = UUID128(high: 1, low: 2)
+    let call = Task { try await session.answer(to: "hello", key: key) }
+    let server = try await nextServer()
+    let prompt = try await server.nextPrompt()
+    #expect(prompt.idempotencyKey == key.description)
+    let second = await #expect(throws: AnswerError.self) {
+      try await session.answer(to: "hello", key: key)
+    }
+    #expect(second == AnswerError(key: key, .failed("another call waits for its answer")))
+    await server.answer(prompt, .success(text: "hi"))
+    #expect(try await call.value.text == "hi")
+    await session.close()
+  }
+
+  @Test func `a closed session still has the failure that ended it`() async throws {
+    let session = try await open(tokens: TokenSource { throw TokenFailure.rejected })
+    for await _ in session {}
+    let failure = try #require(session.failure)
+    await session.close()
+    #expect(session.failure == failure)
+  }
+
   @Test func `a cancelled call leaves its prompt in the outbox, and a loop gets the answer`()
     async throws
   {
@@ -133,7 +157,7 @@ import Testing
     _ = try await server.nextPrompt()
     clock.advance(by: .seconds(5))
     let late = await #expect(throws: AnswerError.self) { try await short.value }
-    #expect(late?.reason == .timeout)
+    #expect(late?.reason == .timeout(after: .seconds(5), nil))
     let long = Task { try await session.answer(to: "long") }
     await session.waitUntil { $0.unanswered == 2 && $0.queue.unstoredCount == 0 }
     await session.close()

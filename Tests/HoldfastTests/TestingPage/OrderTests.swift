@@ -26,7 +26,7 @@ import Testing
     first.answerPings(false)  // without a pong, nothing proves that the order arrived
     await first.send("rye is sold out")
     #expect(try await shown.next(within: .seconds(30)) == "rye is sold out")
-    socket.send("two oat")
+    try await socket.send("two oat")
     #expect(try await first.nextText() == "two oat")
     await first.drop()
 
@@ -35,6 +35,17 @@ import Testing
     #expect(try await second.nextText() == "two oat")
     await socket.close()
     await app.value
+  }
+
+  @Test func `the connection closes in the background`() async throws {
+    let socket = try await HeldSocket(configuration)
+    let first = try await network.nextSocket().accepted()
+    socket.setLifecycle(.background)
+    // The socket closes after 25 s. It may send pings until then.
+    var action = try await first.nextAction(advancing: clock)
+    while case .ping = action { action = try await first.nextAction(advancing: clock) }
+    #expect(action == .closed(code: 1001, reason: ""))
+    await socket.close()
   }
 
   @Test func `a refusal ends the loop with a reason`() async throws {

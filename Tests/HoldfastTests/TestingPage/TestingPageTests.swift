@@ -20,7 +20,7 @@ private func connectsAfterReset(_ port: UInt16) async throws -> Bool {
 
 /// Tests that the examples of docs/testing.md work, and that the page contains them verbatim.
 ///
-/// The other examples are in OrderTests.swift and PolicyTests.swift.
+/// The other examples are in OrderTests.swift, ShopScreenTests.swift and PolicyTests.swift.
 @Suite(.timeLimit(.minutes(10))) struct TestingPageTests {
   @Test func `the example with a proxy connects`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
@@ -44,7 +44,7 @@ private func connectsAfterReset(_ port: UInt16) async throws -> Bool {
     let example = OrderTests()
     let socket = try await HeldSocket(example.configuration)
     let first = try await example.network.nextSocket().accepted()
-    socket.send("two oat")
+    try await socket.send("two oat")
     #expect(try await first.nextText() == "two oat")
     let start = example.clock.now
     await first.drop()
@@ -57,12 +57,13 @@ private func connectsAfterReset(_ port: UInt16) async throws -> Bool {
   @Test func `the page contains the examples verbatim`() throws {
     let page = try Self.text(at: "docs/testing.md")
     let orders = try Self.text(at: "Tests/HoldfastTests/TestingPage/OrderTests.swift")
+    let screen = try Self.text(at: "Tests/HoldfastUITests/ShopScreenTests.swift")
     let policy = try Self.text(at: "Tests/SimulatorTests/PolicyTests.swift")
     let parts = try Self.text(at: "Tests/HoldfastTests/TestingPage/TestingPageTests.swift")
       .components(separatedBy: "  // docs/testing.md ")
     let proxy = try #require(parts.dropFirst().first).split(separator: "\n").dropFirst()
       .map { $0.dropFirst(2) + "\n" }.joined(separator: "")
-    for example in [orders, policy, proxy] {
+    for example in [orders, screen, policy, proxy] {
       #expect(page.contains("```swift\n" + example + "```\n"))
     }
   }

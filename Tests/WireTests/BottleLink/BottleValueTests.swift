@@ -172,7 +172,7 @@ import Testing
   @Test(
     arguments: [
       ([], "command: 0 bytes instead of 1"), ([0x01, 0, 0], "command: 3 bytes instead of 4"),
-      ([0x04], "command: 1 bytes instead of 13"), ([0x10, 0], "command: 2 bytes instead of 5"),
+      ([0x04], "command: 1 byte instead of 13"), ([0x10, 0], "command: 2 bytes instead of 5"),
       ([0x12, 0, 0, 0, 0, 0], "command: 6 bytes instead of 5"),
       ([0x11, 0], "command: 2 bytes instead of 3"),
       ([0x33, 0, 0, 0], "command: an unknown code 51"),

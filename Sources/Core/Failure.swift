@@ -78,7 +78,8 @@ extension LinkFailure {
 public enum StoreFailure: Error, Sendable, Hashable, Codable, CustomStringConvertible {
   /// The disk or a quota is full.
   case full(detail: String)
-  /// Another process holds the store, or the device is locked. A later attempt may succeed.
+  /// The store is open elsewhere, also in this process, or the device is locked. A later attempt
+  /// may succeed.
   case locked(detail: String)
   /// The file is not a database, or is damaged.
   case corrupt(detail: String)

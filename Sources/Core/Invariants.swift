@@ -1,7 +1,7 @@
 /// A value that can check its own invariants.
 ///
 /// A type checks all of its invariants in `check` and passes the check on to its parts. Drivers,
-/// simulated worlds, explorations and tests run the check after every step (decision 0032).
+/// simulated worlds, explorations and tests run the check after every step.
 public protocol SelfChecking {
   /// Adds each invariant that is currently broken to `check`.
   func check(_ check: inout InvariantCheck)

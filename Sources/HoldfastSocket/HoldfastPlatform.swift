@@ -46,6 +46,7 @@ public enum HoldfastPlatform {
   /// valid.
   package static func problem(ofURL url: String) -> String? {
     guard ServerURL.hasHost(url) else { return "It has no host, or a character that no URL has." }
+    guard ServerURL.hasPossiblePort(url) else { return "Its port is above \(UInt16.max)." }
     #if os(Linux)
       return CurlNetwork.problem(ofURL: url)
     #else

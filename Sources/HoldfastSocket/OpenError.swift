@@ -5,7 +5,8 @@ public import HoldfastCore
 public enum OpenError: Error, Sendable, Hashable {
   /// A mistake in the configuration, such as a URL that is not valid. The text names the remedy.
   case configuration(String)
-  /// The store could not be opened. It is `.locked` while another process uses it.
+  /// The store could not be opened. It is `.locked` while it is open elsewhere, also in this
+  /// process.
   case store(StoreFailure)
   /// The journal could not be created.
   case journal(JournalError)

@@ -1,6 +1,6 @@
 public import HoldfastCore
 
-/// The common requirements of all stores.
+/// The methods that all stores have.
 public protocol SuspendableStore: Suspendable {
   /// Checks, with one small read, whether the store is usable.
   ///

@@ -1,6 +1,7 @@
 // These exports let a test that imports Holdfast and this module name the types in the signatures of
-// the fakes. Each type is exported individually, and none has a name that other packages use: an
-// individually imported name takes precedence over the same name in another module.
+// the fakes. Each type is exported individually, since an individually imported name takes precedence
+// over the same name in another module.
+@_exported public import struct HoldfastCore.Instant
 @_exported public import enum HoldfastCore.LinkFailure
 @_exported public import struct HoldfastCore.PathID
 @_exported public import struct HoldfastPorts.HTTPAnswer

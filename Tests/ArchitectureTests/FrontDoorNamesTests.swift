@@ -48,6 +48,16 @@ import Testing
     Issue.record("the page has no list of the types behind nested names")
   }
 
+  @Test func `a file with an adapter can name every type on the page of the ports`() throws {
+    let page = try #require(Tree.here.file("Sources/Ports/HoldfastPorts.docc/HoldfastPorts.md"))
+    let names = try Self.names(of: ["Ports", "FeaturePorts"])
+    let listed = try Set(
+      page.lines.compactMap { try #/^- ``(\w+)``$/#.firstMatch(in: $0).map { String($0.1) } })
+    #expect(listed.count > 100)
+    // The error of a parser, which no port throws.
+    #expect(listed.subtracting(names) == ["FieldFault"])
+  }
+
   /// Returns the names that `Names.swift` declares in exported types.
   private static func nestedNames() throws -> Set<String> {
     let file = try #require(Tree.here.file("Sources/Holdfast/Names.swift"))

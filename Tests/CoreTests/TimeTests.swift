@@ -14,6 +14,16 @@ import Testing
     #expect(length.nanoseconds == expected)
   }
 
+  @Test func `an instant and a duration are added and subtracted`() {
+    let start = Instant(nanoseconds: 5)
+    #expect(start + .nanoseconds(2) == Instant(nanoseconds: 7))
+    #expect(start - .nanoseconds(7) == Instant(nanoseconds: -2))
+    #expect(start + .seconds(1) - start == .seconds(1))
+    #expect(start - Duration.seconds(Int64.max) == Instant(nanoseconds: .min + 6))
+    #expect(Instant(nanoseconds: -3) - Duration.seconds(Int64.max) == Instant(nanoseconds: .min))
+    #expect(start - Duration.seconds(Int64.min) == Instant(nanoseconds: .max))
+  }
+
   /// Uses the seconds of 1678-01-01 and 2262-01-01 from `date -u +%s` of GNU coreutils.
   @Test(
     arguments: [

@@ -46,6 +46,29 @@ struct WaitTests {
     #expect(try await socket.nextAction() == .closed(code: 1000, reason: ""))
     let ended = await #expect(throws: WaitFailure.self) { try await socket.nextAction() }
     #expect(ended?.reason == .closed)
+    let next = await #expect(throws: WaitFailure.self) {
+      try await network.nextSocket(within: .milliseconds(1))
+    }
+    #expect(next?.description.contains("it was closed, or it has failed") == true)
+  }
+
+  @Test
+  func `advancing passes each wait and stops when the client acts on a socket, or has ended it`()
+    async throws
+  {
+    let client = Task { [clock, network, request] in
+      let handle = await network.open(request) { _ in }
+      for second in [3.0, 4] { try? await clock.wait(until: .second(second)) }
+      await handle.close(code: 1001, reason: "")
+    }
+    let socket = try await network.nextSocket()
+    #expect(try await socket.nextAction(advancing: clock) == .closed(code: 1001, reason: ""))
+    #expect(clock.now == .second(4))
+    await client.value
+    let failure = await #expect(throws: WaitFailure.self) {
+      try await socket.nextAction(advancing: clock)
+    }
+    #expect(failure?.reason == .closed)
   }
 
   @Test

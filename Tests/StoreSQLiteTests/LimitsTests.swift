@@ -142,8 +142,8 @@ import Testing
     #expect(
       error
         == .locked(
-          detail: "Another process holds \(scratch.path)/timeline.lock. "
-            + "End it, or use another data directory."))
+          detail: "Another process, or this one, has opened \(scratch.path)/timeline.lock. "
+            + "Close it there, or use another data directory."))
     let reader = try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
     let change = TimelineChange(messages: [Sample.message(1, in: shop)])
     _ = try await writer.commit(change, to: shop)

@@ -126,7 +126,8 @@ final class FileLock {
     let code = errno
     guard code == EWOULDBLOCK else { throw StoreFailure("lock", path, code: code) }
     throw .locked(
-      detail: "Another process holds \(path). End it, or use another data directory.")
+      detail: "Another process, or this one, has opened \(path). Close it there, or use another "
+        + "data directory.")
   }
 
   /// Records for later runs whether the database has tables.

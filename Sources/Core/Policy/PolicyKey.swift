@@ -63,6 +63,13 @@ extension LinkPolicy {
 
   /// Returns this policy with changed values.
   ///
+  ///     let policy = try LinkPolicy.socket.setting([
+  ///       ("liveness.ping", "1m"), ("retry.windows", "6/1m"),
+  ///     ])
+  ///
+  /// The page `docs/policies.md`, an article of `HoldfastSocket`, lists all keys with their meanings
+  /// and their values in each preset.
+  ///
   /// - Parameter changes: Keys and values in the form of `values`. All are applied before
   ///   validation.
   /// - Throws: `PolicyError` with every unknown key, invalid value and broken rule.

@@ -81,7 +81,7 @@ extension LinkPolicy {
 
   /// The policy of HealthRelay with a foreground service and more retries after a session.
   ///
-  /// The link stays connected in the background and stops after 15 idle minutes (decision 0046).
+  /// The link stays connected in the background and stops after 15 idle minutes.
   public static let healthRelayService = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-service", background: .stay,
@@ -91,8 +91,8 @@ extension LinkPolicy {
       reconnect: [2, 2, 4, 6, 8, 8, 9, 9, 9, 9, 9].map { .seconds($0) }, actions: [:])
   }
 
-  /// The policy of HealthRelay with a foreground service, exactly as required: two quick retries,
-  /// then an error.
+  /// The policy of HealthRelay with a foreground service that ends with an error after two quick
+  /// retries.
   public static let healthRelayQuick = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-quick", background: .stay,
@@ -213,7 +213,7 @@ extension LinkPolicy {
       actions: [:])
   }
 
-  /// The policy of HealthSync: uploads without a link. The numbers are project choices.
+  /// The policy of HealthSync: uploads without a link.
   public static let healthSync = proven { () throws(PolicyError) in
     try LinkPolicy(
       name: "health-sync",

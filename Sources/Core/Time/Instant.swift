@@ -30,6 +30,23 @@ public struct Instant: Sendable, Hashable, Comparable, Codable {
     .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
   }
 
+  /// Returns the instant that is `duration` later, saturated to the range of the clock.
+  public static func + (instant: Instant, duration: Duration) -> Instant {
+    instant.advanced(by: duration)
+  }
+
+  /// Returns the instant that is `duration` earlier, saturated to the range of the clock.
+  public static func - (instant: Instant, duration: Duration) -> Instant {
+    let (rest, overflow) = instant.nanoseconds.subtractingReportingOverflow(duration.nanoseconds)
+    guard overflow else { return Instant(nanoseconds: rest) }
+    return Instant(nanoseconds: duration < .zero ? .max : .min)
+  }
+
+  /// Returns the time from the second instant to the first.
+  public static func - (instant: Instant, earlier: Instant) -> Duration {
+    earlier.duration(to: instant)
+  }
+
   /// Returns the earlier of two optional instants. The function creates no array, since drivers
   /// call it often.
   static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {

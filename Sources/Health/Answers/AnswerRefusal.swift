@@ -72,7 +72,7 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
   public var maxBytes: Int
   /// The maximum number of samples in one page.
   public var pageLimit: Int
-  /// The maximum time span of one read. The default of 75 days is that of the original app.
+  /// The maximum time span of one read. The default is 75 days.
   public var batch: Duration
   /// Whether numbers are not rounded and workouts contain no heart rates. This suits programs that
   /// calculate with an answer rather than assistants that read it.

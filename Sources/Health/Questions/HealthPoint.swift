@@ -1,6 +1,6 @@
 /// A point of an answer: a sample or the statistic of one span.
 public struct HealthPoint: Sendable, Hashable, Codable {
-  /// The type, under the name that the original app uses, such as `HEART_RATE`.
+  /// The type, under its name in the protocol, such as `HEART_RATE`.
   public var type: String
   /// The measured value.
   public var value: HealthPointValue

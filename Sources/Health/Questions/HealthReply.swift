@@ -11,7 +11,7 @@ public struct HealthReply: Sendable, Hashable, Codable {
   /// Sentences for the assistant. For example, they list the types to which the statistic does not
   /// apply.
   public var notes: [String] = []
-  /// The time zone and the freshness of the answer, or `nil` if the phone has the original app.
+  /// The time zone and the freshness of the answer, or `nil` if the phone sent neither.
   public var freshness: HealthFreshness?
 }
 
@@ -43,8 +43,8 @@ public struct SummaryReply: Sendable, Hashable, Codable {
   public var end: HealthTime
   /// One result for each metric, in the order of the metrics.
   public var results: [SummaryResult]
-  /// The time zone and the freshness of the answer, without types, or `nil` if the phone has the
-  /// original app.
+  /// The time zone and the freshness of the answer, without types, or `nil` if the phone sent
+  /// neither.
   public var freshness: HealthFreshness?
 }
 

@@ -36,8 +36,8 @@ public final class HeldBottle: Sendable, AsyncSequence {
   ///
   /// - Parameter notice: A closure that is called with the reason if journaling is turned off
   ///   later. It is called at most once.
-  /// - Throws: `.store` if the drinks cannot be opened or read, for example because another process
-  ///   uses them; `.journal` if the journal cannot be created.
+  /// - Throws: `.store` if the drinks cannot be opened or read, for example because they are open
+  ///   already; `.journal` if the journal cannot be created.
   public init(
     _ configuration: BottleLinkConfiguration,
     notice: @escaping @Sendable (JournalError) -> Void = { _ in }

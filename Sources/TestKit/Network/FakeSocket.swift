@@ -12,7 +12,7 @@ public final class FakeSocket: FarSocket {
   public let request: SocketRequest
   /// The client's actions that the test has not read yet.
   public let actions: Mailbox<ClientAction>
-  private let activity: NetworkActivity
+  let activity: NetworkActivity
   private let deliver: @Sendable (SocketEvent) async -> Void
   private let state = Mutex(State())
   private let turns = Mailbox<Void>()

@@ -46,10 +46,15 @@ public final class Mailbox<Element: Sendable>: Sendable {
     if let element = take() { return element }
     let element = await firstResult(within: limit, of: { await self.next() })
     if let element { return element }
-    let isClosed = state.withLock(\.isClosed)
-    let reason: WaitFailure.Reason =
-      Task.isCancelled ? .cancelled : isClosed ? .closed : .timeLimit(limit)
-    throw WaitFailure(what, reason, hints: hints())
+    throw failure(Task.isCancelled ? .cancelled : isClosed ? .closed : .timeLimit(limit))
+  }
+
+  /// Whether no more values are accepted.
+  var isClosed: Bool { state.withLock(\.isClosed) }
+
+  /// Returns the error of a wait that ended without a value.
+  func failure(_ reason: WaitFailure.Reason) -> WaitFailure {
+    WaitFailure(what, reason, hints: hints())
   }
 
   /// Removes and returns the oldest unread value; `nil` if there is none.

@@ -10,6 +10,7 @@ final class NetworkActivity: Sendable {
   private struct State {
     var sockets: [WeakSocket] = []
     var requests = 0
+    var hasBegun = false
     var lastDelivery: UInt64 = 0
   }
 
@@ -25,15 +26,22 @@ final class NetworkActivity: Sendable {
 
   /// One sentence for each thing that the client waits for, and for each open socket.
   var hints: [String] {
-    let (sockets, requests) = state.withLock { state in
-      (state.sockets.compactMap { $0.socket }, state.requests)
+    let (sockets, requests, hasBegun) = state.withLock { state in
+      (state.sockets.compactMap { $0.socket }, state.requests, state.hasBegun)
     }
     let count = requests > 0 ? ["HTTP requests without a response: \(requests)."] : []
-    return [clock?.hint].compactMap(\.self) + sockets.compactMap(\.hint) + count
+    let open = sockets.compactMap(\.hint) + count
+    if hasBegun, open.isEmpty, let clock, clock.deadlines.isEmpty { return [Self.ended] }
+    return [clock?.hint].compactMap(\.self) + open
   }
+
+  private static let ended =
+    "The client has no open socket and waits for nothing: it was closed, or it has failed and "
+    + "makes no more attempts, as its `failure` says."
 
   func opened(_ socket: FakeSocket) {
     state.withLock { state in
+      state.hasBegun = true
       state.sockets.removeAll { $0.socket?.hint == nil }
       state.sockets.append(WeakSocket(socket: socket))
     }
@@ -46,7 +54,12 @@ final class NetworkActivity: Sendable {
     state.withLock { $0.lastDelivery = max($0.lastDelivery, ticket) }
   }
 
-  func requestBegan() { state.withLock { $0.requests += 1 } }
+  func requestBegan() {
+    state.withLock { state in
+      state.hasBegun = true
+      state.requests += 1
+    }
+  }
 
   func requestEnded() { state.withLock { $0.requests -= 1 } }
 }

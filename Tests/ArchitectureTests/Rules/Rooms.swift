@@ -29,6 +29,7 @@ extension Rules {
     "Sources/Holdfast/Exports.swift",
     "Sources/Holdfast/Names.swift",
     "Sources/HoldfastSocket/Exports.swift",
+    "Sources/FeaturePorts/Exports.swift",
   ]
 
   /// Returns the names of features that occur in shared modules, except in `lists`.

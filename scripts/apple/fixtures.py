@@ -3,6 +3,8 @@ import glob
 import os
 import re
 
+import compare
+import facts
 from toolchain import Failure, ROOT, digest, once, read, run
 
 CHECKS = os.path.join(ROOT, "Apple", "Checks")
@@ -55,7 +57,7 @@ class Names:
         path = os.path.join(self.folder, "Use.swift")
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
-        found = self.check.typecheck("Use", [path], ["-I", self.folder], strict=False)
+        found = self.check.compile("Use", [path], ["-I", self.folder], strict=False)
         clashing = [re.match(r"'(\w+)' is ambiguous", text) for _, _, text in found]
         if not all(clashing):
             raise Failure(f"the names cannot be checked: {found}")
@@ -70,12 +72,30 @@ def fixtures(check):
     wrong = []
     for path in sorted(glob.glob(os.path.join(CHECKS, "Failing", "*.swift"))):
         expected = re.match(r"// fails: (.*)", read(path).decode())[1]
-        found = [text for _, _, text in check.typecheck("Fixture", [path])]
+        found = [text for _, _, text in check.compile("Fixture", [path])]
         if not any(expected in text for text in found):
             wrong.append(f"{os.path.relpath(path)} must fail with: {expected}; it has {found}")
     for path in sorted(glob.glob(os.path.join(CHECKS, "Passing", "*.swift"))):
         wrong += [f"{place}: must pass: {text}" for _, place, text in
-                  check.typecheck("Fixture", [path])]
+                  check.compile("Fixture", [path])]
+    return wrong
+
+
+def planted(check, least):
+    """Returns the faults of the header and of the stand-in that must differ."""
+    wrong = []
+    header = list(facts.differences(os.path.join(CHECKS, "Failing", "Header"), "CoreBluetooth", least))
+    for text in ("setNotify:forCharacteristic: is in no list", "optional=yes", "iOS 17.0", "say 2"):
+        if not any(text in found for found in header):
+            wrong.append(f"Failing/Header must be found to differ by: {text}; found: {header}")
+    source = os.path.join(CHECKS, "Failing", "StandIn", "CoreBluetooth.swift")
+    found = list(compare.differences(
+        check, "CoreBluetooth", [source], compare.declared(check, "CoreBluetooth")))
+    for text in ("`var name: String` differs from", "`CBPeripheral.setNotify(_:)` is not"):
+        if not any(text in each for each in found):
+            wrong.append(f"Failing/StandIn must be found to differ by: {text}; found: {found}")
+    if any("script" in each for each in found):
+        wrong.append("symbols of @_spi in a stand-in must be ignored")
     return wrong
 
 
@@ -86,13 +106,18 @@ def report(checks):
         return 0
     files = glob.glob(os.path.join(CHECKS, "[FPN]*", "**", "*.*"), recursive=True)
     own = [read(path) for path in glob.glob(os.path.join(os.path.dirname(__file__), "*.py"))]
-    key = digest(*check.keys.values(), *map(read, sorted(files)), *own)
+    files += glob.glob(os.path.join(facts.FACTS, "*.txt"))
+    key = digest(*check.keys.values(), *map(read, sorted(files)), *own, compare.key())
     wrong = []
 
     def all_of_them():
         names = Names(check)
         names.make()
         wrong.extend(fixtures(check))
+        least = re.search(r"ios([\d.]+)", check.platform.triple)[1]
+        differ, count = facts.report(least)
+        wrong.extend(differ + planted(check, least) + compare.report(check))
+        print(f"{count} members of the headers were compared with the facts")
         if names.clashes(["Clashing"]) != ["Link"]:
             wrong.append("a module with a name of SwiftUI must clash: Failing/Clashing/Link.swift")
         found = set(names.clashes(OURS))
@@ -108,7 +133,8 @@ def report(checks):
 
     try:
         once(check.platform.folder, "fixtures", key, all_of_them)
-        print("the check fails where it must: newer APIs, misspelled delegates, clashing names")
+        print("the check fails where it must: newer APIs, misspelled callbacks, data races, clashing "
+              "names, headers that differ from the facts, stand-ins that differ from the headers")
     except Wrong:
         print(*wrong, sep="\n")
     return len(wrong)

@@ -11,7 +11,12 @@ TRIPLES = {
     "macos": ("x86_64-apple-macosxVERSION", "x86_64-apple-macos"),
     "watchos": ("x86_64-apple-watchosVERSION-simulator", "x86_64-apple-watchos-simulator"),
 }
-APPLE_STUBS = ["ObjectiveC", "Dispatch", "Darwin", "Foundation", "CryptoKit", "CoreBluetooth"]
+# The modules of Apple's SDKs with Swift sources here, each after its dependencies: the Swift halves
+# of modules in Apple/Headers, stubs, and modules that Apple wrote in Swift. Other modules of
+# Apple/Headers need no Swift sources, and its module map names the platforms that have them.
+APPLE_STUBS = [
+    "ObjectiveC", "Dispatch", "Darwin", "Foundation", "CryptoKit", "os", "Network", "SwiftUI",
+]
 # The first version of Android that Swift's SDK supports: 9, API level 28.
 ANDROID = Platform(
     "android", "x86_64-unknown-linux-android28", "x86_64-unknown-linux-android",

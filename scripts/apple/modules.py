@@ -3,13 +3,16 @@ import concurrent.futures
 import glob
 import os
 import re
+import shutil
 
 import manifest
-from toolchain import CACHE, Failure, ROOT, STUBS, digest, library, once, read, run, standard
+from toolchain import (
+    CACHE, Failure, HEADERS, OVERLAYS, ROOT, STAND_INS, STUBS, digest, library, once, read, run,
+    standard)
 
 ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<text>.*)$", re.M)
 # Headers of libraries that Apple's SDKs also have. The other C headers are in Stubs/include.
-HEADERS = ["zlib.h", "zconf.h", "sqlite3.h"]
+OF_LIBRARIES = ["zlib.h", "zconf.h", "sqlite3.h"]
 # Bodies of functions that cannot depend on the platform are checked for iOS and Android, but not
 # again for macOS and watchOS: their versions in the manifest have the standard library of iOS.
 FIRST, LIKE_FIRST = "ios", ("macos", "watchos")
@@ -33,7 +36,7 @@ def headers():
     """Puts the headers of zlib and SQLite into a folder without the rest of this system."""
     folder = os.path.join(CACHE, "include")
     os.makedirs(folder, exist_ok=True)
-    for name in HEADERS:
+    for name in OF_LIBRARIES:
         found = [os.path.join(place, name) for place in PLACES]
         found = [path for path in found if os.path.exists(path)]
         if not found:
@@ -42,6 +45,21 @@ def headers():
         if not os.path.islink(link):
             os.symlink(found[0], link)
     return folder
+
+
+def imported():
+    """Returns the modules that the importer makes of our headers."""
+    return re.findall(r"(?m)^module (\w+)", read(os.path.join(HEADERS, "module.modulemap")).decode())
+
+
+def stub(name):
+    """Returns the folder and the Swift sources of a module of an SDK."""
+    for place in (OVERLAYS, STUBS, STAND_INS):
+        found = glob.glob(os.path.join(place, name + ".swift")) + glob.glob(
+            os.path.join(place, name, "*.swift"))
+        if found:
+            return place, sorted(found)
+    return "", []
 
 
 class Check:
@@ -55,6 +73,7 @@ class Check:
         self.folder = os.path.join(platform.folder, "modules")
         self.std = os.path.join(platform.folder, "std")
         self.stubs = os.path.join(platform.folder, "stubs")
+        self.cache = os.path.join(platform.folder, "cache")
         self.keys = {}
 
     def run(self):
@@ -77,6 +96,7 @@ class Check:
         """Returns the options of every compiler call."""
         found = ["-target", self.platform.triple, "-parse-as-library", "-I", self.std]
         found += ["-I", self.stubs, "-I", self.folder]
+        found += ["-I", HEADERS] if self.platform.is_apple else []
         found += ["-enable-objc-interop", "-disable-objc-attr-requires-foundation-module"] if (
             self.platform.is_apple) else ["-disable-objc-interop"]
         found += ["-plugin-path", os.path.join(library(), "host", "plugins")]
@@ -85,26 +105,44 @@ class Check:
         for target in self.targets:
             if target["type"] == "system":
                 found += ["-Xcc", f"-fmodule-map-file={target['path']}/module.modulemap"]
-        return found + ["-module-cache-path", os.path.join(self.platform.folder, "cache")]
+        return found + ["-module-cache-path", self.cache]
 
     def make_stubs(self, key):
-        headers_of_c = glob.glob(os.path.join(STUBS, "include", "**", "*.h"), recursive=True)
-        key = digest(key, *map(read, sorted(headers_of_c)))
+        """Creates the modules of the platform's SDK, and returns a key of all its declarations."""
+        places = [(os.path.join(STUBS, "include"), "*.h"), (HEADERS, "*")]
+        used = [path for folder, name in places[:1 + self.platform.is_apple]
+                for path in glob.glob(os.path.join(folder, "**", name), recursive=True)]
+        key = digest(key, *map(read, sorted(filter(os.path.isfile, used))))
+        # The importer does not see that the header of a system module changed.
+        once(self.platform.folder, "cache", key, lambda: shutil.rmtree(self.cache, True))
         for name in self.platform.stubs:
-            sources = glob.glob(os.path.join(STUBS, name + ".swift")) + sorted(
-                glob.glob(os.path.join(STUBS, name, "*.swift")))
-            key = digest(key, *map(read, sources))
-            once(self.stubs, name, key, lambda: self.make_stub(name, sources))
+            place, sources = stub(name)
+            key = digest(key, place, *sources, *map(read, sources))
+            if sources:
+                once(self.stubs, name, key, lambda: self.make_stub(name, place, sources))
         return key
 
-    def make_stub(self, name, sources):
+    def make_stub(self, name, place, sources):
         os.makedirs(self.stubs, exist_ok=True)
+        if place == STAND_INS:
+            sources = [self.with_darwin(name, source) for source in sources]
+        words = ["-swift-version", "6" if place == STAND_INS else "5"]
+        if place == OVERLAYS and self.platform.is_apple and name in imported():
+            words.append("-import-underlying-module")
         status, said = run([
-            "-emit-module", "-module-name", name, *self.words(), "-suppress-warnings",
-            "-swift-version", "5", "-experimental-skip-all-function-bodies",
+            "-emit-module", "-module-name", name, *self.words(), "-suppress-warnings", *words,
+            "-experimental-skip-all-function-bodies",
             "-o", os.path.join(self.stubs, name + ".swiftmodule"), *sources])
         if status:
             raise Failure(f"the stub of {name} does not compile for {self.platform.name}:\n{said}")
+
+    def with_darwin(self, name, source):
+        """Returns a copy of a source of a stand-in that imports the C library of this platform."""
+        copy = os.path.join(self.stubs, name, os.path.basename(source))
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        with open(copy, "wb") as file:
+            file.write(re.sub(rb"(?m)^((?:\w+ )?import) Glibc$", rb"\1 Darwin", read(source)))
+        return copy
 
     def sources(self, target):
         found = sorted(glob.glob(os.path.join(target["path"], "**", "*.swift"), recursive=True))
@@ -139,28 +177,34 @@ class Check:
         self.skipped += not with_bodies
         more = [] if with_bodies else ["-experimental-skip-all-function-bodies"]
 
-        def typecheck():
+        def compile_once():
             self.fresh += 1
             # The compiler warns that Android has no C library here; the stubs replace it.
-            self.errors += self.typecheck(name, sources, more, strict=self.platform.is_apple)
+            self.errors += self.compile(name, sources, more, strict=self.platform.is_apple)
             if any(error[0] == name for error in self.errors):
                 raise Broken
 
         try:
-            once(self.folder, name + ".check", self.keys[name], typecheck)
+            once(self.folder, name + ".check", self.keys[name], compile_once)
         except Broken:
             pass
 
-    def typecheck(self, name, sources, more=(), strict=True):
-        """Returns the errors in the given files, each with its module, location and text."""
+    def compile(self, name, sources, more=(), strict=True):
+        """Returns the errors in the given files, each with its module, location and text.
+
+        Errors of ownership and data races are found only when the compiler creates SIL, its
+        intermediate language. No file is written.
+        """
         more = [*more, "-warnings-as-errors"] if strict else [*more, "-suppress-warnings"]
-        status, said = run(
-            ["-typecheck", "-module-name", name, *self.words(), *features(), *more, *sources])
+        status, said = run([
+            "-emit-sil", "-o", os.devnull, "-module-name", name, *self.words(), *features(), *more,
+            *sources])
         found = [
             (name, f"{os.path.relpath(match['file'])}:{match['line']}", match["text"])
             for match in ERROR.finditer(said)]
         if status and not found:
-            found = [(name, sources[0], said.strip()[:600])]
+            # A compiler that crashes reports no error.
+            found = [(name, sources[0], f"the compiler ended with {status}: {said.strip()[:600]}")]
         return found
 
 

@@ -12,6 +12,12 @@ package final class TimerWakes: WakeSource {
     var early: [(WakeCause, Wake)] = []
     var tasks: [String: Waiting] = [:]
     var last: UInt64 = 0
+    /// The wakes that have not been given back. The holders of the wakes keep them.
+    var running: [UInt64: WeakWake] = [:]
+  }
+
+  private struct WeakWake {
+    weak var wake: Wake?
   }
 
   private struct Waiting {
@@ -74,14 +80,31 @@ package final class TimerWakes: WakeSource {
   package func wake(
     for cause: WakeCause, done: @escaping @Sendable (WakeResult) -> Void = { _ in }
   ) {
-    let wake = Wake(budget: budget, done: done)
-    let handler = state.withLock { state in
-      if state.handler == nil {
-        state.early = (state.early + [(cause, wake)]).suffix(Self.mostEarly)
-      }
-      return state.handler
+    let number = state.withLock { state in
+      state.last += 1
+      return state.last
     }
+    let wake = Wake(budget: budget) { [weak self] result in
+      _ = self?.state.withLock { $0.running.removeValue(forKey: number) }
+      done(result)
+    }
+    // A wake that is dropped is given back, which needs the lock.
+    let (handler, dropped) = state.withLock { state in
+      state.running[number] = WeakWake(wake: wake)
+      let waiting = state.handler == nil ? state.early + [(cause, wake)] : []
+      state.early = waiting.suffix(Self.mostEarly)
+      return (state.handler, waiting.dropLast(Self.mostEarly))
+    }
+    withExtendedLifetime(dropped) {}
     handler?(cause, wake)
+  }
+
+  /// Takes back the time of all wakes that have not been given back, as a system can.
+  package func expire() {
+    for wake in state.withLock({ $0.running.values.compactMap(\.wake) }) {
+      wake.expire()
+      wake.giveBack(.later)
+    }
   }
 
   private func fire(_ identifier: String, _ number: UInt64) {

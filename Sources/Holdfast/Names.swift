@@ -80,7 +80,7 @@ extension RelayConfiguration {
   public typealias Settings = HoldfastHealthRelay.RelaySettings
 }
 
-extension ResumeFile {
+extension PairingStore {
   /// The token that resumes a pairing. Its description does not contain the text.
   public typealias Token = HoldfastCore.Secret
 }

@@ -16,15 +16,20 @@ public struct DevicePorts: Sendable {
   public var lifecycle: any LifecycleMonitor
   /// The clock that provides the time and waits.
   public var clock: any LinkClock
+  /// The store of tokens, such as a keychain; `nil` for files in the directory of each feature.
+  ///
+  /// All features of an app share the store. Only the relay stores a token at present.
+  public var secrets: (any SecretStore)?
 
   /// Creates the ports. By default, they are those of the platform.
   public init(
     network: (any SocketDialer & HTTPClient)? = nil,
     reachability: (any ReachabilityMonitor)? = nil,
-    lifecycle: any LifecycleMonitor = AlwaysForeground(), clock: any LinkClock = BootClock()
+    lifecycle: any LifecycleMonitor = AlwaysForeground(), clock: any LinkClock = BootClock(),
+    secrets: (any SecretStore)? = nil
   ) {
     (self.network, self.reachability) = (network, reachability)
-    (self.lifecycle, self.clock) = (lifecycle, clock)
+    (self.lifecycle, self.clock, self.secrets) = (lifecycle, clock, secrets)
   }
 
   /// Returns the network, which is created if the app supplies none.
@@ -41,6 +46,11 @@ public struct DevicePorts: Sendable {
     } catch {
       throw .network(error)
     }
+  }
+
+  /// Returns the store of secrets for a feature that stores its data in a directory.
+  package func secrets(in directory: String) -> any SecretStore {
+    secrets ?? HoldfastPlatform.secrets(in: directory)
   }
 
   /// Returns the monitor of the network path to a host.

@@ -106,7 +106,7 @@ public struct AlwaysForeground: LifecycleMonitor {
   public init() {}
 
   /// Returns a sequence that never yields an element.
-  public func changes() -> AsyncStream<LifecycleEvent> {
+  public func changes() -> AsyncStream<LifecycleNotice> {
     AsyncStream { _ in }
   }
 }

@@ -11,9 +11,12 @@ public protocol ReachabilityMonitor: Sendable {
 /// A monitor of the app's lifecycle, the device's sleep, and the device's conditions.
 ///
 /// Contract: at its start, a stream reports whether protected data is available and whether power
-/// saving is on, if the system provides these values. It then reports each change.
+/// saving is on, if the system provides these values. It then reports each change. All streams share
+/// the grant of an event. The monitor itself keeps no notice after it has passed it to the streams,
+/// and none of a stream that has ended.
 public protocol LifecycleMonitor: Sendable {
-  func changes() -> AsyncStream<LifecycleEvent>
+  /// Returns a stream of the events, each with the time to act on it.
+  func changes() -> AsyncStream<LifecycleNotice>
 
   /// Returns the events that are known without waiting, so that the first work can take them into
   /// account.
@@ -26,6 +29,24 @@ public protocol LifecycleMonitor: Sendable {
 extension LifecycleMonitor {
   /// Returns no events.
   public func present() -> [LifecycleEvent] { [] }
+}
+
+/// A lifecycle event together with the execution time that the system grants for it.
+///
+/// A system may suspend the app as soon as the time has been given back. A listener therefore keeps
+/// the notice until it has handled the event.
+public struct LifecycleNotice: Sendable {
+  /// The event.
+  public var event: LifecycleEvent
+  /// The time to act on the event; `nil` if the system does not limit it or grants none.
+  ///
+  /// It is given back when the last reference to it is released.
+  public var grant: TimeGrant?
+
+  /// Creates a notice.
+  public init(_ event: LifecycleEvent, grant: TimeGrant? = nil) {
+    (self.event, self.grant) = (event, grant)
+  }
 }
 
 /// An event that the operating system reports about the app or the device.

@@ -8,6 +8,7 @@
 @_exported public import struct HoldfastPorts.HTTPCall
 @_exported public import enum HoldfastPorts.LifecycleEvent
 @_exported public import protocol HoldfastPorts.LifecycleMonitor
+@_exported public import struct HoldfastPorts.LifecycleNotice
 @_exported public import protocol HoldfastPorts.LinkClock
 @_exported public import protocol HoldfastPorts.ReachabilityMonitor
 @_exported public import protocol HoldfastPorts.SocketDialer

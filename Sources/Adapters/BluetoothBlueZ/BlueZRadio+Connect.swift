@@ -13,6 +13,8 @@
       var retry = ConnectRetry()
       /// The paths of the characteristics that were subscribed to during this connection.
       var subscribed: Set<String> = []
+      /// Whether BlueZ has removed one of them during this connection.
+      var hasLostParts = false
       /// Whether BlueZ has stored incorrect services for the peripheral.
       var isSuspect = false
 
@@ -103,7 +105,7 @@
       let removes = peers[id]?.isSuspect == true && !isPaired
       let call = call(clearing(device, removes: removes), for: .clear(id), &step)
       peers[id]?.isSuspect = false
-      peers[id]?.subscribed = []
+      peers[id]?.forgetParts()
       peers[id]?.phase = .closing(
         call, due: step.now.advanced(by: ConnectRetry.clearing), isAnswered: false)
     }
@@ -136,7 +138,8 @@
 
     private mutating func opened(_ id: PeripheralID, _ step: inout Step) {
       guard var peer = peers[id] else { return }
-      (peer.phase, peer.retry, peer.subscribed) = (.open, ConnectRetry(), [])
+      (peer.phase, peer.retry) = (.open, ConnectRetry())
+      peer.forgetParts()
       peers[id] = peer
       for ticket in peer.tickets { step.effects.append(.report(.connected(ticket.attempt))) }
       trust(id, &step)
@@ -256,7 +259,7 @@
       let tickets = peers[id]?.tickets ?? []
       fail(failure, &step) { $0.peer == id }
       peers[id]?.tickets = []
-      peers[id]?.subscribed = []
+      peers[id]?.forgetParts()
       for ticket in tickets {
         step.effects.append(.report(.disconnected(ticket.attempt, failure)))
       }
@@ -309,5 +312,8 @@
 
   extension BlueZRadio.Peer {
     func holds(_ attempt: AttemptID) -> Bool { tickets.contains { $0.attempt == attempt } }
+
+    /// Discards the subscriptions, which are valid only for one connection.
+    mutating func forgetParts() { (subscribed, hasLostParts) = ([], false) }
   }
 #endif

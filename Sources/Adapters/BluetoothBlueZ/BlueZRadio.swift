@@ -340,11 +340,15 @@
         if device["RSSI"] != nil { advertised(path, &step) }
         if device["Connected"]?.boolean == true { connectedChanged(path, true, &step) }
       }
-      if interfaces[BlueZName.characteristic] != nil { verifyAll(below: path, &step) }
+      if interfaces[BlueZName.characteristic] != nil {
+        reportChange(below: path, &step)
+        verifyAll(below: path, &step)
+      }
     }
 
     mutating func removed(_ path: String, _ interfaces: [String], _ step: inout Step) {
       objects.remove(path, interfaces)
+      if interfaces.contains(BlueZName.characteristic) { partRemoved(path) }
       guard interfaces.contains(BlueZName.device), let id = id(ofDevice: path) else { return }
       deviceRemoved(id, &step)
     }
@@ -593,6 +597,26 @@
     }
 
     // MARK: Services
+
+    /// Handles the removal of a characteristic's object.
+    ///
+    /// BlueZ removes the objects when a peripheral changes its services, and also before it reports
+    /// the end of a connection. Only the next added characteristic shows which of them occurred.
+    private mutating func partRemoved(_ path: String) {
+      for (id, peer) in peers where peer.phase == .open && peer.subscribed.contains(path) {
+        peers[id]?.subscribed.remove(path)
+        peers[id]?.hasLostParts = true
+      }
+    }
+
+    /// Reports that a peripheral changed its services, once for the objects that BlueZ replaces.
+    private mutating func reportChange(below path: String, _ step: inout Step) {
+      for (id, peer) in peers where peer.phase == .open && peer.hasLostParts {
+        guard let device = device(id), path.hasPrefix(device + "/") else { continue }
+        peers[id]?.hasLostParts = false
+        for ticket in peer.tickets { step.effects.append(.report(.changed(ticket.attempt))) }
+      }
+    }
 
     /// Verifies the discoveries that wait for the services at a path, which belongs to a device or
     /// one of its objects.

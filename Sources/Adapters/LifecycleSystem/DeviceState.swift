@@ -22,9 +22,9 @@ public import HoldfastPorts
     /// Returns the current states and then each change. If more than 64 events are unread, the
     /// oldest are
     /// dropped.
-    public func changes() -> AsyncStream<LifecycleEvent> {
+    public func changes() -> AsyncStream<LifecycleNotice> {
       let (stream, continuation) = AsyncStream.makeStream(
-        of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
+        of: LifecycleNotice.self, bufferingPolicy: .bufferingNewest(64))
       let stop = StopSignal()
       continuation.onTermination = { _ in stop.send() }
       let address = address
@@ -34,7 +34,9 @@ public import HoldfastPorts
         var last: [LifecycleEvent] = []
         try? BusWatch(address: address, Self.properties).listen(until: stop) { values in
           let events = Self.events(of: values)
-          for event in events where !last.contains(event) { continuation.yield(event) }
+          for event in events where !last.contains(event) {
+            continuation.yield(LifecycleNotice(event))
+          }
           last = events
         }
         continuation.finish()

@@ -39,9 +39,9 @@ public import HoldfastPorts
 
     /// Returns the sleep and wake-up events that follow. If more than 64 events are unread, the
     /// oldest are dropped.
-    public func changes() -> AsyncStream<LifecycleEvent> {
+    public func changes() -> AsyncStream<LifecycleNotice> {
       let (stream, continuation) = AsyncStream.makeStream(
-        of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
+        of: LifecycleNotice.self, bufferingPolicy: .bufferingNewest(64))
       let stop = StopSignal()
       continuation.onTermination = { _ in stop.send() }
       let (address, note, listening) = (address, note, listening)
@@ -50,7 +50,7 @@ public import HoldfastPorts
       let thread = Thread {
         do throws(BusFailure) {
           let bus = try SleepBus(address: address) {
-            continuation.yield($0 ? .willSleep : .didWake)
+            continuation.yield(LifecycleNotice($0 ? .willSleep : .didWake))
           }
           if !bus.hasLogind {
             note("logind is not on the bus; sleep is not detected until it starts.")

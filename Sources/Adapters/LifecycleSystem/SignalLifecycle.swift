@@ -38,12 +38,12 @@ public struct SignalLifecycle: LifecycleMonitor {
   ///
   /// Several signals of the same kind may arrive as one event. If more than 64 events are unread,
   /// the oldest are dropped.
-  public func changes() -> AsyncStream<LifecycleEvent> {
+  public func changes() -> AsyncStream<LifecycleNotice> {
     let (stream, continuation) = AsyncStream.makeStream(
-      of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
+      of: LifecycleNotice.self, bufferingPolicy: .bufferingNewest(64))
     let queue = DispatchQueue(label: "holdfast.signals")
     let sources = SignalSources(meanings, on: queue) { event in
-      let send: @Sendable () -> Void = { continuation.yield(event) }
+      let send: @Sendable () -> Void = { continuation.yield(LifecycleNotice(event)) }
       guard event == .again else { return send() }
       queue.asyncAfter(deadline: .now() + Self.retryDelay, execute: send)
     }

@@ -28,9 +28,9 @@ public import HoldfastPorts
 
     /// Returns the events of all monitors. The stream ends once the streams of all monitors have
     /// ended.
-    public func changes() -> AsyncStream<LifecycleEvent> {
+    public func changes() -> AsyncStream<LifecycleNotice> {
       let (stream, continuation) = AsyncStream.makeStream(
-        of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
+        of: LifecycleNotice.self, bufferingPolicy: .bufferingNewest(64))
       // The streams start here rather than in the task, so that no event is missed after this
       // method returns.
       let parts = monitors.map { $0.changes() }
@@ -38,7 +38,7 @@ public import HoldfastPorts
         await withTaskGroup { group in
           for part in parts {
             group.addTask {
-              for await event in part { continuation.yield(event) }
+              for await notice in part { continuation.yield(notice) }
             }
           }
         }

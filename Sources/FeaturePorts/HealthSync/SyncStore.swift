@@ -80,7 +80,28 @@ extension MemoryStore: SyncStore where Value == StoredSync {
 /// Several changes may cause a single call. The anchor of a page without changes equals that of its
 /// query. Pages never omit a change, but may repeat one. A sample has the same UUID in every
 /// delivery.
+///
+/// A system that woke the app for a change expects an observer before the launch of the app ends.
+/// At that time the store of the sync is not open yet, and `observe` has not been called. A launch
+/// therefore calls `prepare`, and the source keeps the wakes until `observe` is called.
 public protocol HealthSource: Sendable {
+  /// Starts to observe the types that an earlier run of the app observed.
+  ///
+  /// A launch calls this method before it ends. The method returns at once. Changes fire only after
+  /// `observe` has been called, which replaces these types. The default implementation does
+  /// nothing.
+  func prepare(_ types: [String])
+
+  /// Asks the user for permission to read these types. Returns when the question was answered or
+  /// needs no answer.
+  ///
+  /// The system shows the question at most once for each type. It never reports whether the user
+  /// allows reading: a type that must not be read has no samples. The default implementation does
+  /// nothing.
+  ///
+  /// - Throws: `.locked` while the device is locked; `.failed` if the question could not be shown.
+  func ask(for types: [String]) async throws(HealthSourceFailure)
+
   /// Observes changes of these types, which replace the types of an earlier call.
   ///
   /// Each call of `fired` passes a wake. The wake must be given back within its budget.
@@ -94,8 +115,16 @@ public protocol HealthSource: Sendable {
     _ type: String, from start: HealthPageStart, limit: Int
   ) async throws(HealthSourceFailure) -> SourcePage
 
-  /// Stops observing.
+  /// Stops observing. Nothing fires after this method has returned.
   func stop() async
+}
+
+extension HealthSource {
+  /// Does nothing.
+  public func prepare(_ types: [String]) {}
+
+  /// Does nothing.
+  public func ask(for types: [String]) async throws(HealthSourceFailure) {}
 }
 
 /// A store of a phone's sync state: anchors, waiting batches and quarantined batches.

@@ -1,15 +1,19 @@
 public import HoldfastCore
+public import HoldfastPorts
 public import HoldfastWire
 
 /// A queue of file uploads. Uploads may continue while the process is not running.
 ///
 /// It is implemented as a background session of the system, or by tasks of this process.
 ///
-/// Contract: each enqueued upload ends with exactly one event unless it is cancelled. If the upload
-/// outlives the process, a later process receives the event. The queue neither changes nor deletes
-/// files.
+/// Contract: each enqueued upload ends with exactly one event, unless the queue is stopped before.
+/// If the upload outlives the process, a later process receives the event. The queue neither
+/// changes nor deletes files.
 public protocol UploadQueue: Sendable {
-  /// Begins to deliver the outcomes of uploads. It is called once, before any other method.
+  /// Begins to deliver the outcomes of uploads. It is called once, before any other method except
+  /// `woken`.
+  ///
+  /// The queue waits for each call of `deliver` before it gives a wake back.
   func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async
 
   /// Returns the file names of earlier processes' uploads that are still running.
@@ -32,8 +36,23 @@ public protocol UploadQueue: Sendable {
   /// its part.
   func refresh() async -> LinkFailure?
 
-  /// Cancels all uploads of this process. No events follow.
+  /// Passes a wake for the ends of uploads that the system made while the app was not running.
+  ///
+  /// The queue gives the wake back after it has delivered all of these ends, at the latest at the
+  /// expiry of the wake. A call before `events` is allowed: the queue keeps the wake until then.
+  /// The default implementation gives the wake back at once.
+  func woken(_ wake: Wake) async
+
+  /// Ends the delivery. Nothing is delivered after this method has returned.
+  ///
+  /// Uploads that the system makes continue, and a later process receives their ends. Uploads of
+  /// this process are cancelled. A wake that the queue still has is given back.
   func stop() async
+}
+
+extension UploadQueue {
+  /// Gives the wake back at once.
+  public func woken(_ wake: Wake) async { wake.giveBack(.done) }
 }
 
 /// The end of an upload.

@@ -43,7 +43,7 @@ public struct BottleModel: Journaled {
   private var lastCommit: UInt64 = 0
   private var lastWrite: UInt64 = 0
   /// The device's wall clock, which is set whenever the bottle sends a message.
-  private var clock = WallClock()
+  var clock = WallClock()
   /// The most recently shown status.
   var shown = BottleStatus()
 
@@ -67,6 +67,7 @@ public struct BottleModel: Journaled {
   /// An open connection.
   struct Connection: Sendable, Hashable {
     let attempt: AttemptID
+    var discovery = Discovery.running
     /// The longest value of a notification, in bytes; 0 until services are discovered.
     var longestValue = 0
     /// The maximum size of one chunk in bytes. It is halved after each truncated chunk.
@@ -91,8 +92,21 @@ public struct BottleModel: Journaled {
     var vainCount: UInt16?
     /// Whether a state arrived since the last acknowledgement was passed to the radio.
     var hasNewState = false
+    /// The keep-alive ping that the end of the discovery answers.
+    var ping: UInt64?
 
+    /// Whether the services have been discovered at least once.
     var isReady: Bool { longestValue > 0 }
+    /// Whether values can be written now, because the discovered services are valid.
+    var takesWrites: Bool { isReady && discovery == .done }
+  }
+
+  /// The discovery of a connection's services.
+  enum Discovery: Sendable, Hashable {
+    case running
+    /// The services changed while a discovery was running. Another one follows it.
+    case outdated
+    case done
   }
 
   /// The purpose of a write.
@@ -104,6 +118,9 @@ public struct BottleModel: Journaled {
     case start
     case acknowledgement(isLast: Bool)
     case request(UInt64)
+    /// A request that was written before the services changed. If the write fails, the request may
+    /// still have arrived.
+    case interrupted(UInt64)
   }
 
   /// Creates a model whose link is not started.
@@ -287,30 +304,6 @@ extension BottleModel {
     [sync.deadline, connection?.syncAt].compactMap(\.self).min()
   }
 
-  mutating func discovered(
-    _ attempt: AttemptID, _ longest: Int, _ state: BottleState, at time: Timestamp,
-    _ step: inout Step
-  ) {
-    guard var connection, connection.attempt == attempt, !connection.isReady else { return }
-    connection.longestValue = max(longest, 20)
-    connection.chunkBytes = connection.longestValue
-    self.connection = connection
-    drive(.established(attempt), &step)
-    // The state was read, which proves that the link works. From now on, its end is an unexpected
-    // loss, not a failed attempt.
-    drive(.validData(attempt), &step)
-    clock.set(time, at: step.now)
-    setTime(&step)
-    if settings.syncs, let bottle {
-      var change = DrinkChange(at: time)
-      change.bottle = bottle
-      _ = commit(change, &step)
-    }
-    keepAwake(&step)
-    handle(.state(state), at: time, &step)
-    sendRequests(&step)
-  }
-
   /// Returns the time of the device's wall clock at this step.
   func wallTime(_ step: Step) -> Timestamp { clock.time(at: step.now) }
 
@@ -319,7 +312,10 @@ extension BottleModel {
     connection?.timeAt = nil
     let time = wallTime(step)
     let seconds = time.nanoseconds / 1_000_000_000
-    guard let clock = UInt32(exactly: seconds), BottleRecord.validTimes.contains(clock) else {
+    // The clock is set again after each discovery.
+    guard connection?.takesWrites == true, let clock = UInt32(exactly: seconds),
+      BottleRecord.validTimes.contains(clock)
+    else {
       return
     }
     write(BottleCommand.setTime(clock).bytes, to: .command, for: .time, &step)
@@ -371,8 +367,9 @@ extension BottleModel {
 
   /// Begins a synchronization if the bottle reports unsynchronized records.
   mutating func startSyncIfNeeded(_ step: inout Step) {
-    guard settings.syncs, !sync.isRunning, let connection, connection.syncAt == nil,
-      connection.failures <= settings.syncRetries.count, let state, state.unsynced > 0,
+    guard settings.syncs, !sync.isRunning, let connection, connection.takesWrites,
+      connection.syncAt == nil, connection.failures <= settings.syncRetries.count, let state,
+      state.unsynced > 0,
       connection.vainCount != state.unsynced
     else { return }
     sync.begin(until: step.now.advanced(by: settings.firstChunk))
@@ -426,6 +423,8 @@ extension BottleModel {
     self.connection = connection
     switch (purpose, failure) {
     case (.request(let request), _): requestWritten(request, failure, &step)
+    case (.interrupted(let request), nil): requestWritten(request, nil, &step)
+    case (.interrupted(let request), _?): interruptRequests([request], &step)
     // A bottle that rejects the time can still send drinks.
     case (.time, nil), (.wake, _): break
     case (.time, _?): timeFailed(&step)
@@ -514,7 +513,9 @@ extension BottleModel {
   private var outstanding: [BottleStatus.Outstanding] {
     guard link.isWanted else { return [] }
     var all: [BottleStatus.Outstanding] = []
-    if let connection { all += connection.isReady ? [.connection] : [.discovery, .connection] }
+    if let connection {
+      all += connection.discovery == .done ? [.connection] : [.discovery, .connection]
+    }
     if let burst = search.burst { all.append(burst.found == nil ? .scan : .connect) }
     if search.queue != nil { all.append(bottle == nil ? .queuedScan : .queuedConnect) }
     if adapter != .on { all.append(.adapter) }
@@ -545,7 +546,7 @@ extension BottleModel {
       connection == nil || search.burst == nil, "bottle link: nothing is looked for while connected"
     )
     check.require(
-      !sync.isRunning || connection?.isReady == true,
+      !sync.isRunning || connection?.takesWrites == true,
       "bottle link: drinks are fetched only while connected")
     check.require(
       isConnected == (link.status.phase == .connected),
@@ -579,9 +580,7 @@ extension BottleModel {
     case .discovered(let attempt, let longest, let state, let time):
       discovered(attempt, longest, state, at: time, &step)
     case .undiscovered(let attempt, let failure):
-      // Without this check, the link would treat the failure as the end of a queued connect with
-      // the same number.
-      if connection?.attempt == attempt { drive(.reject(attempt, failure), &step) }
+      undiscovered(attempt, failure, &step)
     case .heard(let attempt, let news, let time):
       if connection?.attempt == attempt { handle(news, at: time, &step) }
     case .written(let id): written(id, nil, &step)
@@ -633,6 +632,7 @@ extension BottleModel {
     case .connected(let attempt): connected(attempt, &step)
     case .failed(let attempt, let failure): lost(attempt, failure, &step)
     case .disconnected(let attempt, let failure): lost(attempt, failure ?? .ended, &step)
+    case .changed(let attempt): changed(attempt, &step)
     case .value: return  // the shell handles values
     }
   }
@@ -739,6 +739,11 @@ extension BottleModel {
       drive(.pong(attempt, id), &step)
       return
     }
+    guard connection?.takesWrites == true else {
+      // The end of the discovery answers the ping. If the discovery does not end, the ping fails.
+      connection?.ping = id
+      return
+    }
     write(BottleCommand.ping.bytes, to: .command, for: .ping(id), &step)
     drive(.validData(attempt), &step)
   }
@@ -752,7 +757,7 @@ extension BottleModel {
 
   /// Pings the bottle at once, since it may be about to sleep.
   mutating func keepAwake(_ step: inout Step) {
-    guard holds > 0, connection?.isReady == true else { return }
+    guard holds > 0, connection?.takesWrites == true else { return }
     write(BottleCommand.ping.bytes, to: .command, for: .wake, &step)
   }
 
@@ -781,6 +786,9 @@ extension BottleModel {
 extension BottleModel.Purpose {
   /// The ID of the request to which the write belongs.
   var request: UInt64? {
-    if case .request(let id) = self { id } else { nil }
+    switch self {
+    case .request(let id), .interrupted(let id): id
+    case .time, .ping, .wake, .start, .acknowledgement: nil
+    }
   }
 }

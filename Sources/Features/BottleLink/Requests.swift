@@ -86,7 +86,7 @@ extension BottleModel {
     }
     endWaiting(&step) { entry, model in model.blockedReason(for: entry) }
     // A connection with drinks left to fetch is either fetching them or waiting to retry.
-    if isConnected, !sync.isRunning, connection?.syncAt == nil {
+    if connection?.takesWrites == true, !sync.isRunning, connection?.syncAt == nil {
       let waiting = state?.unsynced ?? 0
       endRefreshes(&step) { entry in
         guard waiting == 0 else { return .nothingCame(waiting) }
@@ -169,6 +169,7 @@ extension BottleModel {
 
   /// Sends the waiting commands over the ready connection.
   mutating func sendRequests(_ step: inout Step) {
+    guard connection?.takesWrites == true else { return }
     for index in requests.entries.indices {
       guard requests.entries[index].stage == .waits, let request = requests.entries[index].request
       else { continue }

@@ -28,6 +28,9 @@ struct SyncGate: Sendable, Hashable {
     gate.isOpen && (gate.lifecycle == .foreground || conditions.allowsBackground)
   }
 
+  /// Whether the secret is being read.
+  var isReadingSecret: Bool { gate.credentials.isRefreshing }
+
   /// The reason that blocks uploads, apart from a missing or refused secret.
   var blockedReason: BlockedReason? { gate.blockedReason }
 

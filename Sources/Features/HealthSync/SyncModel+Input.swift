@@ -13,6 +13,9 @@ extension SyncModel {
     case ask([String])
     /// The source of these types has changed. The budget is the time granted to store the change.
     case fired([String], WakeID, budget: Duration)
+    /// The system granted time because uploads ended or a scheduled task is due. `reads` is whether
+    /// all types are to be read.
+    case woken(WakeID, budget: Duration, reads: Bool)
     /// A page was read, and its batches were written to files.
     case fetched(SyncFetchID, FetchedPage)
     /// The source could not be read.

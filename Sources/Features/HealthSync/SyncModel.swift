@@ -67,6 +67,8 @@ public struct SyncModel: Machine {
     case .ask(let types): ask(types, &effects)
     case .fired(let types, let wake, let budget):
       fired(types, wake, budget, at: now, &effects)
+    case .woken(let wake, let budget, let reads):
+      woken(wake, budget, reads: reads, at: now, &effects)
     case .fetched(let id, let page): fetched(id, page, at: now, &effects)
     case .notFetched(let id, let failure):
       postpone(id, .source(failure), at: now, &effects)
@@ -114,6 +116,7 @@ public struct SyncModel: Machine {
       identify(at: now, &effects)
       send(at: now, &effects)
       if isSent, server.beginReport() { effects.append(.refresh) }
+      if !isBusy { wakes.rest(isDone: !hasPostponed, &effects) }
     }
   }
 
@@ -147,7 +150,7 @@ public struct SyncModel: Machine {
   }
 
   /// Ends all waits, except rate-limit windows and the server's retry-after.
-  private mutating func tryNow(at now: Instant) {
+  mutating func tryNow(at now: Instant) {
     server.tryNow(at: now)
     gate.tryNow(at: now)
     commits.tryNow(at: now)
@@ -164,7 +167,7 @@ public struct SyncModel: Machine {
     return nil
   }
 
-  private func queue(of type: String) -> Int? { queues.firstIndex { $0.type == type } }
+  func queue(of type: String) -> Int? { queues.firstIndex { $0.type == type } }
 
   private func report(_ index: Int, _ effects: inout [Effect]) {
     effects.append(.update(.type(queues[index].report)))
@@ -215,30 +218,6 @@ extension SyncModel {
     for index in queues.indices { queues[index].setReadsSource(types.contains(queues[index].type)) }
     for type in types { queues[queueOrNew(of: type)].setReadsSource(true) }
     if !types.isEmpty { effects.append(.observe(types)) }
-  }
-
-  private mutating func fired(
-    _ types: [String], _ wake: WakeID, _ budget: Duration, at now: Instant,
-    _ effects: inout [Effect]
-  ) {
-    guard stage == .running, !wakes.ids.contains(wake) else {
-      return effects.append(.giveBack(wake, .later))
-    }
-    var needs: [String: UInt64] = [:]
-    var isPostponed = false
-    for type in types {
-      guard let index = queue(of: type), queues[index].readsSource else { continue }
-      if let run = queues[index].fire(at: now) {
-        needs[type] = run
-      } else {
-        // The change is read once the queue has room, which takes longer than the granted time.
-        isPostponed = true
-      }
-    }
-    let result = isPostponed ? WakeResult.later : .done
-    guard !needs.isEmpty else { return effects.append(.giveBack(wake, result)) }
-    let until = now.advanced(by: budget - SyncSettings.margin(of: budget))
-    wakes.add(wake, needs: needs, until: until, result)
   }
 
   /// Begins or continues the run of a type if it is due.
@@ -344,7 +323,7 @@ extension SyncModel {
 // The owner of the progress.
 extension SyncModel {
   /// Whether the server is needed: a batch waits, or the owner is not yet identified.
-  private var needsServer: Bool {
+  var needsServer: Bool {
     hasWaiting || (ownership.identification != .known && !queues.isEmpty)
   }
 
@@ -767,7 +746,9 @@ extension SyncModel {
           queue.batches.lazy.filter { $0.state == .acknowledged }.map(\.queued.file)
         })
     }
-    wakes.check(&check) { type, run in queue(of: type).map { !queues[$0].hasEnded(run) } ?? false }
+    wakes.check(&check, isBusy: isBusy) { type, run in
+      queue(of: type).map { !queues[$0].hasEnded(run) } ?? false
+    }
     gate.check(&check)
     server.check(&check)
   }

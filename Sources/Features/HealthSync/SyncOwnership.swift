@@ -45,6 +45,9 @@ struct SyncOwnership: Sendable, Hashable {
   /// Whether batches may be sent.
   var allowsSending: Bool { identification == .known && change == nil }
 
+  /// Whether the request for the owner is in progress.
+  var isAsking: Bool { if case .asking = identification { true } else { false } }
+
   /// The instant at which the pending change may be stored.
   var deadline: Instant? { change?.notBefore }
 

@@ -145,6 +145,9 @@ struct SyncServerState: Sendable, Hashable {
   /// Whether the server has received the report for every accepted batch.
   var isReported: Bool { refresh == .none }
 
+  /// Whether a report is in progress.
+  var isReporting: Bool { refresh == .running || refresh == .runningAndPending }
+
   /// Begins the report that everything was sent. Returns false if no report is needed.
   mutating func beginReport() -> Bool {
     guard refresh == .pending else { return false }

@@ -111,6 +111,13 @@ struct TypeQueue: Sendable, Hashable {
     return begun + 1
   }
 
+  /// Schedules a run, unless the type is being read already or its source is not read.
+  mutating func readIfIdle(at now: Instant) {
+    if readsSource, run == .idle {
+      run = .gathering(until: now.advanced(by: SyncSettings.gathering))
+    }
+  }
+
   /// Begins a run that is due, or continues a full one once half of the batches were accepted.
   mutating func advance(at now: Instant, isUnlocked: Bool) -> NextAction? {
     switch run {
@@ -225,7 +232,19 @@ struct TypeQueue: Sendable, Hashable {
     }
   }
 
+  /// Returns whether a run is under way or begins within the time in which changes are gathered.
+  func isReading(isUnlocked: Bool) -> Bool {
+    switch run {
+    case .fetching, .committing: true
+    case .gathering: isUnlocked
+    case .idle, .full, .backingOff: false
+    }
+  }
+
   // MARK: Sending
+
+  /// Whether a batch is being split.
+  var isSplitting: Bool { batches.contains { $0.state == .splitting } }
 
   /// The number of batches that are neither quarantined nor acknowledged.
   var pending: Int {

@@ -74,14 +74,16 @@ public struct HealthSamplePage: Sendable, Hashable {
 public struct HealthTypeSummary: Sendable, Hashable {
   /// HealthKit's identifier.
   public var type: String
-  /// The number of samples.
-  public var count: Int
+  /// The number of samples; `nil` if the source can tell it only by reading all of them.
+  ///
+  /// Stores always have a number. HealthKit has none.
+  public var count: Int?
   /// The start of the earliest sample.
   public var first: Timestamp
   /// The start of the latest sample.
   public var last: Timestamp
 
-  public init(type: String, count: Int, first: Timestamp, last: Timestamp) {
+  public init(type: String, count: Int?, first: Timestamp, last: Timestamp) {
     self.type = type
     self.count = count
     self.first = first

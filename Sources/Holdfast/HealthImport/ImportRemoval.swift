@@ -173,6 +173,6 @@ struct ImportRemoval {
   }
 
   private static func counts(_ summaries: [HealthTypeSummary]) -> [String: Int] {
-    Dictionary(uniqueKeysWithValues: summaries.map { ($0.type, $0.count) })
+    Dictionary(uniqueKeysWithValues: summaries.map { ($0.type, $0.count ?? 0) })
   }
 }

@@ -2,14 +2,14 @@ public import HoldfastHealthRelay
 public import HoldfastSocket
 public import HoldfastCore
 public import HoldfastHealth
-import HoldfastPorts
+public import HoldfastPorts
 public import HoldfastWire
 
 /// A short exchange with the backend that answers queued questions while the app is in the
 /// background.
 ///
 ///     let pull = try HealthPull(configuration, token: token)
-///     let report = await pull.run()       // from a push or a background task
+///     let report = await pull.run(wake)   // from a push or a background task
 ///
 /// The token is the resume token of the last connection. A run always ends within its budget, and
 /// ends immediately when its task is cancelled. Runs may be repeated at any time, because the
@@ -33,7 +33,7 @@ public struct HealthPull: Sendable {
 
   /// Creates a pull that answers from the health store, as a relay with this configuration does.
   ///
-  /// - Parameter token: The resume token of a running relay, or the token in a `ResumeFile`.
+  /// - Parameter token: The resume token of a running relay, or the token in a `PairingStore`.
   /// - Throws: `.configuration` if the server's URL or the token is not valid, or the URL needs
   ///   `allowsPlaintext`; `.network` if the device has run out of descriptors or threads.
   public init(_ configuration: RelayConfiguration, token: Secret) throws(OpenError) {
@@ -105,6 +105,24 @@ public struct HealthPull: Sendable {
     }
   }
 
+  /// Leases questions and answers them within the time that the system grants, and gives it back.
+  ///
+  /// The run ends a little before the time: 5 s, or a sixth of a budget below 30 s. It also ends
+  /// when the system takes the time back. The result is `.done` unless another pull can help.
+  @discardableResult
+  public func run(_ wake: Wake) async -> PullReport {
+    let budget = wake.budget - min(.seconds(5), wake.budget / 6)
+    let running = Task { await run(budget: budget) }
+    wake.onExpiry { running.cancel() }
+    let report = await withTaskCancellationHandler {
+      await running.value
+    } onCancel: {
+      running.cancel()
+    }
+    wake.giveBack(report.isWorthAnother ? .later : .done)
+    return report
+  }
+
   /// Registers the address for pushes that wake this phone.
   ///
   /// - Throws: The failure of the exchange. It is `.http` with 401 if the token has expired.
@@ -122,5 +140,16 @@ extension HealthPull {
     _ order: AssistantsOrder = .list
   ) async throws(LinkFailure) -> PairedAssistants {
     try await api.assistants(order)
+  }
+}
+
+extension PullReport {
+  /// Whether another pull can answer questions that this one did not answer.
+  fileprivate var isWorthAnother: Bool {
+    switch ending {
+    case .finished: left > 0 || again != nil
+    case .outOfTime, .cancelled, .failed: true
+    case .signedOut, .unsupported: false
+    }
   }
 }

@@ -101,31 +101,3 @@ extension StorageLocation<any HealthReading> {
     }
   }
 }
-
-/// The file that stores a relay's resume token, so that a pull finds it after the app has ended.
-///
-/// Only its owner can read the file (0600). If the system has a keychain, use the keychain instead.
-public struct ResumeFile: Sendable, Hashable {
-  private let secrets: SecretFiles
-
-  /// The path of the file, `DIRECTORY/resume`.
-  public var path: String { secrets.path(of: .resume) }
-
-  /// Creates a reference to the file in a directory.
-  ///
-  /// A token has about 40 bytes. Reading more than 1,024 bytes fails.
-  public init(in directory: String) { secrets = SecretFiles(in: directory) }
-
-  /// Returns the stored token, if there is one.
-  ///
-  /// - Throws: `.denied` if the file cannot be read, or if users other than its owner can read or
-  ///   change it.
-  public func read() throws(StoreFailure) -> Secret? { try secrets.read(.resume) }
-
-  /// Stores a token in place of the previous one, or removes it if `token` is `nil`.
-  ///
-  /// The change is durable when the call returns.
-  ///
-  /// - Throws: `.denied` or `.full` if the file cannot be written.
-  public func write(_ token: Secret?) throws(StoreFailure) { try secrets.write(token, .resume) }
-}

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastStorage
 import HoldfastOwnerFiles
 
-/// The files of pending batches in a data directory.
+/// The files of pending batches in a data directory, and the list of the synced types.
 ///
 /// Only their owner can read the files (0600). A file and its directory entry are durable before
 /// the file is reported. Each file has a new name, so files are never changed.
@@ -99,6 +99,26 @@ struct PayloadFiles: Sendable {
     let tickets = named.map { $0 + Self.ticketEnd }
     delete(Array(found.subtracting(named).subtracting(tickets)))
     return named.subtracting(found)
+  }
+
+  // MARK: The synced types
+
+  /// Stores the list of the synced types, which a launch reads before the queue is open.
+  ///
+  /// Without the list, a launch observes nothing until the queue is open.
+  func keep(asked types: [String]) {
+    guard types != asked else { return }
+    try? listFile.replace(with: Array(types.joined(separator: "\n").utf8))
+  }
+
+  /// The stored list of the synced types; empty if there is none or it cannot be read now.
+  var asked: [String] {
+    guard let bytes = try? listFile.read() else { return [] }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  private var listFile: OwnerFile {
+    OwnerFile("\(root)/\(Self.folder)-types", maxBytes: 1 << 16, isSecret: false)
   }
 
   private func file(_ path: String) -> OwnerFile {

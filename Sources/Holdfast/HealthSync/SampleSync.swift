@@ -2,7 +2,7 @@ public import HoldfastHealthSync
 public import HoldfastSocket
 public import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastPorts
+public import HoldfastPorts
 import HoldfastStorage
 
 /// A sync of health samples with a server.
@@ -88,6 +88,32 @@ public final class SampleSync: Sendable, AsyncSequence {
   /// Reports the current conditions for uploads, if there is no monitor.
   public func setConditions(_ conditions: SyncConditions) {
     runtime.command(.conditions(conditions))
+  }
+
+  /// Passes a wake of the system to the sync, which gives it back.
+  ///
+  /// - After `.task` and `.push`, all types are read, and waiting batches are sent at once. The wake
+  ///   is given back when everything is stored and handed over, even if the system has yet to send
+  ///   it.
+  /// - After `.uploads`, the wake is given back when all ended uploads are stored as sent.
+  /// - After `.health`, the wake is given back when the changes of these types are stored.
+  ///
+  /// A wake is given back shortly before its budget ends in any case, and at once after `close()`.
+  /// The method returns at once. Wakes from the source's own observers are not passed here.
+  public func wake(_ cause: WakeCause, _ wake: Wake) {
+    if let input = runtime.effectHandler.input(of: cause, wake) { runtime.command(input) }
+  }
+
+  /// Returns the types that the last run with this directory synced, for `HealthSource.prepare`.
+  ///
+  /// A launch calls `prepare` with these types before it ends. The function reads a small file and
+  /// needs no open queue. It returns no types if there was no run, or if the device is still
+  /// locked after a restart.
+  ///
+  /// - Parameter directory: The directory of the queue or, if the configuration names one, of the
+  ///   files of pending batches.
+  public static func preparedTypes(in directory: String) -> [String] {
+    PayloadFiles(in: directory).asked
   }
 
   /// A snapshot of the model between two steps.

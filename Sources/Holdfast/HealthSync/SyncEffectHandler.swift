@@ -97,9 +97,39 @@ actor SyncEffectHandler: EffectHandler {
 
   private func observe(_ types: [String]) async {
     await configuration.source.observe(types) { [sink, wakes] types, wake in
-      let id = wakes.add(wake)
+      guard let id = wakes.add(wake) else { return }
       Task { await sink.post([.fired(types, id, budget: wake.budget)]) }
     }
+  }
+
+  /// Keeps a wake and returns the input for the machine; `nil` if the wake was given back or passed
+  /// to the uploads.
+  nonisolated func input(of cause: WakeCause, _ wake: Wake) -> SyncModel.Input? {
+    switch cause {
+    case .uploads:
+      Task { await passToUploads(wake) }
+      return nil
+    case .health(let types):
+      return wakes.add(wake).map { .fired(types, $0, budget: wake.budget) }
+    case .task, .push:
+      return wakes.add(wake).map { .woken($0, budget: wake.budget, reads: true) }
+    }
+  }
+
+  /// Passes a wake to the uploads, and then to the machine, which stores what was delivered.
+  ///
+  /// The uploads receive a wake of their own. They give it back after all ends were delivered.
+  private func passToUploads(_ wake: Wake) async {
+    let clock = configuration.ports.clock
+    let end = clock.now.advanced(by: wake.budget)
+    let inner = Wake(budget: wake.budget) { [sink, wakes] _ in
+      guard let id = wakes.add(wake) else { return }
+      let budget = max(.zero, end - clock.now)
+      Task { await sink.post([.woken(id, budget: budget, reads: false)]) }
+    }
+    // A strong reference would be a cycle, since the inner wake refers to the outer one.
+    wake.onExpiry { [weak inner] in inner?.expire() }
+    await uploads.woken(inner)
   }
 
   /// Reads a page and writes its batches. The batches are reported only after they have been
@@ -141,8 +171,9 @@ actor SyncEffectHandler: EffectHandler {
   }
 
   private func commit(_ id: SyncCommitID, _ steps: [SyncQueueStep]) {
-    tasks.start { [queue] () throws(StoreFailure) in
+    tasks.start { [queue, files] () throws(StoreFailure) in
       try await queue.apply(steps)
+      for case .ask(let types) in steps { files.keep(asked: types) }
       return .committed(id)
     } failing: {
       .notCommitted(id, $0)
@@ -210,22 +241,26 @@ extension SyncUpdate {
 
 /// The granted wakes that have not been given back.
 private final class GrantedWakes: Sendable {
-  private let state = Mutex((last: UInt64(0), wakes: [WakeID: Wake]()))
+  private let state = Mutex((last: UInt64(0), wakes: [WakeID: Wake](), isClosed: false))
 
-  func add(_ wake: Wake) -> WakeID {
-    state.withLock { state in
+  /// Keeps a wake. Returns its ID; `nil` if the sync has ended and the wake was given back.
+  func add(_ wake: Wake) -> WakeID? {
+    let id = state.withLock { state -> WakeID? in
+      guard !state.isClosed else { return nil }
       state.last += 1
       let id = WakeID(state.last)
       state.wakes[id] = wake
       return id
     }
+    if id == nil { wake.giveBack(.later) }
+    return id
   }
 
   func take(_ id: WakeID) -> Wake? { state.withLock { $0.wakes.removeValue(forKey: id) } }
 
   func giveBackAll() {
     let all = state.withLock { state in
-      defer { state.wakes = [:] }
+      defer { (state.wakes, state.isClosed) = ([:], true) }
       return state.wakes.values.map(\.self)
     }
     for wake in all { wake.giveBack(.later) }

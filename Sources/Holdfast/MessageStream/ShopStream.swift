@@ -69,7 +69,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   @discardableResult
   public func enqueue(_ text: String, parent: MessageID? = nil) -> UUID128 {
     let id = UUID128.random()
-    enqueue(id, text, parent)
+    enqueue(text, id: id, parent: parent)
     return id
   }
 
@@ -90,7 +90,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     let (outcomes, updates) = (runtime.effectHandler.outcomes, runtime.effectHandler.updates)
     updates.makeOptional()
     outcomes.register(id)
-    enqueue(id, text, parent)
+    enqueue(text, id: id, parent: parent)
     switch await outcomes.outcome(of: id, within: limit, on: clock) {
     case .success(let message): return message
     case .failure(.ended(let failure, _)):
@@ -118,7 +118,8 @@ public final class ShopStream: Sendable, AsyncSequence {
     }
   }
 
-  private func enqueue(_ id: UUID128, _ text: String, _ parent: MessageID?) {
+  /// Sends a message later, with an id that no other message has.
+  package func enqueue(_ text: String, id: UUID128, parent: MessageID? = nil) {
     runtime.command(.send(id: id, text: text, parent: parent, at: clock.wall))
   }
 

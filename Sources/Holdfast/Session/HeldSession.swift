@@ -138,7 +138,8 @@ public final class HeldSession: Sendable, AsyncSequence {
     return try outcome.result(of: key)
   }
 
-  private func prompt(_ text: String, in conversation: String?, _ key: UUID128) {
+  /// Sends a prompt without waiting, with a key that no other prompt has.
+  package func prompt(_ text: String, in conversation: String?, _ key: UUID128) {
     runtime.command(.prompt(text, conversation: conversation, key: key, at: clock.wall))
   }
 

@@ -56,16 +56,34 @@ package struct Device<Input: Sendable>: Sendable {
     await post(conditions(changed))
   }
 
-  func reportLifecycle(_ post: (Input) async -> Void) async {
+  /// Reports the events of the lifecycle monitor until its stream ends or the task is cancelled.
+  ///
+  /// The grant of a notice is kept until `settled` has returned, so that the system does not
+  /// suspend the app before the machine has handled the event.
+  ///
+  /// - Parameter settled: Waits until the effects of all posted inputs have been carried out, or
+  ///   until no input is handled any more.
+  func reportLifecycle(
+    _ post: (Input) async -> Void, settled: () async -> Void
+  ) async {
     var life = DeviceLife()
     for event in lifecycle.present() { _ = life.changes(for: event) }
-    for await event in lifecycle.changes() {
-      switch event {
-      case .protectedData, .lowPower:
-        await report({ $0.note(event) }, post)
-        continue
-      case .foreground, .background, .willSleep, .didWake, .again, .terminate: break
-      }
+    for await notice in lifecycle.changes() {
+      await report(notice.event, &life, post)
+      guard let grant = notice.grant else { continue }
+      await settled()
+      // The reference in `grant` keeps the time until here. Other listeners may hold further ones.
+      withExtendedLifetime(grant) {}
+    }
+  }
+
+  private func report(
+    _ event: LifecycleEvent, _ life: inout DeviceLife, _ post: (Input) async -> Void
+  ) async {
+    switch event {
+    case .protectedData, .lowPower:
+      await report({ $0.note(event) }, post)
+    case .foreground, .background, .willSleep, .didWake, .again, .terminate:
       await network?.forgetConnections()
       for change in life.changes(for: event) { await post(input(change)) }
     }

@@ -82,7 +82,13 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
       group.addTask { await driver.run() }
       if let device {
         group.addTask { await device.reportReachability { await driver.post($0) } }
-        group.addTask { await device.reportLifecycle { await driver.post($0) } }
+        group.addTask {
+          await device.reportLifecycle {
+            await driver.post($0)
+          } settled: {
+            await driver.waitUntil { _ in true }
+          }
+        }
       }
       await group.waitForAll()
     }

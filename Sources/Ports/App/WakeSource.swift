@@ -15,7 +15,7 @@ public protocol WakeSource: Sendable {
   /// Schedules a wake.
   ///
   /// - Throws: `.notPermitted` if the app may not schedule the task; `.tooMany` if too many tasks
-  ///   are waiting.
+  ///   are waiting; `.unavailable` if the system schedules no tasks at present.
   func schedule(_ task: WakeTask) throws(WakeFailure)
 
   /// Cancels a task. The call has no effect if there is no such task.
@@ -60,6 +60,9 @@ public enum WakeFailure: Error, Sendable, Hashable, CustomStringConvertible {
   case notPermitted(identifier: String)
   /// Too many tasks are waiting.
   case tooMany(identifier: String)
+  /// The system schedules no tasks, because the user turned background refresh off or because the
+  /// device does not support it.
+  case unavailable(identifier: String)
 
   /// A human-readable description of the reason.
   public var description: String {
@@ -69,6 +72,9 @@ public enum WakeFailure: Error, Sendable, Hashable, CustomStringConvertible {
         + "that the user allows background refresh"
     case .tooMany(let identifier):
       "the task \(identifier) was not scheduled, because too many tasks wait; cancel one of them"
+    case .unavailable(let identifier):
+      "the task \(identifier) was not scheduled, because this device runs no background tasks; ask "
+        + "the user to turn background refresh on"
     }
   }
 }
@@ -76,24 +82,66 @@ public enum WakeFailure: Error, Sendable, Hashable, CustomStringConvertible {
 /// A grant of background execution time from the system.
 ///
 /// The grant is given back exactly once: by the first call of `giveBack`, or when the last
-/// reference is released.
+/// reference is released. The system may take the time back earlier. The adapter then calls
+/// `expire` and gives the grant back.
 public final class Wake: Sendable {
+  private struct State {
+    /// The function that gives the time back; `nil` once it has been given back.
+    var done: (@Sendable (WakeResult) -> Void)?
+    /// The functions to run at the expiry.
+    var waiting: [@Sendable () -> Void] = []
+    var isExpired = false
+  }
+
   /// The amount of time that is granted.
   public let budget: Duration
-  private let done: Mutex<(@Sendable (WakeResult) -> Void)?>
+  private let state: Mutex<State>
 
   /// Creates a grant.
   ///
   /// - Parameter done: A function that is called exactly once, when the grant is given back.
   public init(budget: Duration, done: @escaping @Sendable (WakeResult) -> Void) {
     self.budget = budget
-    self.done = Mutex(done)
+    state = Mutex(State(done: done))
   }
 
-  deinit { done.withLock { $0.take() }?(.later) }
+  deinit { giveBack(.later) }
+
+  /// Adds a function that runs when the system takes the time back.
+  ///
+  /// The function runs at most once: at once if the time has already expired, and never after the
+  /// grant has been given back without an expiry. It must return quickly, and it must not keep a
+  /// reference to the grant, because the grant would then be given back only by a call.
+  ///
+  /// - Parameter run: A function that ends the work. The system waits only briefly for it.
+  public func onExpiry(_ run: @escaping @Sendable () -> Void) {
+    let runsNow = state.withLock { state in
+      if state.done != nil, !state.isExpired { state.waiting.append(run) }
+      return state.isExpired
+    }
+    if runsNow { run() }
+  }
+
+  /// Reports that the system takes the time back. Only the adapter that made the grant calls this
+  /// method, and gives the grant back right after it.
+  ///
+  /// A call after the grant has been given back has no effect, and neither has a second call.
+  public func expire() {
+    let waiting = state.withLock { state in
+      guard state.done != nil else { return [@Sendable () -> Void]() }
+      state.isExpired = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for run in waiting { run() }
+  }
 
   /// Gives the time back. Further calls have no effect.
   public func giveBack(_ result: WakeResult) {
-    done.withLock { $0.take() }?(result)
+    let done = state.withLock { state in
+      state.waiting = []
+      return state.done.take()
+    }
+    done?(result)
   }
 }

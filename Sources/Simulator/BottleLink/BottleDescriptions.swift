@@ -37,6 +37,7 @@ extension BottleFeature {
     case .disconnected(let attempt, let failure):
       TraceText.connection(
         attempt, "ends" + (failure.map { " with \(TraceText.failure($0))" } ?? ""))
+    case .changed(let attempt): TraceText.connection(attempt, "has changed services")
     case .value(let attempt, _, _): TraceText.connection(attempt, "brings a value")
     }
   }

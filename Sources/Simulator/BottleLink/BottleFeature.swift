@@ -247,7 +247,7 @@ extension BottleFeature {
     case .adapter(let state): digest.mix(state.rawValue)
     case .restored(let all): digest.mix(20, UInt64(all.count))
     case .found(let id, _): digest.mix(id.id)
-    case .connected, .failed, .disconnected, .value: digest.mix(21)
+    case .connected, .failed, .disconnected, .changed, .value: digest.mix(21)
     }
   }
 

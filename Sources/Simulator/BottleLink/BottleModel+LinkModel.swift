@@ -26,7 +26,7 @@ extension BottleModel: LinkModel {
     case .connected(let attempt): .opened(attempt)
     case .failed(let attempt, let failure): .lost(attempt, failure)
     case .disconnected(let attempt, let failure): .lost(attempt, failure ?? .ended)
-    case .restored, .found, .value: .other
+    case .restored, .found, .changed, .value: .other
     }
   }
 
@@ -48,6 +48,7 @@ extension BottleModel: LinkModel {
     case .central(.connected): .central(.connected(attempt))
     case .central(.failed(_, let failure)): .central(.failed(attempt, failure))
     case .central(.disconnected(_, let failure)): .central(.disconnected(attempt, failure))
+    case .central(.changed): .central(.changed(attempt))
     case .discovered(_, let longest, let state, let time):
       .discovered(attempt, longestValue: longest, state, at: time)
     case .undiscovered(_, let failure): .undiscovered(attempt, failure)

@@ -94,6 +94,8 @@ struct SyncObserved: Sendable {
   /// The types that are being read, and the number of completed reads of each type.
   private var reading: [SyncFetchID: String] = [:]
   private var read: [String: Int] = [:]
+  /// The types that the app observes.
+  private var observed: [String] = []
   /// The batches that are being sent, those that the server accepted, and those that it refused.
   private var sending: Set<String> = []
   private var accepted: Set<String> = []
@@ -154,6 +156,9 @@ struct SyncObserved: Sendable {
       let until = grants.removeValue(forKey: id) ?? phoneState.now.advanced(by: budget)
       let known = types.map { ($0, (read[$0] ?? 0) + (reading.values.contains($0) ? 1 : 0)) }
       wakes[id] = Wake(until: until, read: Dictionary(known) { $1 })
+    case .woken(let id, let budget, let reads):
+      let until = grants.removeValue(forKey: id) ?? phoneState.now.advanced(by: budget)
+      wakes[id] = Wake(until: until, read: reads ? counts(of: observed) : [:])
     case .fetched(let id, let page): fetched(id, page, phoneState, &found)
     case .notFetched(let id, _), .notWritten(let id, _): reading[id] = nil
     case .committed(let id):
@@ -167,6 +172,11 @@ struct SyncObserved: Sendable {
       .device, .conditions, .again, .stop:
       return
     }
+  }
+
+  /// Returns the numbers of completed reads of some types.
+  private func counts(of types: [String]) -> [String: Int] {
+    Dictionary(types.map { ($0, read[$0] ?? 0) }) { $1 }
   }
 
   private mutating func note(_ outcome: UploadOutcome, of file: String) {
@@ -221,7 +231,8 @@ struct SyncObserved: Sendable {
       pace.sent(all, phoneState, &found)
     case .giveBack(let id, let result): giveBack(id, result, now, &found)
     case .identify: pace.asked(phoneState, &found)
-    case .observe, .split, .requestSecret, .refresh, .update: return
+    case .observe(let types): observed = types
+    case .split, .requestSecret, .refresh, .update: return
     }
   }
 

@@ -156,7 +156,7 @@ struct SyncSeam {
       phones[phone] = Memory()
       phones[phone].queued = queue.batches
       return [restored(queue, running, missing)]
-    case .fired(_, let wake, _): phones[phone].wakes.append(wake)
+    case .fired(_, let wake, _), .woken(let wake, _, _): phones[phone].wakes.append(wake)
     case .notFetched(let id, .locked) where defect == .lockedIsEmpty:
       guard case .after(let anchor)? = phones[phone].starts[id] else { return [input] }
       let made = Timestamp(nanoseconds: .min)

@@ -15,9 +15,12 @@ extension SyncFeature {
       )
     case .ask(let types): (.user, "wants \(TraceText.count(types.count, "type"))")
     case .fired(let types, let wake, let budget):
+      (.phone, "grants \(TraceText.length(budget)) as wake \(wake.number) for \(short(types))")
+    case .woken(let wake, let budget, let reads):
       (
         .phone,
-        "grants \(TraceText.length(budget)) as wake \(wake.number) for \(short(types))"
+        "grants \(TraceText.length(budget)) as wake \(wake.number)"
+          + (reads ? " for a task" : " for uploads that ended")
       )
     case .fetched(_, let page):
       (.phone, "has \(TraceText.count(page.drafts.count, "batch", "batches")) of health data")
@@ -65,7 +68,7 @@ extension SyncFeature {
     switch input {
     case .committed, .ask: !consequences.isEmpty
     case .fetched(_, let page): !page.drafts.isEmpty
-    case .restored, .fired, .notFetched, .notWritten, .notCommitted, .uploaded, .split,
+    case .restored, .fired, .woken, .notFetched, .notWritten, .notCommitted, .uploaded, .split,
       .notSplit, .identified, .notIdentified, .secret, .refreshed, .device, .conditions, .again,
       .stop:
       true

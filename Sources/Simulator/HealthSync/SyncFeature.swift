@@ -319,6 +319,9 @@ extension SyncFeature {
     case .fired(let types, let wake, let budget):
       digest.mix(3, wake.number, UInt64(types.count))
       digest.mix(budget)
+    case .woken(let wake, let budget, let reads):
+      digest.mix(10, wake.number, reads ? 1 : 0)
+      digest.mix(budget)
     case .fetched(let id, let page):
       digest.mix(4, id.number, UInt64(page.drafts.count))
       digest.mix(page.made)

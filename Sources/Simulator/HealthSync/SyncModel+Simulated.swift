@@ -21,12 +21,12 @@ extension SyncModel: SimulatedModel {
     case .restored: .wanted
     case .stop: .left
     case .device(let change): LinkEvent.device(change).role
-    case .again: .trigger
+    case .again, .woken(_, _, reads: true): .trigger
     case .conditions: .changed
     case .fetched, .notFetched, .notWritten, .committed, .notCommitted, .uploaded, .split,
       .notSplit, .identified, .notIdentified, .epoch, .secret, .refreshed:
       .answered(isTrigger: false)
-    case .ask, .fired: .other
+    case .ask, .fired, .woken: .other
     }
   }
 

@@ -30,6 +30,7 @@ struct SyncPace: Sendable {
     case .secret(isNew: true): (isRefused, renewedAt) = (false, phoneState.now)
     case .device(.lifecycle(let lifecycle)): isInBackground = lifecycle == .background
     case .uploaded(_, .unreadable, _), .epoch, .secret, .conditions, .restored, .ask, .fired,
+      .woken,
       .fetched, .notFetched, .notWritten, .committed, .notCommitted, .split, .notSplit,
       .refreshed, .device, .again,
       .stop:

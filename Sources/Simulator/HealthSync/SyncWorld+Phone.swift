@@ -196,8 +196,8 @@ extension SyncWorld {
     case .retries: restart(phone) { $0.releaseAll() }
     case .resets: restart(phone) { $0.reset(SyncSource.types[event.number]) }
     case .evicts: evict(phone, index)
-    case .refreshes: grant(.seconds(30), phone)
-    case .processes: grant(.seconds(180), phone)
+    case .refreshes: startTask(.seconds(30), phone)
+    case .processes: startTask(.seconds(180), phone)
     case .cellular, .lowData, .lowPower, .locks, .overloads, .rotates, .serverReturns: return
     }
   }

@@ -341,15 +341,21 @@ extension SyncWorld {
     }
   }
 
-  /// Grants time for all observed types.
-  mutating func grant(_ budget: Duration, _ phone: HostID) {
+  /// Starts a scheduled task of the app.
+  mutating func startTask(_ budget: Duration, _ phone: HostID) {
     rouse(phone)
     guard kernel.hosts[phone.slot].isRunning else { return }
-    grant(budget, phones[phone.index].observed, phone)
+    grant(budget, phone) { .woken($0, budget: budget, reads: true) }
   }
 
   private mutating func grant(_ budget: Duration, _ types: [String], _ phone: HostID) {
     guard !types.isEmpty else { return }
+    grant(budget, phone) { .fired(types, $0, budget: budget) }
+  }
+
+  private mutating func grant(
+    _ budget: Duration, _ phone: HostID, _ input: (WakeID) -> SyncModel.Input
+  ) {
     phones[phone.index].lastWake += 1
     let id = WakeID(phones[phone.index].lastWake)
     phones[phone.index].grants.insert(id)
@@ -357,7 +363,7 @@ extension SyncWorld {
     note(.granted(phone: phone.index, id, until: now.advanced(by: budget)))
     // The time starts when the system makes the grant. The app receives the grant a moment later.
     let wait = kernel.hosts[phone.slot].generator.duration(below: .milliseconds(200))
-    kernel.answerLater(.input(.fired(types, id, budget: budget)), to: phone, after: wait)
+    kernel.answerLater(.input(input(id)), to: phone, after: wait)
   }
 
   // Launches and suspension.
@@ -504,8 +510,13 @@ extension SyncWorld {
   mutating func ended(_ file: String, _ outcome: UploadOutcome, _ phone: HostID) {
     guard phones[phone.index].tasks[file] != nil else { return }
     phones[phone.index].tasks[file]?.outcome = outcome
-    if isOwnedBySystem { rouse(phone) }
+    guard isOwnedBySystem else { return deliver(phone) }
+    let wasRunning = kernel.hosts[phone.slot].isRunning
+    rouse(phone)
     deliver(phone)
+    // The system launches or resumes an app for the uploads that have ended.
+    guard !wasRunning, kernel.hosts[phone.slot].isRunning else { return }
+    grant(.seconds(30), phone) { .woken($0, budget: .seconds(30), reads: false) }
   }
 
   /// Reports uploads that have ended to the app, if it is running.

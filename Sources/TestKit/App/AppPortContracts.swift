@@ -84,10 +84,13 @@ public func backgroundTimeContract(
 
 /// Checks the promises of `WakeSource`.
 ///
-/// - Parameter advance: Lets a period pass, and returns once all wakes that became due have been
-///   delivered.
+/// - Parameters:
+///   - expire: Makes the system take back the time of the wakes that have not been given back;
+///     `nil` if the system never does.
+///   - advance: Lets a period pass, and returns once all wakes that became due have been delivered.
 public func wakeSourceContract(
-  _ source: any WakeSource, advance: (Duration) async -> Void
+  _ source: any WakeSource, expire: (() async -> Void)? = nil,
+  advance: (Duration) async -> Void
 ) async throws {
   let woken = Mailbox<(WakeCause, Wake)>()
   try source.schedule(WakeTask("early", after: .seconds(1)))
@@ -109,4 +112,26 @@ public func wakeSourceContract(
   guard let again, again.1.budget > .zero else {
     throw ContractViolation("a wake grants time")
   }
+  try await wakeExpiryContract(given: early.1, running: again.1, expire)
+}
+
+/// Checks the promises about the expiry of wakes.
+///
+/// - Parameters:
+///   - given: A wake that was given back.
+///   - running: A wake that was not given back.
+private func wakeExpiryContract(
+  given: Wake, running: Wake, _ expire: (() async -> Void)?
+) async throws {
+  let expirations = Mutex(0)
+  given.onExpiry { expirations.withLock { $0 += 100 } }
+  running.onExpiry { expirations.withLock { $0 += 1 } }
+  guard let expire else { return running.giveBack(.done) }
+  for _ in 0..<2 { await expire() }
+  try ContractViolation.unless(
+    expirations.withLock(\.self), is: 1, "only a wake that was not given back expires, and once")
+  running.onExpiry { expirations.withLock { $0 += 10 } }
+  try ContractViolation.unless(
+    expirations.withLock(\.self), is: 11, "after the expiry, a function runs at once")
+  running.giveBack(.later)
 }

@@ -21,6 +21,8 @@ public final class FakeHealthSource: HealthSource {
   private struct State {
     var changes: [Change] = []
     var types: [String] = []
+    var prepared: [[String]] = []
+    var asked: [[String]] = []
     var fired: (@Sendable ([String], Wake) -> Void)?
     var failure: HealthSourceFailure?
   }
@@ -51,6 +53,18 @@ public final class FakeHealthSource: HealthSource {
   private func fire(_ choose: ([String]) -> [String]) {
     let (types, fired) = state.withLock { (choose($0.types), $0.fired) }
     if !types.isEmpty { fired?(types, Wake(budget: .seconds(10)) { _ in }) }
+  }
+
+  /// The types of all calls of `prepare`, in order.
+  public var prepared: [[String]] { state.withLock(\.prepared) }
+
+  /// The types of all calls of `ask(for:)`, in order.
+  public var asked: [[String]] { state.withLock(\.asked) }
+
+  public func prepare(_ types: [String]) { state.withLock { $0.prepared.append(types) } }
+
+  public func ask(for types: [String]) async throws(HealthSourceFailure) {
+    state.withLock { $0.asked.append(types) }
   }
 
   public func observe(
@@ -90,11 +104,16 @@ public final class FakeHealthSource: HealthSource {
   public func stop() async { state.withLock { ($0.types, $0.fired) = ([], nil) } }
 }
 
-/// An upload queue in which a test decides the results.
+/// An upload queue in which a test decides the results. Its uploads go on after `stop`, as those of
+/// a system do: a later call of `events` receives their ends.
 public final class FakeUploadQueue: UploadQueue {
   private struct State {
     var deliver: (@Sendable (UploadEvent) async -> Void)?
     var running: Set<String>
+    /// The ends that nobody has received yet.
+    var ended: [UploadEvent] = []
+    /// The wakes that wait for `events`.
+    var wakes: [Wake] = []
     var enqueued: [FileUpload] = []
   }
 
@@ -122,12 +141,31 @@ public final class FakeUploadQueue: UploadQueue {
 
   /// Ends a running upload; does nothing if the upload is not running.
   public func end(_ file: String, _ outcome: UploadOutcome) async {
-    let deliver = state.withLock { $0.running.remove(file) == nil ? nil : $0.deliver }
-    await deliver?(UploadEvent(file: file, outcome: outcome))
+    let event = UploadEvent(file: file, outcome: outcome)
+    let deliver = state.withLock { state -> (@Sendable (UploadEvent) async -> Void)? in
+      guard state.running.remove(file) != nil else { return nil }
+      if state.deliver == nil { state.ended.append(event) }
+      return state.deliver
+    }
+    await deliver?(event)
   }
 
   public func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async {
-    state.withLock { $0.deliver = deliver }
+    let (ended, wakes) = state.withLock { state in
+      defer { (state.ended, state.wakes) = ([], []) }
+      state.deliver = deliver
+      return (state.ended, state.wakes)
+    }
+    for event in ended { await deliver(event) }
+    for wake in wakes { wake.giveBack(.done) }
+  }
+
+  public func woken(_ wake: Wake) async {
+    let isDelivering = state.withLock { state in
+      if state.deliver == nil { state.wakes.append(wake) }
+      return state.deliver != nil
+    }
+    if isDelivering { wake.giveBack(.done) }
   }
 
   public func running() async -> Set<String> { state.withLock(\.running) }
@@ -148,5 +186,11 @@ public final class FakeUploadQueue: UploadQueue {
     }
   }
 
-  public func stop() async { state.withLock { ($0.deliver, $0.running) = (nil, []) } }
+  public func stop() async {
+    let wakes = state.withLock { state in
+      defer { (state.deliver, state.wakes) = (nil, []) }
+      return state.wakes
+    }
+    for wake in wakes { wake.giveBack(.later) }
+  }
 }

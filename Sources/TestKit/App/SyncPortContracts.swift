@@ -1,7 +1,9 @@
 public import HoldfastCore
 import HoldfastHealth
 public import HoldfastFeaturePorts
+import HoldfastPorts
 public import HoldfastWire
+import Synchronization
 
 /// Checks the promises of `HealthSource`, for any implementation and any test library.
 ///
@@ -15,7 +17,11 @@ public func healthSourceContract(
   remove: ((UUID128) async throws -> Void)? = nil
 ) async throws {
   let (calls, continuation) = AsyncStream.makeStream(of: [String].self)
+  let stopped = StoppedDelivery()
+  // What fires after `prepare` waits for `observe`.
+  source.prepare([type])
   await source.observe([type]) { types, wake in
+    stopped.note()
     continuation.yield(types)
     wake.giveBack(.done)
   }
@@ -42,6 +48,26 @@ public func healthSourceContract(
     try await expectNothing(after: page.anchor, of: type, in: source)
   }
   await source.stop()
+  stopped.begin()
+  try await add(1)
+  try await stopped.check("a source that was stopped does not fire")
+}
+
+/// A check that nothing is delivered after a stop.
+private final class StoppedDelivery: Sendable {
+  private let state = Mutex((isStopped: false, isBroken: false))
+
+  /// Records a delivery.
+  func note() { state.withLock { if $0.isStopped { $0.isBroken = true } } }
+
+  /// Records that the stop has ended.
+  func begin() { state.withLock { $0.isStopped = true } }
+
+  /// Lets other tasks run, and throws if something was delivered after the stop.
+  func check(_ promise: String) async throws {
+    for _ in 0..<100 { await Task.yield() }
+    try ContractViolation.unless(state.withLock(\.isBroken), is: false, promise)
+  }
 }
 
 /// Checks that a page without changes has the same anchor as its query.
@@ -78,7 +104,11 @@ public func uploadQueueContract(
   _ queue: any UploadQueue, good: [FileUpload], unreadable: FileUpload
 ) async throws {
   let (ends, continuation) = AsyncStream.makeStream(of: UploadEvent.self)
-  await queue.events { continuation.yield($0) }
+  let stopped = StoppedDelivery()
+  await queue.events {
+    stopped.note()
+    continuation.yield($0)
+  }
   try ContractViolation.unless(await queue.running(), is: [], "nothing runs at first")
   await queue.enqueue(good + [unreadable])
   var found: [String: [UploadOutcome]] = [:]
@@ -99,5 +129,30 @@ public func uploadQueueContract(
   try ContractViolation.unless(
     await events.next(), is: good.first.map { UploadEvent(file: $0.file, outcome: .accepted) },
     "an upload that has ended can begin anew")
+  try await stopContract(queue, enqueuing: Array(good.prefix(1)), stopped)
+}
+
+/// Checks that a stop ends the delivery and gives back the wakes, even if an upload goes on.
+private func stopContract(
+  _ queue: any UploadQueue, enqueuing uploads: [FileUpload], _ stopped: StoppedDelivery
+) async throws {
+  let results = WakeResults()
+  await queue.woken(Wake(budget: .seconds(30)) { results.put($0) })
+  await queue.enqueue(uploads)
   await queue.stop()
+  stopped.begin()
+  try await stopped.check("a queue that was stopped delivers nothing")
+  try ContractViolation.unless(
+    results.count, is: 1, "a wake is given back after the ends were delivered, or by the stop")
+}
+
+/// The results with which a wake was given back.
+private final class WakeResults: Sendable {
+  private let all = Mutex([WakeResult]())
+
+  /// The number of results.
+  var count: Int { all.withLock(\.count) }
+
+  /// Adds a result.
+  func put(_ result: WakeResult) { all.withLock { $0.append(result) } }
 }

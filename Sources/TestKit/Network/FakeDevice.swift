@@ -37,13 +37,14 @@ public final class FakeReachability: ReachabilityMonitor {
   }
 }
 
-/// A lifecycle monitor that the test controls. It buffers events for the first listener.
+/// A lifecycle monitor that the test controls. It buffers notices for the first listener.
 public final class FakeLifecycle: LifecycleMonitor {
   private let state = Mutex(State())
 
   private struct State {
-    var early: [LifecycleEvent] = []
-    var listeners: [AsyncStream<LifecycleEvent>.Continuation] = []
+    var early: [LifecycleNotice] = []
+    var listeners: [Int: AsyncStream<LifecycleNotice>.Continuation] = [:]
+    var last = 0
   }
 
   private let known: [LifecycleEvent]
@@ -55,21 +56,34 @@ public final class FakeLifecycle: LifecycleMonitor {
 
   public func present() -> [LifecycleEvent] { known }
 
+  /// The number of streams that have begun and not ended.
+  public var listenerCount: Int { state.withLock(\.listeners.count) }
+
   /// Sends an event to every listener.
-  public func send(_ event: LifecycleEvent) {
-    state.withLock { state in
-      if state.listeners.isEmpty { state.early.append(event) }
-      for listener in state.listeners { listener.yield(event) }
+  ///
+  /// - Parameter grant: The time to act on the event, which the listeners share.
+  public func send(_ event: LifecycleEvent, grant: TimeGrant? = nil) {
+    let notice = LifecycleNotice(event, grant: grant)
+    let listeners = state.withLock { state in
+      if state.listeners.isEmpty { state.early.append(notice) }
+      return state.listeners.values
     }
+    for listener in listeners { listener.yield(notice) }
   }
 
   /// Returns a stream of later events. The first stream also contains all earlier events.
-  public func changes() -> AsyncStream<LifecycleEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: LifecycleEvent.self)
-    state.withLock { state in
-      for event in state.early { continuation.yield(event) }
+  public func changes() -> AsyncStream<LifecycleNotice> {
+    let (stream, continuation) = AsyncStream.makeStream(of: LifecycleNotice.self)
+    let number = state.withLock { state in
+      for notice in state.early { continuation.yield(notice) }
       state.early = []
-      state.listeners.append(continuation)
+      state.last += 1
+      state.listeners[state.last] = continuation
+      return state.last
+    }
+    // A stream that has ended would otherwise keep the grants of its unread notices.
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
     }
     return stream
   }

@@ -40,8 +40,10 @@ public func lifecycleMonitorContract(
   var second = monitor.changes().makeAsyncIterator()
   for event in events {
     try await cause(event)
-    try ContractViolation.unless(await first.next(), is: event, "events arrive once, in order")
-    try ContractViolation.unless(await second.next(), is: event, "every listener receives an event")
+    try ContractViolation.unless(
+      await first.next()?.event, is: event, "events arrive once, in order")
+    try ContractViolation.unless(
+      await second.next()?.event, is: event, "every listener receives an event")
   }
   try await endsWhenCancelled(monitor.changes())
 }

@@ -51,6 +51,10 @@ public enum CentralEvent: Sendable, Hashable, Codable {
   case failed(AttemptID, LinkFailure)
   /// The connection ended. The failure is `nil` if the end was requested.
   case disconnected(AttemptID, LinkFailure?)
+  /// The connected peripheral changed its services. The services, characteristics and subscriptions
+  /// of the connection are no longer valid; they must be discovered and subscribed to again. The
+  /// connection continues. The change is reported for each of the peripheral's tickets.
+  case changed(AttemptID)
   /// A characteristic sent a value as a notification.
   case value(AttemptID, GATTID, [UInt8])
 }

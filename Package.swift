@@ -61,6 +61,21 @@ func onLinux(_ names: String...) -> [Target.Dependency] {
   #endif
 }
 
+/// Returns dependencies on targets of `standIns`, which only this package's own build for Linux has.
+func onStandIns(_ names: String...) -> [Target.Dependency] {
+  #if os(Linux)
+    ours ? names.map { .target(name: $0, condition: .when(platforms: [.linux])) } : []
+  #else
+    []
+  #endif
+}
+
+func standIn(_ name: String, uses: [Target.Dependency] = []) -> Target {
+  .target(
+    name: name, dependencies: uses, path: "Apple/StandIns/\(name)",
+    swiftSettings: warnings + [.swiftLanguageMode(.v6)])
+}
+
 func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = []) -> Target {
   .testTarget(
     name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: strict)
@@ -138,11 +153,15 @@ let adapters: [Target] = [
   library(
     "HoldfastChildProcesses", at: "Adapters/ChildProcesses",
     uses: ["HoldfastCore", "CHoldfastLinux"]),
+  // WebSocket over any byte stream.
+  library(
+    "HoldfastSocketEngine", at: "Adapters/SocketEngine",
+    uses: ["HoldfastCore", "HoldfastPorts", "HoldfastProtocols"]),
   library(
     "HoldfastCurlNetwork", at: "Adapters/CurlNetwork",
     uses: [
-      "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "CHoldfastCurl",
-      "CHoldfastLinux",
+      "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastSocketEngine",
+      "CHoldfastCurl", "CHoldfastLinux",
     ]),
   library(
     "HoldfastSQLiteStores", at: "Adapters/StoreSQLite",
@@ -203,6 +222,73 @@ let adapters: [Target] = [
   library(
     "HoldfastServerSockets", at: "Adapters/ServerSockets",
     uses: ["HoldfastCore", "HoldfastProtocols", "CHoldfastLinux", "CHoldfastOpenSSL"]),
+]
+
+// Adapters of Apple's frameworks. Each file is inside `#if canImport(…)`, so on Linux they are empty
+// unless this package builds its stand-ins.
+let appleAdapters: [Target] = [
+  library(
+    "HoldfastAppleNetwork", at: "Adapters/Apple/Network",
+    uses: ["HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastSocketEngine"]
+      + onStandIns("Network", "Security")),
+  library(
+    "HoldfastAppleApp", at: "Adapters/Apple/App",
+    uses: ["HoldfastCore", "HoldfastPorts"]
+      + onStandIns("UIKit", "BackgroundTasks", "Security", "os")),
+  library(
+    "HoldfastBluetooth", at: "Adapters/Apple/Bluetooth",
+    uses: ["HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastWire"]
+      + onStandIns("CoreBluetooth")),
+  library(
+    "HoldfastHealthKit", at: "Adapters/Apple/Health",
+    uses: [
+      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastHealth", "HoldfastStorage",
+      "HoldfastWire",
+    ] + onStandIns("HealthKit")),
+]
+
+// Stand-ins for Apple's frameworks, so that tests run the adapters on Linux. They have Apple's names,
+// so no other build of this package declares them.
+let standIns: [Target] = [
+  standIn("CoreBluetooth"), standIn("HealthKit"), standIn("BackgroundTasks"), standIn("UIKit"),
+  standIn("Security"), standIn("Network"), standIn("BackgroundSession"), standIn("os"),
+]
+
+/// Returns tests of adapters. The toolchain's Testing has overlays for modules with Apple's names, which
+/// Linux lacks.
+func appleTests(_ name: String, uses: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: uses, path: "Tests/\(name)",
+    swiftSettings: strict + [.unsafeFlags(["-Xfrontend", "-disable-cross-import-overlays"])])
+}
+
+let appleChecks: [Target] = [
+  appleTests(
+    "AppleBluetoothTests",
+    uses: [
+      "CoreBluetooth", "HoldfastBluetooth", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastWire", "HoldfastStorage", "HoldfastTestKit", "HoldfastBottleLink",
+      "HoldfastFirmware", "HoldfastVirtualBottle",
+    ]),
+  appleTests(
+    "AppleHealthTests",
+    uses: [
+      "HealthKit", "HoldfastHealthKit", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastHealth", "HoldfastStorage", "HoldfastWire", "HoldfastTestKit", "HoldfastHealthSync",
+    ]),
+  appleTests(
+    "AppleAppTests",
+    uses: [
+      "UIKit", "BackgroundTasks", "Security", "BackgroundSession", "os", "HoldfastAppleApp",
+      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastWire", "HoldfastTestKit",
+    ]),
+  appleTests(
+    "AppleNetworkTests",
+    uses: [
+      "Network", "Security", "HoldfastAppleNetwork", "HoldfastSocketEngine", "HoldfastCore",
+      "HoldfastPorts", "HoldfastProtocols", "HoldfastTestKit",
+    ]),
 ]
 
 // 4. What people use: the APIs for apps, the test kit, the tools.
@@ -399,8 +485,8 @@ let checks: [Target] = [
   tests(
     "CurlNetworkTests",
     uses: [
-      "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastCurlNetwork", "CHoldfastCurl",
-      "HoldfastTestKit",
+      "HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastSocketEngine",
+      "HoldfastCurlNetwork", "CHoldfastCurl", "HoldfastTestKit",
     ]),
   tests(
     "StoreSQLiteTests",
@@ -505,9 +591,9 @@ let onlyOnLinux: Set<String> = [
   "BackendTests", "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
 ]
 
-let everything = pure + runtime + adapters + doors + measures + checks
+let everything = pure + runtime + adapters + appleAdapters + doors + measures + checks
 #if os(Linux)
-  let targets = everything
+  let targets = everything + (ours ? standIns + appleChecks : [])
   let programs: [Product] = [
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
     .executable(name: "holdfast-sim", targets: ["HoldfastSimulatorCommand"]),
@@ -525,6 +611,9 @@ let package = Package(
     // The smallest product, imported as HoldfastSocket.
     .library(name: "HoldfastSocket", targets: ["HoldfastSocket"]),
     .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
+    // The adapters of Core Bluetooth and HealthKit, which bring an app questions at review.
+    .library(name: "HoldfastBluetooth", targets: ["HoldfastBluetooth"]),
+    .library(name: "HoldfastHealthKit", targets: ["HoldfastHealthKit"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),
     // The ports, for adapters that an app writes itself.
     .library(name: "HoldfastPorts", targets: ["HoldfastPorts", "HoldfastFeaturePorts"]),

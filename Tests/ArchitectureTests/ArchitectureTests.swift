@@ -47,6 +47,10 @@ import Testing
     #expect(tree.swift.flatMap(Rules.safety) == [])
   }
 
+  @Test func `adapters of Apple's frameworks have no timers`() {
+    #expect(tree.swift.flatMap(Rules.noDecisions) == [])
+  }
+
   @Test func `no comment marks unfinished work`() {
     #expect(tree.swift.flatMap(Rules.nothingLeftOver) == [])
   }

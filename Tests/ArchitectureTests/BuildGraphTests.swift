@@ -6,7 +6,8 @@ import Testing
   private static let socket: Set<String> = [
     "HoldfastSocket", "HoldfastHeldSocket", "HoldfastPorts", "HoldfastCore", "HoldfastDriver",
     "HoldfastJSON", "HoldfastProtocols",
-    "HoldfastCurlNetwork", "HoldfastLinuxEvents", "HoldfastOwnerFiles", "HoldfastNetlink",
+    "HoldfastSocketEngine", "HoldfastCurlNetwork", "HoldfastLinuxEvents", "HoldfastOwnerFiles",
+    "HoldfastNetlink",
     "CHoldfastCurl", "CHoldfastLinux", "CHoldfastZlib",
   ]
 

@@ -36,10 +36,11 @@ struct Tree: Sendable {
 
   /// Returns whether a file or folder is skipped.
   ///
-  /// This applies to everything that `.gitignore` excludes and to the stubs of Apple's modules,
-  /// whose declarations are not this package's.
+  /// This applies to everything that `.gitignore` excludes, and to the stubs, headers and stand-ins
+  /// of Apple's modules, whose declarations are not this package's.
   private static func isIgnored(_ name: String) -> Bool {
-    [".git", ".build", ".venv", ".swiftpm", "out", "Stubs"].contains(name) || name.hasPrefix(".b-")
+    [".git", ".build", ".venv", ".swiftpm", "out", "Stubs", "StandIns", "Overlays"].contains(name)
+      || name.hasPrefix(".b-")
       || name.hasSuffix(".profraw")
   }
 

@@ -1,5 +1,6 @@
 import CHoldfastCurl
 import HoldfastCore
+import HoldfastSocketEngine
 
 #if canImport(Darwin)
   import Darwin
@@ -48,21 +49,7 @@ struct Address: Equatable {
   }
 
   /// Percent-encodes all characters except the unreserved ones (RFC 3986 section 2.3).
-  static func encoded(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: "~"):
-        bytes.append(byte)
-      case _:
-        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
+  static func encoded(_ text: String) -> String { text.percentEncoded }
 
   /// Whether the host is a loopback name or address of this device.
   var isLoopback: Bool { NetworkAddress.isLoopback(host: host) }

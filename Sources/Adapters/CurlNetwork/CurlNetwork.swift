@@ -1,5 +1,6 @@
 public import HoldfastCore
 public import HoldfastPorts
+import HoldfastSocketEngine
 
 /// An adapter that opens WebSockets and sends REST requests through libcurl, on a separate thread.
 ///
@@ -152,5 +153,12 @@ public struct CurlConfiguration: Sendable, Equatable {
     self.maxQueuedBytes = maxQueuedBytes
     self.maxFragments = maxFragments
     self.offersDeflate = offersDeflate
+  }
+}
+
+extension CurlConfiguration {
+  /// The limits of each socket.
+  var limits: SocketLimits {
+    SocketLimits(maxQueuedBytes: maxQueuedBytes, maxFragments: maxFragments)
   }
 }

@@ -30,6 +30,7 @@ extension Rules {
     "Sources/Holdfast/Names.swift",
     "Sources/HoldfastSocket/Exports.swift",
     "Sources/FeaturePorts/Exports.swift",
+    "Sources/HoldfastUI/App/Wakes.swift",
   ]
 
   /// Returns the names of features that occur in shared modules, except in `lists`.

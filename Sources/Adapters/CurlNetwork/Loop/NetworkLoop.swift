@@ -2,6 +2,7 @@ import CHoldfastCurl
 import HoldfastCore
 import HoldfastPorts
 import HoldfastProtocols
+import HoldfastSocketEngine
 
 #if canImport(Darwin)
   import Darwin
@@ -75,9 +76,13 @@ extension NetworkLoop {
   ) -> UInt64 {
     nextID += 1
     let context = Dial.Context(
-      number: nextID, share: share, poller: poller, transfers: { self.transfersWithRoom() })
+      number: nextID, share: share, poller: poller, buffer: buffer,
+      transfers: { self.transfersWithRoom() })
     let socket = SocketConnection(
-      request, context, configuration: configuration, mostInTurn: mostInTurn, deliver: deliver)
+      request, limits: configuration.limits, mostInTurn: mostInTurn, deliver: deliver
+    ) { () throws(LinkFailure) in
+      try Dial(request, context, configuration: configuration)
+    }
     sockets[nextID] = socket
     afterChange(nextID, socket)
     return nextID
@@ -87,7 +92,7 @@ extension NetworkLoop {
     if let dials, dials.count < Self.mostDials { return dials }
     // A handle has room again once some of its sockets are closed. This search runs once per
     // `mostDials` dials.
-    let used = sockets.values.lazy.compactMap { $0.connected?.transfers }
+    let used = sockets.values.lazy.compactMap { ($0.connected as? Dial)?.transfers }
     dials = used.first { $0.count < Self.mostDials } ?? Transfers(poller)
     return dials
   }
@@ -222,7 +227,7 @@ extension NetworkLoop {
 
   private func readOn() {
     for id in take(&readers) where sockets[id]?.canReadOn == true {
-      change(id) { $0.read(into: buffer) }
+      change(id) { $0.read() }
     }
   }
 
@@ -258,7 +263,12 @@ extension NetworkLoop {
     if let client = clients.first(where: { $0.transfers === transfers }) {
       return client.collect()
     }
-    while let (id, result) = transfers.nextDone() { change(id) { $0.finishDial(result) } }
+    while let (id, result) = transfers.nextDone() {
+      change(id) { socket in
+        guard let dial = socket.dialing as? Dial else { return }
+        socket.finishDial(dial.failure(result))
+      }
+    }
   }
 
   private func passTime() {
@@ -271,5 +281,16 @@ extension NetworkLoop {
       }
       if let limit = sockets[id]?.limit, limit <= now { change(id) { $0.expire() } }
     }
+  }
+}
+
+extension SocketConnection {
+  /// The transfers that perform the dial.
+  fileprivate var transfers: Transfers? { (dialing as? Dial)?.transfers }
+
+  /// The next time at which the socket must be handled even if there is no activity.
+  fileprivate var deadline: ContinuousClock.Instant? {
+    guard let next = transfers?.deadline else { return limit }
+    return min(next, limit ?? next)
   }
 }

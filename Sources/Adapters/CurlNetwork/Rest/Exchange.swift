@@ -1,6 +1,7 @@
 import CHoldfastCurl
 import HoldfastCore
 import HoldfastPorts
+import HoldfastSocketEngine
 
 /// A request and the part of its response that was received so far.
 final class Exchange {
@@ -160,24 +161,6 @@ extension StringProtocol {
   /// Whether a request with this method may be retried automatically (RFC 9110 section 9.2.2).
   fileprivate var isIdempotent: Bool {
     ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains { $0 == self }
-  }
-
-  /// Whether the text is a token (RFC 9110 section 5.6.2).
-  var isToken: Bool {
-    !isEmpty
-      && utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        case _: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
-  }
-
-  /// Whether the text contains no control characters except tabs (RFC 9110 section 5.5).
-  var isFieldValue: Bool {
-    utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
   }
 
   /// The text without leading and trailing spaces, tabs and line ends.

@@ -1,6 +1,7 @@
 import CHoldfastCurl
 import HoldfastCore
 import HoldfastPorts
+import HoldfastSocketEngine
 
 /// A REST client with its own multi handle. It reuses connections for later requests.
 final class RestClient {

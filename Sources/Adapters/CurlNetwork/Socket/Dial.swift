@@ -2,13 +2,16 @@ import CHoldfastCurl
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastPorts
+import HoldfastSocketEngine
 
 /// A dial, and the connected stream that results from it. Releasing the dial closes the stream.
-final class Dial {
+final class Dial: SocketStream {
   let easy: Easy
   let transfers: Transfers
   let handshake: ClientHandshake
   private let poller: Poller
+  private let buffer: Buffer
+  private let number: UInt64
   private let address: Address
   private var descriptor: Int32?
 
@@ -17,23 +20,14 @@ final class Dial {
   ) throws(LinkFailure) {
     address = try Address(request.url, query: request.query, schemes: ["ws": false, "wss": true])
     try address.demandPrivacy(configuration)
-    for (name, value) in request.headers where !name.isToken || !value.isFieldValue {
-      throw .local(detail: "A header's name or value contains a character that HTTP forbids.")
-    }
-    for (index, name) in request.subprotocols.enumerated()
-    where !name.isToken || request.subprotocols[..<index].contains(name) {
-      throw .local(detail: "A subprotocol is not an HTTP token, or is offered twice.")
-    }
-    handshake = ClientHandshake(
-      host: address.authority, target: address.target,
-      headers: request.headers.map { ($0.name, $0.value) },
-      key: Self.freshKey(),
-      offersDeflate: configuration.offersDeflate && request.allowsCompression,
-      subprotocols: request.subprotocols)
+    handshake = try ClientHandshake(
+      request, authority: address.authority, target: address.target,
+      offersDeflate: configuration.offersDeflate)
     guard let easy = Easy(), let transfers = context.transfers() else {
       throw .local(detail: "libcurl could not be set up.")
     }
     (self.easy, self.transfers, poller) = (easy, transfers, context.poller)
+    (buffer, number) = (context.buffer, context.number)
     easy.prepareDial(address, configuration, share: context.share, timeout: request.openTimeout)
     guard easy.refusal == CURLE_OK else {
       throw .local(detail: "libcurl lacks an option (\(easy.refusal.rawValue)).")
@@ -43,19 +37,13 @@ final class Dial {
     }
   }
 
-  /// Returns 16 random bytes (RFC 6455 section 4.1). Each of the two draws is a system call.
-  private static func freshKey() -> [UInt8] {
-    let halves: (UInt64, UInt64) = (.random(in: 0 ... .max), .random(in: 0 ... .max))
-    return unsafe withUnsafeBytes(of: halves) { unsafe Array($0) }
-  }
-
   deinit {
     if let descriptor { poller.forget(descriptor) }
     transfers.remove(easy)
   }
 
-  /// Watches the connected stream for a socket. Returns the failure if it cannot be watched.
-  func watch(for number: UInt64) -> LinkFailure? {
+  /// Watches the connected stream. Returns the failure if it cannot be watched.
+  func becomeReady() -> LinkFailure? {
     // While other dials are in progress, libcurl closes a stream that ended before any byte was
     // sent.
     guard let descriptor = easy.descriptor else { return .ended }
@@ -69,7 +57,37 @@ final class Dial {
   /// The URL of the dial, with the HTTP scheme.
   var url: String { address.url }
 
-  func outcome(_ code: CURLcode, phase: LinkFailure.Phase) -> Outcome {
+  var dialPhase: LinkFailure.Phase { easy.dialPhase }
+
+  /// The result is always zero, because the system has accepted all bytes that libcurl has.
+  var pendingBytes: Int { 0 }
+
+  func write(_ bytes: ArraySlice<UInt8>) -> StreamWriting {
+    switch easy.send(bytes) {
+    case .bytes(let count): .bytes(count)
+    case .wouldBlock, .ended: .wouldBlock
+    case .failed(let code): .failed(outcome(code, phase: .write).failure)
+    }
+  }
+
+  func read(_ take: (RawSpan) -> Void) -> StreamReading {
+    switch easy.receive(into: buffer) {
+    case .bytes(let count):
+      let received = unsafe UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count])
+      unsafe take(received.bytes)
+      return .bytes
+    case .wouldBlock: return .wouldBlock
+    case .ended: return .ended
+    case .failed(let code): return .failed(outcome(code, phase: .silence).failure)
+    }
+  }
+
+  /// Returns the failure of a dial that has ended with `result`; `nil` if it has succeeded.
+  func failure(_ result: CURLcode) -> LinkFailure? {
+    result == CURLE_OK ? nil : outcome(result, phase: dialPhase).failure
+  }
+
+  private func outcome(_ code: CURLcode, phase: LinkFailure.Phase) -> Outcome {
     easy.outcome(code, phase: phase, host: address.host)
   }
 }
@@ -80,6 +98,7 @@ extension Dial {
     let number: UInt64
     let share: Share
     let poller: Poller
+    let buffer: Buffer
     let transfers: () -> Transfers?
   }
 }

@@ -1,38 +1,37 @@
-import CHoldfastCurl
-import HoldfastCore
-import HoldfastPorts
+package import HoldfastCore
+package import HoldfastPorts
 import HoldfastProtocols
 
-/// A socket, from its dial to its end. It is used only on the loop's thread.
-final class SocketConnection {
+/// A socket, from its dial to its end, over any stream. Its owner calls it from one thread or actor.
+package final class SocketConnection {
   /// A stage in the life of a socket.
   enum Stage {
-    /// libcurl is resolving the name, connecting, or performing the TLS handshake.
-    case dialing(Dial)
+    /// The stream is resolving the name, connecting, or performing the TLS handshake.
+    case dialing(any SocketStream)
     /// The upgrade request was sent or is being sent.
-    case upgrading(Dial, ClientHandshake)
+    case upgrading(any SocketStream, ClientHandshake)
     /// The server refused the upgrade. The body, which contains the reason, is still being read.
-    case refused(Dial, Refusal)
-    case open(Dial)
+    case refused(any SocketStream, Refusal)
+    case open(any SocketStream)
     /// A close frame was sent or is queued. The socket waits for the peer's close, and no event
     /// follows.
-    case closing(Dial)
+    case closing(any SocketStream)
     case over
   }
 
-  let deliver: @Sendable ([SocketEvent]) async -> Void
+  package let deliver: @Sendable ([SocketEvent]) async -> Void
   /// The maximum number of events in a delivery.
   private let mostInTurn: Int
   /// Whether a task is currently delivering events.
-  var isDelivering = false
+  package var isDelivering = false
   /// The calls of `close`. They are resumed when the peer has closed the connection or the time is
   /// over.
-  var closers: [CheckedContinuation<Void, Never>] = []
+  package var closers: [CheckedContinuation<Void, Never>] = []
 
   private(set) var stage = Stage.over
   /// The time at which the current stage times out.
-  private(set) var limit: ContinuousClock.Instant?
-  var webSocket: WebSocketConnection?
+  package private(set) var limit: ContinuousClock.Instant?
+  private var webSocket: WebSocketConnection?
   /// Whether messages may be compressed, so that a few bytes may become many.
   private var inflates = false
   /// The bytes that have been read but must wait until earlier events are delivered.
@@ -53,26 +52,28 @@ final class SocketConnection {
   private var writeFailure: LinkFailure?
   /// The number of bytes that one turn inflates before it leaves further bytes to the next turn: 1
   /// MiB.
-  static let mostInflated = 1_048_576
+  package static let mostInflated = 1_048_576
   private let maxMessageBytes: Int
   private let maxFragments: Int
   private let maxQueuedBytes: Int
   private let secrets: Secrets
-  private let number: UInt64
 
-  init(
-    _ request: SocketRequest, _ context: Dial.Context, configuration: CurlConfiguration,
-    mostInTurn: Int, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
+  /// Creates a socket and starts its dial. A dial that cannot start is reported as an event.
+  ///
+  /// - Parameter mostInTurn: The maximum number of events in a delivery.
+  package init(
+    _ request: SocketRequest, limits: SocketLimits, mostInTurn: Int,
+    deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
+    dial: () throws(LinkFailure) -> any SocketStream
   ) {
     self.deliver = deliver
-    number = context.number
     self.mostInTurn = mostInTurn
     maxMessageBytes = request.maxMessageBytes
-    maxFragments = configuration.maxFragments
-    maxQueuedBytes = configuration.maxQueuedBytes
+    maxFragments = limits.maxFragments
+    maxQueuedBytes = limits.maxQueuedBytes
     secrets = Secrets(headers: request.headers, query: request.query)
     do throws(LinkFailure) {
-      stage = .dialing(try Dial(request, context, configuration: configuration))
+      stage = .dialing(try dial())
       limit = .now.advanced(by: request.openTimeout)
     } catch {
       end(error)
@@ -80,39 +81,32 @@ final class SocketConnection {
   }
 }
 
-// MARK: Queries by the loop
+// MARK: Queries by the owner
 
 extension SocketConnection {
-  var mustDeliver: Bool { !isDelivering && !events.isEmpty }
+  package var mustDeliver: Bool { !isDelivering && !events.isEmpty }
 
   /// Whether the socket is closed and all of its events have been delivered.
-  var isFinished: Bool { isClosed && !isDelivering && events.isEmpty }
+  package var isFinished: Bool { isClosed && !isDelivering && events.isEmpty }
 
   /// Whether the socket is no longer connected.
-  var isClosed: Bool {
+  package var isClosed: Bool {
     if case .over = stage { true } else { false }
   }
 
-  /// The transfers that perform the dial.
-  var transfers: Transfers? {
+  /// The stream while its dial is in progress.
+  package var dialing: (any SocketStream)? {
     guard case .dialing(let dial) = stage else { return nil }
-    return dial.transfers
-  }
-
-  /// The next time at which the socket must be handled even if there is no activity.
-  var deadline: ContinuousClock.Instant? {
-    guard let next = transfers?.deadline else { return limit }
-    return min(next, limit ?? next)
+    return dial
   }
 
   /// Whether queued bytes can be written now.
-  var canWrite: Bool {
+  package var canWrite: Bool {
     queuedBytes > 0 && !isBlocked && writeFailure == nil && connected != nil
   }
 
-  /// Whether a read would not block. libcurl may hold bytes even though the descriptor is not
-  /// readable.
-  var canReadOn: Bool { isReadable && wantsRead }
+  /// Whether a read would not block. A stream may hold bytes that were read before.
+  package var canReadOn: Bool { isReadable && wantsRead }
 
   private var wantsRead: Bool {
     switch stage {
@@ -120,29 +114,29 @@ extension SocketConnection {
     // The limit is twice that of the queue. A peer that sends pings but never reads must not fill
     // the memory with pongs.
     case .open:
-      events.isEmpty && !isDelivering && (writeFailure != nil || queuedBytes < 2 * maxQueuedBytes)
+      events.isEmpty && !isDelivering && (writeFailure != nil || unsentBytes < 2 * maxQueuedBytes)
     case .dialing, .over: false
     }
   }
 
   /// Returns the next events to deliver; an empty array if all have been delivered.
-  func takeTurn() -> [SocketEvent] { events.take(atMost: mostInTurn) }
+  package func takeTurn() -> [SocketEvent] { events.take(atMost: mostInTurn) }
 }
 
 // MARK: Calls by the app
 
 extension SocketConnection {
-  func send(text: [UInt8]) -> SocketSending {
+  package func send(text: [UInt8]) -> SocketSending {
     if let rejection = rejection(to: text.count) { return rejection }
     return webSocket?.send(text: text, into: &outgoing) ?? false ? .queued : .closed
   }
 
-  func send(binary: [UInt8]) -> SocketSending {
+  package func send(binary: [UInt8]) -> SocketSending {
     if let rejection = rejection(to: binary.count) { return rejection }
     return webSocket?.send(binary: binary, into: &outgoing) ?? false ? .queued : .closed
   }
 
-  func send(raw: [UInt8]) -> SocketSending {
+  package func send(raw: [UInt8]) -> SocketSending {
     if let rejection = rejection(to: raw.count) { return rejection }
     outgoing += raw
     return .queued
@@ -151,21 +145,21 @@ extension SocketConnection {
   /// Returns the reason why a message of `count` bytes cannot be queued; `nil` if it can be queued.
   private func rejection(to count: Int) -> SocketSending? {
     guard case .open = stage, writeFailure == nil else { return .closed }
-    return queuedBytes + count <= maxQueuedBytes ? nil : .full
+    return unsentBytes + count <= maxQueuedBytes ? nil : .full
   }
 
   /// Returns the number of compressed messages that were received since the last call.
-  func takeCompressedMessages() -> Int {
+  package func takeCompressedMessages() -> Int {
     webSocket?.takeCompressedMessages() ?? 0
   }
 
-  func ping(_ id: UInt64) {
+  package func ping(_ id: UInt64) {
     guard case .open = stage, writeFailure == nil else { return }
     _ = webSocket?.ping(pings.add(id), into: &outgoing)
   }
 
   /// Sends a close frame if the socket is open, or ends the socket if it is not open yet.
-  func close(code: UInt16, reason: String) {
+  package func close(code: UInt16, reason: String) {
     switch stage {
     case .dialing, .upgrading, .refused:
       end(.local(detail: "Closed before it opened."))
@@ -185,15 +179,15 @@ extension SocketConnection {
 extension SocketConnection {
   /// Handles a stream that became readable or writable. TLS may need either of them to read or to
   /// write.
-  func wakeUp() {
+  package func wakeUp() {
     isReadable = true
     isBlocked = false
   }
 
   /// Ends a stage that has lasted too long.
-  func expire() {
+  package func expire() {
     switch stage {
-    case .dialing(let dial): end(.timeout(dial.easy.dialPhase))
+    case .dialing(let dial): end(.timeout(dial.dialPhase))
     case .upgrading: end(.timeout(.upgrade))
     case .refused(_, let refusal): end(refusal.failure)
     case .open, .over: limit = nil
@@ -201,13 +195,10 @@ extension SocketConnection {
     }
   }
 
-  /// Handles the end of the dial.
-  func finishDial(_ result: CURLcode) {
+  /// Handles the end of the dial, which has failed unless `failure` is `nil`.
+  package func finishDial(_ failure: LinkFailure?) {
     guard case .dialing(let dial) = stage else { return }
-    guard result == CURLE_OK else {
-      return end(dial.outcome(result, phase: dial.easy.dialPhase).failure)
-    }
-    if let failure = dial.watch(for: number) { return end(failure) }
+    if let failure = failure ?? dial.becomeReady() { return end(failure) }
     outgoing += dial.handshake.requestBytes
     stage = .upgrading(dial, dial.handshake)
     // The request is written immediately, because libcurl may close an unused stream while other
@@ -215,18 +206,23 @@ extension SocketConnection {
     flush()
   }
 
+  /// Reports that data cannot be transferred for now, if the socket is open.
+  package func stall() {
+    enqueue([.stalled])
+  }
+
   /// Writes queued bytes until no more can be written without blocking.
-  func flush() {
+  package func flush() {
     guard !isBlocked, writeFailure == nil, let dial = connected else { return }
     while queuedBytes > 0 {
       if sent == writing.count { (writing, outgoing, sent) = (outgoing, [], 0) }
-      switch dial.easy.send(writing[sent...]) {
+      switch dial.write(writing[sent...]) {
       case .bytes(let count): sent += count
-      case .wouldBlock, .ended:
+      case .wouldBlock:
         isBlocked = true
         return
-      case .failed(let code):
-        writeFailure = dial.outcome(code, phase: .write).failure
+      case .failed(let failure):
+        writeFailure = failure
         isReadable = true
         return
       }
@@ -236,47 +232,52 @@ extension SocketConnection {
 
   private var queuedBytes: Int { writing.count - sent + outgoing.count }
 
-  /// The dial and its connected stream; `nil` if libcurl has not connected it.
-  var connected: Dial? {
+  /// The number of bytes that the system has not accepted.
+  private var unsentBytes: Int { queuedBytes + (connected?.pendingBytes ?? 0) }
+
+  /// The connected stream; `nil` before its dial has succeeded and after the socket's end.
+  package var connected: (any SocketStream)? {
     switch stage {
     case .upgrading(let dial, _), .refused(let dial, _), .open(let dial), .closing(let dial): dial
     case .dialing, .over: nil
     }
   }
 
-  /// Reads and handles at most one buffer of bytes.
-  func read(into buffer: Buffer) {
+  /// Reads and handles the bytes of at most one read of the stream.
+  package func read() {
     guard let dial = connected else { return }
     guard unread.isEmpty else {
       let held = unread
       return unsafe takeFrames(held.span.bytes)
     }
-    switch dial.easy.receive(into: buffer) {
-    case .bytes(let count): unsafe take(buffer.bytes[..<count])
+    switch dial.read({ take($0) }) {
+    case .bytes: break
     case .wouldBlock:
       isReadable = false
       if let writeFailure { end(writeFailure) }
     case .ended: takeEnd()
-    case .failed(let code):
-      end(writeFailure ?? dial.outcome(code, phase: .silence).failure)
+    case .failed(let failure): end(writeFailure ?? failure)
     }
   }
 
-  private func take(_ bytes: Slice<UnsafeMutableRawBufferPointer>) {
-    let bytes = unsafe UnsafeRawBufferPointer(rebasing: bytes)
+  private func take(_ bytes: RawSpan) {
     switch stage {
     case .dialing, .over: break
     case .upgrading(let dial, var handshake):
-      let outcome = unsafe handshake.receive(Array(bytes))
+      let outcome = handshake.receive(Self.copy(bytes))
       stage = .upgrading(dial, handshake)
       if let outcome { handle(outcome, dial) }
     case .refused(let dial, var refusal):
-      unsafe refusal.receive(Array(bytes))
+      refusal.receive(Self.copy(bytes))
       stage = .refused(dial, refusal)
       if refusal.isWhole { end(refusal.failure) }
     case .open, .closing:
-      unsafe takeFrames(bytes.bytes)
+      takeFrames(bytes)
     }
+  }
+
+  private static func copy(_ bytes: RawSpan) -> [UInt8] {
+    unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
   private func takeEnd() {
@@ -288,7 +289,7 @@ extension SocketConnection {
     }
   }
 
-  private func handle(_ outcome: ClientHandshake.Outcome, _ dial: Dial) {
+  private func handle(_ outcome: ClientHandshake.Outcome, _ dial: any SocketStream) {
     switch outcome {
     case .upgraded(let headers, let extensions, let rest):
       let limits = WebSocketLimits(
@@ -321,7 +322,7 @@ extension SocketConnection {
       inflated += takePiece(bytes.extracting(offset..<end))
       offset = end
     }
-    unread = unsafe bytes.extracting(offset...).withUnsafeBytes { unsafe Array($0) }
+    unread = Self.copy(bytes.extracting(offset...))
   }
 
   /// Parses frames and queues their events. Returns the total size of their messages in bytes.
@@ -362,7 +363,7 @@ extension SocketConnection {
   }
 
   /// Continues after all events have been delivered. The app could thus still reply to them.
-  func handedOut() {
+  package func handedOut() {
     isDelivering = false
     guard let failure = pendingFailure else { return }
     pendingFailure = nil
@@ -388,7 +389,7 @@ extension SocketConnection {
     if case .open(let dial) = stage { startClosing(dial) }
   }
 
-  private func startClosing(_ dial: Dial) {
+  private func startClosing(_ dial: any SocketStream) {
     stage = .closing(dial)
     limit = .now.advanced(by: .seconds(1))
   }
@@ -411,55 +412,5 @@ extension SocketConnection {
   private func resumeClosers() {
     for closer in closers { closer.resume() }
     closers = []
-  }
-}
-
-/// The events of a socket that have not been delivered.
-struct EventQueue {
-  private var events: [SocketEvent] = []
-  /// The number of elements of `events` that have been delivered.
-  private var handed = 0
-
-  /// Whether all events have been delivered.
-  var isEmpty: Bool { events.isEmpty }
-
-  mutating func add(_ received: [SocketEvent]) {
-    if events.isEmpty { events = received } else { events += received }
-  }
-
-  /// Returns the next events to deliver, at most `most`; an empty array if all have been delivered.
-  mutating func take(atMost most: Int) -> [SocketEvent] {
-    let left = events.count - handed
-    guard left <= most else {
-      handed += most
-      return Array(events[(handed - most)..<handed])
-    }
-    defer { drop() }
-    return handed == 0 ? events : Array(events[handed...])
-  }
-
-  mutating func drop() { (events, handed) = ([], 0) }
-}
-
-/// The pings that have no pong yet, in the order in which they were sent.
-struct Pings {
-  private var ids: [UInt64] = []
-
-  /// Adds a ping and returns its payload.
-  mutating func add(_ id: UInt64) -> [UInt8] {
-    // The list must not grow if a peer never sends a pong.
-    if ids.count == 32 { ids.removeFirst() }
-    ids.append(id)
-    return (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
-  }
-
-  /// Returns the ping that a pong answers. Earlier pings are then also answered (RFC 6455 section
-  /// 5.5.3).
-  mutating func answered(by payload: [UInt8]) -> UInt64? {
-    guard payload.count == 8 else { return nil }
-    let id = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    guard let index = ids.firstIndex(of: id) else { return nil }
-    ids.removeSubrange(...index)
-    return id
   }
 }

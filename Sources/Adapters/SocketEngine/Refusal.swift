@@ -1,5 +1,5 @@
-import HoldfastCore
-import HoldfastProtocols
+package import HoldfastCore
+package import HoldfastProtocols
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -8,7 +8,7 @@ import HoldfastProtocols
 #endif
 
 /// A response that refuses an upgrade, and the part of its body that was received so far.
-struct Refusal {
+package struct Refusal {
   private let head: HTTPResponseHead
   private let url: String
   private var body: ResponseBody
@@ -24,17 +24,17 @@ struct Refusal {
   /// - Parameters:
   ///   - url: The URL of the request.
   ///   - prefix: The first bytes of the body.
-  init(head: HTTPResponseHead, from url: String, prefix: [UInt8]) {
+  package init(head: HTTPResponseHead, from url: String, prefix: [UInt8]) {
     (self.head, self.url) = (head, url)
     body = ResponseBody(of: head, maxBytes: Self.maxBodyBytes)
     body.receive(prefix)
   }
 
-  var isWhole: Bool { body.isWhole }
+  package var isWhole: Bool { body.isWhole }
 
-  mutating func receive(_ bytes: [UInt8]) { body.receive(bytes) }
+  package mutating func receive(_ bytes: [UInt8]) { body.receive(bytes) }
 
-  var failure: LinkFailure {
+  package var failure: LinkFailure {
     let answer = AnswerHead(
       status: head.status, contentType: head.first("content-type"),
       location: head.first("location"))

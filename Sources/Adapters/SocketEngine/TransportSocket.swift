@@ -1,0 +1,157 @@
+import HoldfastCore
+package import HoldfastPorts
+
+/// A socket over a transport. It runs the engine, and delivers its events.
+package actor TransportSocket {
+  private let socket: SocketConnection
+  private let reports: AsyncStream<TransportReport>.Continuation
+  /// The task that ends the current stage when it has lasted too long, and that stage's time limit.
+  private var timer: Task<Void, Never>?
+  private var timed: ContinuousClock.Instant?
+
+  private init(
+    _ request: SocketRequest, limits: SocketLimits, mostInTurn: Int,
+    deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
+    dial: Result<TransportDial, LinkFailure>, reports: AsyncStream<TransportReport>.Continuation
+  ) {
+    self.reports = reports
+    socket = SocketConnection(
+      request, limits: limits, mostInTurn: mostInTurn, deliver: deliver
+    ) { () throws(LinkFailure) in
+      TransportStream(try dial.get()) { report in reports.yield(report) }
+    }
+  }
+
+  /// Opens a socket and returns its handle. A dial that `dial` rejects is reported as an event.
+  ///
+  /// - Parameter mostInTurn: The maximum number of events in a delivery.
+  package static func open(
+    _ request: SocketRequest, limits: SocketLimits, mostInTurn: Int,
+    deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
+    dial: () throws(LinkFailure) -> TransportDial
+  ) async -> any SocketHandle {
+    let (reports, input) = AsyncStream.makeStream(of: TransportReport.self)
+    let socket = TransportSocket(
+      request, limits: limits, mostInTurn: mostInTurn, deliver: deliver,
+      dial: Result(catching: dial), reports: input)
+    Task {
+      for await report in reports { await socket.take(report) }
+    }
+    await socket.settle()
+    return TransportHandle(socket)
+  }
+
+  private func take(_ report: TransportReport) {
+    let stream = (socket.dialing ?? socket.connected) as? TransportStream
+    stream?.note(report)
+    switch report {
+    case .connected:
+      socket.finishDial(nil)
+      socket.wakeUp()
+    case .failed(let failure):
+      socket.finishDial(failure)
+      socket.wakeUp()
+    case .stalled: socket.stall()
+    case .received, .ended, .sent, .sendFailed: socket.wakeUp()
+    }
+    settle()
+  }
+
+  /// Performs the actions that follow from a change of the socket.
+  private func settle() {
+    while socket.canWrite || socket.canReadOn {
+      if socket.canWrite { socket.flush() }
+      if socket.canReadOn { socket.read() }
+    }
+    setTimer()
+    if socket.mustDeliver {
+      socket.isDelivering = true
+      Task { await deliver() }
+    } else if socket.isFinished {
+      reports.finish()
+    }
+  }
+
+  /// Delivers the events turn by turn, and continues reading once all have been delivered.
+  private func deliver() async {
+    while case let turn = socket.takeTurn(), !turn.isEmpty {
+      await socket.deliver(turn)
+    }
+    socket.handedOut()
+    settle()
+  }
+
+  private func setTimer() {
+    guard socket.limit != timed else { return }
+    timed = socket.limit
+    timer?.cancel()
+    timer = timed.map { limit in
+      Task {
+        try? await Task.sleep(until: limit, tolerance: .zero, clock: .continuous)
+        if !Task.isCancelled { expire(limit) }
+      }
+    }
+  }
+
+  private func expire(_ limit: ContinuousClock.Instant) {
+    guard socket.limit == limit else { return }
+    socket.expire()
+    settle()
+  }
+}
+
+extension TransportSocket {
+  fileprivate func change<Value>(_ body: (SocketConnection) -> Value) -> Value {
+    defer { settle() }
+    return body(socket)
+  }
+
+  fileprivate func send(text: [UInt8]) -> SocketSending { change { $0.send(text: text) } }
+
+  fileprivate func send(binary: [UInt8]) -> SocketSending { change { $0.send(binary: binary) } }
+
+  fileprivate func send(raw: [UInt8]) -> SocketSending { change { $0.send(raw: raw) } }
+
+  fileprivate func takeCompressedMessages() -> Int { socket.takeCompressedMessages() }
+
+  fileprivate func ping(_ id: UInt64) { change { $0.ping(id) } }
+
+  /// Closes the socket. Returns when the peer has also closed the connection, or after a second.
+  fileprivate func close(code: UInt16, reason: String) async {
+    change { $0.close(code: code, reason: reason) }
+    guard !socket.isClosed else { return }
+    await withCheckedContinuation { socket.closers.append($0) }
+  }
+
+  /// Closes a socket whose handle was dropped.
+  fileprivate func abandon() {
+    // Code 1001 means that an endpoint goes away (RFC 6455 section 7.4.1).
+    change { $0.close(code: 1001, reason: "") }
+  }
+}
+
+private final class TransportHandle: RawSocketHandle {
+  private let socket: TransportSocket
+
+  init(_ socket: TransportSocket) {
+    self.socket = socket
+  }
+
+  deinit {
+    Task { [socket] in await socket.abandon() }
+  }
+
+  func send(text: [UInt8]) async -> SocketSending { await socket.send(text: text) }
+
+  func send(binary: [UInt8]) async -> SocketSending { await socket.send(binary: binary) }
+
+  func send(raw: [UInt8]) async -> SocketSending { await socket.send(raw: raw) }
+
+  func takeCompressedMessages() async -> Int { await socket.takeCompressedMessages() }
+
+  func ping(id: UInt64) async { await socket.ping(id) }
+
+  func close(code: UInt16, reason: String) async {
+    await socket.close(code: code, reason: reason)
+  }
+}

@@ -1,5 +1,4 @@
 import HoldfastCore
-import HoldfastPorts
 public import Foundation
 public import Holdfast
 
@@ -9,6 +8,10 @@ public struct ConnectionState: Sendable, Hashable {
   public var phase: Phase
   /// The time of the next retry, or `nil` if none is scheduled.
   public var retryAt: Date?
+  /// The reason why there is no connection; `nil` if there is one, or if it was not requested.
+  public var reason: Reason?
+  /// The number of the current or next attempt, counted from 1; 0 if there is none.
+  public var attempt: Int
   /// A Boolean value that indicates whether the user has to sign in again.
   public var needsSignIn: Bool
   /// The failure of the last attempt, also while further attempts are made; `nil` if there is none.
@@ -38,107 +41,79 @@ public struct ConnectionState: Sendable, Hashable {
     case polling
   }
 
+  /// The reason why there is no connection, in the form in which an app chooses what to show.
+  ///
+  /// `failure` and `text` have the details.
+  public enum Reason: Sendable, Hashable {
+    /// The device has no network, or the host cannot be found in it.
+    case offline
+    /// The network shows a login page in place of the server.
+    case captivePortal
+    /// The app is in the background.
+    case background
+    /// The user has to sign in again.
+    case signIn
+    /// The server refuses service, is not available, or has ended the connection.
+    case server
+    /// The connection was interrupted, or the server did not answer in time.
+    case interrupted
+    /// The connection is not secure, for example because a certificate is not trusted.
+    case security
+    /// The next attempt waits for a stable network or for a rate limit.
+    case waiting
+    /// This side has ended the connection, for example because it was idle.
+    case closed
+    /// An error on this device.
+    case device
+  }
+
   /// Creates a state. By default, it describes a connection that has not been opened.
   public init(
-    phase: Phase = .off, retryAt: Date? = nil, needsSignIn: Bool = false,
-    failure: LinkFailure? = nil, text: String = "disconnected"
+    phase: Phase = .off, retryAt: Date? = nil, reason: Reason? = nil, attempt: Int = 0,
+    needsSignIn: Bool = false, failure: LinkFailure? = nil, text: String = "disconnected"
   ) {
     (self.phase, self.retryAt, self.needsSignIn) = (phase, retryAt, needsSignIn)
+    (self.reason, self.attempt) = (reason, attempt)
     (self.failure, self.text) = (failure, text)
   }
 
   /// Creates a state from the parts of a feature's status. Only a final status can be exhausted.
   init(
-    _ phase: Phase, retryAt: Date?, _ reason: LinkStatus.Reason?, _ failure: LinkFailure?,
-    text: String, isFinal: Bool
+    _ phase: Phase, retryAt: Date?, _ reason: LinkStatus.Reason?, attempt: Int,
+    _ failure: LinkFailure?, text: String, isFinal: Bool
   ) {
     self.init(
-      phase: phase, retryAt: retryAt, needsSignIn: reason == .signIn, failure: failure, text: text)
+      phase: phase, retryAt: retryAt, reason: reason.map { Reason($0) }, attempt: attempt,
+      needsSignIn: reason == .signIn, failure: failure, text: text)
     if case .exhausted = reason { isExhausted = isFinal }
   }
 }
 
-/// A converter from the instants of a clock to dates.
-struct Dates {
-  let clock: any LinkClock
-
-  var now: Date { Date(clock.wall) }
-
-  func date(of instant: Instant) -> Date {
-    Date(clock.wall.advanced(by: clock.now.duration(to: instant)))
-  }
-}
-
-/// The results of numbered requests, and the tasks that wait for these results.
-@MainActor final class Answers<Answer: Sendable> {
-  private var waiting: [UInt64: CheckedContinuation<Answer?, Never>] = [:]
-  private var early: [UInt64: Answer] = [:]
-  private var isOver = false
-
-  /// Returns the result of a request, or `nil` if no more results arrive.
-  ///
-  /// Only one task may wait for each request.
-  func answer(to number: UInt64) async -> Answer? {
-    if let known = early.removeValue(forKey: number) { return known }
-    if isOver { return nil }
-    return await withCheckedContinuation { waiting[number] = $0 }
+extension ConnectionState.Reason {
+  init(_ reason: LinkStatus.Reason) {
+    self =
+      switch reason {
+      case .blocked(.unreachable): .offline
+      case .blocked(.captivePortal): .captivePortal
+      case .blocked(.background), .ended(.background): .background
+      case .failure(let failure), .exhausted(let failure): Self(failure)
+      case .signIn: .signIn
+      case .ended(.timeout), .ended(.silent): .interrupted
+      case .ended: .closed
+      case .debouncing, .limited: .waiting
+      }
   }
 
-  /// Delivers the result of a request.
-  func give(_ answer: Answer, to number: UInt64) {
-    if let task = waiting.removeValue(forKey: number) {
-      task.resume(returning: answer)
-    } else {
-      early[number] = answer
-    }
-  }
-
-  /// Ends all waiting tasks with `nil`.
-  func end() {
-    isOver = true
-    let tasks = waiting.values
-    waiting = [:]
-    for task in tasks { task.resume(returning: nil) }
-  }
-}
-
-/// A task that passes updates to a model on the main actor.
-///
-/// The task runs from the first call of `start` or `follow` until the sequence of updates ends,
-/// even while no screen is shown. A screen that reappears therefore shows a complete model.
-@MainActor final class Feed {
-  private var pump: Task<Void, Never>?
-  private var followers: [Int: AsyncStream<Never>.Continuation] = [:]
-  private var last = 0
-  private var isOver = false
-
-  deinit { pump?.cancel() }
-
-  /// Starts `run` unless it is already running.
-  func start(_ run: @escaping @MainActor () async -> Void) {
-    guard pump == nil else { return }
-    pump = Task { [weak self] in
-      await run()
-      self?.end()
-    }
-  }
-
-  /// Starts `run` unless it is already running. Returns when `run` has ended.
-  ///
-  /// Also returns when the current task is cancelled.
-  func follow(_ run: @escaping @MainActor () async -> Void) async {
-    start(run)
-    guard !isOver else { return }
-    last += 1
-    let number = last
-    let (wait, continuation) = AsyncStream.makeStream(of: Never.self)
-    followers[number] = continuation
-    for await _ in wait {}
-    followers[number] = nil
-  }
-
-  private func end() {
-    isOver = true
-    for looker in followers.values { looker.finish() }
+  init(_ failure: LinkFailure) {
+    self =
+      switch failure {
+      case .unreachable, .dns: .offline
+      case .captivePortal: .captivePortal
+      case .http(status: 401, retryAfter: _, detail: _): .signIn
+      case .refused, .closed, .http, .protocolError: .server
+      case .timeout, .reset, .ended, .proxy: .interrupted
+      case .tls: .security
+      case .local: .device
+      }
   }
 }

@@ -2,31 +2,43 @@ import HoldfastFeaturePorts
 public import HoldfastPorts
 public import Foundation
 public import Holdfast
+import HoldfastCore
+import HoldfastWire
+public import Observation
 
 /// The links from an app to one server, and the models that the app's screens share.
 ///
 /// An app creates one instance at its start and keeps it. All parameters except the server and the
 /// token have defaults. Data is stored in the folder `Holdfast` of the user's application support
-/// directory.
-@MainActor public final class HoldfastLinks {
+/// directory. A method such as `shop(_:)` returns a model at once; the model's `phase` says whether
+/// its feature is open.
+@MainActor @Observable public final class HoldfastLinks {
   /// The URL of the server: `https://host[:port]`, or `http://` for the loopback interface.
   ///
   /// A path in the URL is used as a prefix.
   public let server: URL
   /// The directory for stored data.
   public let directory: URL
-  let ports: DevicePorts
-  let backgroundTime: any BackgroundTime
-  let tokens: TokenSource
-  /// The task that reads the lifecycle monitor. It begins with the first model.
-  private var lifecycleWatch: Task<Void, Never>?
-  /// The open models, by feature and id.
-  private var models: [String: OpenModel] = [:]
+  /// The parts of the device that a launch has created for single features.
+  @ObservationIgnored public var parts = LinkParts()
+  /// The reason why the next wake was not scheduled; `nil` if it was, or if no wakes are used.
+  public internal(set) var wakeFailure: WakeFailure?
+  /// The reason why the address for pushes was not registered; `nil` if there is none.
+  public internal(set) var pushFailure: LinkFailure?
 
-  private struct OpenModel {
-    let task: Task<any AnyObject & Sendable, any Error>
-    let resources: SharedResources
-  }
+  @ObservationIgnored let ports: DevicePorts
+  @ObservationIgnored let backgroundTime: any BackgroundTime
+  @ObservationIgnored let tokens: TokenSource
+  /// The models that are open, being opened or could not be opened, by feature and id.
+  @ObservationIgnored private(set) var models: [String: any SharedModel] = [:]
+  /// The source of wakes, and the identifier of the task for which it wakes the app regularly.
+  @ObservationIgnored var wakes: (source: any WakeSource, task: String)?
+  /// The address for pushes, once the system has supplied it in this run.
+  @ObservationIgnored var pushAddress: PushAddress?
+  /// The task that reads the lifecycle monitor. It begins with the first model.
+  @ObservationIgnored private var lifecycleWatch: Task<Void, Never>?
+  /// The sign-out in progress.
+  @ObservationIgnored private var signingOut: Task<StoreFailure?, Never>?
 
   /// Creates an instance for a server without opening any link.
   ///
@@ -66,58 +78,108 @@ public import Holdfast
       ?? FileManager.default.temporaryDirectory
   }
 
+  /// A folder of one feature.
+  enum Folder: String, CaseIterable {
+    case shops, session, bottle, relay, health, sync
+  }
+
   /// Returns the path of a feature's folder.
-  func folder(_ name: String) -> String {
-    directory.appending(path: name).path(percentEncoded: false)
+  func folder(_ folder: Folder) -> String {
+    directory.appending(path: folder.rawValue).path(percentEncoded: false)
   }
 
   /// Opens the store of this package's imports for a model.
   func healthStore(_ resources: SharedResources) async throws(StoreFailure) -> any HealthStore {
-    resources.keep(try await HoldfastPlatform.readableHealthStore(in: folder("health")))
+    resources.keep(try await HoldfastPlatform.readableHealthStore(in: folder(.health)))
   }
 
-  /// Returns the shared model with an id. The first call creates the model.
+  /// Returns the shared model with an id. The first call creates the model and begins to open it.
   ///
-  /// - Parameter make: A closure that creates the model. It adds every store that it opens to the
-  ///   resources, and passes them to the model, which closes them. If it throws an error, the
-  ///   resources are closed.
-  func shared<Model: AnyObject & Sendable>(
-    _ id: String, _ make: @escaping @MainActor (SharedResources) async throws -> Model
-  ) async throws -> Model {
-    let open = models[id] ?? begin(id, make)
-    guard let model = try await open.task.value as? Model else {
-      preconditionFailure("an id begins with the name of its feature, which has one model")
+  /// - Parameter make: A closure that creates the model with an `opening(_:_:)`.
+  func shared<Model: SharedModel>(_ id: String, _ make: (SharedResources) -> Model) -> Model {
+    if let open = models[id] {
+      guard let model = open as? Model else {
+        preconditionFailure("an id begins with the name of its feature, which has one model")
+      }
+      return model
     }
+    let model = make(SharedResources { [weak self] in self?.models[id] = nil })
+    models[id] = model
+    model.opening.begin()
+    watchLifecycle()
     return model
   }
 
-  private func begin<Model: AnyObject & Sendable>(
-    _ id: String, _ make: @escaping @MainActor (SharedResources) async throws -> Model
-  ) -> OpenModel {
-    let resources = SharedResources { [weak self] in self?.models[id] = nil }
-    let task = Task<any AnyObject & Sendable, any Error> {
-      do {
-        return try await make(resources)
-      } catch {
-        await resources.close()
-        throw error
-      }
+  /// Returns an opening that waits for the sign-out in progress.
+  ///
+  /// - Parameter make: A closure that opens the feature. It adds every store that it opens to the
+  ///   resources. If it throws an error, these stores are closed.
+  func opening<Feature: Sendable>(
+    _ resources: SharedResources,
+    _ make: @escaping @MainActor (HoldfastLinks, SharedResources) async throws -> Feature
+  ) -> Opening<Feature> {
+    Opening(resources) { [weak self] in
+      self?.signingOut.map { task in Task { _ = await task.value } }
+    } _: { [self] resources in
+      try await make(self, resources)
     }
-    let open = OpenModel(task: task, resources: resources)
-    models[id] = open
-    watchLifecycle()
-    return open
   }
 
   /// Tells the models when the lifecycle monitor reports the foreground.
+  ///
+  /// A store that was locked before the first unlock of the device is opened then, too.
   private func watchLifecycle() {
     guard lifecycleWatch == nil else { return }
     lifecycleWatch = Task { [weak self, lifecycle = ports.lifecycle] in
-      for await event in lifecycle.changes() where event == .foreground {
+      for await notice in lifecycle.changes() {
         guard let self else { return }
-        for open in self.models.values { open.resources.onForeground?() }
+        switch notice.event {
+        case .foreground:
+          for model in self.models.values { model.resources.onForeground?() }
+        case .protectedData: break
+        case _: continue
+        }
+        for model in self.models.values { model.retryIfLocked() }
       }
     }
+  }
+
+  /// Closes all models, and removes everything that was stored for the user.
+  ///
+  /// The token of the pairing, messages, conversations, drinks, imported health data and waiting
+  /// batches are removed. The source of tokens belongs to the app, which signs out there first.
+  /// Afterwards, models can be opened again: a model that is requested in the meantime is opened
+  /// after the end of this call. The call runs to completion even if the calling task is cancelled.
+  ///
+  /// - Throws: The first failure. All that could be removed is removed nevertheless.
+  public func signOut() async throws(StoreFailure) {
+    let open = Array(models.values)
+    let task = signingOut ?? Task { await self.removeAll(open) }
+    signingOut = task
+    if let failure = await task.value { throw failure }
+  }
+
+  /// Closes the models that were open at the start of the sign-out. Later ones wait for its end.
+  private func removeAll(_ open: [any SharedModel]) async -> StoreFailure? {
+    for model in open { await model.close() }
+    defer { signingOut = nil }
+    var failure: StoreFailure?
+    do throws(StoreFailure) {
+      try pairing.write(nil)
+    } catch {
+      failure = error
+    }
+    (pushAddress, pushFailure) = (nil, nil)
+    for folder in Folder.allCases {
+      let path = self.folder(folder)
+      guard FileManager.default.fileExists(atPath: path) else { continue }
+      do {
+        try FileManager.default.removeItem(atPath: path)
+      } catch {
+        failure = failure ?? .denied(detail: "\(path) cannot be removed")
+      }
+    }
+    return failure
   }
 
   /// Releases the locks of all files of open models.
@@ -127,54 +189,13 @@ public import Holdfast
   /// the background time. No data is lost: changes that could not be stored are stored after
   /// `resume()`.
   public func suspend() async {
-    for open in models.values { await open.resources.suspend() }
+    for model in models.values { await model.resources.suspend() }
   }
 
   /// Acquires the locks of the stores again. Call this method first when the app runs again.
   ///
   /// - Throws: `.locked` while another process of the app group holds one.
   public func resume() async throws(StoreFailure) {
-    for open in models.values { try await open.resources.resume() }
-  }
-}
-
-/// The stores that were opened for one model of `HoldfastLinks`.
-@MainActor final class SharedResources {
-  private var stores: [any SuspendableStore] = []
-  /// A function that is called once, at the end of `close()`. The next screen then gets a new
-  /// model.
-  private var onClose: (@MainActor () -> Void)?
-
-  /// A function that connects the model again if its link gave up while the app was in the
-  /// background.
-  var onForeground: (@MainActor () -> Void)?
-
-  init(onClose: @escaping @MainActor () -> Void) { self.onClose = onClose }
-
-  /// Adds a store and returns it. The store is closed, suspended and resumed together with the
-  /// model.
-  func keep<S: SuspendableStore>(_ store: S) -> S {
-    stores.append(store)
-    return store
-  }
-
-  /// Releases the locks of the stores.
-  func suspend() async {
-    for store in stores { await store.suspend() }
-  }
-
-  /// Acquires the locks of the stores again.
-  ///
-  /// - Throws: `.locked` while another process holds one.
-  func resume() async throws(StoreFailure) {
-    for store in stores { try await store.resume() }
-  }
-
-  /// Closes the stores and removes the model.
-  func close() async {
-    for store in stores { await store.close() }
-    stores = []
-    onForeground = nil
-    onClose.take()?()
+    for model in models.values { try await model.resources.resume() }
   }
 }

@@ -59,6 +59,9 @@ struct BottleHarness {
   private var tickets: [(attempt: AttemptID, isQueued: Bool, restsUntil: Instant)] = []
   private var isScanning = false
   private(set) var isLinked = false
+  /// Whether the bottle changed its services, and they have not been discovered again. Until then,
+  /// notifications are lost and writes fail.
+  private var isChanged = false
 
   init(
     _ profile: TimerProfile = .plan035, policy: LinkPolicy = .bottleLink,
@@ -130,6 +133,13 @@ struct BottleHarness {
   }
 
   mutating func touch(_ input: BottleInput) { radio(bottle.handle(.world(input), at: now)) }
+
+  /// Changes the bottle's services during the connection, and reports it to the phone.
+  mutating func changeServices() {
+    guard isLinked else { return }
+    isChanged = true
+    for ticket in tickets { later(.milliseconds(10), .model(.central(.changed(ticket.attempt)))) }
+  }
 
   /// Restarts the bottle, as if its battery had been taken out and put back.
   mutating func restart() { radio(bottle.handle(.restarted, at: now)) }
@@ -220,6 +230,7 @@ struct BottleHarness {
     case .meet: meet()
     case .discovered(let attempt):
       guard isLinked else { return }
+      isChanged = false
       give(
         .discovered(attempt, longestValue: longestValue, bottle.state, at: wall))
     }
@@ -269,6 +280,9 @@ struct BottleHarness {
     _ id: WriteID, _ attribute: BottleAttribute, _ bytes: [UInt8]
   ) {
     guard isLinked else { return }
+    guard !isChanged else {
+      return later(.milliseconds(30), .model(.unwritten(id, .protocolError(detail: "no part"))))
+    }
     if failingTimes > 0, attribute == .command, case .setTime? = try? BottleCommand(bytes) {
       failingTimes -= 1
       return later(.seconds(1), .model(.unwritten(id, .timeout(.response))))
@@ -303,7 +317,7 @@ struct BottleHarness {
   }
 
   private mutating func notify(_ attribute: BottleAttribute, _ bytes: [UInt8]) {
-    guard isLinked, isInRange, let attempt = tickets.first?.attempt,
+    guard isLinked, isInRange, !isChanged, let attempt = tickets.first?.attempt,
       let news = BottleModel.News(Array(bytes.prefix(cutsAt ?? .max)), of: attribute)
     else { return }
     notified += 1
@@ -354,7 +368,7 @@ struct BottleHarness {
     }
     radio(bottle.handle(.connected(longestValue: longestValue), at: now))
     guard bottle.bottle.isConnected else { return }
-    isLinked = true
+    (isLinked, isChanged) = (true, false)
     passiveSince = nil
     if !isRunning {
       let previous = tickets

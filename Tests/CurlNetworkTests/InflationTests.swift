@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastPorts
+import HoldfastSocketEngine
 import Testing
 
 @testable import HoldfastCurlNetwork

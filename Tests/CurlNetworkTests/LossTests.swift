@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastPorts
 import HoldfastProtocols
+import HoldfastSocketEngine
 import Testing
 
 @testable import HoldfastCurlNetwork

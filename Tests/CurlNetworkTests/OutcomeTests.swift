@@ -1,5 +1,6 @@
 import CHoldfastCurl
 import HoldfastCore
+import HoldfastSocketEngine
 import Testing
 
 @testable import HoldfastCurlNetwork

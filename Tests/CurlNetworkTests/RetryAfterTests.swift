@@ -1,4 +1,5 @@
 import HoldfastPorts
+import HoldfastSocketEngine
 import Testing
 
 @testable import HoldfastCurlNetwork

@@ -99,7 +99,7 @@ import Testing
       isStopped.withLock { $0 = progress.addition.added > 0 }
     }
     #expect(report.ending == .stopped)
-    let stored = try await store.summary().map(\.count).reduce(0, +)
+    let stored = try await store.summary().compactMap(\.count).reduce(0, +)
     #expect(stored == report.addition.added)
     #expect(stored > 0)
   }

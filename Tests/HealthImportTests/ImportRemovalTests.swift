@@ -241,7 +241,7 @@ import Testing
       #expect(read == report.counts.samples[type.type] ?? 0)
     }
     #expect(report.types.reduce(0) { $0 + $1.repeated } > 0)
-    let left = try await store.summary().reduce(0) { $0 + $1.count }
+    let left = try await store.summary().reduce(0) { $0 + ($1.count ?? 0) }
     #expect(report.types.reduce(0) { $0 + $1.stored } == left)
     await store.close()
   }

@@ -11,7 +11,7 @@ private enum AppScreens {
   static func show(_: SessionUpdate.Via, _: SessionEntry.Role, _: SessionError.Version) {}
   static func show(_: RelayUpdate.Pair, _: RelayUpdate.Receipt, _: RelayUpdate.Problem) {}
   static func show(_: RelayUpdate.RequestID, _: RelayConfiguration.Settings) {}
-  static func show(_: ResumeFile.Token, _: PushAddress.APNs, _: PairedAssistants.Order) {}
+  static func show(_: PairingStore.Token, _: PushAddress.APNs, _: PairedAssistants.Order) {}
   static func show(_: HealthQuestion.DataQuery, _: HealthQuestion.Summary) {}
   static func show(_: SyncUpdate.BatchReport, _: SyncUpdate.TypeReport, _: SyncUpdate.Notice) {}
   static func show(_: SyncUpdate.SourceFailure, _: SyncUpdate.Anchor, _: SyncUpdate.Owner) {}

@@ -18,16 +18,17 @@ import Testing
   @Test func `a prompt is a turn until it is answered, also in the next run`() async throws {
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
-    let first = try await links(in: scratch, network, clock: clock).conversation()
+    let first = try links(in: scratch, network, clock: clock).conversation()
     let screen = Task { await first.follow() }
     first.prompt("What is left to do?")
-    await change(of: first) { $0.turns.first?.state == .queued }
+    await change(of: first) { $0.phase == .open && $0.turns.first?.state == .queued }
     await first.close()
     await screen.value
 
     let links = try links(in: scratch, network, clock: clock)
-    let second = try await links.conversation()
-    #expect(try await links.conversation() === second)
+    let second = links.conversation()
+    #expect(links.conversation() === second)
+    await change(of: second) { $0.phase == .open }
     #expect(second.id == first.id)
     #expect(second.turns.map(\.text) == ["What is left to do?"])
     let again = Task { await second.follow() }
@@ -41,18 +42,23 @@ import Testing
   @Test func `only one conversation is open at a time`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
-    let first = try await links.conversation()
-    #expect(try await links.conversation(first.id) === first)
+    let first = links.conversation()
+    await change(of: first) { $0.phase == .open }
+    #expect(links.conversation(first.id) === first)
     let other = "11111111-2222-4333-8444-555555555555"
-    let failure = OpenError.configuration(
-      "the conversation \(first.id) is open; close it first")
-    await #expect(throws: failure) { try await links.conversation(other) }
+    let id = try #require(first.id)
+    let failure = OpenError.configuration("the conversation \(id) is open; close it first")
+    let refused = links.conversation(other)
+    await change(of: refused) { $0.phase == .failed(failure) }
     await first.close()
-    let second = try await links.conversation(other)
+    let second = links.conversation(other)
+    second.retry()
+    await change(of: second) { $0.phase == .open }
+    #expect(second === refused)
     #expect(second.id == other)
     // Closing a closed model again does not close the open model.
     await first.close()
-    #expect(try await links.conversation(other) === second)
+    #expect(links.conversation(other) === second)
     await second.close()
   }
 
@@ -74,7 +80,7 @@ import Testing
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
     network.serve(sockets: { await $0.reject(status: 403) })
-    let relay = try await links(in: scratch, network, clock: clock).healthRelay()
+    let relay = try links(in: scratch, network, clock: clock).healthRelay()
     let screen = Task { await relay.follow() }
     try relay.start()
     await change(of: relay) { $0.problem != nil && $0.connection.failure != nil }
@@ -87,13 +93,28 @@ import Testing
     await screen.value
   }
 
+  @Test func `a relay keeps its pairing in the secret store of the device`() async throws {
+    let scratch = try Scratch()
+    let secrets = MemorySecretStore()
+    try secrets.write(Secret("token"), .resume, access: .whileUnlocked)
+    let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock, secrets: secrets)
+    let relay = links.healthRelay()
+    secrets.setLocked(true)
+    #expect(throws: StoreFailure.self) { try relay.start() }
+    secrets.setLocked(false)
+    try relay.start()
+    try relay.stop()
+    #expect(try secrets.read(.resume) == nil)
+    await relay.close()
+  }
+
   @Test func `a relay that gave up connects again in the foreground`() async throws {
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
     network.serve(sockets: { await $0.reject(status: 503) })
     let device = FakeLifecycle()
     let links = try links(in: scratch, network, lifecycle: device, clock: clock)
-    let relay = try await links.healthRelay()
+    let relay = links.healthRelay()
     let screen = Task { await relay.follow() }
     try relay.start()
     await passAllAttempts(of: relay)
@@ -143,7 +164,7 @@ import Testing
   @Test func `refreshing a bottle returns a result, and nil after the end`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
-    let bottle = try await links.bottle(RadioOff())
+    let bottle = links.bottle(RadioOff())
     let screen = Task { await bottle.follow() }
     await change(of: bottle) { $0.status.adapter == .off }
     #expect(await bottle.refresh() == .bluetoothOff)
@@ -151,6 +172,7 @@ import Testing
     #expect(bottle.drinks == [])
     await bottle.close()
     #expect(await bottle.refresh() == nil)
+    #expect(bottle.phase == .failed(.closed))
     await screen.value
   }
 
@@ -182,7 +204,7 @@ import Testing
     // The sync collects the source's notifications for 50 ms, so it needs a real clock.
     let links = try links(in: scratch, network, clock: BootClock())
     let steps = "HKQuantityTypeIdentifierStepCount"
-    let sync = try await links.healthSync(OneSample(), types: [steps])
+    let sync = links.healthSync(OneSample(), types: [steps])
     let screen = Task { await sync.follow() }
     await change(of: sync) { $0.types.first?.report.synced == 1 }
     #expect(sync.types.map(\.id) == [steps])

@@ -28,19 +28,22 @@ import Testing
     let scratch = try Scratch()
     let links = try links(in: scratch)
     let id = try #require(ShopID("bakery"))
-    let first = try await links.shop(id)
-    #expect(try await links.shop(id) === first)
+    let first = links.shop(id)
+    #expect(first.phase == .opening)
+    await change(of: first) { $0.phase == .open }
+    #expect(links.shop(id) === first)
     #expect(FileManager.default.fileExists(atPath: scratch("shops")))
     await first.close()
-    #expect(try await links.shop(id) !== first)
+    #expect(links.shop(id) !== first)
   }
 
   @Test func `suspended links hold no lock, and continue after a resume`() async throws {
     let scratch = try Scratch()
     let clock = TestClock()
     let links = try links(in: scratch, clock: clock)
-    let shop = try await links.shop(try #require(ShopID("bakery")))
+    let shop = links.shop(try #require(ShopID("bakery")))
     let screen = Task { await shop.follow() }
+    await change(of: shop) { $0.phase == .open }
     await links.suspend()
     let other = try await HoldfastPlatform.store(in: scratch("shops"))
     let locked = await #expect(throws: StoreFailure.self) { try await links.resume() }
@@ -50,35 +53,95 @@ import Testing
     // The first read of the store may have failed by now. In that case it is repeated after 1 s.
     await change(of: shop) { $0.connection.phase == .connecting || $0.notice != nil }
     clock.advance(by: .seconds(1))
-    shop.send("Two rye loaves, please")
+    shop.post("Two rye loaves, please")
     await change(of: shop) { $0.waiting.count == 1 }
     await shop.close()
     await screen.value
   }
 
-  @Test func `resources opened for a model that cannot be created are closed`() async throws {
+  @Test func `a model that cannot be opened says why, and is opened by a retry`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch)
-    await #expect(throws: CancellationError.self) {
-      try await links.shared("shop") { (resources) async throws -> ShopMessages in
-        _ = resources.keep(try await HoldfastPlatform.store(in: scratch("shops")))
-        throw CancellationError()
-      }
-    }
-    let shop = try await links.shop(try #require(ShopID("bakery")))
+    let other = try await HoldfastPlatform.store(in: scratch("shops"))
+    let shop = links.shop(try #require(ShopID("bakery")))
+    let screen = Task { await shop.follow() }
+    shop.post("Two rye loaves, please")
+    #expect(shop.waiting.map(\.text) == ["Two rye loaves, please"])
+    await change(of: shop) { $0.phase.error?.isLocked == true }
+    await #expect(throws: OpenError.self) { try await shop.send("And a cake") }
+    await other.close()
+    shop.retry()
+    await change(of: shop) { $0.phase == .open && $0.connection.phase == .connecting }
+    #expect(shop.waiting.map(\.text) == ["Two rye loaves, please"])
     await shop.close()
+    await screen.value
+  }
+
+  @Test func `after a sign-out nothing is stored, and models can be opened again`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch)
+    let id = try #require(ShopID("bakery"))
+    let shop = links.shop(id)
+    let screen = Task { await shop.follow() }
+    shop.post("Two rye loaves, please")
+    await change(of: shop) { $0.phase == .open && !$0.waiting.isEmpty }
+    try await links.signOut()
+    await screen.value
+    #expect(shop.phase == .failed(.closed))
+    #expect(!FileManager.default.fileExists(atPath: scratch("shops")))
+    let next = links.shop(id)
+    #expect(next !== shop)
+    await change(of: next) { $0.phase == .open }
+    #expect(next.waiting == [])
+    await next.close()
+  }
+
+  @Test func `a wake is given back once, also if nothing is open or can be opened`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch)
+    #expect(await result(of: .push, links) == .done)
+    #expect(await result(of: .task("other"), links) == .done)
+    let other = try await HoldfastPlatform.syncQueue(in: scratch("sync"))
+    #expect(await result(of: .task("other"), links) == .later)
+    #expect(await result(of: .uploads(session: "s"), links) == .later)
+    await other.close()
+  }
+
+  private func result(of cause: WakeCause, _ links: HoldfastLinks) async -> WakeResult? {
+    let (results, continuation) = AsyncStream.makeStream(of: WakeResult.self)
+    links.wake(
+      cause,
+      Wake(budget: .seconds(30)) { result in
+        continuation.yield(result)
+        continuation.finish()
+      })
+    var all: [WakeResult] = []
+    for await result in results { all.append(result) }
+    return all.count == 1 ? all.first : nil
+  }
+
+  @Test func `a router calls each handler once, also without links`() async {
+    let router = LaunchRouter()
+    let (results, continuation) = AsyncStream.makeStream(of: WakeResult.self)
+    router.receivePush { continuation.yield($0) }
+    router.finishLaunching()
+    router.receivePush { continuation.yield($0) }
+    router.uploadsEnded(session: "s") { continuation.finish() }
+    var all: [WakeResult] = []
+    for await result in results { all.append(result) }
+    #expect(all == [.later, .later])
   }
 
   @Test func `a restarted task finds the complete model`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch)
-    let shop = try await links.shop(try #require(ShopID("bakery")))
+    let shop = links.shop(try #require(ShopID("bakery")))
     let screen = Task { await shop.follow() }
-    shop.send("Two rye loaves, please")
+    shop.post("Two rye loaves, please")
     await change(of: shop) { !$0.waiting.isEmpty }
     screen.cancel()
     await screen.value
-    shop.send("And a cake")
+    shop.post("And a cake")
     await change(of: shop) { $0.waiting.count == 2 }
     let again = Task { await shop.follow() }
     #expect(shop.waiting.map(\.text) == ["Two rye loaves, please", "And a cake"])
@@ -90,10 +153,10 @@ import Testing
     async throws
   {
     let scratch = try Scratch()
-    let shop = try await links(in: scratch).shop(try #require(ShopID("bakery")))
+    let shop = try links(in: scratch).shop(try #require(ShopID("bakery")))
     let screen = Task { await shop.follow() }
-    shop.send("")
-    await change(of: shop) { !$0.waiting.isEmpty }
+    shop.post("")
+    await change(of: shop) { $0.waiting.first?.hasFailed == true }
     let row = try #require(shop.waiting.first)
     #expect(row.hasFailed)
     #expect(row.reason == "it is empty")
@@ -105,7 +168,7 @@ import Testing
 
   @Test func `a notice goes away when its cause has ended, or is dismissed`() async throws {
     let scratch = try Scratch()
-    let shop = try await links(in: scratch).shop(try #require(ShopID("bakery")))
+    let shop = try links(in: scratch).shop(try #require(ShopID("bakery")))
     let connected = StreamUpdate.status(StreamStatus(LinkStatus(phase: .connected, mode: .live)))
     let sent = StreamUpdate.outboxDone(UUID128(high: 0, low: 1), message: nil)
     let polled = StreamUpdate.messages([], via: .poll)
@@ -134,7 +197,7 @@ import Testing
     async throws
   {
     let scratch = try Scratch()
-    let shop = try await links(in: scratch).shop(try #require(ShopID("bakery")))
+    let shop = try links(in: scratch).shop(try #require(ShopID("bakery")))
     let screens = [Task { await shop.follow() }, Task { await shop.follow() }]
     await shop.close()
     for screen in screens { await screen.value }
@@ -146,8 +209,8 @@ import Testing
   {
     let scratch = try Scratch()
     let time = FakeBackgroundTime()
-    let shop = try await links(in: scratch, time).shop(try #require(ShopID("bakery")))
-    shop.send("Two rye loaves, please")
+    let shop = try links(in: scratch, time).shop(try #require(ShopID("bakery")))
+    shop.post("Two rye loaves, please")
     shop.setLifecycle(.background)
     await time.allGivenBack()
     #expect(time.openGrants == 0)
@@ -179,6 +242,9 @@ import Testing
     #expect(!state(.failure(forbidden)).isExhausted)
     #expect(state(.signIn).needsSignIn)
     #expect(state(.exhausted(.reset)).isExhausted)
+    #expect(state(.exhausted(.reset)).reason == .interrupted)
+    #expect(state(.blocked(.unreachable)).reason == .offline)
+    #expect(state(.signIn).reason == .signIn)
     #expect(state(.exhausted(.reset)).failure == .reset)
   }
 }
@@ -187,4 +253,9 @@ extension StoreFailure {
   fileprivate var isLocked: Bool {
     if case .locked = self { true } else { false }
   }
+}
+
+extension ShopMessages {
+  /// Sends a message without waiting, also in an asynchronous function.
+  func post(_ text: String) { send(text) }
 }

@@ -30,12 +30,13 @@ import Testing
       ports: DevicePorts(
         network: FakeNetwork(clock: clock), reachability: FakeReachability(), clock: clock)
     ) { "token" }
-    let shop = try await links.shop(try #require(ShopID("bakery")))
+    let shop = links.shop(try #require(ShopID("bakery")))
     let screen = Task { await shop.follow() }
-    shop.send("two oat")
+    let sending = Task { try await shop.send("two oat") }
     await change(of: shop) { !$0.waiting.isEmpty && $0.connection.phase == .connecting }
     #expect(shop.waiting.map(\.text) == ["two oat"])
     await shop.close()
+    await #expect(throws: SendError.self) { try await sending.value }
     await screen.value
   }
 }

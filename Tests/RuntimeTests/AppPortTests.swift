@@ -60,7 +60,57 @@ import Testing
   @Test func `TimerWakes satisfies the contract of a wake source`() async throws {
     let clock = TestClock()
     let wakes = TimerWakes(clock: clock)
-    try await wakeSourceContract(wakes) { clock.advance(by: $0) }
+    try await wakeSourceContract(wakes) {
+      wakes.expire()
+    } advance: {
+      clock.advance(by: $0)
+    }
+  }
+
+  @Test func `an expiry runs each function once before the wake is given back`() {
+    let (calls, results) = (Mailbox<Int>(), Mailbox<WakeResult>())
+    let wake = Wake(budget: .seconds(1)) { results.put($0) }
+    wake.onExpiry { calls.put(1) }
+    wake.onExpiry { calls.put(2) }
+    wake.expire()
+    wake.expire()
+    #expect(calls.takeAll() == [1, 2])
+    #expect(results.takeAll() == [], "the adapter gives the wake back")
+    wake.onExpiry { calls.put(3) }
+    #expect(calls.takeAll() == [3])
+    wake.giveBack(.later)
+    #expect(results.takeAll() == [.later])
+  }
+
+  @Test func `a wake that was given back never expires`() {
+    let calls = Mailbox<Int>()
+    let wake = Wake(budget: .seconds(1)) { _ in }
+    wake.onExpiry { calls.put(1) }
+    wake.giveBack(.done)
+    wake.expire()
+    wake.onExpiry { calls.put(2) }
+    #expect(calls.takeAll() == [])
+  }
+
+  @Test func `a wake whose expiry gives it back is given back once`() {
+    let results = Mailbox<WakeResult>()
+    let wakes = TimerWakes(clock: TestClock())
+    let held = Mailbox<Wake>()
+    wakes.register { _, wake in
+      wake.onExpiry { [weak wake] in wake?.giveBack(.done) }
+      held.put(wake)
+    }
+    wakes.wake(for: .push) { results.put($0) }
+    wakes.expire()
+    #expect(results.takeAll() == [.done])
+    #expect(held.takeAll().count == 1)
+  }
+
+  @Test func `an unavailable wake task names the identifier and the remedy`() {
+    #expect(
+      WakeFailure.unavailable(identifier: "sync").description
+        == "the task sync was not scheduled, because this device runs no background tasks; ask the "
+        + "user to turn background refresh on")
   }
 
   @Test func `a wake from the host has a budget and is completed once`() async {

@@ -115,8 +115,8 @@ struct FakeNetworkTests {
     fake.send(.background)
     var listener = fake.changes().makeAsyncIterator()
     fake.send(.foreground)
-    #expect(await listener.next() == .background)
-    #expect(await listener.next() == .foreground)
+    #expect(await listener.next()?.event == .background)
+    #expect(await listener.next()?.event == .foreground)
   }
 
   private var request: HTTPCall {

@@ -16,9 +16,9 @@ struct LogindLifecycleTests {
     let (stream, said) = await listen(on: bus)
     var changes = stream
     try logind.prepareForSleep(true)
-    #expect(await changes.next() == .willSleep)
+    #expect(await changes.next()?.event == .willSleep)
     try logind.prepareForSleep(false)
-    #expect(await changes.next() == .didWake)
+    #expect(await changes.next()?.event == .didWake)
     said.finish()
     #expect(await said.stream.first { _ in true } == nil)
   }
@@ -31,7 +31,7 @@ struct LogindLifecycleTests {
     try stranger.prepareForSleep(true)
     try stranger.flush()
     try logind.prepareForSleep(false)
-    #expect(await changes.next() == .didWake)
+    #expect(await changes.next()?.event == .didWake)
   }
 
   @Test func `a missing logind is reported once, and a later start is detected`() async throws {
@@ -41,7 +41,7 @@ struct LogindLifecycleTests {
     #expect(note == "logind is not on the bus; sleep is not detected until it starts.")
     let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
     try logind.prepareForSleep(true)
-    #expect(await changes.next() == .willSleep)
+    #expect(await changes.next()?.event == .willSleep)
   }
 
   @Test func `without a bus the stream ends and logs the reason once`() async {
@@ -65,7 +65,7 @@ struct LogindLifecycleTests {
   /// Starts a monitor, and returns once it cannot miss a signal.
   private func listen(
     on bus: PrivateBus
-  ) async -> (AsyncStream<LifecycleEvent>.Iterator, Notes) {
+  ) async -> (AsyncStream<LifecycleNotice>.Iterator, Notes) {
     let said = Notes()
     let (listening, began) = AsyncStream.makeStream(of: Void.self)
     let lifecycle = LogindLifecycle(address: bus.address, note: { said.add($0) }) { began.finish() }

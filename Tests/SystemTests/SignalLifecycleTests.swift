@@ -31,12 +31,12 @@ import Testing
     var both = SignalLifecycle(hangup: true).changes().makeAsyncIterator()
     for round in 1...300 {
       for signal in [SIGUSR2, SIGHUP] { kill(getpid(), signal) }
-      let events = [await both.next(), await both.next()]
+      let events = [await both.next()?.event, await both.next()?.event]
       try #require(events == [.foreground, .again], "round \(round)")
     }
     var plain = SignalLifecycle().changes().makeAsyncIterator()
     for signal in [SIGHUP, SIGUSR1] { kill(getpid(), signal) }
-    #expect(await plain.next() == .background)
+    #expect(await plain.next()?.event == .background)
   }
 
   @Test func `the merged stream delivers the events of all sources and ends after the last`() async
@@ -45,7 +45,7 @@ import Testing
       Fixed(events: [.willSleep]), Fixed(events: []), Fixed(events: [.foreground, .terminate]),
     ])
     var seen: Set<LifecycleEvent> = []
-    for await event in merged.changes() { seen.insert(event) }
+    for await notice in merged.changes() { seen.insert(notice.event) }
     #expect(seen == [.willSleep, .foreground, .terminate])
   }
 
@@ -55,16 +55,16 @@ import Testing
     ])
     var changes = merged.changes().makeAsyncIterator()
     kill(getpid(), SIGUSR2)
-    #expect(await changes.next() == .foreground)
+    #expect(await changes.next()?.event == .foreground)
   }
 }
 
 private struct Fixed: LifecycleMonitor {
   var events: [LifecycleEvent]
 
-  func changes() -> AsyncStream<LifecycleEvent> {
+  func changes() -> AsyncStream<LifecycleNotice> {
     AsyncStream { continuation in
-      for event in events { continuation.yield(event) }
+      for event in events { continuation.yield(LifecycleNotice(event)) }
       continuation.finish()
     }
   }

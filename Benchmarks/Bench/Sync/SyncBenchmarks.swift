@@ -147,7 +147,7 @@ enum SyncBenchmarks {
     let bytes = await proxy.traffic.bytesUp
     await backend.kill()
     let store = try await SQLiteSyncStore.open(in: scratch("server"))
-    let held = try await store.summary(of: "me").reduce(0) { $0 + $1.count }
+    let held = try await store.summary(of: "me").reduce(0) { $0 + ($1.count ?? 0) }
     await store.close()
     guard held == count else { throw Unavailable("the backend has \(held) of \(count) samples") }
     return (Double(count) / time, Double(bytes) / Double(count))

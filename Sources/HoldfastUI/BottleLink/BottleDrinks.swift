@@ -14,7 +14,7 @@ public import Observation
 ///
 /// All screens share one model. The model receives updates as long as it exists, so it is complete
 /// when a `.task` restarts.
-@MainActor @Observable public final class BottleDrinks {
+@MainActor @Observable public final class BottleDrinks: SharedModel {
   /// The drinks, oldest first.
   public private(set) var drinks: [DrinkRow] = []
   /// The most recent state that the bottle reported.
@@ -24,18 +24,18 @@ public import Observation
   /// The most recent problem that did not end the link.
   public private(set) var notice: BottleNotice?
 
-  @ObservationIgnored private let bottle: HeldBottle
-  @ObservationIgnored private let resources: SharedResources
+  /// Whether the drinks are open.
+  public var phase: OpeningPhase { opening.phase }
+
+  let opening: Opening<OpenBottle>
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let refreshes = Answers<BottleRefreshResult>()
   @ObservationIgnored private let requests = Answers<BottleRequestResult>()
-  /// The number of drinks that are loaded at first.
-  private static let page = 200
 
-  init(_ bottle: HeldBottle, _ store: any DrinkStore, _ resources: SharedResources) async throws {
-    (self.bottle, self.resources) = (bottle, resources)
-    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
-    drinks = try await store.drinks(before: nil, limit: Self.page).map { DrinkRow($0) }
+  init(_ opening: Opening<OpenBottle>) {
+    self.opening = opening
+    opening.resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
+    opening.onOpen = { [weak self] in self?.drinks = $0.drinks.map { DrinkRow($0) } }
   }
 
   /// Starts updating the model. Returns when the task is cancelled or the bottle is closed.
@@ -43,30 +43,37 @@ public import Observation
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
   public func follow() async {
-    await feed.follow(updates)
+    guard let bottle = await opening.lasting()?.bottle else { return }
+    await feed.follow(updates(of: bottle))
   }
 
-  /// A closure that processes updates until the bottle is closed.
+  /// Returns a closure that processes updates until the bottle is closed.
   ///
   /// The closure retains the bottle, but not the model.
-  private var updates: @MainActor () async -> Void {
-    { [weak self, bottle] in
-      for await update in bottle.lastingUpdates { self?.take(update) }
+  private func updates(of bottle: HeldBottle) -> @MainActor () async -> Void {
+    { [weak self] in
+      for await update in bottle.lastingUpdates { self?.take(update, bottle) }
       self?.end()
     }
   }
 
+  /// Opens the drinks again after they could not be opened.
+  public func retry() { opening.retry() }
+
   /// Connects immediately and fetches drinks. Returns the result, or `nil` if the bottle was closed
-  /// first.
+  /// first or cannot be opened. `drinks` then contains the fetched drinks.
   @discardableResult public func refresh() async -> BottleRefreshResult? {
-    feed.start(updates)
+    guard let bottle = try? await opening.opened().bottle else { return nil }
+    feed.start(updates(of: bottle))
     let number = bottle.refresh()
     return await refreshes.answer(to: number)
   }
 
-  /// Performs a request on the bottle. Returns the result, or `nil` if the bottle was closed first.
+  /// Performs a request on the bottle. Returns the result, or `nil` if the bottle was closed first
+  /// or cannot be opened.
   @discardableResult public func perform(_ request: BottleRequest) async -> BottleRequestResult? {
-    feed.start(updates)
+    guard let bottle = try? await opening.opened().bottle else { return nil }
+    feed.start(updates(of: bottle))
     let number = bottle.perform(request)
     return await requests.answer(to: number)
   }
@@ -75,12 +82,12 @@ public import Observation
   ///
   /// In the foreground, a link that gave up after its last attempt connects again.
   public func setLifecycle(_ lifecycle: AppLifecycle) {
-    bottle.setLifecycle(lifecycle)
+    opening.whenOpen { $0.bottle.setLifecycle(lifecycle) }
     if lifecycle == .foreground { reconnectIfExhausted() }
   }
 
   /// Connects again after a failure.
-  public func reconnect() { bottle.reconnect() }
+  public func reconnect() { opening.whenOpen { $0.bottle.reconnect() } }
 
   private func reconnectIfExhausted() {
     if status.isFinal, case .exhausted = status.reason { reconnect() }
@@ -90,9 +97,12 @@ public import Observation
   ///
   /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
-    await bottle.close()
+    await opening.close { [self] in
+      await $0.bottle.close()
+      end()
+    }
     end()
-    await resources.close()
+    feed.endIfIdle()
   }
 
   private func end() {
@@ -100,7 +110,7 @@ public import Observation
     requests.end()
   }
 
-  private func take(_ update: BottleUpdate) {
+  private func take(_ update: BottleUpdate, _ bottle: HeldBottle) {
     switch update {
     case .status(let latest): status = latest
     case .drink(let drink):
@@ -137,18 +147,46 @@ public struct DrinkRow: Sendable, Hashable, Identifiable {
   init(_ drink: BottleDrink) { self.drink = drink }
 }
 
+/// A bottle whose drinks were read.
+struct OpenBottle: Sendable {
+  let bottle: HeldBottle
+  /// The newest drinks, oldest first.
+  let drinks: [BottleDrink]
+
+  /// The number of drinks that are loaded at first.
+  private static let page = 200
+
+  init(_ configuration: BottleLinkConfiguration, _ store: any DrinkStore) async throws {
+    bottle = try await HeldBottle(configuration)
+    do {
+      drinks = try await store.drinks(before: nil, limit: Self.page)
+    } catch {
+      await bottle.close()
+      throw error
+    }
+  }
+}
+
 extension HoldfastLinks {
   /// Returns the model of the person's bottle. All screens share the model until it is closed.
   ///
+  /// While the model is open, the argument of further calls has no effect.
+  ///
   /// - Parameter radio: The radio that finds the bottle and connects to it. Only this model may use
-  ///   it.
-  /// - Throws: `OpenError`, or `StoreFailure` if the drinks cannot be opened or read.
-  public func bottle(_ radio: any Central) async throws -> BottleDrinks {
-    try await shared("bottle") { [self] resources in
-      let store = resources.keep(try await HoldfastPlatform.drinkStore(in: folder("bottle")))
-      var configuration = BottleLinkConfiguration(radio: radio, storage: .store(store))
-      configuration.ports = ports
-      return try await BottleDrinks(HeldBottle(configuration), store, resources)
+  ///   it. The default is the radio of `parts`.
+  public func bottle(_ radio: (any Central)? = nil) -> BottleDrinks {
+    shared("bottle") { resources in
+      BottleDrinks(
+        opening(resources) { (links, resources) in
+          guard let radio = radio ?? links.parts.radio else {
+            throw OpenError.configuration("there is no radio; pass one, or set `parts.radio`")
+          }
+          let store = resources.keep(
+            try await HoldfastPlatform.drinkStore(in: links.folder(.bottle)))
+          var configuration = BottleLinkConfiguration(radio: radio, storage: .store(store))
+          configuration.ports = links.ports
+          return try await OpenBottle(configuration, store)
+        })
     }
   }
 }

@@ -15,7 +15,7 @@ public import Observation
 ///
 /// All screens share one model. The model receives updates as long as it exists, so it is complete
 /// when a `.task` restarts.
-@MainActor @Observable public final class HealthPairing {
+@MainActor @Observable public final class HealthPairing: SharedModel {
   /// The pairing code that the user gives to an assistant, or `nil` until the server has sent it.
   public private(set) var pair: RelayPair?
   /// The state of the connection for questions.
@@ -25,18 +25,24 @@ public import Observation
   /// The most recent problem that did not end the connection.
   public private(set) var problem: RelayProblem?
 
-  @ObservationIgnored private let relay: Relay
-  @ObservationIgnored private let token: ResumeFile
+  /// Whether the relay is open.
+  public var phase: OpeningPhase { opening.phase }
+
+  let opening: Opening<Relay>
+  @ObservationIgnored private let token: PairingStore
   @ObservationIgnored private let dates: Dates
-  @ObservationIgnored private let resources: SharedResources
   @ObservationIgnored private let feed = Feed()
+  /// A closure that is called when the token of a pairing has been stored.
+  @ObservationIgnored private let onPairing: @MainActor () -> Void
   private static let receiptLimit = 100
 
   init(
-    _ relay: Relay, _ token: ResumeFile, _ dates: Dates, _ resources: SharedResources
+    _ opening: Opening<Relay>, _ token: PairingStore, _ dates: Dates,
+    onPairing: @escaping @MainActor () -> Void = {}
   ) {
-    (self.relay, self.token, self.dates, self.resources) = (relay, token, dates, resources)
-    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
+    (self.opening, self.token, self.dates) = (opening, token, dates)
+    self.onPairing = onPairing
+    opening.resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
   }
 
   /// Starts updating the model. Returns when the task is cancelled or the relay is closed.
@@ -44,27 +50,34 @@ public import Observation
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
   public func follow() async {
-    await feed.follow { [weak self, relay] in
-      for await update in relay.lastingUpdates { await self?.take(update) }
+    guard let relay = await opening.lasting() else { return }
+    await feed.follow { [weak self] in
+      for await update in relay.lastingUpdates { await self?.take(update, relay) }
     }
   }
+
+  /// Opens the relay again after it could not be opened.
+  public func retry() { opening.retry() }
 
   /// Connects, and resumes the pairing of the last run if the server still has that pairing.
   ///
   /// - Throws: A store failure if the token of that pairing cannot be read.
   public func start() throws(StoreFailure) {
-    if let stored = try token.read() { relay.resume(stored) }
-    relay.start()
+    let stored = try token.read()
+    opening.whenOpen { relay in
+      if let stored { relay.resume(stored) }
+      relay.start()
+    }
   }
 
   /// Connects again after a failure, with the pairing that the relay has.
-  public func reconnect() { relay.start() }
+  public func reconnect() { opening.whenOpen { $0.start() } }
 
   /// Ends the connection and the pairing.
   ///
   /// - Throws: A store failure if the token of the pairing cannot be removed.
   public func stop() throws(StoreFailure) {
-    relay.stop()
+    opening.whenOpen { $0.stop() }
     try token.write(nil)
   }
 
@@ -72,7 +85,7 @@ public import Observation
   ///
   /// In the foreground, a relay that gave up after its last attempt connects again.
   public func setLifecycle(_ lifecycle: AppLifecycle) {
-    relay.setLifecycle(lifecycle)
+    opening.whenOpen { $0.setLifecycle(lifecycle) }
     if lifecycle == .foreground { reconnectIfExhausted() }
   }
 
@@ -80,11 +93,11 @@ public import Observation
 
   /// Closes the relay. On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
-    await relay.close()
-    await resources.close()
+    await opening.close { await $0.close() }
+    feed.endIfIdle()
   }
 
-  private func take(_ update: RelayUpdate) async {
+  private func take(_ update: RelayUpdate, _ relay: Relay) async {
     switch update {
     case .status(let status): connection = ConnectionState(status, dates)
     case .pair(let latest):
@@ -92,7 +105,8 @@ public import Observation
       let stored = await relay.resumeToken
       // Without a stored token, the phone must be paired again in the next run, which the user
       // notices.
-      if let stored { try? token.write(stored) }
+      guard let stored, opening.feature != nil else { return }
+      if (try? token.write(stored)) != nil { onPairing() }
     case .ended(let receipt):
       receipts.insert(ReceiptRow(receipt, at: dates.now), at: 0)
       if receipts.count > Self.receiptLimit { receipts.removeLast() }
@@ -123,7 +137,8 @@ extension ConnectionState {
       case .reconnecting: .reconnecting
       }
     self.init(
-      phase, retryAt: status.retryAt.map(dates.date), status.reason, status.failure,
+      phase, retryAt: status.retryAt.map(dates.date), status.reason, attempt: status.attempt,
+      status.failure,
       text: status.description, isFinal: status.isFinal)
   }
 }
@@ -135,27 +150,41 @@ extension HoldfastLinks {
   /// further calls have no effect.
   ///
   /// - Parameters:
-  /// - health: The source of the person's health data. The default is the store of this package's
-  ///   imports.
+  /// - health: The source of the person's health data. The default is that of `parts`, or else the
+  ///   store of this package's imports.
   /// - profile: The profile. It determines whether questions are also answered in the background.
   ///   - zone: The time zone in which days begin.
-  /// - Throws: `OpenError` if the server's URL is not valid or this platform has no network adapter
-  ///   yet, or `StoreFailure`.
   public func healthRelay(
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
     zone: TimeZone = .current
-  ) async throws -> HealthPairing {
-    try await shared("relay") { [self] resources in
-      let folder = folder("relay")
-      let reading: any HealthReading =
-        if let health { health } else { try await healthStore(resources) }
-      var configuration = RelayConfiguration(
-        server: server.absoluteString, phone: try HoldfastPlatform.phoneName(in: folder),
-        zone: ZoneRules(zone), profile: profile, storage: .store(reading))
-      configuration.ports = ports
-      return HealthPairing(
-        try await Relay(configuration), ResumeFile(in: folder), Dates(clock: ports.clock),
-        resources)
+  ) -> HealthPairing {
+    shared("relay") { resources in
+      let opening = opening(resources) { (links, resources) in
+        let reading: any HealthReading =
+          if let own = health ?? links.parts.health { own } else {
+            try await links.healthStore(resources)
+          }
+        return try await Relay(
+          links.relayConfiguration(.store(reading), profile: profile, zone: zone))
+      }
+      return HealthPairing(opening, pairing, Dates(clock: ports.clock)) { [weak self] in
+        self?.registerPush()
+      }
     }
+  }
+
+  /// The store of the relay's pairing.
+  var pairing: PairingStore { PairingStore(in: folder(.relay), ports: ports) }
+
+  /// Returns the configuration of the relay, or of a pull.
+  func relayConfiguration(
+    _ storage: StorageLocation<any HealthReading>, profile: RelayProfile = .foreground,
+    zone: TimeZone = .current
+  ) throws -> RelayConfiguration {
+    var configuration = RelayConfiguration(
+      server: server.absoluteString, phone: try HoldfastPlatform.phoneName(in: folder(.relay)),
+      zone: ZoneRules(zone), profile: profile, storage: storage)
+    configuration.ports = ports
+    return configuration
   }
 }

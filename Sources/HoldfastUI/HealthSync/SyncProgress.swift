@@ -1,6 +1,7 @@
 import Foundation
 public import Holdfast
 import HoldfastCore
+import HoldfastPorts
 public import HoldfastFeaturePorts
 public import HoldfastHealthSync
 public import Observation
@@ -12,7 +13,7 @@ public import Observation
 ///
 /// All screens share one model. The model receives updates as long as it exists, so it is complete
 /// when a `.task` restarts.
-@MainActor @Observable public final class SyncProgress {
+@MainActor @Observable public final class SyncProgress: SharedModel {
   /// The synced types, in the order in which their first counts arrived.
   public private(set) var types: [SyncTypeRow] = []
   /// The quarantined batches and their reasons. The user can request a retry.
@@ -25,36 +26,69 @@ public import Observation
   /// A Boolean value that indicates whether the server has all samples that can be sent.
   public var isComplete: Bool { !types.isEmpty && types.allSatisfy { $0.report.pending == 0 } }
 
-  @ObservationIgnored private let sync: SampleSync
-  @ObservationIgnored private let resources: SharedResources
+  /// Whether the sync is open.
+  public var phase: OpeningPhase { opening.phase }
+
+  let opening: Opening<SampleSync>
   @ObservationIgnored private let feed = Feed()
 
-  init(_ sync: SampleSync, _ resources: SharedResources) {
-    (self.sync, self.resources) = (sync, resources)
-  }
+  init(_ opening: Opening<SampleSync>) { self.opening = opening }
 
   /// Starts updating the model. Returns when the task is cancelled or the sync is closed.
   ///
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
   public func follow() async {
-    await feed.follow { [weak self, sync] in
+    guard let sync = await opening.lasting() else { return }
+    await feed.follow(updates(of: sync))
+  }
+
+  /// Returns a closure that processes updates until the sync is closed.
+  private func updates(of sync: SampleSync) -> @MainActor () async -> Void {
+    { [weak self] in
       for await update in sync { self?.take(update) }
     }
   }
 
+  /// Opens the sync again after it could not be opened.
+  public func retry() { opening.retry() }
+
   /// Reads the source again, and retries all waiting batches immediately.
-  public func retryNow() { sync.retryNow() }
+  public func retryNow() { opening.whenOpen { $0.retryNow() } }
+
+  /// Reads the source again, and waits until everything is sent or handed over to the system.
+  ///
+  /// - Parameter limit: The maximum duration of the wait.
+  /// - Throws: The failure for which something is left, an `OpenError` if the sync cannot be opened,
+  ///   or `CancellationError`.
+  public func refresh(within limit: Duration = .seconds(30)) async throws {
+    let sync = try await opening.opened()
+    feed.start(updates(of: sync))
+    let (results, continuation) = AsyncStream.makeStream(of: WakeResult.self)
+    sync.wake(
+      .task("refresh"),
+      Wake(budget: limit) { result in
+        continuation.yield(result)
+        continuation.finish()
+      })
+    for await case .later in results {
+      if case .unreachable(let failure) = notice { throw failure }
+      throw LinkFailure.local(detail: "some samples wait for a later attempt")
+    }
+    try Task.checkCancellation()
+  }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
-  public func setLifecycle(_ lifecycle: AppLifecycle) { sync.setLifecycle(lifecycle) }
+  public func setLifecycle(_ lifecycle: AppLifecycle) {
+    opening.whenOpen { $0.setLifecycle(lifecycle) }
+  }
 
   /// Ends the sync. The next run sends the waiting batches.
   ///
   /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
-    await sync.close()
-    await resources.close()
+    await opening.close { await $0.close() }
+    feed.endIfIdle()
   }
 
   private func take(_ update: SyncUpdate) {
@@ -100,28 +134,38 @@ extension HoldfastLinks {
   /// the model is open, the arguments of further calls have no effect.
   ///
   /// - Parameters:
-  /// - source: The source of the person's samples. The default is the store of this package's
-  ///   imports.
-  /// - types: HealthKit's identifiers of the types to sync.
-  /// - Throws: `OpenError` if the server's URL is not valid or this platform has no network adapter
-  ///   yet, or `StoreFailure`.
+  /// - source: The source of the person's samples. The default is that of `parts`, or else the store
+  ///   of this package's imports.
+  /// - types: HealthKit's identifiers of the types to sync. The default is that of `parts`.
   public func healthSync(
-    _ source: (any HealthSource)? = nil, types: [String] = SyncTypes.usual
-  ) async throws -> SyncProgress {
-    try await shared("sync") { [self] resources in
-      let folder = folder("sync")
-      let queue = resources.keep(try await HoldfastPlatform.syncQueue(in: folder))
-      let samples: any HealthSource =
-        if let source { source } else {
-          StoredHealthSource(try await healthStore(resources), clock: ports.clock)
-        }
-      var configuration = SyncConfiguration(
-        server.absoluteString, source: samples, storage: .store(queue), directory: folder,
-        tokens: tokens)
-      configuration.types = types
-      configuration.deviceID = try HoldfastPlatform.phoneName(in: folder).description.uppercased()
-      configuration.ports = ports
-      return SyncProgress(try await SampleSync(configuration), resources)
+    _ source: (any HealthSource)? = nil, types: [String]? = nil
+  ) -> SyncProgress {
+    shared("sync") { resources in
+      SyncProgress(
+        opening(resources) { (links, resources) in
+          let samples: any HealthSource =
+            if let own = source ?? links.parts.samples { own } else {
+              StoredHealthSource(
+                try await links.healthStore(resources), clock: links.ports.clock)
+            }
+          return try await SampleSync(
+            links.syncConfiguration(samples, types: types ?? links.parts.types, resources))
+        })
     }
+  }
+
+  private func syncConfiguration(
+    _ samples: any HealthSource, types: [String], _ resources: SharedResources
+  ) async throws -> SyncConfiguration {
+    let folder = folder(.sync)
+    let queue = resources.keep(try await HoldfastPlatform.syncQueue(in: folder))
+    var configuration = SyncConfiguration(
+      server.absoluteString, source: samples, storage: .store(queue), directory: folder,
+      tokens: tokens)
+    configuration.types = types
+    configuration.uploads = parts.uploads
+    configuration.deviceID = try HoldfastPlatform.phoneName(in: folder).description.uppercased()
+    configuration.ports = ports
+    return configuration
   }
 }

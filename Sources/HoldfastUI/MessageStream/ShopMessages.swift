@@ -1,5 +1,7 @@
 import HoldfastPorts
+import HoldfastCore
 import HoldfastMessageStream
+import HoldfastStorage
 import Foundation
 public import Holdfast
 public import Observation
@@ -8,12 +10,15 @@ import Synchronization
 /// The messages of one shop, for the screens of an app.
 ///
 ///     List(shop.messages) { Text($0.text) }
-///       .refreshable { shop.refresh() }
+///       .refreshable { try? await shop.refresh() }
 ///       .task { await shop.follow() }
 ///
 /// All screens of a shop share one model. The model receives updates as long as it exists, so it is
 /// complete when a `.task` restarts.
-@MainActor @Observable public final class ShopMessages {
+///
+/// The model exists before the shop is open. Messages that are sent in the meantime wait in memory,
+/// and are stored once it is.
+@MainActor @Observable public final class ShopMessages: SharedModel {
   /// The messages, oldest first, without duplicates.
   public private(set) var messages: [MessageRow] = []
   /// The user's messages that the server has not received yet, oldest first.
@@ -26,17 +31,28 @@ import Synchronization
   /// ended or it was dismissed.
   public private(set) var notice: StreamNotice?
 
-  @ObservationIgnored private let stream: ShopStream
+  /// Whether the shop is open.
+  public var phase: OpeningPhase { opening.phase }
+  /// The id of the shop.
+  public let id: ShopID
+
+  let opening: Opening<ShopStream>
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let backgroundTime: any BackgroundTime
-  @ObservationIgnored private let resources: SharedResources
+  @ObservationIgnored private let moments = Moments()
+  /// The marks that the stream has passed on after all earlier updates.
+  @ObservationIgnored private var marks: Set<UUID128> = []
+  /// The failure of the last fetch; `nil` since a refresh has begun.
+  @ObservationIgnored private var fetchFailure: LinkFailure?
 
-  init(_ stream: ShopStream, _ links: HoldfastLinks, _ resources: SharedResources) {
-    (self.stream, self.resources) = (stream, resources)
-    dates = Dates(clock: links.ports.clock)
-    backgroundTime = links.backgroundTime
-    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
+  init(
+    _ id: ShopID, _ opening: Opening<ShopStream>, clock: any LinkClock,
+    backgroundTime: any BackgroundTime
+  ) {
+    (self.id, self.opening, self.backgroundTime) = (id, opening, backgroundTime)
+    dates = Dates(clock: clock)
+    opening.resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
   }
 
   /// Starts updating the model. Returns when the task is cancelled or the shop is closed.
@@ -44,10 +60,20 @@ import Synchronization
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
   public func follow() async {
-    await feed.follow { [weak self, stream] in
+    guard let stream = await opening.lasting() else { return }
+    await feed.follow(updates(of: stream))
+  }
+
+  /// Returns a closure that processes updates until the stream is closed.
+  private func updates(of stream: ShopStream) -> @MainActor () async -> Void {
+    { [weak self] in
       for await update in stream.lastingUpdates { self?.take(update) }
+      self?.moments.end()
     }
   }
+
+  /// Opens the shop again after it could not be opened.
+  public func retry() { opening.retry() }
 
   /// Sends a message, and returns at once. The message is kept until the server has received it.
   ///
@@ -55,25 +81,86 @@ import Synchronization
   ///
   /// - Returns: The id of the message's row in `waiting`.
   @discardableResult
-  public func send(_ text: String) -> UUID128 { stream.enqueue(text) }
+  public func send(_ text: String) -> UUID128 {
+    let id = UUID128.random()
+    if opening.feature == nil { show(id, text) }
+    opening.whenOpen { $0.enqueue(text, id: id) }
+    return id
+  }
+
+  /// Sends a message, and waits until the server has stored it and `messages` contains it.
+  ///
+  /// Losses of the connection only prolong the wait. If the task is cancelled, only the wait ends.
+  ///
+  /// - Returns: The row of the message.
+  /// - Throws: `SendError`, which says whether the message is sent later; `OpenError` if the shop
+  ///   cannot be opened, and then nothing is sent; or `CancellationError`.
+  @discardableResult
+  public func send(_ text: String) async throws -> MessageRow {
+    let stream = try await opening.opened()
+    feed.start(updates(of: stream))
+    let id = try await stream.send(text)
+    await moments.wait { row(of: id) != nil }
+    guard let row = row(of: id) else { throw CancellationError() }
+    return row
+  }
+
+  private func row(of id: MessageID) -> MessageRow? { messages.last { $0.id == id } }
+
+  /// Shows a message that waits for the opening.
+  private func show(_ id: UUID128, _ text: String) {
+    put(WaitingRow(OutboxEntry(id: id, shop: self.id, text: text, createdAt: dates.clock.wall)))
+  }
 
   /// Retries a failed message.
-  public func retry(_ row: WaitingRow) { stream.retry(row.id) }
+  public func retry(_ row: WaitingRow) { opening.whenOpen { $0.retry(row.id) } }
 
   /// Discards a message that has not been sent. Its row goes away.
-  public func discard(_ row: WaitingRow) { stream.discard(row.id) }
+  public func discard(_ row: WaitingRow) { opening.whenOpen { $0.discard(row.id) } }
 
   /// Removes the notice, for example because the user has read it.
   public func dismissNotice() { notice = nil }
 
   /// Fetches new messages.
-  public func refresh() { stream.refresh() }
+  public func refresh() { opening.whenOpen { $0.refresh() } }
+
+  /// Fetches new messages, and waits until `messages` contains all that the server has.
+  ///
+  /// - Throws: The `LinkFailure` for which they cannot be fetched at present, an `OpenError` if the
+  ///   shop cannot be opened, or `CancellationError`.
+  public func refresh() async throws {
+    let stream = try await opening.opened()
+    feed.start(updates(of: stream))
+    fetchFailure = nil
+    stream.refresh()
+    let mark = UUID128.random()
+    let fetching = Task {
+      await stream.waitUntil(\.isWhole)
+      // The answer follows the updates of all messages, so that the model then shows them.
+      if !Task.isCancelled { stream.discard(mark) }
+    }
+    defer { fetching.cancel() }
+    await moments.wait { marks.contains(mark) || obstacle != nil }
+    guard marks.remove(mark) == nil else { return }
+    throw obstacle ?? CancellationError()
+  }
+
+  /// The reason why nothing can be fetched; `nil` if there is none.
+  private var obstacle: (any Error)? {
+    if let fetchFailure { return fetchFailure }
+    switch connection.reason {
+    case .offline, .captivePortal, .background, .signIn:
+      return connection.failure ?? .unreachable(detail: connection.text)
+    case .server, .interrupted, .security, .waiting, .closed, .device, nil:
+      return connection.phase == .off ? connection.failure : nil
+    }
+  }
 
   /// Connects again after the stream has failed, for example because the user has signed in.
-  public func reconnect() { stream.reconnect() }
+  public func reconnect() { opening.whenOpen { $0.reconnect() } }
 
   /// Loads the next page of older messages.
-  public func loadOlder() { stream.loadOlder() }
+  public func loadOlder() { opening.whenOpen { $0.loadOlder() } }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
   ///
@@ -82,13 +169,15 @@ import Synchronization
   /// again.
   public func setLifecycle(_ lifecycle: AppLifecycle) {
     guard lifecycle == .background else {
-      stream.setLifecycle(lifecycle)
+      opening.whenOpen { $0.setLifecycle(lifecycle) }
       return reconnectIfExhausted()
     }
     let storing = Storing()
     let grant = backgroundTime.begin("storing messages") { storing.expire() }
-    stream.setLifecycle(lifecycle)
-    storing.begin(grant) { [stream] in await stream.waitUntil(\.isStored) }
+    opening.whenOpen { $0.setLifecycle(lifecycle) }
+    storing.begin(grant) { [opening] in
+      await opening.lasting()?.waitUntil(\.isStored)
+    }
   }
 
   private func reconnectIfExhausted() { if connection.isExhausted { reconnect() } }
@@ -97,21 +186,27 @@ import Synchronization
   ///
   /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
-    await stream.close()
-    await resources.close()
+    await opening.close { await $0.close() }
+    feed.endIfIdle()
+    moments.end()
   }
 
   func take(_ update: StreamUpdate) {
+    defer { moments.changed() }
     if let notice, notice.isEnded(by: update) { dismissNotice() }
     switch update {
     case .status(let status): connection = ConnectionState(status, dates)
     case .messages(let new, via: _): for message in new { insert(MessageRow(message)) }
     case .edited(let changed): for message in changed { replace(MessageRow(message)) }
     case .outbox(let entry): put(WaitingRow(entry))
-    case .outboxDone(let id, message: _): waiting.removeAll { $0.id == id }
+    case .outboxDone(let id, message: _):
+      if !waiting.contains(where: { $0.id == id }) { marks.insert(id) }
+      waiting.removeAll { $0.id == id }
     case .history(let hasMore): hasOlder = hasMore
     case .notice(.storeRecovered): return
-    case .notice(let latest): notice = latest
+    case .notice(let latest):
+      notice = latest
+      if case .fetchFailed(let failure) = latest { fetchFailure = failure }
     case .gap, .gapClosed: return
     }
   }
@@ -190,7 +285,8 @@ extension ConnectionState {
       case .polling: .polling
       }
     self.init(
-      phase, retryAt: status.retryAt.map(dates.date), status.reason, status.failure,
+      phase, retryAt: status.retryAt.map(dates.date), status.reason, attempt: status.attempt,
+      status.failure,
       text: status.description, isFinal: status.isFinal)
   }
 }
@@ -198,29 +294,38 @@ extension ConnectionState {
 extension HoldfastLinks {
   /// Returns the model of a shop's messages. All screens share the model until it is closed.
   ///
-  /// The first call opens the shop.
-  ///
-  /// - Throws: `StoreFailure` or `OpenError`.
-  public func shop(_ id: ShopID) async throws -> ShopMessages {
-    try await shared("shop \(id)") { [self] resources in
-      let stream = try await shopStreams().streams.open(
-        StreamConfiguration(server: server, shop: id))
-      return ShopMessages(stream, self, resources)
+  /// The first call begins to open the shop. The model's `phase` says whether it is open.
+  public func shop(_ id: ShopID) -> ShopMessages {
+    shared("shop \(id)") { resources in
+      let opening = opening(resources) { (links, _) in
+        try await links.shopStreams().open(StreamConfiguration(server: links.server, shop: id))
+      }
+      return ShopMessages(
+        id, opening, clock: ports.clock, backgroundTime: backgroundTime)
     }
   }
 
-  private func shopStreams() async throws -> OpenStreams {
-    try await shared("shops") { [self] resources in
-      let store = resources.keep(try await HoldfastPlatform.store(in: folder("shops")))
-      return OpenStreams(
-        try await ShopStreams(storage: .store(store), tokens: tokens, ports: ports))
+  /// Returns the streams of all shops, which share a store and a limit.
+  private func shopStreams() async throws -> ShopStreams {
+    let shops: OpenShops = shared("shops") { resources in
+      OpenShops(
+        opening(resources) { (links, resources) in
+          let store = resources.keep(
+            try await HoldfastPlatform.store(in: links.folder(.shops)))
+          return try await ShopStreams(
+            storage: .store(store), tokens: links.tokens, ports: links.ports)
+        })
     }
+    shops.opening.retry()
+    return try await shops.opening.opened()
   }
 }
 
-/// The streams, which share a store and a limit.
-private final class OpenStreams: Sendable {
-  let streams: ShopStreams
+/// The streams of all open shops.
+private final class OpenShops: SharedModel {
+  let opening: Opening<ShopStreams>
 
-  init(_ streams: ShopStreams) { self.streams = streams }
+  init(_ opening: Opening<ShopStreams>) { self.opening = opening }
+
+  func close() async { await opening.close { await $0.close() } }
 }

@@ -10,7 +10,10 @@ public import Observation
 ///
 /// All screens share one model. The model receives updates as long as it exists, so it is complete
 /// when a `.task` restarts.
-@MainActor @Observable public final class Conversation {
+///
+/// The model exists before the session is open. Prompts that are sent in the meantime wait in
+/// memory, and are stored once it is.
+@MainActor @Observable public final class Conversation: SharedModel {
   /// The turns of the conversation, oldest first, without duplicates.
   public private(set) var turns: [TurnRow] = []
   /// The state of the connection for answers.
@@ -21,65 +24,109 @@ public import Observation
   public private(set) var gap: SessionGap?
   /// The most recent problem that did not end the session.
   public private(set) var notice: SessionNotice?
-  /// The conversation's id, a lower-case UUID.
-  public let id: String
+  /// The conversation's id, a lower-case UUID; `nil` until the session is open if none was chosen.
+  public private(set) var id: String?
+  /// Whether the session is open.
+  public var phase: OpeningPhase { opening.phase }
 
-  @ObservationIgnored private let session: HeldSession
+  let opening: Opening<OpenConversation>
   @ObservationIgnored private let dates: Dates
-  @ObservationIgnored private let resources: SharedResources
   @ObservationIgnored private let feed = Feed()
+  @ObservationIgnored private let moments = Moments()
 
-  init(_ session: HeldSession, _ dates: Dates, _ resources: SharedResources) async throws {
-    (self.session, self.dates, self.resources) = (session, dates, resources)
-    // The id is available once the session has restored the content of the store.
-    await session.waitUntil { !$0.conversation.isEmpty }
-    id = await session.conversation
-    for entry in try await session.history(of: id, limit: Self.page) { put(TurnRow(entry)) }
-    resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
+  init(_ id: String?, _ opening: Opening<OpenConversation>, _ dates: Dates) {
+    (self.id, self.opening, self.dates) = (id, opening, dates)
+    opening.resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
+    opening.onOpen = { [weak self] in self?.show($0) }
   }
 
-  /// The number of turns that are loaded at first.
-  private static let page = 200
+  /// Shows the stored turns before the prompts that were sent while the session was being opened.
+  private func show(_ open: OpenConversation) {
+    let early = turns
+    (id, turns) = (open.id, [])
+    for entry in open.history { put(TurnRow(entry)) }
+    for var row in early {
+      row.conversation = open.id
+      put(row)
+    }
+  }
 
   /// Starts updating the model. Returns when the task is cancelled or the session is closed.
   ///
   /// Cancelling the task does not stop the updates, so the model is complete when a screen follows
   /// it again.
   public func follow() async {
-    await feed.follow { [weak self, session] in
-      for await update in session.lastingUpdates { self?.take(update) }
+    guard let session = await opening.lasting()?.session else { return }
+    await feed.follow(updates(of: session))
+  }
+
+  /// Returns a closure that processes updates until the session is closed.
+  private func updates(of session: HeldSession) -> @MainActor () async -> Void {
+    { [weak self] in
+      for await update in session.lastingUpdates { self?.take(update, session) }
+      self?.moments.end()
     }
   }
+
+  /// Opens the session again after it could not be opened.
+  public func retry() { opening.retry() }
 
   /// Sends a prompt. The prompt is kept until the server has received it.
   ///
   /// - Returns: The id of the prompt's turn.
   @discardableResult
-  public func prompt(_ text: String) -> TurnRow.ID { session.prompt(text, in: id).description }
+  public func prompt(_ text: String) -> TurnRow.ID {
+    let key = UUID128.random()
+    if opening.feature == nil {
+      let state = SessionPromptState(
+        key: key, conversation: id ?? "", text: text, state: .queued)
+      turns.append(TurnRow(state, date: dates.now))
+    }
+    opening.whenOpen { $0.session.prompt(text, in: $0.id, key) }
+    return key.description
+  }
+
+  /// Sends a prompt, and waits until `turns` contains its answer.
+  ///
+  /// Losses of the connection only prolong the wait. If the task is cancelled, only the wait ends.
+  ///
+  /// - Returns: The turn of the answer.
+  /// - Throws: `AnswerError`, `OpenError` if the session cannot be opened, or `CancellationError`.
+  public func answer(to text: String) async throws -> TurnRow {
+    let open = try await opening.opened()
+    feed.start(updates(of: open.session))
+    let entry = try await open.session.answer(to: text, in: open.id)
+    await moments.wait { turn(of: entry.id) != nil }
+    guard let row = turn(of: entry.id) else { throw CancellationError() }
+    return row
+  }
+
+  private func turn(of id: TurnRow.ID) -> TurnRow? { turns.last { $0.id == id } }
 
   /// Retries a failed prompt.
   public func retry(_ row: TurnRow) {
-    if let key = row.key { session.retry(key) }
+    guard let key = row.key else { return }
+    opening.whenOpen { $0.session.retry(key) }
   }
 
   /// Discards a failed prompt.
   public func discard(_ row: TurnRow) {
     guard let key = row.key else { return }
-    session.discard(key)
+    opening.whenOpen { $0.session.discard(key) }
     turns.removeAll { $0.id == row.id && $0.hasFailed }
   }
 
   /// Cancels the answer that is being produced.
-  public func cancel() { session.cancel(conversation: id) }
+  public func cancel() { opening.whenOpen { $0.session.cancel(conversation: $0.id) } }
 
   /// Connects again after a failure, for example because the user has signed in.
-  public func reconnect() { session.reconnect() }
+  public func reconnect() { opening.whenOpen { $0.session.reconnect() } }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
   ///
   /// In the foreground, a session that gave up after its last attempt connects again.
   public func setLifecycle(_ lifecycle: AppLifecycle) {
-    session.setLifecycle(lifecycle)
+    opening.whenOpen { $0.session.setLifecycle(lifecycle) }
     if lifecycle == .foreground { reconnectIfExhausted() }
   }
 
@@ -89,11 +136,13 @@ public import Observation
   ///
   /// On the next request, `HoldfastLinks` creates a new model, possibly for another conversation.
   public func close() async {
-    await session.close()
-    await resources.close()
+    await opening.close { await $0.session.close() }
+    feed.endIfIdle()
+    moments.end()
   }
 
-  private func take(_ update: SessionUpdate) {
+  private func take(_ update: SessionUpdate, _ session: HeldSession) {
+    defer { moments.changed() }
     switch update {
     case .status(let status):
       connection = ConnectionState(status, dates)
@@ -134,40 +183,77 @@ extension ConnectionState {
       case .standby: .polling
       }
     self.init(
-      phase, retryAt: status.retryAt.map(dates.date), status.reason, status.failure,
+      phase, retryAt: status.retryAt.map(dates.date), status.reason, attempt: status.attempt,
+      status.failure,
       text: status.description, isFinal: status.isFinal)
+  }
+}
+
+/// An open session, and what a screen shows of it at first.
+struct OpenConversation: Sendable {
+  let session: HeldSession
+  /// The id of the conversation.
+  let id: String
+  let history: [SessionEntry]
+
+  /// The number of turns that are loaded at first.
+  private static let page = 200
+
+  init(_ session: HeldSession) async throws {
+    self.session = session
+    do {
+      id = await session.conversation
+      // The id is empty only if the opening was cancelled.
+      guard !id.isEmpty else { throw CancellationError() }
+      history = try await session.history(of: id, limit: Self.page)
+    } catch {
+      await session.close()
+      throw error
+    }
   }
 }
 
 extension HoldfastLinks {
   /// Returns the model of a conversation. All screens share the model until it is closed.
   ///
-  /// The first call opens the session. The app's token is used as the session's key. Only one
-  /// conversation can be open at a time.
+  /// The first call begins to open the session. The app's token is used as the session's key. Only
+  /// one conversation can be open at a time: the model of another one has the phase `.failed` until
+  /// the open one is closed and `retry()` is called.
   ///
   /// - Parameters:
-  /// - id: The conversation's id, a lower-case UUID. `nil` selects the most recently used
-  ///   conversation or, if there is none, a new one.
+  /// - id: The conversation's id, a lower-case UUID. `nil` selects the open conversation or, if there
+  ///   is none, the most recently used one or a new one.
   /// - path: The path of the socket on the server.
-  /// - Throws: `OpenError` if this platform has no network adapter yet or another conversation is
-  ///   open, or `StoreFailure`.
-  public func conversation(
-    _ id: String? = nil, path: String = "session"
-  ) async throws -> Conversation {
-    let open: Conversation = try await shared("session") { [self] resources in
-      // The store is suspended and resumed with the other stores of the app.
-      let store = resources.keep(try await HoldfastPlatform.sessionStore(in: folder("session")))
-      var configuration = SessionConfiguration(
-        server.appending(path: path).socketText, storage: .store(store), tokens: tokens)
-      configuration.conversation = id
-      configuration.ports = ports
-      return try await Conversation(
-        HeldSession(configuration), Dates(clock: ports.clock), resources)
+  public func conversation(_ id: String? = nil, path: String = "session") -> Conversation {
+    if let open = openConversation, id == nil || open.id == id { return open }
+    return shared("session \(id ?? "")") { resources in
+      let opening = opening(resources) { (links, resources) in
+        try await links.session(id, path: path, resources)
+      }
+      return Conversation(id, opening, Dates(clock: ports.clock))
     }
-    guard id == nil || open.id == id else {
-      throw OpenError.configuration("the conversation \(open.id) is open; close it first")
+  }
+
+  /// The conversation that is open or being opened.
+  private var openConversation: Conversation? {
+    models.values.lazy.compactMap { $0 as? Conversation }.first { $0.phase.error == nil }
+  }
+
+  private func session(
+    _ id: String?, path: String, _ resources: SharedResources
+  ) async throws -> OpenConversation {
+    let others = models.values.compactMap { $0 as? Conversation }
+      .filter { $0.resources !== resources && $0.phase == .open }
+    if let other = others.first?.id {
+      throw OpenError.configuration("the conversation \(other) is open; close it first")
     }
-    return open
+    // The store is suspended and resumed with the other stores of the app.
+    let store = resources.keep(try await HoldfastPlatform.sessionStore(in: folder(.session)))
+    var configuration = SessionConfiguration(
+      server.appending(path: path).socketText, storage: .store(store), tokens: tokens)
+    configuration.conversation = id
+    configuration.ports = ports
+    return try await OpenConversation(HeldSession(configuration))
   }
 }
 

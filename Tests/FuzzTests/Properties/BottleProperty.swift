@@ -87,6 +87,7 @@ enum BottleProperty {
       commit += 1
       let inputs: [BottleModel.Input] = [
         .central(.connected(attempt)), .central(.disconnected(attempt, nil)),
+        .central(.changed(attempt)), .undiscovered(attempt, .refused),
         .discovered(attempt, longestValue: Int(choices.byte()), BottleState(unsynced: 3), at: wall),
         .committed(commit, []), .uncommitted(commit, .closed), .written(WriteID(commit)),
         .unwritten(WriteID(commit), .reset), .refresh(commit),

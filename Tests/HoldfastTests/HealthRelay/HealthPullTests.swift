@@ -80,6 +80,49 @@ import Testing
     #expect(rig.clock.now == .second(25))
   }
 
+  @Test func `a pull of a push ends before the granted time, and gives it back with a result`()
+    async throws
+  {
+    for (questions, budget, end, expected) in [
+      (true, 30, nil, WakeResult.done), (false, 30, 25, .later), (false, 12, 10, .later),
+    ] as [(Bool, Int64, Double?, WakeResult)] {
+      let rig =
+        questions
+        ? PullRig(rounds: [[PullRig.question(1)]])
+        : PullRig { _, _ in
+          await PullRig.hang()
+          return .failure(.ended)
+        }
+      let (results, continuation) = AsyncStream.makeStream(of: WakeResult.self)
+      let wake = Wake(budget: .seconds(budget)) { continuation.yield($0) }
+      async let report = rig.pull().run(wake)
+      if let end {
+        await rig.clock.someoneWaits(for: .second(end))
+        rig.clock.advance(to: .second(end))
+      }
+      #expect(await report.ending == (questions ? .finished : .outOfTime))
+      var all = results.makeAsyncIterator()
+      #expect(await all.next() == expected)
+    }
+  }
+
+  @Test func `a pull ends when the system takes the granted time back`() async throws {
+    let (started, start) = AsyncStream.makeStream(of: Void.self)
+    let rig = PullRig { _, _ in
+      start.yield()
+      await PullRig.hang()
+      return .failure(.ended)
+    }
+    let (results, continuation) = AsyncStream.makeStream(of: WakeResult.self)
+    let wake = Wake(budget: .seconds(30)) { continuation.yield($0) }
+    async let report = rig.pull().run(wake)
+    for await _ in started { break }
+    wake.expire()
+    #expect(await report.ending == .cancelled)
+    var all = results.makeAsyncIterator()
+    #expect(await all.next() == .later)
+  }
+
   @Test func `a result whose response was lost is sent again unchanged`() async throws {
     let rig = PullRig { request, before in
       if request.url.hasSuffix("/relay/lease") {

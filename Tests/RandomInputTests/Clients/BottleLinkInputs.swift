@@ -82,11 +82,11 @@ struct BottleLinkInputs: LinkedGenerator {
   static func request(in effect: BottleModel.Effect) -> String? {
     switch effect {
     case .connect(let attempt, let id, _, _): "connect \(attempt) \(id)"
-    case .discover(let attempt): "discover \(attempt)"
     case .write(_, let id, _, _): "write \(id)"
     case .commit(let id, _): "commit \(id)"
     case .update(.refreshed(let id, _)), .update(.performed(let id, _)): "answer \(id)"
-    case .scan, .stopScan, .cancel, .confirm, .update: nil
+    // The services can change during a connection, so it can have several discoveries.
+    case .scan, .stopScan, .cancel, .discover, .confirm, .update: nil
     }
   }
 
@@ -106,6 +106,19 @@ struct BottleLinkInputs: LinkedGenerator {
         guard case .write(_, _, .syncControl, let bytes) = effect else { return false }
         return bytes == BottleSync.acknowledgement.bytes
       }
+    },
+    MachineProperty("a connection has one discovery at a time") { _, step in
+      step.effects.allSatisfy { effect in
+        guard case .discover(let attempt) = effect, let before = step.before.connection,
+          before.attempt == attempt
+        else { return true }
+        return before.discovery != .running
+      }
+    },
+    MachineProperty("values are written only to services that are discovered") { _, step in
+      let isKnown = [step.before, step.after].contains { $0.connection?.takesWrites == true }
+      return isKnown
+        || !step.effects.contains { if case .write = $0 { true } else { false } }
     },
   ]
 }
@@ -166,8 +179,8 @@ extension BottleLinkInputs {
   private mutating func goOn() {
     guard machine.adapter == .on else { return give(.central(.adapter(.on))) }
     guard machine.link.isWanted else { return give(.start) }
+    if let discovering, !machine.isConnected || oneIn(2) { return endDiscovery(discovering) }
     if machine.isConnected { return receive() }
-    if let discovering { return endDiscovery(discovering) }
     if !connects.isEmpty, !oneIn(6) {
       let (attempt, _) = connects[number(0...connects.count - 1)]
       if oneIn(6) { return lose(attempt) }
@@ -216,6 +229,7 @@ extension BottleLinkInputs {
 
   /// Passes an input from the bottle.
   private mutating func receive() {
+    if oneIn(15) { return give(.central(.changed(attempt))) }
     if !chunks.isEmpty, !oneIn(6) {
       let chunk = oneIn(12) ? chunks[chunks.count - 1] : chunks.removeFirst()
       return give(.heard(attempt, .chunk(chunk), at: wall))
@@ -257,8 +271,9 @@ extension BottleLinkInputs {
   /// Passes an input of another connection, a late input, or a repeated input.
   private mutating func disturb() {
     let other = anyAttempt()
-    switch number(0...9) {
+    switch number(0...10) {
     case 0: give(.central(.connected(other)))
+    case 10: give(.central(.changed(other)))
     case 1, 2, 3: lose(other)
     case 4: give(.discovered(other, longestValue: 20, state(), at: wall))
     // A discovery cannot end before its connection is established.

@@ -58,6 +58,7 @@ import Testing
       inputs: """
         again ask committed conditions device epoch fetched fired identified notCommitted
         notFetched notIdentified notSplit notWritten refreshed restored secret split stop uploaded
+        woken
         """,
       effects: """
         commit delete fetch giveBack identify observe refresh requestSecret split update upload

@@ -83,7 +83,10 @@ struct PhoneSyncInputs: InputGenerator {
     },
     MachineProperty("granted time is given back or waits for what it was granted for") { _, step in
       var open = step.before.wakes.ids
-      if case .fired(_, let wake, _)? = step.input { open.insert(wake) }
+      switch step.input {
+      case .fired(_, let wake, _)?, .woken(let wake, _, _)?: open.insert(wake)
+      case _: break
+      }
       for case .giveBack(let wake, _) in step.effects { open.remove(wake) }
       return open == step.after.wakes.ids
     },
@@ -123,7 +126,7 @@ extension PhoneSyncInputs {
       return .uploaded(uploads.removeFirst(), .failed(failure), at: wall)
     }
     if let input = answer() { return input }
-    switch number(0...11) {
+    switch number(0...12) {
     case 0: return .ask(Self.types.filter { _ in !oneIn(4) })
     case 1...6:
       lastWake += 1
@@ -136,6 +139,10 @@ extension PhoneSyncInputs {
           isConstrained: oneIn(5), isExpensive: oneIn(2), isLowPower: oneIn(5),
           isUnlocked: !oneIn(4)))
     case 9, 10: return .device(deviceChange())
+    case 11:
+      lastWake += 1
+      return .woken(
+        WakeID(lastWake), budget: .milliseconds(one([0, 500, 2_000, 30_000])), reads: oneIn(2))
     case _: return late()
     }
   }

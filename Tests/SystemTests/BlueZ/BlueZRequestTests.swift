@@ -114,6 +114,36 @@ import Testing
     #expect(Harness.events(harness.handle(value)) == [.value(AttemptID(1), Self.value, [1])])
   }
 
+  @Test func `replaced characteristics are reported once as a change, and then discovered again`()
+    throws
+  {
+    var harness = Self.resolved()
+    let subscribe = harness.handle(.request(1, AttemptID(1), .notify(Self.value)))
+    _ = harness.answer("StartNotify", in: subscribe)
+    #expect(harness.export() == [], "an update of an object is not a change")
+    let gone = BlueZMessage.removed(Harness.part, [BlueZName.characteristic])
+    #expect(harness.handle(gone) == [], "the end of the connection may follow")
+    #expect(harness.export() == [.report(.changed(AttemptID(1)))])
+    #expect(harness.export() == [])
+    let value = BlueZMessage.changed(
+      Harness.part, BlueZName.characteristic, ["Value": .bytes([1])], without: [])
+    #expect(harness.handle(value) == [], "the subscription ended with the removed object")
+    #expect(Harness.answers(harness.handle(Self.discover(2))) == [.success([])])
+    _ = harness.handle(.request(3, AttemptID(1), .notify(Self.value)))
+    #expect(Harness.events(harness.handle(value)) == [.value(AttemptID(1), Self.value, [1])])
+  }
+
+  @Test func `objects that are removed before a disconnect are not reported as a change`() {
+    var harness = Self.resolved()
+    _ = harness.handle(.request(1, AttemptID(1), .notify(Self.value)))
+    _ = harness.handle(.removed(Harness.part, [BlueZName.characteristic]))
+    let lost = harness.change(["Connected": .boolean(false)])
+    #expect(Harness.events(lost) == [.disconnected(AttemptID(1), .reset)])
+    let again = harness.handle(.connect(Harness.id, AttemptID(2), isQueued: false))
+    _ = harness.answer("Connect", in: again)
+    #expect(Harness.events(harness.export()) == [])
+  }
+
   @Test func `the maximum value length is the MTU without its header, and at least 20`() {
     for (mtu, longest) in [(nil, 20), (23, 20), (24, 21), (247, 244)] as [(UInt16?, Int)] {
       var harness = Harness()
@@ -157,7 +187,7 @@ import Testing
   ) -> BlueZRadio.Input {
     let attempt = AttemptID(UInt64.random(in: 1...4, using: &random))
     let isOn = Bool.random(using: &random)
-    switch Int.random(in: 0..<13, using: &random) {
+    switch Int.random(in: 0..<14, using: &random) {
     case 0: return .connect(Harness.id, AttemptID(number + 10), isQueued: isOn)
     case 1: return .connect(Harness.id, attempt, isQueued: isOn)
     case 2: return .cancel(attempt)
@@ -177,6 +207,7 @@ import Testing
     case 10:
       return .bus(
         .added(Harness.part, [BlueZName.characteristic: ["UUID": .text(value.description)]]))
+    case 11: return .bus(.removed(Harness.part, [BlueZName.characteristic]))
     case _:
       guard let call = open.popLast() else { return .detected(Harness.device) }
       let errors = ["InProgress", "Failed", "NotConnected"]

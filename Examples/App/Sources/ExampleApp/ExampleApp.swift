@@ -17,23 +17,26 @@ import Observation
       server: server, directory: directory, ports: DevicePorts(network: Offline())
     ) { "a token of the app's own sign-in" }
 
-    let shop = try await links.shop(id)
+    let shop = links.shop(id)
     // In SwiftUI, `.task { await shop.follow() }` does this while a screen is shown.
     let screen = Task { await shop.follow() }
-    shop.send("Two rye loaves, please")
+    shop.post("Two rye loaves, please")
     await shop.wait { $0.waiting.count == 1 }
     screen.cancel()
     await screen.value
 
-    shop.send("And a cake")
+    shop.post("And a cake")
     await shop.wait { $0.waiting.count == 2 }
     for row in shop.waiting { print("waits: \(row.text)") }
-    print("one model for all screens: \(try await links.shop(id) === shop)")
+    print("one model for all screens: \(links.shop(id) === shop)")
     await shop.close()
   }
 }
 
 extension ShopMessages {
+  /// Sends a message without waiting, as a button does.
+  fileprivate func post(_ text: String) { send(text) }
+
   /// Waits until a change of the model satisfies a condition; SwiftUI does this for a view.
   fileprivate func wait(until isReached: @MainActor (ShopMessages) -> Bool) async {
     while !isReached(self) {

@@ -4,26 +4,26 @@ import Synchronization
 /// A monitor that distributes the events of one lifecycle source to several streams.
 final class SharedLifecycle: LifecycleMonitor {
   private struct Readers {
-    var all: [Int: AsyncStream<LifecycleEvent>.Continuation] = [:]
+    var all: [Int: AsyncStream<LifecycleNotice>.Continuation] = [:]
     var number = 0
-    /// The latest 16 events, for readers that start later.
+    /// The latest 16 events, for readers that start later. They receive no grants.
     var past: [LifecycleEvent] = []
   }
 
   private let readers = Mutex(Readers())
 
   /// Creates a monitor and reads `source` until it ends.
-  init(_ source: AsyncStream<LifecycleEvent>) {
+  init(_ source: AsyncStream<LifecycleNotice>) {
     Task {
-      for await event in source { pass(event) }
+      for await notice in source { pass(notice) }
     }
   }
 
-  func changes() -> AsyncStream<LifecycleEvent> {
+  func changes() -> AsyncStream<LifecycleNotice> {
     let (stream, continuation) = AsyncStream.makeStream(
-      of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(16))
+      of: LifecycleNotice.self, bufferingPolicy: .bufferingNewest(16))
     let number = readers.withLock { readers in
-      for event in readers.past { continuation.yield(event) }
+      for event in readers.past { continuation.yield(LifecycleNotice(event)) }
       readers.number += 1
       readers.all[readers.number] = continuation
       return readers.number
@@ -34,10 +34,10 @@ final class SharedLifecycle: LifecycleMonitor {
     return stream
   }
 
-  private func pass(_ event: LifecycleEvent) {
+  private func pass(_ notice: LifecycleNotice) {
     readers.withLock { readers in
-      readers.past = Array((readers.past + [event]).suffix(16))
-      for reader in readers.all.values { reader.yield(event) }
+      readers.past = Array((readers.past + [notice.event]).suffix(16))
+      for reader in readers.all.values { reader.yield(notice) }
     }
   }
 }

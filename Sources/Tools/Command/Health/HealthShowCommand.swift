@@ -65,7 +65,7 @@ enum HealthShowCommand {
         call.console.object {
           $0.entry("event", "type")
           $0.entry("type", type.type)
-          $0.entry("count", type.count)
+          if let count = type.count { $0.entry("count", count) }
           $0.entry("first", RFC3339.format(type.first))
           $0.entry("last", RFC3339.format(type.last))
         }
@@ -75,7 +75,8 @@ enum HealthShowCommand {
     var table = Table("type", "samples", "first", "last")
     for type in summary {
       table.row(
-        HealthCommands.short(type.type), "\(type.count)", HealthCommands.day(type.first),
+        HealthCommands.short(type.type), type.count.map { "\($0)" } ?? "-",
+        HealthCommands.day(type.first),
         HealthCommands.day(type.last))
     }
     call.console.table(table)

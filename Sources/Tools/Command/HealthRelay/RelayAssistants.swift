@@ -41,7 +41,7 @@ enum RelayAssistants {
     let network = try Connection.network(call, to: address)
     let directory = try call.dataDirectory()
     let token = try await CommandFailure.catching { () throws(StoreFailure) in
-      try ResumeFile(in: directory).read()
+      try PairingStore(in: directory).read()
     }
     guard let token else { throw RelayPull.signedOut }
     let pull = try await CommandFailure.opening { () throws(OpenError) in

@@ -11,17 +11,17 @@ import Synchronization
 final class RelayPairing: Sendable {
   /// The name in the push address; `nil` if the phone is not to be woken.
   private let hookAddress: String?
-  private let file: ResumeFile
+  private let store: PairingStore
   private let configuration: RelayConfiguration
   private let warn: @Sendable (String) -> Void
-  /// The token in the file. It is tracked so that the same token is written only once.
+  /// The token in the store. It is tracked so that the same token is written only once.
   private let stored = Mutex<Secret?>(nil)
 
   init(
     _ call: Invocation, _ configuration: RelayConfiguration, in directory: String
   ) {
     hookAddress = call[RelayPull.wake]
-    file = ResumeFile(in: directory)
+    store = PairingStore(in: directory, ports: configuration.ports)
     self.configuration = configuration
     warn = { call.diagnostic($0) }
   }
@@ -29,8 +29,8 @@ final class RelayPairing: Sendable {
   /// Resumes a relay with the token that an earlier run stored.
   func restore(_ relay: Relay, fresh: Bool) {
     do throws(StoreFailure) {
-      if fresh { try file.write(nil) }
-      guard let token = try file.read() else { return }
+      if fresh { try store.write(nil) }
+      guard let token = try store.read() else { return }
       stored.withLock { $0 = token }
       relay.resume(token)
     } catch {
@@ -45,7 +45,7 @@ final class RelayPairing: Sendable {
       return
     }
     do throws(StoreFailure) {
-      if stored.withLock({ $0 }) != token { try file.write(token) }
+      if stored.withLock({ $0 }) != token { try store.write(token) }
       stored.withLock { $0 = token }
     } catch {
       warn(error.description)
@@ -65,7 +65,7 @@ final class RelayPairing: Sendable {
   func ended(byUser isEndedByUser: Bool) {
     guard isEndedByUser, hookAddress == nil else { return }
     do throws(StoreFailure) {
-      try file.write(nil)
+      try store.write(nil)
     } catch {
       warn(error.description)
     }

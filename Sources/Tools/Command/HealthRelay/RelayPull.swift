@@ -23,7 +23,7 @@ enum RelayPull {
     _ call: Invocation, _ configuration: RelayConfiguration, in directory: String
   ) async throws(CommandFailure) -> CommandFailure? {
     let token = try await CommandFailure.catching { () throws(StoreFailure) in
-      try ResumeFile(in: directory).read()
+      try PairingStore(in: directory, ports: configuration.ports).read()
     }
     guard let token else { throw signedOut }
     let pull = try await CommandFailure.opening { () throws(OpenError) in

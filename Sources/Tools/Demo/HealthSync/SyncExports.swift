@@ -63,9 +63,9 @@ struct SyncExports: Sendable {
   func bring(_ export: String) async throws(DemoFailure) -> Int {
     do {
       let store = try await HoldfastPlatform.healthStore(in: phone)
-      let before = try await store.summary().reduce(0) { $0 + $1.count }
+      let before = try await store.summary().reduce(0) { $0 + ($1.count ?? 0) }
       _ = try await HealthImport.run(export, into: store)
-      let after = try await store.summary().reduce(0) { $0 + $1.count }
+      let after = try await store.summary().reduce(0) { $0 + ($1.count ?? 0) }
       await store.close()
       return after - before
     } catch {

@@ -3,13 +3,14 @@ import HoldfastHealthRelay
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastPorts
 import HoldfastWire
 import Testing
 
 @Suite struct `A resume token is kept` {
   @Test func `is readable only by its owner, holds the newest token, and can be removed`() throws {
     let scratch = try Scratch()
-    let file = ResumeFile(in: scratch.path)
+    let file = PairingStore(in: scratch.path)
     #expect(try file.read() == nil)
     try file.write(Secret("first"))
     try file.write(Secret("second"))
@@ -22,9 +23,9 @@ import Testing
 
   @Test func `a file that others can read is refused`() async throws {
     let scratch = try Scratch()
-    let file = ResumeFile(in: scratch.path)
+    let file = PairingStore(in: scratch.path)
     try file.write(Secret("token-of-mine"))
-    try await Shell.run(["chmod", "644", file.path])
+    try await Shell.run(["chmod", "644", scratch("resume")])
     do {
       _ = try file.read()
       Issue.record("it was read")
@@ -36,7 +37,7 @@ import Testing
   @Test(arguments: [(1_024, true), (1_025, false)])
   func `a file that is too long for a token is refused`(length: Int, isRead: Bool) throws {
     let scratch = try Scratch()
-    let file = ResumeFile(in: scratch.path)
+    let file = PairingStore(in: scratch.path)
     // `length` includes the newline.
     let token = Secret(String(repeating: "x", count: length - 1))
     try file.write(token)
@@ -47,16 +48,29 @@ import Testing
     throws
   {
     let scratch = try Scratch()
-    let file = ResumeFile(in: scratch.path)
-    let expected = "\(file.path).\(ProcessInfo.processInfo.processIdentifier)"
+    let file = PairingStore(in: scratch.path)
+    let expected = "\(scratch("resume")).\(ProcessInfo.processInfo.processIdentifier)"
     try FileManager.default.createDirectory(
       atPath: expected, withIntermediateDirectories: false)
     try file.write(Secret("token"))
     #expect(try file.read() == Secret("token"))
   }
 
+  @Test func `the secret store of the device takes the place of the file`() throws {
+    let scratch = try Scratch()
+    let (secrets, token) = (MemorySecretStore(), Secret("token"))
+    let store = PairingStore(in: scratch.path, ports: DevicePorts(secrets: secrets))
+    try store.write(token)
+    #expect(try secrets.read(.resume) == token)
+    #expect(try PairingStore(in: scratch.path).read() == nil)
+    secrets.setLocked(true)
+    #expect(try store.read() == token, "background work needs it")
+    try store.write(nil)
+    #expect(try secrets.read(.resume) == nil)
+  }
+
   @Test func `a directory that cannot be created is an error`() throws {
-    let file = ResumeFile(in: "/proc/nonexistent")
+    let file = PairingStore(in: "/proc/nonexistent")
     #expect(throws: StoreFailure.self) { try file.write(Secret("x")) }
   }
 }

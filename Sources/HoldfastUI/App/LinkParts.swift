@@ -1,0 +1,23 @@
+import Holdfast
+public import HoldfastFeaturePorts
+
+/// The parts of the device that single features use.
+///
+/// A launch creates them before it ends, because the system delivers restored connections, changed
+/// health data and ended uploads to them.
+public struct LinkParts: Sendable {
+  /// The radio for the bottle.
+  public var radio: (any Central)?
+  /// The source of the samples that are synced.
+  public var samples: (any HealthSource)?
+  /// HealthKit's identifiers of the types that are synced.
+  public var types = SyncTypes.usual
+  /// The queue that uploads batches while the app is not running; `nil` to upload them in this
+  /// process.
+  public var uploads: (any UploadQueue)?
+  /// The health data from which an assistant's questions are answered.
+  public var health: (any HealthReading)?
+
+  /// Creates parts without any of them. The features then use those of this package.
+  public init() {}
+}

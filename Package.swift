@@ -70,9 +70,9 @@ func onStandIns(_ names: String...) -> [Target.Dependency] {
   #endif
 }
 
-func standIn(_ name: String, uses: [Target.Dependency] = []) -> Target {
+func standIn(_ name: String) -> Target {
   .target(
-    name: name, dependencies: uses, path: "Apple/StandIns/\(name)",
+    name: name, path: "Apple/StandIns/\(name)",
     swiftSettings: warnings + [.swiftLanguageMode(.v6)])
 }
 
@@ -298,7 +298,7 @@ let doors: [Target] = [
     "HoldfastSocket", at: "HoldfastSocket",
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastDriver", "HoldfastPorts", "HoldfastHeldSocket",
-      "HoldfastOwnerFiles",
+      "HoldfastProtocols", "HoldfastOwnerFiles",
     ]
       + onLinux("HoldfastCurlNetwork", "HoldfastNetlink"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),

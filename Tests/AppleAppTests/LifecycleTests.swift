@@ -20,7 +20,7 @@ struct LifecycleTests {
 
   @Test func `satisfies the contract of a lifecycle monitor`() async throws {
     let application = application()
-    let lifecycle = AppLifecycle(
+    let lifecycle = ApplicationLifecycle(
       application, time: AppBackgroundTime(application), center: center)
     let first: [LifecycleEvent] = [
       .protectedData(available: true), .lowPower(false), .foreground,
@@ -52,7 +52,7 @@ struct LifecycleTests {
   @Test func `a launch in the background is reported as such, until the user opens the app`() async
   {
     let application = application(.background, isProtectedDataAvailable: false)
-    let lifecycle = AppLifecycle(application, time: nil, center: center)
+    let lifecycle = ApplicationLifecycle(application, time: nil, center: center)
     #expect(
       lifecycle.present() == [.protectedData(available: false), .lowPower(false), .background])
     // An app without scenes only becomes active.
@@ -67,7 +67,7 @@ struct LifecycleTests {
 
   @Test func `the grant is taken in the notification, and ends with the last listener`() async {
     let application = application()
-    let lifecycle = AppLifecycle(
+    let lifecycle = ApplicationLifecycle(
       application, time: AppBackgroundTime(application), center: center)
     var first = lifecycle.changes().makeAsyncIterator()
     var second = lifecycle.changes().makeAsyncIterator()
@@ -86,7 +86,7 @@ struct LifecycleTests {
 
   @Test func `a grant that expires is given back once`() async {
     let application = application()
-    let lifecycle = AppLifecycle(
+    let lifecycle = ApplicationLifecycle(
       application, time: AppBackgroundTime(application), center: center)
     let stream = lifecycle.changes()
     application.enterBackground()
@@ -99,7 +99,7 @@ struct LifecycleTests {
 
   @Test func `without listeners or time, nothing is held`() {
     let application = application()
-    let lifecycle = AppLifecycle(
+    let lifecycle = ApplicationLifecycle(
       application, time: AppBackgroundTime(application), center: center)
     application.enterBackground()
     #expect(application.openTasks == [])
@@ -112,7 +112,7 @@ struct LifecycleTests {
 
   @Test func `a monitor that was released observes nothing`() {
     let application = application()
-    var lifecycle: HoldfastAppleApp.AppLifecycle? = AppLifecycle(
+    var lifecycle: ApplicationLifecycle? = ApplicationLifecycle(
       application, time: AppBackgroundTime(application), center: center)
     weak let observed = lifecycle
     lifecycle = nil

@@ -20,7 +20,7 @@ final class FakeBluetooth: @unchecked Sendable {
 
   /// A callback that waits.
   struct Held {
-    /// What changes even if the callback is never made.
+    /// The change of state. It happens even if the callback is never made.
     let effect: () -> Void
     let callback: () -> Void
   }

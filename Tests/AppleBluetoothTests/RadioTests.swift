@@ -132,7 +132,7 @@ struct RadioTests {
     await phone.expectNoMisuse()
   }
 
-  @Test func `a connection that the system reconnects is told to the next ticket`() async {
+  @Test func `a connection that the system opens again is reported to the next ticket`() async {
     let phone = await Phone.connected()
     await phone.far.disconnect()
     #expect(await phone.events.next() == .disconnected(Self.first, .timeout(.silence)))
@@ -212,7 +212,7 @@ struct RadioTests {
         == .failed(Self.first, .unreachable(detail: "the peripheral is unknown here")))
   }
 
-  @Test func `services that changed are told, and can be discovered again`() async throws {
+  @Test func `changed services are reported, and can be discovered again`() async throws {
     let phone = await Phone.connected()
     let central = try #require(phone.central)
     try await central.discover(ContractDevice.service, [ContractDevice.value], of: Self.first)

@@ -58,7 +58,7 @@ import Testing
     Self.wake(&harness, reads: false)
     #expect(harness.givenBack == [:])
     harness.finishCommits()
-    #expect(harness.givenBack == [:], "the server is told that all was sent")
+    #expect(harness.givenBack == [:], "the server has not confirmed yet that all data was sent")
     harness.give(.refreshed(nil))
     #expect(harness.givenBack == [Self.wake: [.done]])
   }

@@ -68,7 +68,7 @@ import Synchronization
   /// The requests of all uploads that were resumed.
   public var requests: [URLRequest] { state.withLock(\.requests) }
 
-  /// Ends an upload. A process that runs is told at once, and the next one otherwise.
+  /// Ends an upload. A running process receives the end at once. Otherwise, the next process does.
   public func end(_ transfer: Transfer, _ result: Transfer.Result) {
     let isNew = transfer.state.withLock { state in
       guard state.stage != .completed else { return false }

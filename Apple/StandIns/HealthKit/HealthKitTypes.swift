@@ -230,7 +230,7 @@ public class HKObject: NSObject, @unchecked Sendable {
   }
 }
 
-/// What all samples of a script have in common.
+/// The attributes of every scripted sample.
 @_spi(Script) public struct SampleFacts: @unchecked Sendable {
   public var uuid = UUID()
   public var start: Date

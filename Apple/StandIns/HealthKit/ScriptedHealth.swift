@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Each test makes its own.
 @_spi(Script) public final class ScriptedHealth: @unchecked Sendable {
-  /// What `HKHealthStore.isHealthDataAvailable` returns in a task.
+  /// The value that `HKHealthStore.isHealthDataAvailable` returns in a task.
   @TaskLocal public static var isAvailable = true
 
   private struct State {

@@ -1,22 +1,4 @@
 extension StringProtocol {
-  /// Whether the text is a token (RFC 9110 section 5.6.2).
-  package var isToken: Bool {
-    !isEmpty
-      && utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        case _: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
-  }
-
-  /// Whether the text contains no control characters except tabs (RFC 9110 section 5.5).
-  package var isFieldValue: Bool {
-    utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-  }
-
   /// The text with all characters percent-encoded except the unreserved ones (RFC 3986 section
   /// 2.3).
   package var percentEncoded: String {

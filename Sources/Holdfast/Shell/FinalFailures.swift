@@ -1,24 +1,26 @@
 import HoldfastCore
+import HoldfastSocket
 
 /// The failures for which a feature tries nothing again, so that no command can succeed.
 struct FinalFailures: Sendable {
-  /// The failure of the link; `nil` while a restart is pending.
-  var link: LinkFailure? { restarts > 0 ? nil : recorded }
   /// The failure of the store.
   private(set) var store: StoreFailure?
-  /// The failure of the link that was recorded last.
-  private var recorded: LinkFailure?
-  /// The number of restarts that the machine has not processed yet.
-  private var restarts = 0
+  private var final = FinalFailure()
+
+  /// The failure of the link; `nil` while a restart is pending.
+  var link: LinkFailure? { final.current }
 
   /// Records a status: the failure of a link that has ended, or `nil` while the link is tried.
-  mutating func note(link failure: LinkFailure?) { recorded = failure }
+  mutating func note(link failure: LinkFailure?) { final.recorded = failure }
 
-  /// Begins a restart, to which the recorded failures do not apply, as in an `UpdateChannel`.
-  mutating func beginRestart() { (restarts, store) = (restarts + 1, nil) }
+  /// Begins a restart, to which the recorded failures do not apply.
+  mutating func beginRestart() {
+    final.beginRestart()
+    store = nil
+  }
 
-  /// Ends a restart. The failure of the link that was recorded last applies again.
-  mutating func endRestart() { restarts -= 1 }
+  /// Ends a restart.
+  mutating func endRestart() { final.endRestart() }
 
   /// Records a failure of the store, unless storing is retried.
   mutating func note(store failure: StoreFailure) {

@@ -24,10 +24,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     /// The continuations that are resumed when the app has read enough.
     var observers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
-    /// The failure that was recorded last; `nil` while the link works or is retried.
-    var recorded: LinkFailure?
-    /// The number of restarts that the machine has not processed yet.
-    var restarts = 0
+    var final = FinalFailure()
     /// Whether the feature is being closed.
     var isClosing = false
     /// Whether a failure ends the loop of the reader.
@@ -118,7 +115,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   /// While the link has failed, an app's loop ends after the queued updates. The end of a closed
   /// feature does not remove a failure.
   package func put(_ update: Update, failure: LinkFailure?) {
-    put(update) { $0.recorded = failure ?? ($0.isClosing ? $0.recorded : nil) }
+    put(update) { $0.final.recorded = failure ?? ($0.isClosing ? $0.final.recorded : nil) }
   }
 
   /// Keeps the recorded failure from now on, because the feature is being closed.
@@ -136,19 +133,15 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   }
 
   /// The failure that no retry can cure; `nil` if there is none, or while a restart is pending.
-  package var failure: LinkFailure? { state.withLock(\.failure) }
+  package var failure: LinkFailure? { state.withLock(\.final.current) }
 
-  /// Begins a restart of the link, to which the recorded failure does not apply.
-  ///
-  /// Until `endRestart()`, a failure is only recorded: it can belong to a status that the machine
-  /// reported before it received the restart. No loop ends in the meantime.
-  package func beginRestart() { state.withLock { $0.restarts += 1 } }
+  /// Begins a restart of the link. No loop ends until `endRestart()`.
+  package func beginRestart() { state.withLock { $0.final.beginRestart() } }
 
-  /// Ends a restart, which the machine has processed. The failure that was recorded last applies
-  /// again, so a loop ends if the restart could not begin.
+  /// Ends a restart, which the machine has processed. A loop ends if the link could not begin again.
   package func endRestart() {
     let reader = state.withLock { state in
-      state.restarts -= 1
+      state.final.endRestart()
       return state.takeFailedReader()
     }
     reader?.continuation.resume(returning: nil)
@@ -235,12 +228,9 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
 extension UpdateChannel.State {
   fileprivate var isUnread: Bool { isOptional && loops == 0 }
 
-  /// The failure that no retry can cure; `nil` while a restart is pending.
-  fileprivate var failure: LinkFailure? { restarts > 0 ? nil : recorded }
-
   /// Returns the waiting reader if the link's failure ends its loop.
   fileprivate mutating func takeFailedReader() -> UpdateChannel<Update>.Reader? {
-    failure == nil || !endsReader ? nil : reader.take()
+    final.current == nil || !endsReader ? nil : reader.take()
   }
 
   /// Returns the observers if they no longer have to wait for a loop.
@@ -287,7 +277,7 @@ extension UpdateChannel.State {
     endsReader = endsAtFailure
     let older = self.reader.take()
     guard taken < waiting.count else {
-      if isEnded || endsReader && failure != nil { return ((nil, ()), older, []) }
+      if isEnded || endsReader && final.current != nil { return ((nil, ()), older, []) }
       self.reader = reader
       return (nil, older, [])
     }

@@ -1,4 +1,5 @@
 public import Foundation
+import HoldfastProtocols
 
 /// A source of tokens or keys, which an asynchronous closure supplies.
 ///
@@ -99,8 +100,7 @@ public struct TokenSource: Sendable {
   /// Returns the reason why no header can contain a token (RFC 9110 section 5.5); `nil` if one can.
   private static func problem(of text: String) -> String? {
     if text.isEmpty { return "the token is empty" }
-    let isPossible = text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-    return isPossible ? nil : "the token contains a line break or another control character"
+    return text.isFieldValue ? nil : "the token contains a line break or another control character"
   }
 
   /// Returns the next token.

@@ -46,8 +46,8 @@ extension HoldfastLinks {
   /// - A task, ended uploads and changed health data continue the sync of health samples. Its model
   ///   is opened if necessary.
   ///
-  /// The wake is given back exactly once. A wake that concerns nothing, and one whose feature cannot
-  /// be opened within the budget, is given back at once.
+  /// The wake is given back exactly once. A wake that concerns no feature is given back at once, and
+  /// one whose feature cannot be opened, at the end of its budget at the latest.
   public func wake(_ cause: WakeCause, _ wake: Wake) {
     switch cause {
     case .push: pull(wake)
@@ -132,8 +132,8 @@ extension HoldfastLinks {
 
   // MARK: Time
 
-  /// Runs work until it ends, the time of the wake is used up, or the system takes it back. The wake
-  /// is then given back.
+  /// Runs work that gives the wake back. The work is cancelled when the budget ends, which also gives
+  /// the wake back, or when the system takes the time back.
   private func within(_ wake: Wake, _ work: @escaping @MainActor () async -> Void) {
     let clock = ports.clock
     let end = clock.now.advanced(by: wake.budget)

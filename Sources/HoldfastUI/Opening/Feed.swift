@@ -53,8 +53,7 @@ struct Dates {
 /// even while no screen is shown. A screen that reappears therefore shows a complete model.
 @MainActor final class Feed {
   private var pump: Task<Void, Never>?
-  private var followers: [Int: AsyncStream<Never>.Continuation] = [:]
-  private var last = 0
+  private let moments = Moments()
   private var isOver = false
 
   deinit { pump?.cancel() }
@@ -73,13 +72,7 @@ struct Dates {
   /// Also returns when the current task is cancelled.
   func follow(_ run: @escaping @MainActor () async -> Void) async {
     start(run)
-    guard !isOver else { return }
-    last += 1
-    let number = last
-    let (wait, continuation) = AsyncStream.makeStream(of: Never.self)
-    followers[number] = continuation
-    for await _ in wait {}
-    followers[number] = nil
+    await moments.wait { isOver }
   }
 
   /// Ends all followers if `run` was never started.
@@ -87,6 +80,6 @@ struct Dates {
 
   private func end() {
     isOver = true
-    for looker in followers.values { looker.finish() }
+    moments.end()
   }
 }

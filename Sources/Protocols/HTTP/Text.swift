@@ -79,3 +79,11 @@ enum Text {
     return trimmed(String(decoding: content, as: UTF8.self))
   }
 }
+
+extension StringProtocol {
+  /// Whether the text is a token (RFC 9110 section 5.6.2).
+  package var isToken: Bool { Text.isToken(utf8) }
+
+  /// Whether the text may be sent as a field value (RFC 9110 section 5.5).
+  package var isFieldValue: Bool { utf8.allSatisfy(Text.isFieldContent) }
+}

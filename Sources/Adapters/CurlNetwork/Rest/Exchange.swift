@@ -1,6 +1,7 @@
 import CHoldfastCurl
 import HoldfastCore
 import HoldfastPorts
+import HoldfastProtocols
 import HoldfastSocketEngine
 
 /// A request and the part of its response that was received so far.

@@ -3,7 +3,7 @@
   public import HoldfastPorts
   public import UIKit
 
-  extension AppLifecycle {
+  extension ApplicationLifecycle {
     /// Creates a monitor of an application and starts to observe it.
     ///
     /// - Parameters:
@@ -41,7 +41,7 @@
   public import HoldfastPorts
   public import WatchKit
 
-  extension AppLifecycle {
+  extension ApplicationLifecycle {
     /// Creates a monitor of a watch app and starts to observe it.
     ///
     /// - Parameters:
@@ -71,7 +71,7 @@
   public import Foundation
   public import HoldfastPorts
 
-  extension AppLifecycle {
+  extension ApplicationLifecycle {
     /// Creates a monitor of a Mac app and starts to observe it. A Mac app runs on while it is hidden,
     /// so it is always in the foreground, and sleep is reported instead.
     ///

@@ -11,7 +11,7 @@
   /// The system may suspend the app as soon as the observers of its notification have returned. The
   /// monitor therefore requests background time inside the notification, and the time travels with the
   /// notice of `.background`.
-  public final class AppLifecycle: LifecycleMonitor {
+  public final class ApplicationLifecycle: LifecycleMonitor {
     struct State {
       var isInBackground: Bool
       /// `nil` if the system does not report it.
@@ -62,7 +62,7 @@
     /// Calls `report` for each notification of this name, on the thread that posts it.
     func observe(
       _ name: Notification.Name, in center: NotificationCenter? = nil,
-      report: @escaping @Sendable (AppLifecycle) -> Void
+      report: @escaping @Sendable (ApplicationLifecycle) -> Void
     ) {
       observers.add(name, in: center) { [weak self] in
         if let self { report(self) }

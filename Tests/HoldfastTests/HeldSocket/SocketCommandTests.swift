@@ -229,7 +229,7 @@ import Testing
       let proxy = try FaultProxy(upstream: server.port)
       try await proxy.set(.blackhole())
       let outcome = try await CommandProcess.run(
-        "socket", "ws://127.0.0.1:\(proxy.port)/", "--once", "--set", "establish.openTimeout=3s")
+        "socket", "ws://127.0.0.1:\(proxy.port)/", "--once", "--set", "establish.openTimeout=12s")
       #expect(outcome.status == 6)
       #expect(
         outcome.errors.last?.contains("handshake was not completed") == true, "\(outcome.errors)")

@@ -436,8 +436,8 @@ extension HeldLink {
     gate.lifecycle = .foreground
     if gate.leavesAt != nil {
       gate.leavesAt = nil
-      verify(&step)
-      return
+      // A link that came to rest in the meantime is tried again, as after a longer absence.
+      guard case .resting = state else { return verify(&step) }
     }
     guard case .connect(let after) = policy.gate.foreground else { return }
     switch state {

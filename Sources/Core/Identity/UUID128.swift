@@ -13,6 +13,22 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     self.low = low
   }
 
+  /// Creates a UUID from its 16 bytes, the most significant one first.
+  package init(bytes: some Sequence<UInt8>) {
+    (high, low) = (0, 0)
+    for byte in bytes {
+      high = high << 8 | low >> 56
+      low = low << 8 | UInt64(byte)
+    }
+  }
+
+  /// The 16 bytes, the most significant one first.
+  package var bytes: [UInt8] {
+    (0..<16).map { index in
+      UInt8(truncatingIfNeeded: (index < 8 ? high : low) >> (56 - UInt64(index % 8) * 8))
+    }
+  }
+
   /// Compares the digits from first to last.
   public static func < (left: UUID128, right: UUID128) -> Bool {
     (left.high, left.low) < (right.high, right.low)

@@ -105,6 +105,16 @@ import Testing
     #expect(harness.pass(.seconds(5)).notices == [], "the count of silences started over")
   }
 
+  @Test func `requests as many records again once the bottle has reported another count`() throws {
+    var harness = try Self.held(unsynced: 2)
+    harness.pass(.seconds(6))
+    harness.written()
+    harness.pass(.seconds(5))
+    #expect(harness.say(.state(Harness.state(2, level: 490))).writes == [])
+    #expect(harness.say(.state(Harness.state(0))).writes == [])
+    #expect(harness.say(.state(Harness.state(2))).writes == [Self.start(2)])
+  }
+
   @Test func `a complete synchronization resets the count of silences`() throws {
     var harness = try Self.held(unsynced: 1)
     harness.pass(.seconds(6))

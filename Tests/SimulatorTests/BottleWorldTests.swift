@@ -41,6 +41,25 @@ import Testing
     #expect(caught.map { BottleFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
   }
 
+  @Test(arguments: ["now", "discovery", "transfer", "calm"])
+  func `services that a bottle changes at any moment cost no drink`(moment: String) {
+    var changes = 0
+    for seed in UInt64(1)...10 {
+      var plan = BottleFeature.Plan.drawn(.cafe, seed: seed)
+      let drinks = plan.events.filter { $0.event.eventKind == .own(.drinks) }
+      plan.events += drinks.prefix(4).map {
+        let change = PlannedEvent<BottleFeature.EventKind>(.changes, 0, moment)
+        return TimedEvent(at: $0.at + .seconds(20), change)
+      }
+      plan.events.sort { $0.at < $1.at }
+      let outcome = BottleFeature.play(plan, RunSetup()) { seen, _ in
+        if case .received(_, .central(.changed), _, _) = seen { changes += 1 }
+      }
+      #expect(outcome.findings == [], "seed \(seed)")
+    }
+    #expect(changes >= 5, "\(changes)")
+  }
+
   @Test func `the same seed produces the same run of a bottle`() {
     let plan = BottleFeature.Plan.drawn(.swarm, seed: 5)
     #expect(BottleFeature.play(plan).digest == BottleFeature.play(plan).digest)
@@ -50,6 +69,22 @@ import Testing
 
   @Test func `drinks announced before the last acknowledgement is answered are fetched`() {
     #expect(BottleFeature.play(.drawn(.cafe, seed: 349)).findings == [])
+  }
+
+  @Test func `a drink out of range has no time if the phone could not set the clock before`() {
+    #expect(BottleFeature.play(.drawn(.train, seed: 20_329)).findings == [])
+  }
+
+  @Test func `bursts of requests that share one scan delay the scan after a loss`() {
+    #expect(BottleFeature.play(.drawn(.lift, seed: 20_106)).findings == [])
+  }
+
+  @Test func `the idle time begins again after services were discovered again`() {
+    #expect(BottleFeature.play(.drawn(.train, seed: 1_122)).findings == [])
+  }
+
+  @Test func `a drink after a repeated transfer is fetched although the count is the same`() {
+    #expect(BottleFeature.play(.drawn(.swarm, seed: 1_224)).findings == [])
   }
 
   @Test func `a loss shortly after going to the background leads to no scan`() {

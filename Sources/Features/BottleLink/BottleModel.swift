@@ -87,8 +87,8 @@ public struct BottleModel: Journaled {
     var silences = 0
     /// Whether a synchronization was completed, so that later drinks are live.
     var isCaughtUp = false
-    /// The record count for which the bottle sent no new records. It is not requested again for
-    /// that count.
+    /// The record count for which the bottle sent no new records. The records are not requested
+    /// again until the bottle reports another count.
     var vainCount: UInt16?
     /// Whether a state arrived since the last acknowledgement was passed to the radio.
     var hasNewState = false
@@ -336,6 +336,7 @@ extension BottleModel {
     case .state(let state):
       let isNew = state != self.state
       if isNew { forgive() }
+      if state.unsynced != connection.vainCount { self.connection?.vainCount = nil }
       self.state = state
       if case .finishing = sync.state { self.connection?.hasNewState = true }
       if isNew { step.show(.bottle(state)) }

@@ -30,6 +30,8 @@ extension BottleFeature {
     case flat
     /// The bottle measures the charge of its battery, in percent.
     case measures
+    /// The bottle changes its services, which a phone must then discover again.
+    case changes
     // The radio.
     case away
     /// The phone has no free slot for another connection.
@@ -75,6 +77,11 @@ extension BottleFeature {
       .flat: EventForm(.span, of: .peripheral) { "the bottle's battery is flat for \(length($0))" },
       .measures: EventForm(.count(0...100), of: .peripheral) {
         "the bottle's battery has \($0.number) %"
+      },
+      .changes: EventForm(
+        .choice(BottleRadio.ServiceChange.allCases.map(\.rawValue)), of: .peripheral
+      ) {
+        "the bottle changes its services (\($0.choice))"
       },
       .away: EventForm(.span, of: .peripheral) { "the bottle is out of range for \(length($0))" },
       .crowded: EventForm(.span) { "the phone has no slot for a connection for \(length($0))" },
@@ -182,6 +189,9 @@ extension PlanBuilder<BottleFeature> {
     }
     if draw.happens(0.05) { add(PlannedEvent(.timeless), at: .seconds(40)) }
     if draw.happens(0.1) { scatter(draw.count(1...4)) { _ in PlannedEvent(.wipes) } }
+    scatter(draw.count(0...4)) {
+      PlannedEvent(.changes, 0, $0.any(of: BottleRadio.ServiceChange.allCases).rawValue)
+    }
   }
 
   /// Draws hours without Bluetooth. The app is closed or suspended for most of them.

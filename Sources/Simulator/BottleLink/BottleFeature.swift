@@ -31,12 +31,14 @@ public enum BottleFeature: SimulatedFeature {
     case meets(plan: UInt64)
     case sees
     case writes(RadioWrite)
-    case discovers(AttemptID, link: UInt64, run: Int)
+    case discovers(AttemptID, link: UInt64, services: Int, run: Int)
     /// A connection ends because the bottle has been out of range for too long.
     case silences(link: UInt64)
     /// The bottle detects that the phone has disconnected.
     case leaves(link: UInt64)
     // The bottle.
+    /// The bottle changes its services during a connection.
+    case changes(link: UInt64)
     case handles(BottleInput)
     case carries(event: Int)
     case calms
@@ -45,6 +47,8 @@ public enum BottleFeature: SimulatedFeature {
   /// A write in transit to the bottle.
   public struct RadioWrite: Sendable {
     var link: UInt64
+    /// The number of changes of the services before the write.
+    var services: Int
     var run: Int
     var id: WriteID
     var attribute: BottleAttribute

@@ -12,6 +12,7 @@ struct BottleRadio {
   static let supervision = Duration.seconds(6)
   /// The delay until the app is notified of a loss.
   static let notice = Duration.milliseconds(10)
+  static let servicesChanged = LinkFailure.protocolError(detail: "the services changed")
   /// The time for which the system lets an app run in the background after a radio event (TN3115).
   static let grant = Duration.seconds(10)
 
@@ -32,6 +33,10 @@ struct BottleRadio {
     /// stay in order.
     var upFree: Instant
     var downFree: Instant
+    /// The number of times that the bottle changed its services.
+    var services = 0
+    /// The writes whose answers the app awaits, oldest first.
+    var unanswered: [WriteID] = []
     /// The attempt that has subscribed.
     var subscriber: AttemptID?
     /// The events that are delayed until the bottle is in range again.
@@ -41,8 +46,11 @@ struct BottleRadio {
     var lostTimes = 0
     var timeBy = Instant.zero
 
+    /// Subscribes. After a change of the services, the model reports no new connection, so the time
+    /// that it takes to set the bottle's clock begins here.
     mutating func subscribe(_ attempt: AttemptID, at now: Instant) {
-      (subscriber, lostTimes, timeBy) = (attempt, 0, now)
+      let time = services > 0 ? Duration.seconds(5) : .zero
+      (subscriber, lostTimes, timeBy) = (attempt, 0, now.advanced(by: time))
     }
   }
 
@@ -68,6 +76,8 @@ struct BottleRadio {
   var isScanning = false
   var tickets: [Ticket] = []
   var link: Link?
+  /// The changes of services that wait for their moment.
+  var changes: [ServiceChange] = []
   /// The number of the connection that the bottle considers established.
   var bottleLink: UInt64?
   /// Whether the system keeps a connect or a scan of a process that it has ended.

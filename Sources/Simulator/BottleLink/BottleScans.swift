@@ -5,9 +5,12 @@ import HoldfastWire
 /// A checker of the limits for scans and connects. It checks when they begin and when they end.
 struct BottleScans: Sendable {
   private(set) var found = Findings()
-  /// The start of the current scan, and the starts of recent bursts.
+  /// The start of the current scan, and the starts of recent bursts. While requests look for the
+  /// bottle, several bursts follow each other in one scan.
   private var scanning: Instant?
   private var bursts: [Instant] = []
+  /// The attempts that were in progress or queued after the most recent step.
+  private var known: Set<AttemptID> = []
   /// The times of the user's most recent request that permits an immediate scan, and of the most
   /// recent one that permits a longer scan.
   private var prompted: Instant?
@@ -136,13 +139,36 @@ struct BottleScans: Sendable {
     if !isInFront, prompted != phoneState.now {
       found.add(.storm, at: phoneState.now, "a scan begins in the background")
     }
+    noteBurst(phoneState)
+  }
+
+  /// Counts a burst, and checks that the windows of the policy permit it.
+  private mutating func noteBurst(_ phoneState: PhoneState<BottleFeature>) {
     for window in phoneState.policy.retry.windows where bursts.count >= window.attempts {
       let first = bursts[bursts.count - window.attempts]
       guard first.advanced(by: window.per) > phoneState.now else { continue }
       found.add(.storm, at: phoneState.now, "more than \(window.attempts) scans in \(window.per)")
     }
     bursts.append(phoneState.now)
-    if bursts.count > 32 { bursts.removeFirst() }
+    let most = phoneState.policy.retry.windows.map(\.attempts).max() ?? 0
+    if bursts.count > most { bursts.removeFirst(bursts.count - most) }
+  }
+
+  /// Counts a burst that began without a scan of its own.
+  private mutating func noteAttempts(_ phoneState: PhoneState<BottleFeature>) {
+    if let attempt = phoneState.currentAttempt, !known.contains(attempt),
+      bursts.last != phoneState.now
+    {
+      noteBurst(phoneState)
+    }
+    known = Set([phoneState.currentAttempt, phoneState.queuedAttempt].compactMap(\.self))
+  }
+
+  /// Returns the earliest time at which the windows of the policy permit another burst.
+  private func nextBurst(_ policy: LinkPolicy) -> Instant {
+    let full = policy.retry.windows.filter { $0.attempts <= bursts.count }
+    let ends = full.map { bursts[bursts.count - $0.attempts].advanced(by: $0.per) }
+    return ends.max() ?? .zero
   }
 
   private mutating func arm(_ attempt: AttemptID, _ phoneState: PhoneState<BottleFeature>) {
@@ -177,10 +203,9 @@ struct BottleScans: Sendable {
   private mutating func checkDeadlines(_ phoneState: PhoneState<BottleFeature>) {
     guard phoneState.isAwake else { return }
     let now = phoneState.now
-    if let due, due.at.advanced(by: Self.slack) < now {
+    if let due, max(due.at, nextBurst(phoneState.policy)).advanced(by: Self.slack) < now {
       self.due = nil
-      let isFull = bursts.count >= 10 && bursts[bursts.count - 10].duration(to: now) < .seconds(66)
-      if !isFull, scanning == nil, phoneState.own.isOn {
+      if scanning == nil, phoneState.own.isOn {
         found.add(.stuck, at: now, "no scan follows \(due.why)")
       }
     }
@@ -206,6 +231,7 @@ struct BottleScans: Sendable {
     } else {
       (leaveBy, connectedSince) = (nil, nil)
     }
+    noteAttempts(phoneState)
     phase = phoneState.status.phase
     wasKnown = phoneState.own.isKnown
     // A scan for an unknown bottle has no time limit.

@@ -97,7 +97,8 @@ extension BottleWorld {
 
   /// Whether the phone has had enough time to set the bottle's clock.
   private var knowsTime: Bool {
-    guard process == .running, let link = radio.link, link.subscriber != nil, link.timeBy < now,
+    guard process == .running, isInRange, let link = radio.link, link.subscriber != nil,
+      link.timeBy < now,
       wall(.phone).nanoseconds > 1_577_836_800_000_000_000, let since = readySince
     else { return false }
     return since.duration(to: now) > .seconds(5)
@@ -154,6 +155,7 @@ extension BottleWorld {
       follow(outputs)
     case .wipes: wipe()
     case .flat: touch(.battery(5))
+    case .changes: plan(BottleRadio.ServiceChange(rawValue: event.choice) ?? .now)
     case .away: rangeChanged()
     case .crowded, .lossy, .garbles:
       plan()
@@ -184,8 +186,8 @@ extension BottleWorld {
       (kernel.own.holds, isPaused) = (0, true)
       give(.stop, to: .phone)
     case .forgets: if process == .running { give(.choose(nil), to: .phone) }
-    case .drinks, .moves, .carries, .pours, .shakes, .restarts, .wipes, .flat, .measures, .away,
-      .crowded, .lossy, .garbles, .bluetooth, .echoes, .timeless, .evict:
+    case .drinks, .moves, .carries, .pours, .shakes, .restarts, .wipes, .flat, .measures, .changes,
+      .away, .crowded, .lossy, .garbles, .bluetooth, .echoes, .timeless, .evict:
       return
     }
   }

@@ -171,7 +171,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
       kernel.own.confirmed = max(own.confirmed, number)
       return nil
     case .input, .delivers, .notifies, .meets, .sees, .writes, .discovers, .silences, .leaves,
-      .handles, .carries, .calms:
+      .changes, .handles, .carries, .calms:
       return nil
     }
   }
@@ -222,9 +222,11 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .meets(let plan): meet(plan)
     case .sees: see()
     case .writes(let write): arrive(write)
-    case .discovers(let attempt, let link, let run): discovered(attempt, link, run)
+    case .discovers(let attempt, let link, let services, let run):
+      discovered(attempt, link, services, run)
     case .silences(let link): silence(link)
     case .leaves(let link): bottleLoses(link)
+    case .changes(let link): changeServices(link)
     // Events that were planned before the calm phase end when it begins.
     case .handles(let input): if !isCalm { touch(input) }
     case .carries(let event): carry(event)
@@ -275,6 +277,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     guard !isOver else { return }
     touch(.tapped)
     touch(.stands(true))
+    reached(.calm)
     kernel.later(.calms, after: .seconds(10))
   }
 
@@ -489,7 +492,9 @@ extension BottleFeature.ScheduledEvent {
   var isForPhone: Bool {
     switch self {
     case .delivers, .notifies, .input, .commits, .confirms: true
-    case .meets, .sees, .writes, .discovers, .silences, .leaves, .handles, .carries, .calms: false
+    case .meets, .sees, .writes, .discovers, .silences, .leaves, .changes, .handles, .carries,
+      .calms:
+      false
     }
   }
 }
@@ -564,14 +569,22 @@ extension BottleWorld {
   private mutating func discover(_ attempt: AttemptID) {
     guard let link = radio.link else { return }
     let wait = Duration.milliseconds(150) + kernel.generator.duration(below: .seconds(1))
-    kernel.later(.discovers(attempt, link: link.number, run: run), after: wait)
+    kernel.later(
+      .discovers(attempt, link: link.number, services: link.services, run: run), after: wait)
   }
 
-  mutating func discovered(_ attempt: AttemptID, _ number: UInt64, _ run: Int) {
-    guard radio.link?.number == number, run == self.run, radio.hasTicket(attempt) else { return }
+  mutating func discovered(
+    _ attempt: AttemptID, _ number: UInt64, _ services: Int, _ run: Int
+  ) {
+    guard let link = radio.link, link.number == number, run == self.run, radio.hasTicket(attempt)
+    else { return }
     guard isInRange else {
-      radio.link?.stalled.append(.discovers(attempt, link: number, run: run))
+      radio.link?.stalled.append(
+        .discovers(attempt, link: number, services: services, run: run))
       return
+    }
+    guard link.services == services else {
+      return deliver(.undiscovered(attempt, BottleRadio.servicesChanged))
     }
     guard !isUnderWay(.lossy) || !kernel.happens(0.2) else {
       return deliver(.undiscovered(attempt, .timeout(.response)))
@@ -581,6 +594,7 @@ extension BottleWorld {
     deliver(
       .discovered(
         attempt, longestValue: numbers.longest, bottle.state, at: wall(.phone)))
+    reached(.discovery)
   }
 
   // Values.
@@ -597,7 +611,9 @@ extension BottleWorld {
     }
     let (realAttribute, realBytes) = seam.written(bytes, to: attribute)
     let write = BottleFeature.RadioWrite(
-      link: link.number, run: run, id: id, attribute: realAttribute, bytes: realBytes)
+      link: link.number, services: link.services, run: run, id: id, attribute: realAttribute,
+      bytes: realBytes)
+    radio.link?.unanswered.append(id)
     guard isInRange else {
       radio.link?.stalled.append(.writes(write))
       return
@@ -630,6 +646,7 @@ extension BottleWorld {
       radio.link?.stalled.append(.writes(write))
       return
     }
+    guard concernsServices(write) else { return }
     countTime()
     if answersList(write) { return }
     let deleted = record(deletedBy: write)
@@ -638,9 +655,10 @@ extension BottleWorld {
     let isTaken = !outputs.contains(.answers(write.attribute, isTaken: false))
     let answer = BottleModel.Input.written(write.id)
     let result = isTaken ? answer : .unwritten(write.id, .refused)
-    if numbers.overtakes == 0, write.run == run { enqueue(.delivers(result)) }
+    let isAwaited = isAwaited(write)
+    if numbers.overtakes == 0, isAwaited { enqueue(.delivers(result)) }
     follow(outputs)
-    if numbers.overtakes == 1, write.run == run { enqueue(.delivers(result)) }
+    if numbers.overtakes == 1, isAwaited { enqueue(.delivers(result)) }
   }
 
   /// Answers with a list of activities, like the original firmware. Returns false if the write does
@@ -649,7 +667,7 @@ extension BottleWorld {
     guard numbers.lies == 1, write.attribute == .command,
       let list = BottleLists.answer(write.bytes, &kernel.generator)
     else { return false }
-    if write.run == run { enqueue(.delivers(.written(write.id))) }
+    if isAwaited(write) { enqueue(.delivers(.written(write.id))) }
     notify(.activity, list)
     return true
   }
@@ -687,6 +705,7 @@ extension BottleWorld {
     if isLossy, kernel.happens(0.25) { return }
     enqueue(.notifies(attempt, attribute, bytes))
     if isLossy, kernel.happens(0.15) { enqueue(.notifies(attempt, attribute, bytes)) }
+    if attribute == .drinks { reached(.transfer) }
   }
 
   // The app.

@@ -23,6 +23,8 @@ struct IdleChecker: Sendable {
   /// The number of the bottle's unsynchronized records in its most recent report.
   private var unsynced: UInt16 = 0
   private var awakeSince = Instant.zero
+  /// Whether a discovery is running. A connection has another one if its services change.
+  private var isDiscovering = false
 
   mutating func received(
     _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
@@ -53,8 +55,8 @@ struct IdleChecker: Sendable {
     switch input {
     case .discovered(let attempt, _, let state, _):
       // A repeated callback for a discovered connection contains an old state.
-      guard !isLate, attempt == phoneState.currentAttempt, phase != .connected else { return }
-      unsynced = state.unsynced
+      guard !isLate, attempt == phoneState.currentAttempt, isDiscovering else { return }
+      (unsynced, isDiscovering, used) = (state.unsynced, false, phoneState.now)
     case .heard(let attempt, .state(let state), _):
       if !isLate, attempt == phoneState.currentAttempt { unsynced = state.unsynced }
     case .central(.connected):
@@ -82,7 +84,8 @@ struct IdleChecker: Sendable {
       }
     case .update(.performed(let id, _)): requestedPings.remove(id)
     case .cancel: if isTick { closed(phoneState) }
-    case .scan, .stopScan, .connect, .discover, .write, .commit, .confirm, .update: return
+    case .discover: isDiscovering = true
+    case .scan, .stopScan, .connect, .write, .commit, .confirm, .update: return
     }
   }
 

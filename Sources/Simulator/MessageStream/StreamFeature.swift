@@ -113,8 +113,8 @@ public enum StreamFeature: SimulatedFeature {
 public enum ServerKind: String, ServerChoice {
   /// The contract of this package: positions, heads and idempotency keys.
   case positions
-  /// The minimum that `docs/seeds/001.md` requires: times, page numbers, and the newest messages
-  /// first.
+  /// The minimum that `docs/requirements/001.md` requires: times, page numbers, and the newest
+  /// messages first.
   case plain
 
   public static var usual: ServerKind { .positions }

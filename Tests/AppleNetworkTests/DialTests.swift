@@ -23,6 +23,41 @@ struct DialTests {
     #expect(ConnectionScript.misuses == [])
   }
 
+  @Test func `time-outs are measured by the given clock`() async throws {
+    let server = try TestServer { $0.drain() }
+    let clock = TestClock()
+    let dial = NetworkDial(clock: clock)
+    let socket = await Opened(dial, .to(server.socketURL, openTimeout: .seconds(90)))
+    await clock.advanceToNextDeadline()
+    guard case .failed(.timeout) = await socket.next() else {
+      Issue.record("not a time-out")
+      return
+    }
+    #expect(clock.now == .second(90))
+  }
+
+  @Test func `one network opens sockets and sends requests`() async throws {
+    let echo = try SocketTests.echo()
+    let server = try TestServer { peer in
+      while peer.request() != nil { peer.answer(200, [], "here") }
+    }
+    let network = AppleNetwork()
+    let socket = await Opened(network, .to(echo.socketURL))
+    _ = await socket.next()
+    #expect(await socket.handle.send(text: [0x61]) == .queued)
+    #expect(await socket.next() == .text([0x61]))
+    let turns = Mailbox<[SocketEvent]>()
+    let handle = await network.openInTurns(.to(echo.socketURL)) { turns.put($0) }
+    #expect(await turns.next()?.count == 1)
+    await handle.close(code: 1000, reason: "")
+    let call = HTTPCall(method: "GET", url: server.url, timeout: .seconds(60), maxBodyBytes: 10)
+    #expect(try await network.send(call).body == Array("here".utf8))
+    await network.forgetConnections()
+    #expect(try await network.send(call).status == 200)
+    #expect(AppleNetwork.problem(ofURL: "https://shop.example/a") == nil)
+    #expect(AppleNetwork.problem(ofURL: "ftp://shop.example/a") != nil)
+  }
+
   @Test func `an unknown host name is a DNS failure that ends the connection`() async throws {
     let socket = await Opened(NetworkDial(), .to("wss://no-such-host.invalid:7/?token=s3cret"))
     guard case .failed(.dns) = await socket.next() else {
@@ -115,43 +150,6 @@ struct DialTests {
     #expect(accepted >= limit / 50_100 && accepted < 10_000)
   }
 
-  @Test func `a slow reader pauses the socket and later receives every message`() async throws {
-    let message: [UInt8] = [0x82, 126, 0x03, 0xE8] + [UInt8](repeating: 1, count: 1_000)
-    let stalls = Mailbox<Int>()
-    let server = try TestServer { peer in
-      peer.upgrade()
-      stalls.put(peer.flood(message, timeLimit: 200))
-      peer.drain()
-    }
-    let (gate, read) = (Gate(), Mailbox<Void>())
-    let handle = await NetworkDial().open(.to(server.socketURL)) { event in
-      guard case .binary = event else { return }
-      await gate.wait()
-      read.put(())
-    }
-    let written = try #require(await stalls.next())
-    #expect(written < 64_000_000 && read.count == 0)
-    await gate.open()
-    _ = await read.next(written / message.count)
-    await handle.close(code: 1000, reason: "")
-    #expect(ConnectionScript.misuses == [])
-  }
-
-  @Test func `closing does not wait longer than a second for a silent peer`() async throws {
-    let server = try TestServer { peer in
-      peer.upgrade()
-      peer.park()
-    }
-    defer { server.release() }
-    let socket = await Opened(NetworkDial(), .to(server.socketURL))
-    _ = await socket.next()
-    let taken = await ContinuousClock().measure {
-      await socket.handle.close(code: 1000, reason: "")
-    }
-    #expect(taken >= .seconds(1) && taken < .seconds(40))
-    #expect(ConnectionScript.connections(to: server.listener.port).isEmpty)
-  }
-
   @Test(arguments: [
     "ws://example.invalid/", "http://127.0.0.1/", "ws://", "ws://a:b@127.0.0.1/", "not a url",
     "ws://127.0.0.1:99999/",
@@ -163,81 +161,5 @@ struct DialTests {
       return
     }
     #expect(!detail.contains("s3cret"))
-  }
-}
-
-/// Tests of the dialer behind a proxy that injects faults.
-@Suite(.timeLimit(.minutes(5)))
-struct FaultTests {
-  private static func echo() throws -> TestServer {
-    try TestServer { peer in
-      peer.upgrade()
-      while let event = peer.event() {
-        if case .text(let text) = event { peer.send(String(decoding: text, as: UTF8.self)) }
-        if case .closed = event { return }
-      }
-    }
-  }
-
-  private static func opened(_ proxy: FaultProxy) async throws -> Opened {
-    let socket = await Opened(NetworkDial(), .to("ws://127.0.0.1:\(proxy.port)/socket"))
-    guard case .opened = await socket.next() else { throw LinkFailure.ended }
-    return socket
-  }
-
-  @Test(arguments: [(Fault.cut, [LinkFailure.ended]), (.reset, [.reset, .ended])])
-  func `a lost connection is reported once, and a new one opens`(
-    fault: Fault, failures: [LinkFailure]
-  ) async throws {
-    let server = try Self.echo()
-    let proxy = try FaultProxy(upstream: server.listener.port)
-    let socket = try await Self.opened(proxy)
-    try await proxy.set(fault)
-    try await proxy.set(.pass)
-    guard case .failed(let failure) = await socket.next() else {
-      Issue.record("not failed")
-      return
-    }
-    #expect(failures.contains(failure))
-    let again = try await Self.opened(proxy)
-    #expect(await again.handle.send(text: [0x61]) == .queued)
-    #expect(await again.next() == .text([0x61]))
-    #expect(socket.events.count == 0)
-  }
-
-  @Test func `a refused connection is refused, and a silent one times out`() async throws {
-    let server = try Self.echo()
-    let proxy = try FaultProxy(upstream: server.listener.port)
-    let url = "ws://127.0.0.1:\(proxy.port)/socket"
-    try await proxy.set(.refuse)
-    #expect(await Opened(NetworkDial(), .to(url)).next() == .failed(.refused))
-    try await proxy.set(.blackhole())
-    let silent = await Opened(NetworkDial(), .to(url, openTimeout: .milliseconds(300)))
-    #expect(await silent.next() == .failed(.timeout(.upgrade)))
-    while !ConnectionScript.connections(to: proxy.port).isEmpty { await Task.yield() }
-  }
-
-  @Test func `messages survive a silence and a slow link`() async throws {
-    let server = try Self.echo()
-    let proxy = try FaultProxy(upstream: server.listener.port)
-    let socket = try await Self.opened(proxy)
-    try await proxy.set(.blackhole())
-    for byte in UInt8(0)..<10 { #expect(await socket.handle.send(text: [byte]) == .queued) }
-    try await proxy.set(.rate(bytesPerSecond: 2_000))
-    for byte in UInt8(0)..<10 { #expect(await socket.next() == .text([byte])) }
-  }
-
-  @Test(arguments: 0..<24)
-  func `a stream that ends within a frame reports no part of the message`(bytes: Int) async throws {
-    let server = try Self.echo()
-    let proxy = try FaultProxy(upstream: server.listener.port)
-    let socket = try await Self.opened(proxy)
-    try await proxy.set(.cutAfter(bytes: bytes))
-    let text = Array("twenty bytes of text".utf8)
-    #expect(await socket.handle.send(text: text) == .queued)
-    // A frame of this text has 22 bytes.
-    if bytes >= 22 { #expect(await socket.next() == .text(text)) }
-    if bytes >= 22 { try await proxy.set(.cut) }
-    #expect(await socket.next() == .failed(.ended))
   }
 }

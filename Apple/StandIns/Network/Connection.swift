@@ -32,6 +32,8 @@ public final class NWConnection: Sendable {
     var stream: Stream?
     var receives: [(most: Int, receipt: Receipt)] = []
     var sends: [(bytes: [UInt8], completion: SendCompletion)] = []
+    /// Whether a thread writes the elements of `sends`.
+    var isSending = false
   }
 
   private let inner = Mutex(Inner())
@@ -71,7 +73,7 @@ public final class NWConnection: Sendable {
     guard isNew else { return ConnectionScript.note("A connection was started twice or too late.") }
     ConnectionScript.add(self)
     move(to: .preparing)
-    Thread.detachNewThread { [self] in run() }
+    Workers.run { self.run() }
   }
 
   public func receive(
@@ -95,13 +97,28 @@ public final class NWConnection: Sendable {
     content: Data?, contentContext: ContentContext = .defaultMessage, isComplete: Bool = true,
     completion: SendCompletion
   ) {
-    let isStarted = inner.withLock { inner in
-      guard inner.queue != nil else { return false }
-      inner.sends.append(([UInt8](content ?? Data()), completion))
-      return true
+    let bytes = [UInt8](content ?? Data())
+    guard queue != nil else { return ConnectionScript.note("A send preceded the start.") }
+    guard state != .cancelled else { return complete(completion, .posix(.ECANCELED)) }
+    // Only bytes that the socket does not take at once need a thread.
+    let stream = inner.withLock { inner in
+      inner.isSending || inner.state != .ready ? nil : inner.stream
     }
-    guard isStarted else { return ConnectionScript.note("A send preceded the start.") }
+    let taken = stream?.writeNow(bytes) ?? 0
+    if stream != nil, taken == bytes.count { return complete(completion, nil) }
+    let mustStart = inner.withLock { inner in
+      inner.sends.append((Array(bytes[taken...]), completion))
+      defer { inner.isSending = inner.isSending || inner.state == .ready }
+      return inner.state == .ready && !inner.isSending
+    }
+    if mustStart { startSending() }
     hasSend.signal()
+  }
+
+  /// Writes the bytes that wait on a thread of its own.
+  private func startSending() {
+    guard let stream = inner.withLock(\.stream) else { return answerRest() }
+    Workers.run { self.sendAll(over: stream) }
   }
 
   public func cancel() { end() }
@@ -148,14 +165,32 @@ extension NWConnection {
         }
       }
       if parameters.tls != nil { try shakeHands() }
-      move(to: .ready)
-      report(viable: true)
-      Thread.detachNewThread { [self] in sendAll(over: stream) }
+      becomeReady()
+      let mustSend = inner.withLock { inner in
+        defer { inner.isSending = inner.isSending || !inner.sends.isEmpty }
+        return !inner.sends.isEmpty && !inner.isSending
+      }
+      if mustSend { startSending() }
       receiveAll(over: stream)
     } catch {
       // Apple's class waits for a better path, and does not fail.
       if case .tls = error { move(to: .failed(error)) } else { move(to: .waiting(error)) }
       answerRest()
+    }
+  }
+
+  /// Reports that the connection is open. The handlers run on this thread, which saves a change of
+  /// threads.
+  private func becomeReady() {
+    queue?.sync {
+      let isNew = inner.withLock { inner in
+        guard inner.state != .cancelled else { return false }
+        inner.state = .ready
+        return true
+      }
+      guard isNew else { return }
+      stateUpdateHandler?(.ready)
+      viabilityUpdateHandler?(true)
     }
   }
 
@@ -179,10 +214,11 @@ extension NWConnection {
         inner.receives.isEmpty ? nil : inner.receives.removeFirst().receipt
       }
       guard let receipt = taken else { break }
-      queue?.async {
+      // The completion runs on this thread, which saves a change of threads.
+      queue?.sync {
         switch result {
-        case .success(let bytes) where bytes.isEmpty: receipt(nil, .finalMessage, true, nil)
-        case .success(let bytes): receipt(Data(bytes), .defaultMessage, false, nil)
+        case .success(let data) where data.isEmpty: receipt(nil, .finalMessage, true, nil)
+        case .success(let data): receipt(data, .defaultMessage, false, nil)
         case .failure(let error): receipt(nil, nil, false, error)
         }
       }

@@ -34,10 +34,25 @@ final class Stream: Sendable {
   func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   /// Waits for bytes. An empty result is the end of the stream.
-  func read(atMost most: Int) -> Result<[UInt8], NWError> {
-    var buffer = [UInt8](repeating: 0, count: most)
-    let count = recv(descriptor, &buffer, most, 0)
-    return count < 0 ? .failure(Self.lastError) : .success(Array(buffer[..<count]))
+  func read(atMost most: Int) -> Result<Data, NWError> {
+    let buffer = UnsafeMutableRawPointer.allocate(byteCount: most, alignment: 1)
+    let count = recv(descriptor, buffer, most, 0)
+    guard count >= 0 else {
+      buffer.deallocate()
+      return .failure(Self.lastError)
+    }
+    return .success(
+      Data(
+        bytesNoCopy: buffer, count: count,
+        deallocator: .custom { pointer, _ in pointer.deallocate() }))
+  }
+
+  /// Writes the bytes that fit at once, and returns their number.
+  func writeNow(_ bytes: [UInt8]) -> Int {
+    let count = bytes.withUnsafeBytes {
+      Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    }
+    return max(0, count)
   }
 
   /// Writes all bytes.

@@ -1,3 +1,6 @@
+#if HOLDFAST_STANDINS
+  import HoldfastAppleNetwork
+#endif
 import HoldfastCommandKit
 import HoldfastCurlNetwork
 import HoldfastPorts
@@ -10,25 +13,19 @@ enum EchoClientCommand {
   private static let agent = Parameter<String>.option(
     "agent", .text("NAME"), default: "holdfast", "how the report calls us")
   private static let deflate = Parameter<Bool>.flag("deflate", "offer permessage-deflate")
+  private static let network = Parameter<Bool>.flag(
+    "network", "dial with NWConnection's stand-in, which only a strict build has")
 
   static var command: Command {
     Command(
       "echo-client", "go through every case of a suite's server",
       examples: [.init("HoldfastBench echo-client ws://127.0.0.1:9002", "all its cases")],
-      takes: server, agent, deflate, action: run)
+      takes: server, agent, deflate, network, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let network: CurlNetwork
-    do {
-      network = try CurlNetwork(
-        CurlConfiguration(
-          proxy: "", maxQueuedBytes: 4 * Echo.maxMessageBytes, maxFragments: Echo.maxFragments,
-          offersDeflate: call[deflate]))
-    } catch {
-      throw CommandFailure(.failed, "the network cannot start: \(error)")
-    }
-    let suite = Suite(network: network, url: call[server], agent: call[agent])
+    let dialer = try dialer(deflate: call[deflate], network: call[network])
+    let suite = Suite(dialer: dialer, url: call[server], agent: call[agent])
     guard let count = await suite.count() else {
       throw CommandFailure(.unreachable, "\(call[server]) did not say how many cases it has")
     }
@@ -36,11 +33,33 @@ enum EchoClientCommand {
     await suite.report()
     call.console.line("\(count) cases")
   }
+
+  private static func dialer(
+    deflate: Bool, network: Bool
+  ) throws(CommandFailure) -> any SocketDialer {
+    let (bytes, fragments) = (4 * Echo.maxMessageBytes, Echo.maxFragments)
+    guard !network else {
+      #if HOLDFAST_STANDINS
+        return NetworkDial(
+          NetworkConfiguration(
+            maxQueuedBytes: bytes, maxFragments: fragments, offersDeflate: deflate))
+      #else
+        throw CommandFailure(.failed, "this build has no stand-in; set HOLDFAST_STRICT=1 and build")
+      #endif
+    }
+    do {
+      return try CurlNetwork(
+        CurlConfiguration(
+          proxy: "", maxQueuedBytes: bytes, maxFragments: fragments, offersDeflate: deflate))
+    } catch {
+      throw CommandFailure(.failed, "the network cannot start: \(error)")
+    }
+  }
 }
 
 /// A client of the test suite's server. It follows the suite's protocol.
 private struct Suite {
-  let network: CurlNetwork
+  let dialer: any SocketDialer
   let url: String
   let agent: String
 
@@ -78,12 +97,14 @@ private struct Suite {
     let request = SocketRequest(
       url: url + path, query: query, openTimeout: .seconds(10),
       maxMessageBytes: Echo.maxMessageBytes)
-    let socket = await network.open(request) { event in
+    let socket = await dialer.open(request) { event in
       if let socket = await given.value { await answer(event, socket) }
       if case .failed = event { ended.finish() }
     }
     gave.yield(socket)
     for await _ in ends {}
+    // The suite records a case when its connection has ended.
+    await socket.close(code: 1000, reason: "")
   }
 }
 

@@ -182,26 +182,33 @@ enum Sockets {
     _ count: Int, _ certificate: Certificate?
   ) async throws -> Double {
     try await with(certificate) { url, configuration in
-      let (events, sink) = AsyncStream<Void>.makeStream()
-      let left = Mutex(count)
-      let socket = try await CurlNetwork(configuration).openInTurns(request(url)) { turn in
-        var texts = 0
-        for event in turn {
-          switch event {
-          case .opened: sink.yield()
-          case .text: texts += 1
-          case .failed: sink.finish()
-          case .binary, .ping, .pong, .stalled, .oversized: break
-          }
-        }
-        let isOver = left.withLock {
-          $0 -= texts
-          return $0 <= 0
-        }
-        if isOver { sink.finish() }
-      }
-      return try await rate(count, socket, events)
+      try await receive(count, from: url, over: try CurlNetwork(configuration))
     }
+  }
+
+  /// Returns how many messages of the server arrive per second.
+  static func receive(
+    _ count: Int, from url: String, over dialer: any SocketDialer
+  ) async throws -> Double {
+    let (events, sink) = AsyncStream<Void>.makeStream()
+    let left = Mutex(count)
+    let socket = await dialer.openInTurns(request(url)) { turn in
+      var texts = 0
+      for event in turn {
+        switch event {
+        case .opened: sink.yield()
+        case .text: texts += 1
+        case .failed: sink.finish()
+        case .binary, .ping, .pong, .stalled, .oversized: break
+        }
+      }
+      let isOver = left.withLock {
+        $0 -= texts
+        return $0 <= 0
+      }
+      if isOver { sink.finish() }
+    }
+    return try await rate(count, socket, events)
   }
 
   private static func iterate(
@@ -254,18 +261,28 @@ enum Sockets {
   ) async throws -> Double {
     try await with(certificate) { url, configuration in
       var network = try CurlNetwork(configuration)
-      var times: [Double] = []
-      for number in 0...count {
+      return try await dial(count, url) {
         if certificate != nil, !resumes { network = try CurlNetwork(configuration) }
-        let start = ContinuousClock.now
-        let socket = try await network.opened(url)
-        // The first connection is excluded, since it has no cached data and no session to resume.
-        if number > 0 { times.append(start.duration(to: .now).inSeconds * 1e6) }
-        // A phone holds at most five sockets.
-        await socket.close(code: 1000, reason: "")
+        return network
       }
-      return Statistics.median(times)
     }
+  }
+
+  /// Returns the median time to open a socket with the dialer for it, in microseconds.
+  static func dial(
+    _ count: Int, _ url: String, over dialer: () throws -> any SocketDialer
+  ) async throws -> Double {
+    var times: [Double] = []
+    for number in 0...count {
+      let dialer = try dialer()
+      let start = ContinuousClock.now
+      let socket = try await dialer.opened(url)
+      // The first connection is excluded, since it has no cached data and no session to resume.
+      if number > 0 { times.append(start.duration(to: .now).inSeconds * 1e6) }
+      // A phone holds at most five sockets.
+      await socket.close(code: 1000, reason: "")
+    }
+    return Statistics.median(times)
   }
 
   private static func peer(

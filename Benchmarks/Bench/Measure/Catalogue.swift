@@ -13,6 +13,15 @@ enum Catalogue {
       + SessionEcho.benchmarks(isFull: isFull) + SessionRecovery.benchmarks(isFull: isFull)
       + [Storm.benchmark()] + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
       + SyncBenchmarks.benchmarks(count: isFull ? 100_000 : 20_000)
-      + BottleReconnects.benchmarks(isFull: isFull)
+      + BottleReconnects.benchmarks(isFull: isFull) + standIns(isFull: isFull)
+  }
+
+  /// Returns the benchmarks of adapters over stand-ins, which only this package's own builds have.
+  private static func standIns(isFull: Bool) -> [Benchmark] {
+    #if HOLDFAST_STANDINS
+      Dialers.benchmarks(isFull: isFull)
+    #else
+      []
+    #endif
   }
 }

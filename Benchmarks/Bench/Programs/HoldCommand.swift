@@ -45,8 +45,9 @@ enum HoldCommand {
     }
   }
 
-  private static func echoing(
-    _ network: CurlNetwork, _ url: String, _ times: Int
+  /// Returns the median time of a message there and back, in microseconds.
+  static func echoing(
+    _ network: any SocketDialer, _ url: String, _ times: Int
   ) async throws -> Double {
     let (answers, sink) = AsyncStream<Void>.makeStream()
     let socket = try await network.opened(url) { sink.yield() }
@@ -71,7 +72,7 @@ enum HoldCommand {
   }
 }
 
-extension CurlNetwork {
+extension SocketDialer {
   /// Opens a socket that calls `onText` for each text message.
   func opened(
     _ url: String, onText: @escaping @Sendable () -> Void = {}

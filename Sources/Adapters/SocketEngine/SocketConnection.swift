@@ -30,7 +30,8 @@ package final class SocketConnection {
 
   private(set) var stage = Stage.over
   /// The time at which the current stage times out.
-  package private(set) var limit: ContinuousClock.Instant?
+  package private(set) var limit: Instant?
+  private let clock: any LinkClock
   private var webSocket: WebSocketConnection?
   /// Whether messages may be compressed, so that a few bytes may become many.
   private var inflates = false
@@ -60,12 +61,15 @@ package final class SocketConnection {
 
   /// Creates a socket and starts its dial. A dial that cannot start is reported as an event.
   ///
-  /// - Parameter mostInTurn: The maximum number of events in a delivery.
+  /// - Parameters:
+  ///   - clock: The clock that measures how long a stage lasts.
+  ///   - mostInTurn: The maximum number of events in a delivery.
   package init(
-    _ request: SocketRequest, limits: SocketLimits, mostInTurn: Int,
+    _ request: SocketRequest, limits: SocketLimits, clock: any LinkClock, mostInTurn: Int,
     deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
     dial: () throws(LinkFailure) -> any SocketStream
   ) {
+    self.clock = clock
     self.deliver = deliver
     self.mostInTurn = mostInTurn
     maxMessageBytes = request.maxMessageBytes
@@ -74,7 +78,7 @@ package final class SocketConnection {
     secrets = Secrets(headers: request.headers, query: request.query)
     do throws(LinkFailure) {
       stage = .dialing(try dial())
-      limit = .now.advanced(by: request.openTimeout)
+      limit = clock.now.advanced(by: request.openTimeout)
     } catch {
       end(error)
     }
@@ -247,7 +251,7 @@ extension SocketConnection {
   package func read() {
     guard let dial = connected else { return }
     guard unread.isEmpty else {
-      let held = unread
+      let held = unread[...]
       return unsafe takeFrames(held.span.bytes)
     }
     switch dial.read({ take($0) }) {
@@ -300,14 +304,16 @@ extension SocketConnection {
       limit = nil
       stage = .open(dial)
       events.add([.opened(headers: headers)])
-      unsafe takeFrames(rest.span.bytes)
+      let bytes = rest[...]
+      unsafe takeFrames(bytes.span.bytes)
     case .refused(let head, let prefix):
       let refusal = Refusal(head: head, from: dial.url, prefix: prefix)
       if refusal.isWhole { return end(refusal.failure) }
       stage = .refused(dial, refusal)
       // The result is already known, so the rest of a slow body is not awaited for the whole
       // time-out.
-      limit = min(limit ?? .now, .now.advanced(by: .seconds(1)))
+      let soon = clock.now.advanced(by: .seconds(1))
+      limit = min(limit ?? soon, soon)
     case .malformed(let detail): end(.protocolError(detail: detail))
     }
   }
@@ -391,7 +397,7 @@ extension SocketConnection {
 
   private func startClosing(_ dial: any SocketStream) {
     stage = .closing(dial)
-    limit = .now.advanced(by: .seconds(1))
+    limit = clock.now.advanced(by: .seconds(1))
   }
 
   /// Releases the connection. Delivers `failure` unless the socket is closing.

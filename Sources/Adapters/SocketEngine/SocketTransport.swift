@@ -2,9 +2,10 @@ package import HoldfastCore
 
 /// A connection whose calls return at once and report their completion later.
 ///
-/// Contract: reports arrive in the order in which they occur. The first is `.connected` or `.failed`.
-/// Each `receive` is answered by one or more of `.received`, `.ended` and `.failed`, and each `send`
-/// by one of `.sent` and `.sendFailed`.
+/// Contract: reports arrive in the order in which they occur, on the queue that the transport was
+/// given, and never inside a call of the transport. The first is `.connected` or `.failed`. Each
+/// `receive` is answered by one of `.received`, `.ended` and `.failed`, and each `send` by one of
+/// `.sent` and `.sendFailed`.
 package protocol SocketTransport: Sendable {
   /// Starts the connection, including TLS.
   func start(_ report: @escaping @Sendable (TransportReport) -> Void)
@@ -20,10 +21,10 @@ package protocol SocketTransport: Sendable {
 package enum TransportReport: Sendable, Equatable {
   /// The connection is open.
   case connected
-  /// Bytes were received, possibly none.
+  /// Bytes were received.
   case received([UInt8])
-  /// The peer has ended the stream.
-  case ended
+  /// The peer has ended the stream after these bytes, possibly none.
+  case ended([UInt8])
   /// The system has taken over this number of bytes, and no longer counts them as queued.
   case sent(Int)
   /// Bytes could not be sent. Bytes that the peer sent before may still arrive.

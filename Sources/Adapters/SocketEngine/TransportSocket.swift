@@ -1,44 +1,62 @@
+package import Dispatch
 import HoldfastCore
 package import HoldfastPorts
 
 /// A socket over a transport. It runs the engine, and delivers its events.
+///
+/// It runs on the queue of its transport, so that a report needs no change of threads.
 package actor TransportSocket {
   private let socket: SocketConnection
-  private let reports: AsyncStream<TransportReport>.Continuation
+  private let executor: QueueExecutor
   /// The task that ends the current stage when it has lasted too long, and that stage's time limit.
   private var timer: Task<Void, Never>?
-  private var timed: ContinuousClock.Instant?
+  private var timed: Instant?
+  private let clock: any LinkClock
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe executor.asUnownedSerialExecutor()
+  }
 
   private init(
-    _ request: SocketRequest, limits: SocketLimits, mostInTurn: Int,
+    _ request: SocketRequest, limits: SocketLimits, clock: any LinkClock, mostInTurn: Int,
     deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
-    dial: Result<TransportDial, LinkFailure>, reports: AsyncStream<TransportReport>.Continuation
+    dial: Result<TransportDial, LinkFailure>, executor: QueueExecutor
   ) {
-    self.reports = reports
+    (self.executor, self.clock) = (executor, clock)
     socket = SocketConnection(
-      request, limits: limits, mostInTurn: mostInTurn, deliver: deliver
+      request, limits: limits, clock: clock, mostInTurn: mostInTurn, deliver: deliver
     ) { () throws(LinkFailure) in
-      TransportStream(try dial.get()) { report in reports.yield(report) }
+      TransportStream(try dial.get())
     }
   }
 
   /// Opens a socket and returns its handle. A dial that `dial` rejects is reported as an event.
   ///
-  /// - Parameter mostInTurn: The maximum number of events in a delivery.
+  /// - Parameters:
+  ///   - clock: The clock that measures time-outs.
+  ///   - mostInTurn: The maximum number of events in a delivery.
+  ///   - dial: A function that makes the transport, which reports on the given queue.
   package static func open(
-    _ request: SocketRequest, limits: SocketLimits, mostInTurn: Int,
+    _ request: SocketRequest, limits: SocketLimits, clock: any LinkClock, mostInTurn: Int,
     deliver: @escaping @Sendable ([SocketEvent]) async -> Void,
-    dial: () throws(LinkFailure) -> TransportDial
+    dial: (DispatchQueue) throws(LinkFailure) -> TransportDial
   ) async -> any SocketHandle {
-    let (reports, input) = AsyncStream.makeStream(of: TransportReport.self)
+    let queue = DispatchQueue(label: "holdfast.socket")
+    let dial = Result { () throws(LinkFailure) in try dial(queue) }
     let socket = TransportSocket(
-      request, limits: limits, mostInTurn: mostInTurn, deliver: deliver,
-      dial: Result(catching: dial), reports: input)
-    Task {
-      for await report in reports { await socket.take(report) }
-    }
-    await socket.settle()
+      request, limits: limits, clock: clock, mostInTurn: mostInTurn, deliver: deliver, dial: dial,
+      executor: QueueExecutor(queue))
+    await socket.start()
     return TransportHandle(socket)
+  }
+
+  /// Starts the transport. Its reports keep the socket until the transport is released.
+  private func start() {
+    let stream = socket.dialing as? TransportStream
+    stream?.start { [executor] report in
+      executor.run { self.assumeIsolated { $0.take(report) } }
+    }
+    settle()
   }
 
   private func take(_ report: TransportReport) {
@@ -67,8 +85,6 @@ package actor TransportSocket {
     if socket.mustDeliver {
       socket.isDelivering = true
       Task { await deliver() }
-    } else if socket.isFinished {
-      reports.finish()
     }
   }
 
@@ -87,13 +103,13 @@ package actor TransportSocket {
     timer?.cancel()
     timer = timed.map { limit in
       Task {
-        try? await Task.sleep(until: limit, tolerance: .zero, clock: .continuous)
-        if !Task.isCancelled { expire(limit) }
+        guard (try? await clock.wait(until: limit)) != nil else { return }
+        expire(limit)
       }
     }
   }
 
-  private func expire(_ limit: ContinuousClock.Instant) {
+  private func expire(_ limit: Instant) {
     guard socket.limit == limit else { return }
     socket.expire()
     settle()

@@ -11,7 +11,7 @@ final class TransportStream: SocketStream {
   private(set) var pendingBytes = 0
 
   private let transport: any SocketTransport
-  private let report: @Sendable (TransportReport) -> Void
+  private var report: @Sendable (TransportReport) -> Void = { _ in }
   private var isConnected = false
   private var isReceiving = false
   /// The bytes that were received and not read.
@@ -25,8 +25,12 @@ final class TransportStream: SocketStream {
   /// The maximum number of bytes of a read.
   private static let mostReceived = 65_536
 
-  init(_ dial: TransportDial, report: @escaping @Sendable (TransportReport) -> Void) {
+  init(_ dial: TransportDial) {
     (transport, handshake, url) = (dial.transport, dial.handshake, dial.url)
+  }
+
+  /// Starts the transport.
+  func start(_ report: @escaping @Sendable (TransportReport) -> Void) {
     self.report = report
     transport.start(report)
   }
@@ -38,8 +42,10 @@ final class TransportStream: SocketStream {
   func becomeReady() -> LinkFailure? { nil }
 
   func write(_ bytes: ArraySlice<UInt8>) -> StreamWriting {
+    // A socket whose queue is full does not read, so it learns of the failure here.
+    if !isReceiving, let failure = sendFailure ?? failure { return .failed(failure) }
     let room = Self.mostPending - pendingBytes
-    // After a failure, reading finds the bytes that arrived before it, and then reports it.
+    // During a read, the read finds the bytes that arrived before a failure, and then reports it.
     guard room > 0, sendFailure == nil, failure == nil else { return .wouldBlock }
     let chunk = Array(bytes.prefix(room))
     pendingBytes += chunk.count
@@ -49,7 +55,8 @@ final class TransportStream: SocketStream {
 
   func read(_ take: (RawSpan) -> Void) -> StreamReading {
     if !held.isEmpty {
-      let bytes = held
+      // `Array.span` needs a newer system than `ArraySlice.span`.
+      let bytes = held[...]
       held = []
       unsafe take(bytes.span.bytes)
       return .bytes
@@ -68,17 +75,19 @@ final class TransportStream: SocketStream {
     switch report {
     case .connected: isConnected = true
     case .received(let bytes):
-      held += bytes
-      isReceiving = false
-    case .ended: (hasEnded, isReceiving) = (true, false)
-    case .sent(let count): pendingBytes -= count
-    case .sendFailed(let failure): sendFailure = failure
+      (held, isReceiving) = (bytes, false)
+    case .ended(let bytes):
+      (held, hasEnded, isReceiving) = (bytes, true, false)
+    case .sent(let count): pendingBytes = max(0, pendingBytes - count)
+    case .sendFailed(let failure):
+      // The transport will not send what it holds.
+      (sendFailure, pendingBytes) = (failure, 0)
     case .stalled: break
     case .failed(let failure):
       // Once connected, a time-out of the system means that the peer was silent.
       let isSilence = isConnected && failure == .timeout(.connect)
       self.failure = self.failure ?? (isSilence ? .timeout(.silence) : failure)
-      isReceiving = false
+      (isReceiving, pendingBytes) = (false, 0)
     }
   }
 }

@@ -109,13 +109,19 @@ final class FarRequest: FarExchange {
 
   /// Returns a server that adds each request to `requests` and waits until it is answered or
   /// dropped.
-  static func server(_ requests: Mailbox<FarRequest>) throws -> TestServer {
+  ///
+  /// - Parameter keepAlive: Whether a connection stays open after an answer.
+  static func server(
+    _ requests: Mailbox<FarRequest>, keepAlive: Bool = true
+  ) throws -> TestServer {
     try TestServer { peer in
       while let (head, body) = peer.request() {
         let request = FarRequest(head, body)
         requests.put(request)
         switch request.next() {
-        case .answer(let status, let headers, let body): peer.answer(status, headers, body: body)
+        case .answer(let status, let headers, let body):
+          peer.answer(status, headers, body: body, keepAlive: keepAlive)
+          guard keepAlive else { return }
         case .drop: return
         }
       }

@@ -1,18 +1,15 @@
 import HoldfastCore
 import HoldfastPorts
-import Testing
-
-@testable import HoldfastCurlNetwork
 
 /// A requested socket and its events.
 final class Opened {
   let handle: any SocketHandle
   private var events: AsyncStream<SocketEvent>.Iterator
 
-  init(_ network: CurlNetwork, _ request: SocketRequest) async {
+  init(_ dialer: any SocketDialer, _ request: SocketRequest) async {
     let (stream, continuation) = AsyncStream<SocketEvent>.makeStream()
     events = stream.makeAsyncIterator()
-    handle = await network.open(request) { event in
+    handle = await dialer.open(request) { event in
       continuation.yield(event)
       if case .failed = event { continuation.finish() }
     }

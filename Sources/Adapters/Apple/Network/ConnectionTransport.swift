@@ -9,11 +9,13 @@
   /// A transport over `NWConnection`. It keeps no state of its own.
   struct ConnectionTransport: SocketTransport {
     let connection: NWConnection
+    private let queue: DispatchQueue
 
-    /// Creates a transport; `nil` if the address has no valid port.
-    init?(to address: WebAddress) {
+    /// Creates a transport that reports on a queue; `nil` if the address has no valid port.
+    init?(to address: WebAddress, queue: DispatchQueue) {
       guard let port = NWEndpoint.Port(rawValue: address.port) else { return nil }
       let host = NWEndpoint.Host(String(NetworkAddress.withoutBrackets(address.host)))
+      self.queue = queue
       let tcp = NWProtocolTCP.Options()
       tcp.noDelay = true
       connection = NWConnection(
@@ -43,17 +45,19 @@
       connection.viabilityUpdateHandler = { isViable in
         if !isViable { report(.stalled) }
       }
-      connection.start(queue: DispatchQueue(label: "holdfast.connection"))
+      connection.start(queue: queue)
     }
 
     func receive(atMost count: Int, _ report: @escaping @Sendable (TransportReport) -> Void) {
       connection.receive(minimumIncompleteLength: 1, maximumLength: count) {
         data, _, isEnd, error in
-        report(.received(data.map { Array($0) } ?? []))
+        let bytes = data.map { Array($0) } ?? []
         if isEnd {
-          report(.ended)
+          report(.ended(bytes))
         } else if let error {
           report(.failed(NetworkFailures.failure(error, in: .silence)))
+        } else {
+          report(.received(bytes))
         }
       }
     }

@@ -1,4 +1,5 @@
 #if canImport(Network)
+  import Dispatch
   import HoldfastCore
   public import HoldfastPorts
   import HoldfastProtocols
@@ -10,12 +11,22 @@
   /// The same engine implements WebSocket here and over libcurl. TLS 1.2 or newer is required, and
   /// the system verifies certificates and names. A path that does not work yet is a failure, because
   /// the caller decides when to try again. Releasing a handle closes its socket with code 1001.
+  ///
+  /// On a watch, the system lets an app open connections only while it streams audio or during a
+  /// CallKit call (Apple's technical note TN3135). At other times each attempt fails as unreachable.
+  /// A simulator does not enforce this.
   public struct NetworkDial: SocketDialer {
     private let configuration: NetworkConfiguration
+    private let clock: any LinkClock
 
     /// Creates a dialer, which opens nothing until it is asked to.
-    public init(_ configuration: NetworkConfiguration = NetworkConfiguration()) {
-      self.configuration = configuration
+    ///
+    /// - Parameter clock: The clock that measures time-outs.
+    public init(
+      _ configuration: NetworkConfiguration = NetworkConfiguration(),
+      clock: any LinkClock = BootClock()
+    ) {
+      (self.configuration, self.clock) = (configuration, clock)
     }
 
     /// Opens a WebSocket. Calling `close` on the handle before the socket is open ends the socket
@@ -42,20 +53,22 @@
       let limits = SocketLimits(
         maxQueuedBytes: configuration.maxQueuedBytes, maxFragments: configuration.maxFragments)
       return await TransportSocket.open(
-        request, limits: limits, mostInTurn: mostInTurn, deliver: deliver
-      ) { () throws(LinkFailure) in
-        try dial(request)
+        request, limits: limits, clock: clock, mostInTurn: mostInTurn, deliver: deliver
+      ) { queue throws(LinkFailure) in
+        try dial(request, queue)
       }
     }
 
-    private func dial(_ request: SocketRequest) throws(LinkFailure) -> TransportDial {
+    private func dial(
+      _ request: SocketRequest, _ queue: DispatchQueue
+    ) throws(LinkFailure) -> TransportDial {
       let address = try WebAddress(
         request.url, query: request.query, schemes: ["ws": false, "wss": true])
       try address.demandPrivacy(allowsPlaintext: configuration.allowsPlaintext)
       let handshake = try ClientHandshake(
         request, authority: address.authority, target: address.target,
         offersDeflate: configuration.offersDeflate)
-      guard let transport = ConnectionTransport(to: address) else {
+      guard let transport = ConnectionTransport(to: address, queue: queue) else {
         throw .local(detail: "The URL's port is invalid.")
       }
       return TransportDial(transport: transport, handshake: handshake, url: address.url)

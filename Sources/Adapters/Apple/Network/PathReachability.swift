@@ -9,7 +9,8 @@
   ///
   /// The identifier of a path consists of the first interface, which traffic takes, and the
   /// gateways. Another interface that merely becomes available does not change it. Apple's
-  /// frameworks do not report login pages, so `.captivePortal` never occurs.
+  /// frameworks do not report login pages, so `.captivePortal` never occurs. On a watch, the network
+  /// counts as unreachable while the system does not let the app open connections (`NetworkDial`).
   public struct PathReachability: ReachabilityMonitor {
     /// Creates a monitor, which observes nothing until `changes()` is called.
     public init() {}

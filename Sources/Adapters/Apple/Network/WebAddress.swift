@@ -1,4 +1,4 @@
-#if canImport(Darwin) || canImport(FoundationNetworking)
+#if canImport(Network)
   import Foundation
   import HoldfastCore
   import HoldfastSocketEngine

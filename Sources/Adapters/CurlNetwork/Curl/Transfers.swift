@@ -1,4 +1,6 @@
 import CHoldfastCurl
+import HoldfastCore
+import HoldfastPorts
 
 /// A libcurl multi handle with its next deadline. A poller watches its descriptors.
 @safe final class Transfers {
@@ -9,7 +11,7 @@ import CHoldfastCurl
   /// The transfers with a descriptor that the system refused to watch. They would otherwise wait
   /// forever.
   private var unwatched: [UInt] = []
-  private(set) var deadline: ContinuousClock.Instant?
+  private(set) var deadline: Instant?
 
   init?(_ poller: Poller) {
     guard Library.isReady, let multi = unsafe curl_multi_init() else { return nil }
@@ -86,7 +88,7 @@ import CHoldfastCurl
   }
 
   private func wake(afterMilliseconds milliseconds: Int) {
-    deadline = milliseconds < 0 ? nil : .now.advanced(by: .milliseconds(milliseconds))
+    deadline = milliseconds < 0 ? nil : BootClock().now.advanced(by: .milliseconds(milliseconds))
   }
 }
 

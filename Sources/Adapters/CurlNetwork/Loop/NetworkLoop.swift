@@ -19,6 +19,7 @@ actor NetworkLoop {
 
   private let configuration: CurlConfiguration
   private let buffer = Buffer()
+  private let clock = BootClock()
   private let share: Share
   /// The client for the next request. The request may reuse its connections.
   private var rest: RestClient?
@@ -79,7 +80,7 @@ extension NetworkLoop {
       number: nextID, share: share, poller: poller, buffer: buffer,
       transfers: { self.transfersWithRoom() })
     let socket = SocketConnection(
-      request, limits: configuration.limits, mostInTurn: mostInTurn, deliver: deliver
+      request, limits: configuration.limits, clock: clock, mostInTurn: mostInTurn, deliver: deliver
     ) { () throws(LinkFailure) in
       try Dial(request, context, configuration: configuration)
     }
@@ -242,7 +243,7 @@ extension NetworkLoop {
     if !readers.isEmpty { return 0 }
     let deadlines = timed.compactMap { sockets[$0]?.deadline } + clients.compactMap(\.deadline)
     guard let next = deadlines.min() else { return -1 }
-    let wait = ContinuousClock.now.duration(to: next)
+    let wait = clock.now.duration(to: next)
     guard wait > .zero else { return 0 }
     let milliseconds = (wait + .nanoseconds(999_999)) / .milliseconds(1)
     return Int32(min(milliseconds, Double(Int32.max)))
@@ -272,7 +273,7 @@ extension NetworkLoop {
   }
 
   private func passTime() {
-    let now = ContinuousClock.now
+    let now = clock.now
     for client in clients { client.tick(at: now) }
     for id in timed {
       if let transfers = sockets[id]?.transfers, let due = transfers.deadline, due <= now {
@@ -289,7 +290,7 @@ extension SocketConnection {
   fileprivate var transfers: Transfers? { (dialing as? Dial)?.transfers }
 
   /// The next time at which the socket must be handled even if there is no activity.
-  fileprivate var deadline: ContinuousClock.Instant? {
+  fileprivate var deadline: Instant? {
     guard let next = transfers?.deadline else { return limit }
     return min(next, limit ?? next)
   }

@@ -22,7 +22,7 @@ final class RestClient {
   }
 
   var isIdle: Bool { exchanges.isEmpty }
-  var deadline: ContinuousClock.Instant? { transfers.deadline }
+  var deadline: Instant? { transfers.deadline }
 
   func start(_ id: UInt64, _ request: HTTPCall, _ continuation: Exchange.Continuation) {
     do throws(LinkFailure) {
@@ -41,7 +41,7 @@ final class RestClient {
     end(id) { _ in .failure(.local(detail: "The request was cancelled.")) }
   }
 
-  func tick(at now: ContinuousClock.Instant) {
+  func tick(at now: Instant) {
     guard let deadline = transfers.deadline, deadline <= now else { return }
     transfers.tick()
     collect()

@@ -4,8 +4,7 @@ import HoldfastProtocols
 import HoldfastPorts
 import Testing
 
-@testable import HoldfastCurlNetwork
-
+/// Tests of sockets that hold for every dialer.
 @Suite(.timeLimit(.minutes(10)))
 struct SocketTests {
   /// Returns a server that echoes text messages until the client closes the socket.
@@ -22,7 +21,7 @@ struct SocketTests {
   @Test(arguments: [false, true])
   func `a socket opens and echoes messages, with and without deflate`(deflate: Bool) async throws {
     let server = try Self.echo(deflate: deflate)
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let socket = await Opened(try newDialer(), .to(server.socketURL))
     guard case .opened(let headers) = await socket.next() else {
       Issue.record("not opened")
       return
@@ -43,7 +42,7 @@ struct SocketTests {
       peer.drain()
     }
     let socket = await Opened(
-      try CurlNetwork(),
+      try newDialer(),
       .to(
         server.socketURL + "?v=1", headers: [("Authorization", "Bearer abc")],
         query: [("token", "a/b c")]))
@@ -60,7 +59,7 @@ struct SocketTests {
       peer.close(code, "because")
       peer.drain()
     }
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let socket = await Opened(try newDialer(), .to(server.socketURL))
     #expect(await socket.nextAfterOpening() == .text(Array("last".utf8)))
     #expect(await socket.next() == .failed(.closed(code: code, reason: "because")))
     #expect(await socket.next() == nil)
@@ -77,7 +76,7 @@ struct SocketTests {
     }
     let log = Log()
     let opened = Gate()
-    let handle = try await CurlNetwork().open(.to(server.socketURL)) { event in
+    let handle = try await newDialer().open(.to(server.socketURL)) { event in
       await log.add(event)
       await opened.open()
     }
@@ -104,7 +103,7 @@ struct SocketTests {
       }
     }
     let handles = Mailbox<any SocketHandle>()
-    let handle = try await CurlNetwork().open(.to(server.socketURL)) { event in
+    let handle = try await newDialer().open(.to(server.socketURL)) { event in
       guard case .text(let text) = event, let handle = await handles.next() else { return }
       #expect(await handle.send(text: text) == .queued)
     }
@@ -125,7 +124,7 @@ struct SocketTests {
       peer.park()
     }
     defer { server.release() }
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let socket = await Opened(try newDialer(), .to(server.socketURL))
     _ = await socket.next()
     let taken = await ContinuousClock().measure {
       await socket.handle.close(code: 1000, reason: "")
@@ -143,7 +142,7 @@ struct SocketTests {
       if let event = peer.event() { pong.yield(event) }
       peer.drain()
     }
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let socket = await Opened(try newDialer(), .to(server.socketURL))
     #expect(await socket.nextAfterOpening() == .ping)
     for await event in pongs {
       #expect(event == .pong(Array("are you there".utf8)))
@@ -158,7 +157,7 @@ struct SocketTests {
       peer.write([0x8A, 8, 9, 9, 9, 9, 9, 9, 9, 9])
       while peer.event() != nil {}
     }
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let socket = await Opened(try newDialer(), .to(server.socketURL))
     _ = await socket.next()
     await socket.handle.ping(id: 7)
     #expect(await socket.next() == .pong(id: 7))
@@ -177,7 +176,7 @@ struct SocketTests {
       peer.send("next")
       peer.drain()
     }
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL, maxMessageBytes: 100))
+    let socket = await Opened(try newDialer(), .to(server.socketURL, maxMessageBytes: 100))
     let expected: SocketEvent = fits ? .binary(big) : .oversized(bytes: UInt64(count))
     #expect(await socket.nextAfterOpening() == expected)
     #expect(await socket.next() == .text(Array("next".utf8)))
@@ -191,7 +190,7 @@ struct SocketTests {
       peer.close(1000)
       peer.drain()
     }
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let socket = await Opened(try newDialer(), .to(server.socketURL))
     _ = await socket.next()
     var seen: [String] = []
     while case .text(let text) = await socket.next() {
@@ -211,7 +210,7 @@ struct SocketTests {
     }
     let gate = Gate()
     let counter = Counter()
-    let handle = try await CurlNetwork().open(.to(server.socketURL)) { event in
+    let handle = try await newDialer().open(.to(server.socketURL)) { event in
       guard case .binary = event else { return }
       await gate.wait()
       counter.add()
@@ -235,7 +234,7 @@ struct SocketTests {
       peer.park()
     }
     defer { server.release() }
-    let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000, offersDeflate: false))
+    let network = try newDialer(maxQueuedBytes: 100_000, offersDeflate: false)
     let socket = await Opened(network, .to(server.socketURL))
     _ = await socket.next()
     let text = [UInt8](repeating: 0x61, count: 50_000)
@@ -253,7 +252,7 @@ struct SocketTests {
       peer.upgrade()
       stall.yield(peer.flood(pings, timeLimit: 200))
     }
-    let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))
+    let network = try newDialer(maxQueuedBytes: 100_000)
     let socket = await Opened(network, .to(server.socketURL))
     for await written in stalls {
       #expect(written < 64_000_000)
@@ -270,7 +269,7 @@ struct SocketTests {
       _ = peer.flood(pings, timeLimit: 200)
       peer.reset()
     }
-    let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))
+    let network = try newDialer(maxQueuedBytes: 100_000)
     let socket = await Opened(network, .to(server.socketURL))
     // If a write encounters the reset first, the read only sees the end of the stream.
     let failure = try #require(await socket.failure())
@@ -283,7 +282,7 @@ struct SocketTests {
       peer.upgrade()
       while let event = peer.event() { code.yield(event) }
     }
-    let network = try CurlNetwork()
+    let network = try newDialer()
     do {
       let socket = await Opened(network, .to(server.socketURL))
       _ = await socket.next()
@@ -300,7 +299,7 @@ struct SocketTests {
       begin.yield()
       peer.drain()
     }
-    let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
+    let socket = await Opened(try newDialer(), .to(server.socketURL))
     for await _ in begins { break }
     await socket.handle.close(code: 1000, reason: "")
     await socket.handle.close(code: 1000, reason: "")

@@ -1,0 +1,1 @@
+../../CurlNetworkTests/Shared/SocketTests.swift

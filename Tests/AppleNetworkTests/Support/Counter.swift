@@ -1,0 +1,1 @@
+../../CurlNetworkTests/Support/Counter.swift

@@ -34,9 +34,12 @@ struct BottleTests {
     let phone = try await BottlePhone.connected()
     await phone.leave()
     #expect(phone.model.status.phase != .connected)
+    await phone.give(.moved, .stands(true), .poured(120))
     await phone.comeBack()
-    await phone.give(.moved)
     #expect(await phone.isConnected(within: 8))
+    await phone.pass(5)
+    #expect(phone.drinks == [120])
+    #expect(phone.shown == [120])
     await phone.expectNoMisuse()
   }
 
@@ -60,9 +63,12 @@ struct BottleTests {
     let phone = try await BottlePhone.connected()
     await phone.forceQuit()
     await phone.pass(60)
-    await phone.give(.moved)
+    await phone.give(.moved, .stands(true), .poured(60))
     await phone.launch()
     #expect(await phone.isConnected(within: 5))
+    await phone.pass(5)
+    #expect(phone.drinks == [60])
+    #expect(phone.shown == [60])
     await phone.expectNoMisuse()
   }
 
@@ -77,6 +83,33 @@ struct BottleTests {
     #expect(await phone.isConnected(within: 5))
     await phone.pass(5)
     #expect(phone.drinks == [90])
+    await phone.expectNoMisuse()
+  }
+
+  @Test func `drinks of 8 hours out of range without a process are stored once after the return`()
+    async throws
+  {
+    let phone = try await BottlePhone.connected()
+    await phone.background()
+    await phone.leave()
+    await phone.endedBySystem()
+    for hour in 1...8 {
+      await phone.pass(3_000)
+      // With a new record the bottle stays awake until its deep sleep, from which a tap wakes it.
+      await phone.give(.tapped, .moved, .stands(true), .poured(Int16(100 + hour)), .stands(true))
+      await phone.pass(600)
+    }
+    #expect(await phone.unsynced() == 8)
+    await phone.comeBack()
+    await phone.give(.tapped, .moved)
+    await phone.connectWithoutApp()
+    #expect(await phone.link() == .connected, "the system kept the connect")
+    await phone.launch()
+    #expect(await phone.isConnected(within: 5))
+    await phone.pass(10)
+    #expect(phone.drinks == (101...108).map(\.self), "nothing is lost or stored twice")
+    #expect(phone.shown == phone.drinks)
+    #expect(await phone.unsynced() == 0)
     await phone.expectNoMisuse()
   }
 
@@ -107,6 +140,8 @@ private final class BottlePhone {
   private var isInBackground = false
   private var runsUntil = Instant.zero
   private var rest: (connects: Int, end: Instant)?
+  /// The amounts of the drinks that the app has shown since the launch.
+  private(set) var shown: [Int] = []
 
   init() {
     host = BottleHost()
@@ -129,9 +164,12 @@ private final class BottlePhone {
 
   func link() async -> FakeDevice.Link { await system.on { [host] _ in host.device.link } }
 
+  /// Returns the number of records that the bottle considers not stored.
+  func unsynced() async -> UInt16 { await system.on { [host] _ in host.bottle.bottle.unsynced } }
+
   func launch() async {
     let made = system.central(restoration: "bottle")
-    (central, events, isInBackground) = (made, Mailbox(), false)
+    (central, events, isInBackground, shown) = (made, Mailbox(), false, [])
     made.events { [events] in events.put($0) }
     model = BottleModel(BottleSettings(), seed: 7)
     inputs = [.restored(store.snapshot), .start]
@@ -300,6 +338,7 @@ private final class BottlePhone {
       case .write(let attempt, let id, let attribute, let bytes):
         await write(bytes, attribute, attempt, id, central)
       case .commit(let id, let change): inputs.append(.committed(id, store.commit(change)))
+      case .update(.drink(let drink)): shown.append(Int(drink.record.amount))
       case .confirm, .update: continue
       }
     }

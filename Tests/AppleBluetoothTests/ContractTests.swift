@@ -55,6 +55,11 @@ struct ContractDevice: FarPeripheral {
     await system.on { [device] in device.notify(Self.value, bytes, $0) }
   }
 
+  func changeServices() async -> ServiceChangeReport {
+    await system.on { [device] _ in device.changeServices() }
+    return .reported
+  }
+
   func reply(_ request: UInt16, _ bytes: [UInt8]?) async {
     await system.on { [device] in device.reply(request, bytes, $0) }
   }

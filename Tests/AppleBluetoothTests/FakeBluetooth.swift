@@ -1,6 +1,7 @@
 @_spi(Script) import CoreBluetooth
 import HoldfastBluetooth
 import HoldfastCore
+import HoldfastPorts
 import HoldfastTestKit
 import HoldfastWire
 import Synchronization
@@ -44,6 +45,8 @@ final class FakeBluetooth: @unchecked Sendable {
   private var scan: [CBUUID]?
   /// The identifier for which connections are kept while the app does not run.
   private(set) var keptFor: String?
+  /// Whether the system also keeps peripherals that are disconnected.
+  var keepsDisconnected = false
   private var isScanKept = false
   private let queue = Mutex<DispatchQueue?>(nil)
 
@@ -57,10 +60,11 @@ final class FakeBluetooth: @unchecked Sendable {
 
   /// Returns a central of this system, as a launch of the app would make it.
   func central(
-    restoration: String? = nil, alerts: CoreBluetoothCentral.Alerts = []
+    restoration: String? = nil, alerts: CoreBluetoothCentral.Alerts = [],
+    clock: any LinkClock = BootClock()
   ) -> CoreBluetoothCentral {
     ScriptedRadio.$current.withValue(radio) {
-      CoreBluetoothCentral(restoration: restoration, alerts: alerts)
+      CoreBluetoothCentral(restoration: restoration, alerts: alerts, clock: clock)
     }
   }
 
@@ -103,7 +107,9 @@ final class FakeBluetooth: @unchecked Sendable {
   }
 
   /// Changes the state of the radio.
-  func turn(_ state: CBManagerState) {
+  ///
+  /// - Parameter isTold: Whether the app's callback is made.
+  func turn(_ state: CBManagerState, isTold: Bool = true) {
     guard let manager else { return }
     if state != .poweredOn {
       scan = nil
@@ -116,19 +122,25 @@ final class FakeBluetooth: @unchecked Sendable {
       }
     }
     manager.scriptedState = state
-    manager.delegate?.centralManagerDidUpdateState(manager)
+    if isTold { manager.delegate?.centralManagerDidUpdateState(manager) }
     look()
   }
 
   private func launched(_ manager: CBCentralManager, _ identifier: String?) {
     self.manager = manager
     queue.withLock { $0 = manager.queue }
-    let kept = devices.filter { $0.link != .none && identifier != nil && identifier == keptFor }
+    let isKept = identifier != nil && identifier == keptFor
+    let kept = devices.filter { isKept && ($0.link != .none || keepsDisconnected) }
     for device in devices where !kept.contains(where: { $0 === device }) { device.link = .none }
     keptFor = identifier
     let restored = kept.map { device in
       let peripheral = peripheral(of: device)
-      peripheral.scriptedState = device.link == .connected ? .connected : .connecting
+      peripheral.scriptedState =
+        switch device.link {
+        case .none: .disconnected
+        case .pending: .connecting
+        case .connected: .connected
+        }
       device.isLocal = false
       if device.link == .connected { device.subscribedServices(of: peripheral) }
       return peripheral
@@ -139,7 +151,18 @@ final class FakeBluetooth: @unchecked Sendable {
         manager.delegate?.centralManager(
           manager, willRestoreState: [CBCentralManagerRestoredStatePeripheralsKey: restored])
       }
-      if let firstState { turn(firstState) }
+      // A later launch has another manager, whose queue this is not.
+      if let firstState, self.manager === manager { turn(firstState) }
+    }
+  }
+
+  /// Makes the callbacks that wait, in the order of these indices, and later ones at once.
+  func makeHeld(_ order: [Int]) {
+    let all = order.map { held[$0] }
+    (held, delivery) = ([], .prompt)
+    for next in all {
+      next.effect()
+      next.callback()
     }
   }
 
@@ -246,8 +269,7 @@ extension FakeBluetooth {
       if let scan, device.profile.contains(where: { scan.contains($0.service) }) {
         device.isKnown = true
         let peripheral = peripheral(of: device)
-        later { [self] in
-          guard self.manager?.isScanning == true, !peripheral.isInvalid else { return }
+        later {
           manager.delegate?.centralManager(
             manager, didDiscover: peripheral,
             advertisementData: [CBAdvertisementDataLocalNameKey: device.name], rssi: -50)
@@ -291,10 +313,7 @@ extension FakeBluetooth {
 
   /// Reports the end of a connection to the app.
   func report(gone peripheral: CBPeripheral, _ error: CBError?, isReconnecting: Bool = false) {
-    guard let manager else { return }
-    manager.delegate?.centralManager(
-      manager, didDisconnectPeripheral: peripheral, timestamp: 0, isReconnecting: isReconnecting,
-      error: error)
+    manager?.report(gone: peripheral, isReconnecting: isReconnecting, error: error)
   }
 
   func report(failed peripheral: CBPeripheral, _ error: CBError) {

@@ -17,6 +17,9 @@ final class FakeDevice: @unchecked Sendable {
   var isKnown = true
   /// Whether automatic reconnection is refused as an invalid parameter.
   var refusesReconnection = false
+  /// Whether the system has the characteristics of an earlier connection, and adds them to the
+  /// services that it discovers.
+  var isCached = false
   var link = Link.none
   var options: [String: Any] = [:]
   /// The number of connects that the app asked for, and the delay of the last one in seconds.
@@ -56,9 +59,18 @@ final class FakeDevice: @unchecked Sendable {
     answer(system) {
       let known = peripheral.scriptedServices ?? []
       let new = found.filter { id in !known.contains { $0.uuid == id } }
-      peripheral.scriptedServices = known + new.map { CBService($0, of: peripheral) }
+      peripheral.scriptedServices = known + new.map { self.service($0, of: peripheral) }
       peripheral.delegate?.peripheral(peripheral, didDiscoverServices: nil)
     }
+  }
+
+  private func service(_ id: CBUUID, of peripheral: CBPeripheral) -> CBService {
+    let made = CBService(id, of: peripheral)
+    if isCached {
+      made.scriptedCharacteristics = profile.first { $0.service == id }?.characteristics
+        .map { CBCharacteristic($0, of: made) }
+    }
+    return made
   }
 
   func discover(_ wanted: [CBUUID]?, of service: CBService, _ system: FakeBluetooth) {

@@ -55,6 +55,66 @@ struct RadioTests {
     await phone.expectNoMisuse()
   }
 
+  @Test func `a radio that was closed works for the next user, as after a sign-out`() async throws {
+    let phone = await Phone.connected()
+    let central = try #require(phone.central)
+    await central.close()
+    central.connect(phone.id, attempt: Self.second, isQueued: true)
+    #expect(await phone.far.next() == .disconnected)
+    await phone.turn(.poweredOff)
+    let events = Mailbox<CentralEvent>()
+    central.events { events.put($0) }
+    #expect(await events.next() == .adapter(.off), "the state that was reached while it was closed")
+    await phone.turn(.poweredOn)
+    #expect(await events.next() == .adapter(.on))
+    central.connect(phone.id, attempt: Self.first, isQueued: true)
+    await phone.far.advertise(true)
+    #expect(await events.next() == .connected(Self.first))
+    #expect(await phone.calls() == ["cancel", "connect again"])
+    #expect(phone.events.takeAll() == [], "the first user hears nothing more")
+    await phone.expectNoMisuse()
+  }
+
+  @Test func `a radio that is opened again asks for peripherals that a reset did not report`()
+    async throws
+  {
+    let phone = await Phone.connected()
+    let central = try #require(phone.central)
+    await central.close()
+    await phone.system.on {
+      $0.turn(.resetting, isTold: false)
+      $0.turn(.poweredOn)
+    }
+    central.events { [events = phone.events] in events.put($0) }
+    #expect(await phone.events.next() == .adapter(.on))
+    central.connect(phone.id, attempt: Self.first, isQueued: true)
+    await phone.far.advertise(true)
+    #expect(await phone.events.next() == .connected(Self.first))
+    await phone.expectNoMisuse()
+  }
+
+  @Test(arguments: [true, false])
+  func `what the system kept ends if the radio is closed before it is on`(
+    restoresLast: Bool
+  ) async throws {
+    let phone = await Phone.connected()
+    _ = phone.far.events.takeAll()
+    await phone.kill(turning: nil)
+    if restoresLast { await phone.configure { $0.delivery = .held } }
+    let central = phone.system.central(restoration: "kept")
+    await central.close()
+    if restoresLast { await phone.system.on { $0.makeHeld([0]) } }
+    await phone.turn(.poweredOn)
+    #expect(await phone.far.next() == .disconnected)
+    central.events { [events = phone.events] in events.put($0) }
+    #expect(await phone.events.next() == .adapter(.on))
+    central.connect(phone.id, attempt: Self.first, isQueued: true)
+    await phone.far.advertise(true)
+    #expect(await phone.events.next() == .connected(Self.first))
+    #expect(await phone.calls() == ["cancel", "connect again"])
+    await phone.expectNoMisuse()
+  }
+
   @Test func `a launch without kept peripherals only reports the radio`() async {
     let phone = Phone()
     _ = await phone.launch()
@@ -242,69 +302,5 @@ struct RadioTests {
     } catch {
       return error
     }
-  }
-}
-
-/// A phone with one app, and the peripheral of the contract in range.
-private final class Phone {
-  let far = ContractDevice()
-  let events = Mailbox<CentralEvent>()
-  private(set) var central: CoreBluetoothCentral?
-
-  var system: FakeBluetooth { far.system }
-  var id: PeripheralID { far.id }
-
-  init() { far.system.firstState = nil }
-
-  /// Returns a phone with a connection of the ticket 1, whose events and calls are read.
-  static func connected() async -> Phone {
-    let phone = Phone()
-    let central = await phone.launch()
-    await phone.turn(.poweredOn)
-    central.connect(phone.id, attempt: AttemptID(1), isQueued: true)
-    await phone.far.advertise(true)
-    _ = await phone.events.next(2)
-    _ = await phone.far.next()
-    await phone.system.on { $0.calls = [] }
-    return phone
-  }
-
-  /// Changes the system before the launch.
-  func configure(_ change: (FakeBluetooth) -> Void) async { change(system) }
-
-  func launch(alerts: CoreBluetoothCentral.Alerts = []) async -> CoreBluetoothCentral {
-    let central = system.central(restoration: "kept", alerts: alerts)
-    central.events { [events] in events.put($0) }
-    await system.on { _ in }
-    self.central = central
-    return central
-  }
-
-  /// Ends the app, and sets the state that the radio reports at the next launch.
-  func kill(turning state: CBManagerState?) async {
-    _ = events.takeAll()
-    await system.on {
-      $0.kill()
-      $0.calls = []
-      $0.firstState = state
-    }
-    _ = events.takeAll()
-    central = nil
-  }
-
-  func turn(_ state: CBManagerState) async { await system.on { $0.turn(state) } }
-
-  /// Returns the calls since the last time.
-  func calls() async -> [String] {
-    await system.on { system in
-      defer { system.calls = [] }
-      return system.calls
-    }
-  }
-
-  func expectNoMisuse() async {
-    #expect(system.radio.misuses == [])
-    #expect(system.radio.unanswered == [])
-    #expect(await system.on(\.violations) == [])
   }
 }

@@ -313,6 +313,10 @@ final class SocketFar: FarPeripheral {
     peripheral.notify(characteristic, fault == .otherValue ? [] : bytes)
   }
 
+  func changeServices() -> ServiceChangeReport {
+    .impossible("no frame of the socket carries a change of services")
+  }
+
   func reply(_ request: UInt16, _ bytes: [UInt8]?) {
     peripheral.reply(request, fault == .takesEverything ? bytes ?? [] : bytes)
   }

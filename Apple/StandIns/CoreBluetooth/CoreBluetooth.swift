@@ -268,6 +268,22 @@ open class CBCentralManager: CBManager {
   /// Turns the scan on or off that the system kept for the app.
   @_spi(Script) public func keepScan(_ isKept: Bool) { isScanning = isKept }
 
+  /// Whether the delegate does not implement the older callback of a disconnection.
+  var lacksOlderCallback = false
+
+  /// Reports the end of a connection. Like the real class, it makes the newer callback only if the
+  /// delegate does not implement the older one.
+  @_spi(Script) public func report(
+    gone peripheral: CBPeripheral, isReconnecting: Bool, error: (any Error)?
+  ) {
+    lacksOlderCallback = false
+    delegate?.centralManager(self, didDisconnectPeripheral: peripheral, error: error)
+    guard lacksOlderCallback else { return }
+    delegate?.centralManager(
+      self, didDisconnectPeripheral: peripheral, timestamp: 0, isReconnecting: isReconnecting,
+      error: error)
+  }
+
   func call(_ call: RadioCall) { radio?.take?(self, call) }
 
   /// Returns whether the radio is on. The real class drops a call before that, and logs a misuse.

@@ -50,10 +50,7 @@ import HoldfastDriver
     }
 
     public nonisolated func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) {
-      enqueue { central in
-        central.deliver = deliver
-        central.open()
-      }
+      enqueue { $0.begin(deliver) }
     }
 
     public nonisolated func scan(for services: [GATTID]) { feed(.scan(services)) }
@@ -105,6 +102,16 @@ import HoldfastDriver
     }
 
     // MARK: On the queue
+
+    /// Begins to deliver events. After a close, the rules and the connection to the bus start over.
+    private func begin(_ deliver: @escaping @Sendable (CentralEvent) -> Void) {
+      self.deliver = deliver
+      if bus.isClosed {
+        bus.isClosed = false
+        radio = BlueZRadio(adapter: radio.adapterName, services: radio.services)
+      }
+      open()
+    }
 
     private nonisolated func feed(_ input: BlueZRadio.Input) { enqueue { $0.take(input) } }
 

@@ -38,6 +38,8 @@ public final class SocketCentral: Central {
     var answers: [UInt16: Answer] = [:]
     var isRetrying = false
     var isClosed = false
+    /// The number of times that the central was closed.
+    var closes = 0
   }
 
   private let path: String
@@ -61,13 +63,14 @@ public final class SocketCentral: Central {
 
   public func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) {
     queue.async { [self] in
-      state.withLock { $0.deliver = deliver }
+      state.withLock { ($0.deliver, $0.isClosed) = (deliver, false) }
       deliver(.adapter(.on))
     }
   }
 
   public func scan(for services: [GATTID]) {
     queue.async { [self] in
+      guard !state.withLock(\.isClosed) else { return }
       state.withLock { ($0.isScanning, $0.services) = (true, services) }
       connectIfNeeded()
     }
@@ -82,18 +85,20 @@ public final class SocketCentral: Central {
     _ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration
   ) {
     queue.async { [self] in
-      let isOpen = state.withLock { state in
+      guard !state.withLock(\.isClosed) else { return }
+      let (isOpen, closes) = state.withLock { state in
         if !state.tickets.contains(where: { $0.attempt == attempt }) {
           state.tickets.append(Ticket(attempt: attempt, id: id))
           if rest > .zero { state.resting.insert(attempt) }
         }
-        return state.isLinked && state.asked == id
+        return (state.isLinked && state.asked == id, state.closes)
       }
       if isOpen { report(.connected(attempt)) } else { connectIfNeeded() }
       guard rest > .zero else { return }
       // The central connects at the next advertisement, which arrives within a second.
       queue.asyncAfter(deadline: .now() + .nanoseconds(Int(rest.nanoseconds))) { [weak self] in
-        self?.state.withLock { _ = $0.resting.remove(attempt) }
+        // A later user of the central may have given the same number to another attempt.
+        self?.state.withLock { if $0.closes == closes { $0.resting.remove(attempt) } }
       }
     }
   }
@@ -152,11 +157,8 @@ public final class SocketCentral: Central {
     await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
       queue.async { [self] in
         let (channel, answers) = state.withLock { state -> (FrameChannel?, [Answer]) in
-          state.isClosed = true
-          state.deliver = nil
-          let channel = state.channel
-          state.channel = nil
-          return (channel, state.takeAnswers())
+          defer { state.close() }
+          return (state.channel, state.takeAnswers())
         }
         channel?.end()
         for answer in answers { answer.resume(returning: nil) }
@@ -294,5 +296,13 @@ extension SocketCentral.State {
   fileprivate mutating func takeAnswers() -> [SocketCentral.Answer] {
     defer { answers = [:] }
     return Array(answers.values)
+  }
+
+  /// Ends all work, except a retry that is already scheduled and the numbering of requests.
+  fileprivate mutating func close() {
+    let (closes, lastRequest, isRetrying) = (closes + 1, lastRequest, isRetrying)
+    self = Self()
+    (isClosed, self.closes) = (true, closes)
+    (self.lastRequest, self.isRetrying) = (lastRequest, isRetrying)
   }
 }

@@ -20,10 +20,24 @@ public protocol FarPeripheral: Sendable {
   func disconnect() async
   /// Sends a value of the characteristic as a notification.
   func notify(_ bytes: [UInt8]) async
+  /// Replaces the services of the connected peripheral by equal ones, which invalidates all
+  /// discovered services and subscriptions.
+  ///
+  /// - Returns: The behavior that the central must have. A radio on which services cannot change
+  ///   says why, and the contract then requires that its central never reports a change.
+  func changeServices() async -> ServiceChangeReport
   /// Answers a request. `nil` refuses the request.
   func reply(_ request: UInt16, _ bytes: [UInt8]?) async
   /// Returns the next action of a central.
   func next() async -> FarPeripheralEvent?
+}
+
+/// The behavior that a contract requires of a central after a change of services.
+public enum ServiceChangeReport: Sendable, Hashable {
+  /// The central reports the change, and discovers the services again when it is asked.
+  case reported
+  /// Services cannot change on this radio, for a reason. Nothing was changed.
+  case impossible(String)
 }
 
 /// An action of a central that a peripheral observes.
@@ -37,6 +51,9 @@ public enum FarPeripheralEvent: Sendable, Hashable {
 
 /// Checks the promises of `Central`, for any implementation and any test library.
 ///
+/// A central reports services that a peripheral changed during a connection. A radio on which this
+/// cannot happen is exempt; see `FarPeripheral.changeServices()`.
+///
 /// - Parameters:
 ///   - central: An unused central whose radio is on. The function closes it at the end.
 ///   - far: A peripheral that is within range and does not advertise.
@@ -46,8 +63,8 @@ public func centralContract(_ central: any Central, far: any FarPeripheral) asyn
   central.events { [events = check.events] in events.put($0) }
   let checks: [@Sendable (CentralCheck) async throws -> Void] = [
     reportsThatTheRadioIsOn, findsOnlyItsServices, findsWhatAdvertises, reportsTicketsByAge,
-    doesWhatATicketAsks, keepsAConnectionForItsLastTicket, reportsALoss, connectsBehindACancel,
-    isSilentAfterClose,
+    doesWhatATicketAsks, reportsChangedServices, keepsAConnectionForItsLastTicket, reportsALoss,
+    connectsBehindACancel, isSilentAfterClose, opensAgain,
   ]
   for next in checks { try await next(check) }
 }
@@ -189,6 +206,27 @@ private struct CentralCheck: Sendable {
   try Broken.unless(await check.answer(to: id(99)), is: nil, "an unknown ticket reads nothing")
 }
 
+/// The tickets 2, 3 and 4 are connected, and ticket 2 has subscribed.
+@Sendable private func reportsChangedServices(_ check: CentralCheck) async throws {
+  let (central, far) = (check.central, check.far)
+  if case .reported = await far.changeServices() {
+    for attempt in [id(2), id(3), id(4)] {
+      try Broken.unless(
+        await check.event(), is: .changed(attempt),
+        "changed services are reported to all, oldest first")
+    }
+    try Broken.unless(
+      await check.discovers(id(2), far.service, [far.characteristic]), is: true,
+      "changed services are discovered again")
+    try await central.notify(far.characteristic, of: id(2))
+  }
+  await far.notify([5])
+  try Broken.unless(
+    await check.event(), is: .value(id(2), far.characteristic, [5]),
+    "a subscription works after a change of the services, and without one")
+  try await check.read(id(3), "all tickets read the services that were discovered again")
+}
+
 @Sendable private func keepsAConnectionForItsLastTicket(_ check: CentralCheck) async throws {
   check.central.cancel(id(2))
   check.central.cancel(id(4))
@@ -231,4 +269,28 @@ private struct CentralCheck: Sendable {
   _ = check.events.takeAll()
   try await check.expect(.disconnected, "a central that is closed leaves no connection")
   try Broken.unless(check.events.takeAll(), is: [], "nothing is reported after the end")
+}
+
+/// The central is closed. Its next user numbers attempts from the beginning, as after a sign-out.
+@Sendable private func opensAgain(_ check: CentralCheck) async throws {
+  let (central, far) = (check.central, check.far)
+  central.scan(for: [far.service])
+  central.connect(far.id, attempt: id(7), isQueued: true)
+  try Broken.unless(await check.answer(to: id(6)), is: nil, "a closed central reads nothing")
+  let again = CentralCheck(central: central, far: far)
+  central.events { [events = again.events] in events.put($0) }
+  try await reportsThatTheRadioIsOn(again)
+  central.connect(far.id, attempt: id(6), isQueued: true)
+  await far.advertise(true)
+  try Broken.unless(
+    await again.events.next(), is: .connected(id(6)),
+    "a central that is opened again connects, and ignores what was asked while it was closed")
+  try await again.expect(.connected, "a central that is opened again uses the radio")
+  try Broken.unless(
+    await again.discovers(id(6), far.service, [far.characteristic]), is: true,
+    "a central that is opened again discovers services")
+  try await again.read(id(6), "a central that is opened again reads")
+  await central.close()
+  try await again.expect(.disconnected, "a second close leaves no connection")
+  try Broken.unless(check.events.takeAll(), is: [], "the first user receives no later event")
 }

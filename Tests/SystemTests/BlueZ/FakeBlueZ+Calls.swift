@@ -244,5 +244,10 @@ struct BlueZFar: FarPeripheral {
 
   func reply(_ request: UInt16, _ bytes: [UInt8]?) async { await bluez.reply(request, bytes) }
 
+  func changeServices() async -> ServiceChangeReport {
+    await bluez.changeServices()
+    return .reported
+  }
+
   func next() async -> FarPeripheralEvent? { await bluez.events.next() }
 }

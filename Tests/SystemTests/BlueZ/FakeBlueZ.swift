@@ -254,7 +254,24 @@ actor FakeBlueZ {
 
   func linkDown(isReported: Bool = true) {
     guard isConnected else { return }
-    (isConnected, isResolved, hasObjects, subscribers) = (false, false, false, [:])
+    (isConnected, isResolved) = (false, false)
+    withdraw()
+    changed(
+      Self.device, BlueZName.device,
+      ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
+    if isReported { events.put(.disconnected) }
+  }
+
+  /// Replaces the objects of the services, as BlueZ does when a peripheral changes them.
+  func changeServices() {
+    guard isConnected else { return }
+    withdraw()
+    export()
+  }
+
+  /// Removes the objects of the services, and ends their requests and subscriptions.
+  private func withdraw() {
+    (hasObjects, subscribers) = (false, [:])
     for number in requests.values { refuse(number, "Failed", "ATT error: 0x0e") }
     requests = [:]
     for path in paths {
@@ -269,10 +286,6 @@ actor FakeBlueZ {
       [
         .path(Self.service), .texts([BlueZName.gattService]),
       ])
-    changed(
-      Self.device, BlueZName.device,
-      ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
-    if isReported { events.put(.disconnected) }
   }
 
   func remove() {

@@ -7,9 +7,8 @@
   extension PeripheralID {
     /// Creates the identifier that this device's radio assigned to a peripheral.
     init(_ peripheral: CBPeripheral) {
-      let bytes = peripheral.identifier.uuid
-      let id = unsafe withUnsafeBytes(of: bytes) { unsafe UUID128(Array($0)) }
-      self.init(id)
+      let uuid = peripheral.identifier.uuid
+      self.init(unsafe withUnsafeBytes(of: uuid) { unsafe UUID128(bytes: $0) })
     }
 
     /// The identifier in the form that Core Bluetooth uses.
@@ -33,7 +32,7 @@
       case 2, 4:
         let number = bytes.reduce(0) { $0 << 8 | UInt64($1) }
         self.init(high: number << 32 | Self.base.high, low: Self.base.low)
-      case 16: self.init(bytes)
+      case 16: self.init(bytes: bytes)
       case _: return nil
       }
     }
@@ -46,22 +45,6 @@
       }
       let digits = String(number, radix: 16)
       return CBUUID(string: String(repeating: "0", count: 4 - digits.count) + digits)
-    }
-  }
-
-  extension UUID128 {
-    /// Creates a UUID from 16 bytes, most significant first.
-    fileprivate init(_ bytes: [UInt8]) {
-      self.init(
-        high: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
-        low: bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) })
-    }
-
-    /// The 16 bytes, most significant first.
-    fileprivate var bytes: [UInt8] {
-      [high, low].flatMap { word in
-        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
-      }
     }
   }
 

@@ -3,12 +3,14 @@
   import Dispatch
   import Foundation
   import HoldfastCore
+  import HoldfastPorts
   import HoldfastWire
 
   /// The delegate of Core Bluetooth, with the tickets and requests of a central.
   ///
   /// Callbacks may arrive late, twice or never, and do not name an attempt. The state that the
-  /// system reports for the peripheral decides whether a callback is out of date.
+  /// system reports for the peripheral decides whether a callback is out of date. A reset of the
+  /// radio makes all peripherals invalid; the system then returns others for their identifiers.
   ///
   /// The type is `@unchecked Sendable` because Core Bluetooth's classes are not sendable. All of its
   /// state is confined to `queue`, on which Core Bluetooth also calls the delegate, and each entry
@@ -19,13 +21,13 @@
       let attempt: AttemptID
       let isQueued: Bool
       /// The time before which this ticket does not connect; `nil` for no delay.
-      let restsUntil: ContinuousClock.Instant?
+      let restsUntil: Instant?
     }
 
     /// The kind of connect that the tickets of a peripheral require.
     struct Demand: Equatable {
       var isQueued = true
-      var restsUntil: ContinuousClock.Instant?
+      var restsUntil: Instant?
     }
 
     /// The state of a connection from this app's point of view.
@@ -42,6 +44,8 @@
       /// Whether the system kept the peripheral and no ticket has asked for it yet. It is not
       /// released for the lack of tickets, because the app has not had the time to ask.
       var isRestored = false
+      /// Whether a loss was noticed by the peripheral's state, so that its callback is still to come.
+      var awaitsLoss = false
       /// The services that were discovered during this connection.
       var services: [CBService] = []
       /// Whether all services and characteristics were discovered during this connection.
@@ -54,6 +58,7 @@
 
     let queue = DispatchQueue(label: "holdfast.bluetooth")
     private let alerts: CoreBluetoothCentral.Alerts
+    private let clock: any LinkClock
     private var manager: CBCentralManager?
     private var deliver: (@Sendable (CentralEvent) -> Void)?
     /// The events before the listener.
@@ -61,12 +66,13 @@
     private var state: AdapterState?
     private var peers: [PeripheralID: Peer] = [:]
     private var scanned: [GATTID]?
+    /// Whether the central was closed. The next call of `begin` opens it again.
     private var isClosed = false
     /// Whether the system accepts connects with automatic reconnection.
     private var acceptsReconnection = true
 
-    init(restoration: String?, alerts: CoreBluetoothCentral.Alerts) {
-      self.alerts = alerts
+    init(restoration: String?, alerts: CoreBluetoothCentral.Alerts, clock: any LinkClock) {
+      (self.alerts, self.clock) = (alerts, clock)
       super.init()
       let options = restoration.map { [CBCentralManagerOptionRestoreIdentifierKey: $0 as Any] }
       // Callbacks begin as soon as the manager exists. They wait until it is stored.
@@ -101,9 +107,10 @@
 
   // The calls of the central.
   extension BluetoothRadio {
+    /// Begins to deliver events. After a close, the first one is the state of the radio.
     func begin(_ deliver: @escaping @Sendable (CentralEvent) -> Void) {
-      guard !isClosed else { return }
-      self.deliver = deliver
+      if isClosed, let state { early = [.adapter(state)] }
+      (self.deliver, isClosed) = (deliver, false)
       for event in early { deliver(event) }
       early = []
     }
@@ -126,20 +133,30 @@
       }
     }
 
-    func connect(_ id: PeripheralID, _ ticket: Ticket) {
-      // Without the radio, tickets are invalid. The central has reported its state.
-      guard isOn, !isClosed, !peers.values.contains(where: { $0.holds(ticket.attempt) }) else {
+    func connect(
+      _ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration
+    ) {
+      guard !isClosed, !peers.values.contains(where: { $0.holds(attempt) }) else { return }
+      guard isOn else {
+        // Without the radio, tickets are invalid. Only a reported state tells the app so.
+        if state == .on { tell(.failed(attempt, .unreachable(detail: "the radio is off"))) }
         return
       }
-      guard let peer = peers[id] ?? retrieve(id) else {
-        tell(.failed(ticket.attempt, .unreachable(detail: "the peripheral is unknown here")))
+      guard let peer = peer(for: id) else {
+        tell(.failed(attempt, .unreachable(detail: "the peripheral is unknown here")))
         return
       }
+      let ticket = Ticket(
+        attempt: attempt, isQueued: isQueued,
+        restsUntil: rest > .zero ? clock.now.advanced(by: rest) : nil)
       // The callback of a loss may be late. The new ticket does not belong to that connection.
-      if peer.phase == .open, !peer.isConnected { lost(peer, .reset) }
+      if peer.phase == .open, !peer.isConnected {
+        lost(peer, .reset)
+        peer.awaitsLoss = true
+      }
       peer.tickets.append(ticket)
       peer.isRestored = false
-      if peer.phase == .open { tell(.connected(ticket.attempt)) } else { connect(peer) }
+      if peer.phase == .open { tell(.connected(attempt)) } else { connect(peer) }
     }
 
     func cancel(_ attempt: AttemptID) {
@@ -165,12 +182,19 @@
       }
     }
 
-    private func retrieve(_ id: PeripheralID) -> Peer? {
-      manager?.retrievePeripherals(withIdentifiers: [id.bluetooth]).first.map { take($0) }
+    /// Returns the peer with an identifier; `nil` if the system does not know it.
+    ///
+    /// A scan may have reported a peripheral that a reset has made invalid since. The system returns
+    /// the valid one.
+    private func peer(for id: PeripheralID) -> Peer? {
+      if let known = peers[id], known.isInUse { return known }
+      let valid = manager?.retrievePeripherals(withIdentifiers: [id.bluetooth]).first
+      return valid.map { take($0) } ?? peers[id]
     }
 
     private func take(_ peripheral: CBPeripheral) -> Peer {
       if let known = peer(peripheral) { return known }
+      forget(PeripheralID(peripheral))
       peripheral.delegate = self
       let peer = Peer(peripheral)
       peers[PeripheralID(peripheral)] = peer
@@ -183,7 +207,7 @@
     /// Asks the system for the connection that the tickets require, unless the previous one is still
     /// ending.
     private func connect(_ peer: Peer) {
-      guard isOn, let demand = peer.demand else { return }
+      guard isOn, let demand = peer.demand(at: clock.now) else { return }
       let state = peer.peripheral.state
       switch peer.phase {
       case .open: return
@@ -191,7 +215,7 @@
       case .closing: return
       // The callback is late or lost, and the system repeats it after another connect.
       case .connecting where state == .connected: break
-      case .connecting where peer.asked == demand: return
+      case .connecting where peer.asked == demand && state != .disconnected: return
       case .connecting:
         // The system does not say whether a second connect changes the first one's options.
         peer.phase = .idle
@@ -212,7 +236,7 @@
 
     private func options(_ demand: Demand) -> [String: Any] {
       var options: [String: Any] = [:]
-      let rest = demand.restsUntil.map { ContinuousClock.now.duration(to: $0) } ?? .zero
+      let rest = demand.restsUntil.map { clock.now.duration(to: $0) } ?? .zero
       if rest > .zero {
         // Apple does not document a delay together with automatic reconnection. The delay matters
         // more, since the app asks again after a loss anyway.
@@ -251,22 +275,38 @@
       (peer.phase, peer.asked, peer.services, peer.isComplete) = (.idle, nil, [], false)
     }
 
-    /// Ends a connection that was lost, with its tickets. The system may already reconnect.
-    private func lost(_ peer: Peer, _ failure: LinkFailure) {
+    /// Ends a connection that was lost, with its tickets. The system may already reconnect, or have
+    /// reconnected. It is then asked for its callback, which ends a connection that nobody wants.
+    func lost(_ peer: Peer, _ failure: LinkFailure) {
       ended(peer, failure)
-      if peer.peripheral.state == .connecting {
-        (peer.phase, peer.asked) = (.connecting, Demand())
-      }
       for ticket in peer.takeTickets() { tell(.disconnected(ticket.attempt, failure)) }
+      switch peer.peripheral.state {
+      case .connecting: (peer.phase, peer.asked) = (.connecting, Demand())
+      case .connected: connect(peer, Demand())
+      case .disconnected, .disconnecting: return
+      @unknown default: return
+      }
     }
 
-    /// Forgets all peripherals. The system invalidates them when the radio is turned off.
-    private func forgetPeers() {
-      for peer in peers.values {
-        endRequests(at: peer, .unreachable(detail: "the radio is off"))
-        peer.peripheral.delegate = nil
+    /// Forgets a peripheral, which the system has made invalid.
+    private func forget(_ id: PeripheralID) {
+      guard let peer = peers.removeValue(forKey: id) else { return }
+      endRequests(at: peer, .unreachable(detail: "the radio is off"))
+      peer.peripheral.delegate = nil
+    }
+
+    /// Ends what a reset of the radio ended without a report. Connections that are still there
+    /// remain.
+    private func endWhatIsGone() {
+      for (id, peer) in peers where peer.isInUse && peer.peripheral.state == .disconnected {
+        let wasOpen = peer.phase == .open
+        forget(id)
+        for ticket in peer.takeTickets() {
+          tell(
+            wasOpen ? .disconnected(ticket.attempt, .reset) : .failed(ticket.attempt, .reset))
+        }
       }
-      peers = [:]
+      scanAsWanted()
     }
   }
 
@@ -274,7 +314,7 @@
     func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
       dispatchPrecondition(condition: .onQueue(queue))
       let kept = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
-      for peripheral in kept { take(peripheral).isRestored = true }
+      for peripheral in kept { take(peripheral).isRestored = !isClosed }
       tell(
         .restored(
           kept.map { RestoredPeripheral(PeripheralID($0), isConnected: $0.state == .connected) }))
@@ -283,11 +323,14 @@
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
       dispatchPrecondition(condition: .onQueue(queue))
       let new = AdapterState(central.state)
-      guard new != state else { return }
+      guard new != state else {
+        if new == .on { endWhatIsGone() }
+        return
+      }
       let isFirst = state == nil
       state = new
       // An unknown state before any other one does not concern the peripherals that were kept.
-      if new != .on, new != .unknown || !isFirst { forgetPeers() }
+      if new != .on, new != .unknown || !isFirst { for id in peers.keys { forget(id) } }
       if new == .on { turnedOn() }
       tell(.adapter(new))
     }
@@ -295,14 +338,17 @@
     /// Connects the peripherals that the system kept, and scans if a scan is wanted.
     ///
     /// A kept connection belongs to the app only after a connect by this process, and a kept connect
-    /// may never open.
+    /// may never open. Both end if the central was closed before the radio was on.
     private func turnedOn() {
-      guard !isClosed else { return }
       scanAsWanted()
-      for peer in peers.values where peer.isRestored {
+      for peer in peers.values {
         let isConnected = peer.isConnected
-        connect(peer, Demand())
-        if isConnected { peer.phase = .open }
+        if peer.isRestored {
+          connect(peer, Demand())
+          if isConnected { peer.phase = .open }
+        } else if peer.peripheral.state != .disconnected {
+          manager?.cancelPeripheralConnection(peer.peripheral)
+        }
       }
     }
 
@@ -312,7 +358,9 @@
     ) {
       dispatchPrecondition(condition: .onQueue(queue))
       guard scanned != nil, isOn else { return }
-      _ = take(peripheral)
+      // The system may report a peripheral of the time before a reset. It must not replace the one
+      // that is in use.
+      if peers[PeripheralID(peripheral)]?.isInUse != true { _ = take(peripheral) }
       let name = advertisementData[CBAdvertisementDataLocalNameKey] as? String ?? peripheral.name
       tell(.found(PeripheralID(peripheral), name: name))
     }
@@ -321,6 +369,7 @@
       dispatchPrecondition(condition: .onQueue(queue))
       guard let peer = peer(peripheral), peripheral.state == .connected else { return }
       switch peer.phase {
+      case .open where peer.hasOldServices: return lost(peer, .reset)
       case .open, .closing: return  // a second callback
       case .idle, .connecting: peer.phase = .open
       }
@@ -352,7 +401,14 @@
       timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?
     ) {
       dispatchPrecondition(condition: .onQueue(queue))
-      guard let peer = peer(peripheral), peripheral.state != .connected else { return }
+      guard let peer = peer(peripheral) else { return }
+      let isKnown = peer.awaitsLoss
+      peer.awaitsLoss = false
+      guard peripheral.state != .connected else {
+        // The system has already reconnected, and this is another connection.
+        if isReconnecting, peer.phase == .open, !isKnown { lost(peer, LinkFailure(error)) }
+        return
+      }
       let failure = LinkFailure(error)
       switch peer.phase {
       case .idle: return
@@ -377,10 +433,16 @@
 
     func holds(_ attempt: AttemptID) -> Bool { tickets.contains { $0.attempt == attempt } }
 
-    /// The kind of connect that the tickets require; `nil` if there are none.
-    var demand: BluetoothRadio.Demand? {
+    /// Whether services were discovered that the system no longer has. A connection that was lost
+    /// and opened again has others.
+    var hasOldServices: Bool {
+      let valid = peripheral.services ?? []
+      return !services.allSatisfy { used in valid.contains { $0 === used } }
+    }
+
+    /// Returns the kind of connect that the tickets require; `nil` if there are none.
+    func demand(at now: Instant) -> BluetoothRadio.Demand? {
       guard !tickets.isEmpty else { return nil }
-      let now = ContinuousClock.now
       let rests = tickets.compactMap(\.restsUntil).filter { $0 > now }
       return BluetoothRadio.Demand(
         isQueued: tickets.contains(where: \.isQueued),

@@ -60,7 +60,7 @@
       _ work: Work, of attempt: AttemptID,
       _ answer: @escaping (Result<[UInt8], LinkFailure>) -> Void
     ) {
-      guard let peer = openPeer(of: attempt) else {
+      guard let peer = openPeer(of: attempt), peer.isConnected else {
         answer(.failure(.local(detail: "there is no connection")))
         return
       }
@@ -88,6 +88,8 @@
       guard isOn, peer.phase == .open, peer.isConnected, let request = peer.requests.first,
         !request.isInProgress
       else { return }
+      // The report of a loss and of a new connection is missing.
+      if peer.hasOldServices { return lost(peer, .reset) }
       if case .discover(let service, _) = request.work {
         request.step = .service
         peer.peripheral.discoverServices([service.bluetooth])
@@ -246,15 +248,26 @@
       dispatchPrecondition(condition: .onQueue(queue))
       guard let peer = peer(peripheral), peer.phase == .open,
         peer.services.contains(where: { used in invalidatedServices.contains { $0 === used } })
+          || peer.requests.first?.isDiscovery == true
       else { return }
       (peer.services, peer.isComplete) = ([], false)
-      endRequests(at: peer, .protocolError(detail: "the peripheral changed its services"))
+      // The change is told first, so that a discovery that it ends is not taken for a failed one.
       for ticket in peer.tickets { tell(.changed(ticket.attempt)) }
+      endRequests(at: peer, .protocolError(detail: "the peripheral changed its services"))
     }
   }
 
   extension BluetoothRadio.Request {
     var isInProgress: Bool { if case .waiting = step { false } else { true } }
+
+    /// Whether the request waits for the end of a discovery. A change of the services may prevent
+    /// it.
+    var isDiscovery: Bool {
+      switch step {
+      case .service, .characteristics, .allServices, .allCharacteristics: true
+      case .waiting, .value, .subscription: false
+      }
+    }
 
     /// Passes the result to the receiver, at most once.
     func end(_ result: Result<[UInt8], LinkFailure>) {

@@ -2,12 +2,14 @@
   import CoreBluetooth
   public import HoldfastCore
   public import HoldfastFeaturePorts
+  public import HoldfastPorts
   public import HoldfastWire
 
   /// A central that uses the radio of this device through Core Bluetooth.
   ///
   /// Create it before the launch of the app ends. The system then delivers the peripherals that it
-  /// kept while the app was not running. Events wait until `events` is called.
+  /// kept while the app was not running. Events wait until `events` is called. Use one central for
+  /// the whole process, also after a sign-out: `events` opens a central again that was closed.
   ///
   /// A queued connect stays with the system while the app is suspended. It also stays when the
   /// system ends the app, if the central has a restoration identifier and the app has the background
@@ -41,8 +43,11 @@
     ///     it ends the app. It must be the same in each launch, and different for each central of
     ///     the app. If it is `nil`, the system keeps nothing.
     ///   - alerts: The alerts that the system shows for the app.
-    public init(restoration: String? = nil, alerts: Alerts = []) {
-      radio = BluetoothRadio(restoration: restoration, alerts: alerts)
+    ///   - clock: The clock that measures the delays of connects.
+    public init(
+      restoration: String? = nil, alerts: Alerts = [], clock: any LinkClock = BootClock()
+    ) {
+      radio = BluetoothRadio(restoration: restoration, alerts: alerts, clock: clock)
     }
 
     public func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) {
@@ -57,11 +62,7 @@
     public func connect(
       _ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration
     ) {
-      let now = ContinuousClock.now
-      let ticket = BluetoothRadio.Ticket(
-        attempt: attempt, isQueued: isQueued,
-        restsUntil: rest > .zero ? now.advanced(by: rest) : nil)
-      radio.run { $0.connect(id, ticket) }
+      radio.run { $0.connect(id, attempt: attempt, isQueued: isQueued, after: rest) }
     }
 
     public func cancel(_ attempt: AttemptID) { radio.run { $0.cancel(attempt) } }

@@ -14,7 +14,11 @@ public import HoldfastWire
 ///
 /// When the adapter is turned off, all tickets become invalid without an event.
 public protocol Central: Sendable {
-  /// Begins to deliver events, in order. It is called once, before any other method.
+  /// Begins to deliver events, in order. It is called once, before any other method, and again
+  /// after `close()` to use the central further.
+  ///
+  /// The state of the adapter is reported as soon as it is known, and again after each later call.
+  /// Only peripherals that the system restored are reported before it.
   ///
   /// Events are passed to a closure because a system that restores an app delivers events before
   /// the launch has ended. The closure must return quickly.
@@ -51,7 +55,8 @@ public protocol Central: Sendable {
   /// Returns the maximum size of a notification's value: MTU - 3 bytes, and at least 20.
   func longestValue(of attempt: AttemptID) async -> Int
 
-  /// Ends all work. No event is delivered afterwards.
+  /// Ends all work: the scan, the tickets, the requests and the connections. No event is delivered
+  /// and every other call is ignored until `events` is called again.
   func close() async
 }
 

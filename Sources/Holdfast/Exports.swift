@@ -14,6 +14,7 @@
 @_exported public import enum HoldfastHealthSync.SyncTypes
 @_exported public import enum HoldfastHealthSync.SyncUpdate
 @_exported public import enum HoldfastMessageStream.StreamUpdate
+@_exported public import enum HoldfastPorts.WakeCause
 @_exported public import enum HoldfastSession.SessionUpdate
 @_exported public import struct HoldfastStorage.BottleDrink
 @_exported public import struct HoldfastStorage.ConsumerName

@@ -30,14 +30,15 @@ extension HoldfastPlatform {
     #if os(Linux)
       SystemLifecycle(hangup: hangup, note: note)
     #else
-      // An app handles signals itself, and reports lifecycle changes through `setLifecycle(_:)`.
+      // Apple's systems report the lifecycle to an application, which `ApplicationLifecycle` needs.
+      // An app without it reports changes through `setLifecycle(_:)`.
       AlwaysForeground()
     #endif
   }
 
   /// Returns a monitor of the network path to a host, and of the cost of that path.
   ///
-  /// On Linux, the cost is known if NetworkManager runs.
+  /// On Linux, the cost is known if NetworkManager runs. Apple's platforms always report it.
   public static func meteredReachability(of host: String) -> any ReachabilityMonitor {
     let monitor = reachability(of: host)
     #if os(Linux)

@@ -133,6 +133,15 @@ extension HealthImport {
   public typealias Addition = HoldfastHealth.HealthAddition
 }
 
+extension WakeCause {
+  /// A grant of background execution time, which is given back exactly once.
+  public typealias Wake = HoldfastPorts.Wake
+  /// The result with which a grant is given back.
+  public typealias Result = HoldfastCore.WakeResult
+  /// The reason why a task was not scheduled.
+  public typealias Failure = HoldfastPorts.WakeFailure
+}
+
 extension BottleUpdate {
   /// The status of the link to a bottle.
   public typealias Status = HoldfastBottleLink.BottleStatus

@@ -71,13 +71,15 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
   public var taskIdentifier: Int { transfer.number }
   public var taskDescription: String? {
     get { transfer.state.withLock(\.description) }
-    set { transfer.state.withLock { $0.description = newValue } }
+    set { if process.isAlive { transfer.state.withLock { $0.description = newValue } } }
   }
   public var originalRequest: URLRequest? { transfer.request }
   public var response: URLResponse? { transfer.state.withLock(\.response) }
   public var state: State { transfer.state.withLock(\.stage) }
-  public func resume() { process.daemon.resume(transfer) }
-  public func cancel() { process.daemon.end(transfer, .failure(.cancelled)) }
+  public func resume() { if process.isAlive { process.daemon.resume(transfer) } }
+  public func cancel() {
+    if process.isAlive { process.daemon.end(transfer, .failure(.cancelled)) }
+  }
 }
 
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
@@ -107,17 +109,20 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   public func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
     let daemon = process.daemon
-    if !FileManager.default.isReadableFile(atPath: fileURL.path) {
+    if process.isAlive, !FileManager.default.isReadableFile(atPath: fileURL.path) {
       // The real class raises an exception, which ends the app.
       daemon.addMisuse("an upload of a file that cannot be read: \(fileURL.lastPathComponent)")
     }
     if request.httpBody != nil { daemon.addMisuse("an upload of a file whose request has a body") }
-    if !process.isAlive { daemon.addMisuse("a dead process makes an upload") }
-    return URLSessionUploadTask(daemon.make(request, fileURL, identifier), process)
+    let transfer =
+      process.isAlive
+      ? daemon.make(request, fileURL, identifier) : Transfer(0, request, fileURL, identifier)
+    return URLSessionUploadTask(transfer, process)
   }
 
   public func getAllTasks(completionHandler: @escaping @Sendable ([URLSessionTask]) -> Void) {
-    let tasks = process.daemon.transfers(of: identifier).map { URLSessionUploadTask($0, process) }
+    let transfers = process.isAlive ? process.daemon.transfers(of: identifier) : []
+    let tasks = transfers.map { URLSessionUploadTask($0, process) }
     delegateQueue.addOperation { completionHandler(tasks) }
   }
 

@@ -18,7 +18,8 @@ import Synchronization
 
   /// A result of an upload.
   public enum Result: Sendable {
-    case answer(Int, headers: [String: String] = [:], body: String = "")
+    /// A response; `url` is its address if the system has followed a redirect.
+    case answer(Int, headers: [String: String] = [:], body: String = "", url: URL? = nil)
     case failure(URLError.Code)
   }
 
@@ -47,6 +48,11 @@ import Synchronization
     var transfers: [Transfer] = []
     var process: AppProcess?
     var answer: (@Sendable (Transfer) -> Transfer.Result?)?
+    var transport: (@Sendable (Transfer) async -> Transfer.Result)?
+    /// The sessions for whose events the app is launched.
+    var launching: Set<String> = []
+    var launch: (@Sendable (String) -> Void)?
+    var holdsEnds = false
     var misuses: [String] = []
     var requests: [URLRequest] = []
   }
@@ -58,6 +64,26 @@ import Synchronization
   /// Sets how uploads end at once; an upload without a result runs until `end` is called.
   public func answer(_ answer: @escaping @Sendable (Transfer) -> Transfer.Result?) {
     state.withLock { $0.answer = answer }
+  }
+
+  /// Sets how uploads are sent. The transport runs in the daemon, so it survives the process.
+  public func send(_ transport: @escaping @Sendable (Transfer) async -> Transfer.Result) {
+    state.withLock { $0.transport = transport }
+  }
+
+  /// Sets a function that is called when an upload has ended and no process has its session. The
+  /// system then launches the app in the background if the session asked for it.
+  public func launch(_ launch: @escaping @Sendable (String) -> Void) {
+    state.withLock { $0.launch = launch }
+  }
+
+  /// Sets whether ends wait, also in a running process. No documentation says when they are told.
+  public func holdEnds(_ isHeld: Bool) {
+    let process = state.withLock { state in
+      state.holdsEnds = isHeld
+      return state.process
+    }
+    if !isHeld { for session in process?.sessions ?? [] { connect(session) } }
   }
 
   /// The uploads whose end no process was told.
@@ -74,8 +100,8 @@ import Synchronization
       guard state.stage != .completed else { return false }
       state.stage = .completed
       switch result {
-      case .answer(let status, let headers, let body):
-        state.response = transfer.request.url.flatMap {
+      case .answer(let status, let headers, let body, let url):
+        state.response = (url ?? transfer.request.url).flatMap {
           HTTPURLResponse(
             url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
         }
@@ -84,8 +110,15 @@ import Synchronization
       }
       return true
     }
-    guard isNew, let session = liveSession(transfer.session) else { return }
-    tell(transfer, to: session)
+    guard isNew else { return }
+    tell(transfer)
+  }
+
+  /// Tells the running process an end. Without one, the system launches the app.
+  private func tell(_ transfer: Transfer) {
+    if let session = liveSession(transfer.session) { return tell(transfer, to: session) }
+    let launch = state.withLock { $0.launching.contains(transfer.session) ? $0.launch : nil }
+    launch?(transfer.session)
   }
 
   /// Tells the running process an end once more, as no documentation excludes.
@@ -127,14 +160,28 @@ import Synchronization
       return true
     }
     guard isNew else { return }
-    let answer = state.withLock { state in
+    let (answer, transport) = state.withLock { state in
       state.requests.append(transfer.request)
-      return state.answer
+      return (state.answer, state.transport)
     }
     if !FileManager.default.fileExists(atPath: transfer.file.path) {
       end(transfer, .failure(.fileDoesNotExist))
     } else if let result = answer?(transfer) {
       end(transfer, result)
+    } else if let transport {
+      Task { end(transfer, await transport(transfer)) }
+    }
+  }
+
+  /// Records whether the app is launched for the events of a session.
+  func note(_ configuration: URLSessionConfiguration) {
+    guard let session = configuration.identifier else { return }
+    state.withLock { state in
+      if configuration.sessionSendsLaunchEvents {
+        state.launching.insert(session)
+      } else {
+        state.launching.remove(session)
+      }
     }
   }
 
@@ -158,7 +205,8 @@ import Synchronization
 
   private func tell(_ transfer: Transfer, to session: URLSession) {
     let isFirst = state.withLock { state in
-      guard let index = state.transfers.firstIndex(where: { $0 === transfer }) else { return false }
+      guard !state.holdsEnds, let index = state.transfers.firstIndex(where: { $0 === transfer })
+      else { return false }
       state.transfers.remove(at: index)
       return true
     }
@@ -175,8 +223,7 @@ import Synchronization
             state.transfers.append(transfer)
           }
         }
-        if let next = liveSession(transfer.session) { tell(transfer, to: next) }
-        return
+        return tell(transfer)
       }
       transfer.state.withLock { $0.tellings += 1 }
       let task = URLSessionUploadTask(transfer, session.process)
@@ -214,7 +261,8 @@ import Synchronization
 
   public var isAlive: Bool { state.withLock(\.isAlive) }
 
-  /// Ends the process without warning. Nothing is delivered to it any more; its uploads continue.
+  /// Ends the process without warning. Nothing is delivered to it any more; its uploads continue. The
+  /// calls of its objects, which the test still holds, have no effect any more.
   public func kill() {
     state.withLock { ($0.isAlive, $0.sessions) = (false, [:]) }
   }
@@ -224,6 +272,9 @@ import Synchronization
     state.withLock { $0.sessions[session]?.configuration }
   }
 
+  /// The sessions that the process has created.
+  var sessions: [URLSession] { state.withLock { Array($0.sessions.values) } }
+
   func session(_ identifier: String) -> URLSession? { state.withLock { $0.sessions[identifier] } }
 
   func attach(_ session: URLSession) {
@@ -232,6 +283,7 @@ import Synchronization
       return state.sessions[session.identifier] != nil
     }
     if isSecond { daemon.addMisuse("two sessions of the identifier \(session.identifier)") }
+    daemon.note(session.configuration)
     daemon.connect(session)
   }
 }

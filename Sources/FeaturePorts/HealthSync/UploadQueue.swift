@@ -10,10 +10,17 @@ public import HoldfastWire
 /// If the upload outlives the process, a later process receives the event. The queue neither
 /// changes nor deletes files.
 public protocol UploadQueue: Sendable {
-  /// Begins to deliver the outcomes of uploads. It is called once, before any other method except
-  /// `woken`.
+  /// The identifier of the system's session that makes the uploads; `nil` if the system makes none.
   ///
-  /// The queue waits for each call of `deliver` before it gives a wake back.
+  /// The cause of a wake for ended uploads names its session. A wake of another session does not
+  /// concern the queue. The default is `nil`.
+  var session: String? { get }
+
+  /// Begins to deliver the outcomes of uploads. It is called before any other method except `woken`
+  /// and `cancelAll`, and again after `stop` when the sync is opened again.
+  ///
+  /// The queue waits for each call of `deliver` before it gives a wake back. Ends that came after
+  /// `stop` are delivered first.
   func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async
 
   /// Returns the file names of earlier processes' uploads that are still running.
@@ -48,11 +55,25 @@ public protocol UploadQueue: Sendable {
   /// Uploads that the system makes continue, and a later process receives their ends. Uploads of
   /// this process are cancelled. A wake that the queue still has is given back.
   func stop() async
+
+  /// Cancels all uploads, also those that an earlier process began. It is called after `stop`, when
+  /// the user signs out, or without `events`.
+  ///
+  /// Nothing is delivered about these uploads and about ends that came after `stop`, also not to a
+  /// later call of `events`. The default implementation does nothing, for a queue whose uploads end
+  /// with `stop`.
+  func cancelAll() async
 }
 
 extension UploadQueue {
+  /// `nil`.
+  public var session: String? { nil }
+
   /// Gives the wake back at once.
   public func woken(_ wake: Wake) async { wake.giveBack(.done) }
+
+  /// Does nothing.
+  public func cancelAll() async {}
 }
 
 /// The end of an upload.

@@ -120,7 +120,7 @@ public struct ResumableUpload: Sendable, Hashable {
       stage = .appending(url: url, from: 0)
       return .ticket(url: url)
     }
-    if Self.isTransient(reply.status) {
+    if UploadReply.isTransient(reply.status) {
       stage = .ended(status: reply.status)
     } else {
       isUnderstood = false
@@ -154,7 +154,7 @@ public struct ResumableUpload: Sendable, Hashable {
     if isLast, reply.fields.isComplete == true || (isSuccess && isWhole(reply)) {
       (stage, isStored) = (.ended(status: reply.status), reply.isSuccess)
       // A server that could not store the batch now keeps the bytes for the next attempt.
-      let isRetained = Self.isTransient(reply.status) || (isSuccess && !reply.isSuccess)
+      let isRetained = UploadReply.isTransient(reply.status) || (isSuccess && !reply.isSuccess)
       return isRetained ? .nothing : .forget
     }
     guard isSuccess else { return refused(reply.status) }
@@ -203,7 +203,7 @@ public struct ResumableUpload: Sendable, Hashable {
   /// Continues after the server refused the upload resource, which does not mean that it refused
   /// the payload.
   private mutating func refused(_ status: Int) -> TicketUpdate {
-    guard !Self.isTransient(status) else {
+    guard !UploadReply.isTransient(status) else {
       stage = .ended(status: status)
       return .nothing
     }
@@ -215,15 +215,5 @@ public struct ResumableUpload: Sendable, Hashable {
     detours += 1
     stage = detours < Self.mostDetours ? .creating : .whole
     return .forget
-  }
-
-  /// Returns whether the same request may succeed later or with another secret.
-  public static func isTransient(_ status: Int) -> Bool {
-    switch status {
-    case 401, 408, 425, 429: true
-    case 501: false
-    case 500..<600: true
-    case _: false
-    }
   }
 }

@@ -42,7 +42,7 @@ public struct SyncSettings: Sendable, Hashable, Codable {
   ///
   /// The grant began before the model received it, and the system terminates an app that is late.
   /// Project choice: a second, or half of a shorter grant.
-  static func margin(of budget: Duration) -> Duration { min(.seconds(1), budget / 2) }
+  package static func margin(of budget: Duration) -> Duration { min(.seconds(1), budget / 2) }
 
   static func pause(after failures: Int) -> Duration {
     pauses[min(max(failures, 1), pauses.count) - 1]

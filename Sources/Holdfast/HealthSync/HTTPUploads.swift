@@ -11,13 +11,12 @@ import HoldfastWire
 ///
 /// It sends the requests that `UploadTry` returns, and keeps the tickets of uploads in files.
 actor HTTPUploads: UploadQueue {
-  private let server: String
+  private let requests: SyncRequests
   private let deviceID: String
   private let http: any HTTPClient
   private let files: PayloadFiles
   private let resumesFrom: Int
-  private let secrets: SecretReader
-  private var secret = UploadSecret<String>()
+  private let secrets: SyncSecrets
   private var support = UploadSupport()
   /// The requests in progress that contain no secret.
   ///
@@ -26,10 +25,7 @@ actor HTTPUploads: UploadQueue {
   private var deliver: (@Sendable (UploadEvent) async -> Void)?
   private var tasks: [String: Task<Void, Never>] = [:]
 
-  /// The maximum size of a response. Longer responses contain no further information.
-  private static let maxBodyBytes = 1 << 20
-  /// The time limit of one exchange. Each 16 KiB of the body add a second.
-  private static let timeLimit = Duration.seconds(30)
+  /// The number of bytes of a body that add a second to the time limit of an exchange.
   private static let rate = 16_384
 
   /// Creates a queue without uploads.
@@ -43,22 +39,16 @@ actor HTTPUploads: UploadQueue {
   init(
     server: String, deviceID: String = SyncBatch.unknownDevice, http: any HTTPClient,
     files: PayloadFiles, resumesFrom: Int, secretLimit: Duration = .seconds(15),
-    clock: any LinkClock = BootClock(), secret: @escaping SecretReader.Source
+    clock: any LinkClock = BootClock(), secret: @escaping SyncSecrets.Source
   ) {
-    // The complete address of the endpoint is also accepted, since the original app uses it.
-    var base = server
-    while base.hasSuffix("/") { base.removeLast() }
-    self.server = base.hasSuffix(Self.path) ? String(base.dropLast(Self.path.count)) : base
+    requests = SyncRequests(to: server)
     (self.http, self.files) = (http, files)
-    secrets = SecretReader(limit: secretLimit, clock: clock, secret)
+    secrets = SyncSecrets(limit: secretLimit, clock: clock, secret)
     (self.deviceID, self.resumesFrom) = (deviceID, resumesFrom)
   }
 
-  private static let path = "/api/sync"
-
-  private var endpoint: String { ServerURL.http(server, Self.path) }
-
   func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) {
+    secrets.begin()
     self.deliver = deliver
   }
 
@@ -79,50 +69,30 @@ actor HTTPUploads: UploadQueue {
     for task in tasks.values { task.cancel() }
     tasks = [:]
     deliver = nil
-    await secrets.end()
+    secrets.end()
   }
 
   /// Reads the secret again. Returns whether it differs from the refused one.
-  func renewSecret() async -> Bool {
-    guard let value = try? await secrets.secret() else { return false }
-    return secret.renew(value)
-  }
+  func renewSecret() async -> Bool { await secrets.renew() }
 
   func identify() async throws(LinkFailure) -> SyncIdentity {
-    // Phones without an identifier share one, so the server must not compare their batches.
-    let isNamed = deviceID != SyncBatch.unknownDevice
-    let request = HTTPCall(
-      method: "GET", url: endpoint, query: isNamed ? [(name: "deviceId", value: deviceID)] : [],
-      timeout: Self.timeLimit, maxBodyBytes: Self.maxBodyBytes)
-    let used = try await presentSecret()
+    let used = try await secrets.present()
     do throws(LinkFailure) {
-      let answer = try await answer(to: request, used)
-      return try support.identified(answer, server: server).get()
+      let answer = try await answer(to: requests.owner(of: deviceID), used)
+      return try support.identified(answer, server: requests.server).get()
     } catch {
-      secret.note(error, of: used)
+      secrets.note(error, of: used)
       throw error
     }
   }
 
   /// Reports to the server that the sync is complete. Returns the failure, or `nil` on success.
   func refresh() async -> LinkFailure? {
-    let request = HTTPCall(
-      method: "POST", url: endpoint + "/refresh", timeout: Self.timeLimit,
-      maxBodyBytes: Self.maxBodyBytes)
     do throws(LinkFailure) {
-      return try await answer(to: request, try await presentSecret()).refusal
+      return try await answer(to: requests.refresh, try await secrets.present()).refusal
     } catch {
       return error
     }
-  }
-
-  private func presentSecret() async throws(LinkFailure) -> String {
-    if let current = secret.current { return current }
-    let value = try await secrets.secret()
-    // Another request may have stored a newer secret in the meantime.
-    if let current = secret.current { return current }
-    _ = secret.renew(value)
-    return value
   }
 
   private func post(_ file: String) async -> UploadEvent {
@@ -138,12 +108,12 @@ actor HTTPUploads: UploadQueue {
       return UploadEvent(file: file, outcome: .failed(.local(detail: error.description)))
     }
     do throws(LinkFailure) {
-      used = try await presentSecret()
+      used = try await secrets.present()
     } catch {
       return UploadEvent(file: file, outcome: .failed(error))
     }
     let (outcome, epoch) = await send(body, of: file, used)
-    if case .failed(let failure) = outcome { secret.note(failure, of: used) }
+    if case .failed(let failure) = outcome { secrets.note(failure, of: used) }
     return UploadEvent(file: file, outcome: outcome, epoch: epoch)
   }
 
@@ -152,7 +122,8 @@ actor HTTPUploads: UploadQueue {
     _ body: [UInt8], of file: String, _ secret: String
   ) async -> (UploadOutcome, epoch: String?) {
     var upload = UploadTry(
-      body, to: endpoint, ticket: files.ticket(of: file), resumesFrom: resumesFrom, support)
+      body, to: requests.endpoint, ticket: files.ticket(of: file), resumesFrom: resumesFrom, support
+    )
     while true {
       let input: UploadTry.Input
       switch upload.step {
@@ -181,8 +152,8 @@ actor HTTPUploads: UploadQueue {
     let call = HTTPCall(
       method: request.method, url: request.url,
       headers: request.fields.map { (name: $0.name, value: $0.value) }, body: request.body,
-      timeout: Self.timeLimit + .seconds(request.body.count / Self.rate),
-      maxBodyBytes: Self.maxBodyBytes)
+      timeout: SyncRequests.timeLimit + .seconds(request.body.count / Self.rate),
+      maxBodyBytes: SyncRequests.maxBodyBytes)
     do throws(LinkFailure) {
       return .answer(try await answer(to: call, secret))
     } catch {

@@ -103,7 +103,8 @@ struct PayloadFiles: Sendable {
 
   // MARK: The synced types
 
-  /// Stores the list of the synced types, which a launch reads before the queue is open.
+  /// Stores the list of the synced types, which a launch reads before the queue is open, also
+  /// before the first unlock of the device.
   ///
   /// Without the list, a launch observes nothing until the queue is open.
   func keep(asked types: [String]) {
@@ -117,8 +118,11 @@ struct PayloadFiles: Sendable {
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  private var listFile: OwnerFile {
-    OwnerFile("\(root)/\(Self.folder)-types", maxBytes: 1 << 16, isSecret: false)
+  /// The file of the list. It contains names of types and no health data.
+  var listFile: OwnerFile {
+    OwnerFile(
+      "\(root)/\(Self.folder)-types", maxBytes: 1 << 16, isSecret: false,
+      isReadableWhileLocked: true)
   }
 
   private func file(_ path: String) -> OwnerFile {

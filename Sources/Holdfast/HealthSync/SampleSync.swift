@@ -72,6 +72,7 @@ public final class SampleSync: Sendable, AsyncSequence {
       first: [
         .restored(stored, running: uploading, missing: missing), .ask(configuration.types),
       ], onEnd: storage.closing(queue))
+    await effectHandler.deliverEarlyEnds()
   }
 
   /// Returns the iterator of the updates. A sync has only one reader.
@@ -106,9 +107,9 @@ public final class SampleSync: Sendable, AsyncSequence {
 
   /// Returns the types that the last run with this directory synced, for `HealthSource.prepare`.
   ///
-  /// A launch calls `prepare` with these types before it ends. The function reads a small file and
-  /// needs no open queue. It returns no types if there was no run, or if the device is still
-  /// locked after a restart.
+  /// A launch calls `prepare` with these types before it ends. The function reads a small file,
+  /// which can also be read before the first unlock of the device, and needs no open queue. It
+  /// returns no types if there was no run.
   ///
   /// - Parameter directory: The directory of the queue or, if the configuration names one, of the
   ///   files of pending batches.

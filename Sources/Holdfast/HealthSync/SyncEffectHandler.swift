@@ -17,6 +17,7 @@ actor SyncEffectHandler: EffectHandler {
   private let uploads: any UploadQueue
   private let tasks: EffectTasks<SyncModel, Never>
   private let wakes = GrantedWakes()
+  private let early = EarlyEnds()
 
   init(
     _ configuration: SyncConfiguration, _ files: PayloadFiles, _ queue: any SyncQueueStore,
@@ -56,18 +57,26 @@ actor SyncEffectHandler: EffectHandler {
     waiting.append(next)
   }
 
-  /// Starts to forward the results of uploads to the driver. Returns the running uploads.
+  /// Starts to receive the ends of uploads. Returns the uploads that have not ended for the machine.
   ///
-  /// Call this method before the first effect.
+  /// Call this method before the first effect. Ends that arrive before `deliverEarlyEnds()` wait for
+  /// it, because the machine does not know their batches before it has the stored queue.
   func listen() async -> Set<String> {
     let clock = configuration.ports.clock
-    await uploads.events { [sink] event in
+    await uploads.events { [sink, early] event in
       var inputs: [SyncModel.Input] = []
       if let epoch = event.epoch { inputs.append(.epoch(epoch)) }
       inputs.append(.uploaded(event.file, event.outcome, at: clock.wall))
-      await sink.post(inputs)
+      if !early.keep(inputs, of: event.file) { await sink.post(inputs) }
     }
-    return await uploads.running()
+    return await uploads.running().union(early.files)
+  }
+
+  /// Forwards the ends that have waited to the driver, and from now on each end at once.
+  ///
+  /// Call this method after the driver has the stored queue.
+  func deliverEarlyEnds() async {
+    while let inputs = early.next() { await sink.post(inputs) }
   }
 
   func perform(_ effect: SyncModel.Effect) async {
@@ -118,18 +127,48 @@ actor SyncEffectHandler: EffectHandler {
 
   /// Passes a wake to the uploads, and then to the machine, which stores what was delivered.
   ///
-  /// The uploads receive a wake of their own. They give it back after all ends were delivered.
+  /// The uploads give back a wake of their own after all ends were delivered. If this takes too long,
+  /// the wake is given back without them.
   private func passToUploads(_ wake: Wake) async {
     let clock = configuration.ports.clock
     let end = clock.now.advanced(by: wake.budget)
+    let (delivery, isDelivered) = AsyncStream.makeStream(of: Void.self)
+    let expire = await passInner(wake, until: end) { isDelivered.finish() }
+    let isInTime = await withTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        for await _ in delivery {}
+        return true
+      }
+      group.addTask {
+        let due = end - SyncSettings.margin(of: wake.budget)
+        return (try? await clock.wait(until: due)) == nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? true
+    }
+    guard !isInTime else { return }
+    wake.giveBack(.later)
+    expire()
+  }
+
+  /// Passes a wake to the uploads that stands for another one. Returns a function that ends its time.
+  ///
+  /// - Parameter delivered: A function that runs when the uploads have given the wake back.
+  private func passInner(
+    _ wake: Wake, until end: Instant, _ delivered: @escaping @Sendable () -> Void
+  ) async -> @Sendable () -> Void {
+    let clock = configuration.ports.clock
     let inner = Wake(budget: wake.budget) { [sink, wakes] _ in
+      defer { delivered() }
       guard let id = wakes.add(wake) else { return }
       let budget = max(.zero, end - clock.now)
       Task { await sink.post([.woken(id, budget: budget, reads: false)]) }
     }
     // A strong reference would be a cycle, since the inner wake refers to the outer one.
-    wake.onExpiry { [weak inner] in inner?.expire() }
+    let expire: @Sendable () -> Void = { [weak inner] in inner?.expire() }
+    wake.onExpiry(expire)
     await uploads.woken(inner)
+    return expire
   }
 
   /// Reads a page and writes its batches. The batches are reported only after they have been
@@ -217,7 +256,7 @@ extension TokenSource {
   /// Returns the secret of a sync.
   ///
   /// If the user must sign in, the failure is that of a secret which the server refuses.
-  fileprivate func secret() async throws(LinkFailure) -> String {
+  package func secret() async throws(LinkFailure) -> String {
     do throws(TokenFailure) {
       return try await token().text
     } catch {
@@ -235,6 +274,43 @@ extension SyncUpdate {
     switch self {
     case .batch(let report): report.state == .sending || report.state == .queued
     case .type, .notice: false
+    }
+  }
+}
+
+/// The ends of uploads that arrive before the machine has the stored queue.
+private final class EarlyEnds: Sendable {
+  private struct State {
+    var inputs: [SyncModel.Input] = []
+    var files: Set<String> = []
+    var isOver = false
+  }
+
+  private let state = Mutex(State())
+
+  /// The files whose ends have arrived early.
+  var files: Set<String> { state.withLock(\.files) }
+
+  /// Keeps the inputs of an end. Returns false if they must be posted, because all earlier ones have
+  /// been taken.
+  func keep(_ inputs: [SyncModel.Input], of file: String) -> Bool {
+    state.withLock { state in
+      guard !state.isOver else { return false }
+      state.inputs += inputs
+      state.files.insert(file)
+      return true
+    }
+  }
+
+  /// Takes the inputs that are kept; `nil` if there are none, after which none are kept any more.
+  func next() -> [SyncModel.Input]? {
+    state.withLock { state in
+      guard !state.inputs.isEmpty else {
+        state.isOver = true
+        return nil
+      }
+      defer { state.inputs = [] }
+      return state.inputs
     }
   }
 }

@@ -37,6 +37,16 @@ public struct UploadReply: Sendable, Hashable {
       isSuccess: SyncReply.isSuccess(body))
   }
 
+  /// Returns whether the same request may succeed later or with another secret.
+  public static func isTransient(_ status: Int) -> Bool {
+    switch status {
+    case 401, 408, 425, 429: true
+    case 501: false
+    case 500..<600: true
+    case _: false
+    }
+  }
+
   /// Returns the absolute URL of a location, or `nil` if it is not on the same server.
   static func resolve(_ location: String, at url: String) -> String? {
     guard location.utf8.count <= mostURLBytes,

@@ -13,6 +13,8 @@ import Testing
 
 /// Tests of the wakes that an app passes to a sync, and of the list that a launch reads.
 @Suite(.timeLimit(.minutes(10))) struct SyncWakeCallTests {
+  private static let file = "health-sync/batch_1.json"
+
   @Test func `a launch finds the types of the last run without opening the queue`() async throws {
     let scratch = try Scratch()
     #expect(SampleSync.preparedTypes(in: scratch.path) == [])
@@ -38,6 +40,49 @@ import Testing
     #expect(await results.first == .done)
     #expect(rig.source.reads > before)
     await rig.sync.close()
+  }
+
+  @Test func `a wake for uploads is given back when their batches have left the queue`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let uploads = FakeUploadQueue(running: [Self.file]) { _ in nil }
+    // The upload ends before the app has opened the sync.
+    await uploads.end(Self.file, .accepted)
+    let rig = try await Rig(scratch, types: [], uploads, files: [Self.file])
+    let (wake, results) = Self.wake()
+    rig.sync.wake(.uploads(session: "health"), wake)
+    #expect(await results.first == .done)
+    #expect(try await rig.queue.stored().batches == [])
+    await rig.sync.close()
+  }
+
+  @Test(arguments: [
+    UploadOutcome.accepted, .failed(.http(status: 400, retryAfter: nil, detail: "no")),
+  ])
+  func `an upload that ended before the sync was open is not sent again`(
+    outcome: UploadOutcome
+  ) async throws {
+    let scratch = try Scratch()
+    let uploads = FakeUploadQueue(running: [Self.file]) { _ in nil }
+    await uploads.end(Self.file, outcome)
+    let rig = try await Rig(scratch, types: [], uploads, files: [Self.file])
+    await rig.sync.waitUntil { $0.state == .done(quarantined: outcome == .accepted ? 0 : 1) }
+    #expect(uploads.enqueued == [])
+    #expect(try await rig.queue.stored().batches.count == (outcome == .accepted ? 0 : 1))
+    await rig.sync.close()
+  }
+
+  @Test func `a wake for uploads is given back in time if their ends are never delivered`()
+    async throws
+  {
+    let uploads = KeepingUploads()
+    let rig = try await Rig(try Scratch(), types: [], uploads)
+    let (wake, results) = Self.wake(budget: .milliseconds(20))
+    rig.sync.wake(.uploads(session: "health"), wake)
+    #expect(await results.first == .later)
+    await rig.sync.close()
+    #expect(await uploads.isExpired)
   }
 
   @Test func `uploads learn that the time is taken back`() async throws {
@@ -68,9 +113,11 @@ import Testing
     }
   }
 
-  private static func wake() -> (Wake, AsyncStream<WakeResult>) {
+  private static func wake(
+    budget: Duration = .seconds(30)
+  ) -> (Wake, AsyncStream<WakeResult>) {
     let (results, continuation) = AsyncStream.makeStream(of: WakeResult.self)
-    let wake = Wake(budget: .seconds(30)) {
+    let wake = Wake(budget: budget) {
       continuation.yield($0)
       continuation.finish()
     }

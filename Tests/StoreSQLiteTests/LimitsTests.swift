@@ -2,6 +2,7 @@ import Foundation
 import HoldfastFeaturePorts
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastOwnerFiles
 import HoldfastStorage
 import HoldfastWire
 import Testing
@@ -22,6 +23,26 @@ import Testing
     let failure = storeFailure(code: code, system: system, text: "text", path: "/a/b")
     #expect(FailureKind(failure) == kind)
     #expect("\(failure)".contains("/a/b: text (SQLite \(code))."))
+    let onPhone = storeFailure(
+      code: code, system: system, text: "text", path: "/a/b", under: .deviceLock)
+    #expect(onPhone == failure)
+  }
+
+  /// Result codes of SQLite with the `errno`, as a phone reports them before its first unlock.
+  private static let beforeUnlock: [(code: Int32, system: Int32)] = [
+    (23, 0), (14, EPERM), (526, EPERM), (10, EPERM), (778, EPERM), (266, EPERM),
+  ]
+
+  @Test(arguments: beforeUnlock)
+  func `an error of SQLite before the first unlock is locked on a phone and nowhere else`(
+    code: Int32, system: Int32
+  ) {
+    func kind(_ rules: FileRules) -> FailureKind {
+      FailureKind(
+        storeFailure(code: code, system: system, text: "text", path: "/a/b", under: rules))
+    }
+    #expect(kind(.deviceLock) == .locked)
+    #expect(kind(.permissions) == (code & 0xFF == 10 ? .other : .denied))
   }
 
   @Test func `a full store fails as full, keeps its content and works again once there is space`()

@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCore
 import HoldfastTestKit
 import Synchronization
 import Testing
@@ -45,6 +46,60 @@ import Testing
     #expect(try names(scratch) == ["kept"])
   }
 
+  @Test func `only a directory that was created last is prepared, and only once`() throws {
+    let scratch = try Scratch()
+    var prepared: [String] = []
+    for path in ["a/b/c", "a/b/c", "a/b", "a/b/d/"] {
+      try OwnerFile.makeDirectory(scratch(path)) { prepared.append($0) }
+    }
+    #expect(prepared == [scratch("a/b/c"), scratch("a/b/d")])
+    #expect(try scratch.mode(of: "a/b/d") == 0o700)
+  }
+
+  @Test(arguments: [false, true])
+  func `a file loses its protection before it is in place, if the device's lock must not matter`(
+    isReadable: Bool
+  ) throws {
+    let scratch = try Scratch()
+    let file = OwnerFile(
+      scratch("kept"), maxBytes: 9, isSecret: false, isReadableWhileLocked: isReadable)
+    var names: [[String]] = []
+    for content: [UInt8] in [[1], [2]] {
+      try file.replace(with: content, sync: fsync) { draft in
+        names.append([draft, (try? file.read()).map { "\($0)" } ?? "none"])
+      }
+    }
+    #expect(names.map { $0[1] } == (isReadable ? ["none", "[1]"] : []))
+    #expect(names.allSatisfy { $0[0].hasPrefix(file.path + ".") })
+  }
+
+  /// The meaning of each error number for permissions alone, and with a lock of the device.
+  private static let refusals: [(code: Int32, kinds: [FileRules.Refusal])] = [
+    (EPERM, [.denied, .locked]), (EACCES, [.denied, .denied]), (EROFS, [.denied, .denied]),
+    (ENOTDIR, [.denied, .denied]), (EISDIR, [.denied, .denied]), (ENOSPC, [.full, .full]),
+    (EDQUOT, [.full, .full]), (EFBIG, [.full, .full]), (EIO, [.other, .other]),
+    (EMFILE, [.other, .other]), (0, [.other, .other]),
+  ]
+
+  @Test(arguments: refusals)
+  func `before the first unlock a protected file is locked, and elsewhere it is denied`(
+    code: Int32, kinds: [FileRules.Refusal]
+  ) {
+    for (rules, expected) in zip([FileRules.permissions, .deviceLock], kinds) {
+      #expect(rules.refusal(code) == expected)
+      let failures = [
+        StoreFailure("open", "/a/b", code: code, under: rules),
+        StoreFailure(.refused(action: "open", code: code), at: "/a/b", under: rules),
+        StoreFailure(.noDirectory("/a/b", code: code), at: "/a/b/c", under: rules),
+      ]
+      for failure in failures {
+        #expect(FailureKind(failure) == FailureKind(expected))
+        #expect("\(failure)".contains("/a/b: "))
+      }
+    }
+    #expect(FileRules.current == .permissions)
+  }
+
   @Test func `concurrent creators of a file all receive the same content`() throws {
     let scratch = try Scratch()
     for round in 0..<20 {
@@ -65,6 +120,18 @@ import Testing
     let content = [UInt8](repeating: 7, count: count)
     try file.replace(with: content)
     #expect((try? file.read()) == (isRead ? content : nil))
+  }
+}
+
+extension FailureKind {
+  fileprivate init(_ refusal: FileRules.Refusal) {
+    self =
+      switch refusal {
+      case .full: .full
+      case .locked: .locked
+      case .denied: .denied
+      case .other: .other
+      }
   }
 }
 

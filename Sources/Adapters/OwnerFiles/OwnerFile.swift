@@ -1,5 +1,3 @@
-package import HoldfastCore
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -23,10 +21,16 @@ public struct OwnerFile: Sendable, Hashable {
   /// Whether the file is refused if users other than its owner can read or change it, because its
   /// content may then be known to others.
   public let isSecret: Bool
+  /// Whether the file can be read before the first unlock of the device. Its content is then not
+  /// protected, and must not be private.
+  public let isReadableWhileLocked: Bool
 
   /// Creates a value for a path. The file does not have to exist.
-  public init(_ path: String, maxBytes: Int, isSecret: Bool) {
+  public init(
+    _ path: String, maxBytes: Int, isSecret: Bool, isReadableWhileLocked: Bool = false
+  ) {
     (self.path, self.maxBytes, self.isSecret) = (path, maxBytes, isSecret)
+    self.isReadableWhileLocked = isReadableWhileLocked
   }
 
   /// Returns the content; `nil` if the file does not exist.
@@ -61,11 +65,12 @@ public struct OwnerFile: Sendable, Hashable {
     try replace(with: content, sync: fsync)
   }
 
-  /// Replaces the content. Tests pass a function other than `fsync`.
+  /// Replaces the content. Tests pass other functions than `fsync` and the system's.
   func replace(
-    with content: [UInt8], sync: (Int32) -> Int32
+    with content: [UInt8], sync: (Int32) -> Int32,
+    unprotect: (String) -> Void = FileProtection.removeProtection
   ) throws(OwnerFileError) {
-    let draft = try write(content, sync)
+    let draft = try write(content, sync, unprotect)
     guard unsafe rename(draft, path) == 0 else { throw discard(draft, "replace") }
     try Self.syncDirectory(directory, sync)
   }
@@ -76,7 +81,7 @@ public struct OwnerFile: Sendable, Hashable {
   /// its content.
   public func readOrCreate(_ content: [UInt8]) throws(OwnerFileError) -> [UInt8] {
     if let found = try read() { return found }
-    let draft = try write(content, fsync)
+    let draft = try write(content, fsync, FileProtection.removeProtection)
     let cause = unsafe link(draft, path) == 0 ? 0 : errno
     unsafe unlink(draft)
     if cause == 0 {
@@ -99,11 +104,28 @@ public struct OwnerFile: Sendable, Hashable {
   }
 
   /// Creates all missing parts of a directory's path. Only the owner can access them (0700).
+  ///
+  /// On Apple's mobile systems, a directory that did not exist is excluded from backups, and its
+  /// files can be used in the background after the first unlock of the device. The attributes of an
+  /// existing directory, and of its parents, are not changed.
   public static func makeDirectory(_ directory: String) throws(OwnerFileError) {
+    try makeDirectory(directory, prepare: FileProtection.prepare)
+  }
+
+  /// Creates a directory. Tests pass a function that observes which directory is prepared.
+  static func makeDirectory(
+    _ directory: String, prepare: (String) -> Void
+  ) throws(OwnerFileError) {
     var prefix = directory.hasPrefix("/") ? "" : "."
-    for part in directory.split(separator: "/") {
+    let parts = directory.split(separator: "/")
+    for (index, part) in parts.enumerated() {
       prefix += "/\(part)"
-      guard unsafe mkdir(prefix, 0o700) != 0, errno != EEXIST else { continue }
+      if unsafe mkdir(prefix, 0o700) == 0 {
+        // A parent may be shared with others: the system's directory for the data of an app.
+        if index == parts.count - 1 { prepare(prefix) }
+        continue
+      }
+      guard errno != EEXIST else { continue }
       let cause = errno
       // A parent directory may exist although it does not permit writing. Only the result for the
       // last part is relevant.
@@ -140,7 +162,7 @@ public struct OwnerFile: Sendable, Hashable {
 
   /// Writes and syncs a draft. Returns the path of the draft.
   private func write(
-    _ content: [UInt8], _ sync: (Int32) -> Int32
+    _ content: [UInt8], _ sync: (Int32) -> Int32, _ unprotect: (String) -> Void
   ) throws(OwnerFileError) -> String {
     try Self.makeDirectory(directory)
     let name = String(UInt128.random(in: 0 ... .max), radix: 36)
@@ -149,6 +171,7 @@ public struct OwnerFile: Sendable, Hashable {
     let descriptor = unsafe open(draft, flags, 0o600)
     guard descriptor >= 0 else { throw .refused("create") }
     defer { close(descriptor) }
+    if isReadableWhileLocked { unprotect(draft) }
     guard SystemCall.writeAll(content, to: descriptor), sync(descriptor) == 0 else {
       throw discard(draft, "write")
     }
@@ -186,40 +209,5 @@ public enum OwnerFileError: Error, Sendable, Hashable, CustomStringConvertible {
     case .noDirectory(let path, let code): "cannot create \(path): \(SystemCall.reason(of: code))"
     case .refused(let action, let code): "cannot \(action) it: \(SystemCall.reason(of: code))"
     }
-  }
-}
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
-extension StoreFailure {
-  /// Creates the failure of an action that the operating system refused. It contains a remedy.
-  package init(_ action: String, _ path: String, code: Int32) {
-    let detail = "Cannot \(action) \(path): \(SystemCall.reason(of: code))."
-    self =
-      switch code {
-      case ENOSPC, EDQUOT, EFBIG: .full(detail: "\(detail) Free some space and try again.")
-      case EACCES, EPERM, EROFS, ENOTDIR, EISDIR:
-        .denied(
-          detail: "\(detail) Check the owner and the permissions, or choose another directory.")
-      case _: .other(detail: detail)
-      }
-  }
-
-  /// Creates the failure that corresponds to an error of a small file at `path`.
-  package init(_ error: OwnerFileError, at path: String) {
-    self =
-      switch error {
-      case .openToOthers, .noFile, .tooLarge: .denied(detail: "\(path): \(error)")
-      case .noDirectory(let directory, let code): .init("create", directory, code: code)
-      case .refused(let action, let code): .init(action, path, code: code)
-      }
   }
 }

@@ -1,5 +1,6 @@
 import CHoldfastSQLite
 import HoldfastCore
+import HoldfastOwnerFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -236,30 +237,28 @@ private struct FileIdentity: Equatable {
   }
 }
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Converts SQLite's result code (sqlite.org/rescode.html) to a failure of the port.
 ///
 /// - Parameters:
 ///   - code: The extended result code.
 ///   - system: The `errno` of an I/O error; 0 if there was none.
 ///   - text: SQLite's message. It contains names of tables and columns, but no values.
-func storeFailure(code: Int32, system: Int32, text: String, path: String) -> StoreFailure {
+///   - rules: The rules by which the system refuses access. Apple's SQLite returns `SQLITE_AUTH` for
+///     a file that the lock of the device protects; elsewhere only an authorizer does.
+func storeFailure(
+  code: Int32, system: Int32, text: String, path: String, under rules: FileRules = .current
+) -> StoreFailure {
   let detail = "\(path): \(text) (SQLite \(code))."
-  if system == ENOSPC || system == EDQUOT || system == EFBIG {
-    return .full(detail: "\(detail) The disk or a quota is full; free some space and try again.")
+  let isFull = StoreFailure.full(
+    detail: "\(detail) The disk or a quota is full; free some space and try again.")
+  switch rules.refusal(system) {
+  case .full: return isFull
+  case .locked: return .needsUnlock(detail)
+  case .denied, .other: break
   }
   return switch code & 0xFF {
-  case SQLITE_FULL:
-    .full(detail: "\(detail) The disk or a quota is full; free some space and try again.")
+  case SQLITE_FULL: isFull
+  case SQLITE_AUTH where rules == .deviceLock: .needsUnlock(detail)
   case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
     .locked(detail: "\(detail) Another program is using the file; end it or try again.")
   case SQLITE_CORRUPT, SQLITE_NOTADB:

@@ -9,8 +9,8 @@ typedef enum ERRORS(BGTaskSchedulerErrorDomain) IOS(13.0) NOT_ON_MACOS NOT_ON_WA
   BGTaskSchedulerErrorCodeUnavailable = 1,
   BGTaskSchedulerErrorCodeTooManyPendingTaskRequests = 2,
   BGTaskSchedulerErrorCodeNotPermitted = 3,
-  BGTaskSchedulerErrorCodeImmediateRunIneligible IOS(26.0) = 4,
-} BGTaskSchedulerErrorCode;
+  BGTaskSchedulerErrorCodeImmediateRunIneligible IOS(26.0) NOT_ON_MACOS NOT_ON_WATCHOS = 4,
+} BGTaskSchedulerErrorCode NOT_ON_MACOS NOT_ON_WATCHOS;
 
 IOS(13.0) NOT_ON_MACOS NOT_ON_WATCHOS
 @interface BGTask : NSObject
@@ -51,6 +51,6 @@ IOS(13.0) NOT_ON_MACOS NOT_ON_WATCHOS
 - (BOOL)submitTaskRequest:(BGTaskRequest *)taskRequest error:(NSError *_Nullable *_Nullable)error SWIFT_NAME(submit(_:));
 - (void)cancelTaskRequestWithIdentifier:(NSString *)identifier SWIFT_NAME(cancel(taskRequestWithIdentifier:));
 - (void)cancelAllTaskRequests;
-- (void)getPendingTaskRequestsWithCompletionHandler:(void (^)(NSArray<BGTaskRequest *> *taskRequests))completionHandler SWIFT_NAME(getPendingTaskRequests(completionHandler:));
+- (void)getPendingTaskRequestsWithCompletionHandler:(void (SENDABLE ^)(NSArray<BGTaskRequest *> *taskRequests))completionHandler SWIFT_NAME(getPendingTaskRequests(completionHandler:));
 @end
 #pragma clang assume_nonnull end

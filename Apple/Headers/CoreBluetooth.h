@@ -13,7 +13,7 @@ typedef enum OPEN_ENUM CBManagerState : NSInteger {
   CBManagerStatePoweredOff = 4,
   CBManagerStatePoweredOn = 5,
 } CBManagerState;
-typedef enum OPEN_ENUM IOS(13.0) CBManagerAuthorization : NSInteger {
+typedef enum OPEN_ENUM CBManagerAuthorization : NSInteger {
   CBManagerAuthorizationNotDetermined = 0,
   CBManagerAuthorizationRestricted = 1,
   CBManagerAuthorizationDenied = 2,
@@ -89,7 +89,7 @@ extern NSString *const CBCentralManagerRestoredStateScanOptionsKey;
 extern NSString *const CBConnectPeripheralOptionNotifyOnConnectionKey;
 extern NSString *const CBConnectPeripheralOptionNotifyOnDisconnectionKey;
 extern NSString *const CBConnectPeripheralOptionNotifyOnNotificationKey;
-extern NSString *const CBConnectPeripheralOptionEnableAutoReconnect IOS(17.0);
+extern NSString *const CBConnectPeripheralOptionEnableAutoReconnect IOS(17.0) MACOS(14.0) WATCHOS(10.0);
 extern NSString *const CBConnectPeripheralOptionStartDelayKey;
 extern NSString *const CBAdvertisementDataLocalNameKey;
 extern NSString *const CBAdvertisementDataServiceUUIDsKey;
@@ -164,7 +164,7 @@ extern NSString *const CBAdvertisementDataIsConnectable;
 - (void)centralManager:(CBCentralManager *)central didConnectPeripheral:(CBPeripheral *)peripheral;
 - (void)centralManager:(CBCentralManager *)central didFailToConnectPeripheral:(CBPeripheral *)peripheral error:(nullable NSError *)error;
 - (void)centralManager:(CBCentralManager *)central didDisconnectPeripheral:(CBPeripheral *)peripheral error:(nullable NSError *)error;
-- (void)centralManager:(CBCentralManager *)central didDisconnectPeripheral:(CBPeripheral *)peripheral timestamp:(CFAbsoluteTime)timestamp isReconnecting:(BOOL)isReconnecting error:(nullable NSError *)error IOS(17.0);
+- (void)centralManager:(CBCentralManager *)central didDisconnectPeripheral:(CBPeripheral *)peripheral timestamp:(CFAbsoluteTime)timestamp isReconnecting:(BOOL)isReconnecting error:(nullable NSError *)error IOS(17.0) MACOS(14.0) WATCHOS(10.0);
 @end
 @interface CBCentralManager : CBManager
 @property(nonatomic, weak, nullable) id<CBCentralManagerDelegate> delegate;

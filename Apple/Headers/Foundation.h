@@ -110,7 +110,7 @@ SENDABLE SWIFT_NAME(ProcessInfo)
 - (void)performExpiringActivityWithReason:(NSString *)reason usingBlock:(void (SENDABLE ^)(BOOL expired))block NOT_ON_MACOS;
 @end
 extern const NSNotificationName NSProcessInfoPowerStateDidChangeNotification;
-extern const NSNotificationName NSProcessInfoThermalStateDidChangeNotification;
+extern const NSNotificationName NSProcessInfoThermalStateDidChangeNotification SWIFT_NAME(ProcessInfo.thermalStateDidChangeNotification);
 
 @interface NSCoder : NSObject
 @end

@@ -159,8 +159,8 @@ SENDABLE
 @interface HKWorkout : HKSample
 @property(readonly) HKWorkoutActivityType workoutActivityType;
 @property(readonly) NSTimeInterval duration;
-@property(readonly, copy) NSDictionary<HKQuantityType *, HKStatistics *> *allStatistics IOS(16.0);
-- (nullable HKStatistics *)statisticsForType:(HKQuantityType *)quantityType IOS(16.0);
+@property(readonly, copy) NSDictionary<HKQuantityType *, HKStatistics *> *allStatistics IOS(16.0) MACOS(13.0) WATCHOS(9.0);
+- (nullable HKStatistics *)statisticsForType:(HKQuantityType *)quantityType IOS(16.0) MACOS(13.0) WATCHOS(9.0);
 @end
 SENDABLE
 @interface HKStatistics : NSObject <NSSecureCoding, NSCopying>

@@ -5,8 +5,12 @@
 // scripts/apple/facts.py compares them with Apple/Facts. Each declaration of a member is one line.
 #pragma once
 
-// The first version of iOS that has a declaration. All others are older than the manifest's versions.
+// The first version of each system that has a declaration. A declaration without is older than the
+// manifest's versions. If only the version for iOS is given, the compiler guesses that for watchOS.
 #define IOS(version) __attribute__((availability(ios, introduced = version)))
+#define MACOS(version) __attribute__((availability(macos, introduced = version)))
+#define WATCHOS(version) __attribute__((availability(watchos, introduced = version)))
+#define NOT_ON_IOS __attribute__((availability(ios, unavailable)))
 #define NOT_ON_MACOS __attribute__((availability(macos, unavailable)))
 #define NOT_ON_WATCHOS __attribute__((availability(watchos, unavailable)))
 #define NOT_IN_EXTENSIONS __attribute__((availability(ios_app_extension, unavailable)))

@@ -65,7 +65,7 @@ extern const CFStringRef kSecMatchLimitAll;
 extern const CFStringRef kSecReturnData;
 extern const CFStringRef kSecReturnAttributes;
 extern const CFStringRef kSecValueData;
-extern const CFStringRef kSecUseDataProtectionKeychain IOS(13.0);
+extern const CFStringRef kSecUseDataProtectionKeychain IOS(13.0) WATCHOS(6.0);
 
 OSStatus SecItemCopyMatching(CFDictionaryRef query, CFTypeRef _Nullable *_Nullable RETURNS_RETAINED result);
 OSStatus SecItemAdd(CFDictionaryRef attributes, CFTypeRef _Nullable *_Nullable RETURNS_RETAINED result);

@@ -15,17 +15,17 @@ typedef enum OPEN_ENUM NOT_ON_WATCHOS UIBackgroundFetchResult : NSUInteger {
   UIBackgroundFetchResultNewData = 0,
   UIBackgroundFetchResultNoData = 1,
   UIBackgroundFetchResultFailed = 2,
-} UIBackgroundFetchResult;
+} UIBackgroundFetchResult NOT_ON_WATCHOS;
 typedef enum OPEN_ENUM NOT_ON_WATCHOS SWIFT_NAME(UIApplication.State) UIApplicationState : NSInteger {
   UIApplicationStateActive = 0,
   UIApplicationStateInactive = 1,
   UIApplicationStateBackground = 2,
-} UIApplicationState;
+} UIApplicationState NOT_ON_WATCHOS;
 typedef enum OPEN_ENUM NOT_ON_WATCHOS UIBackgroundRefreshStatus : NSInteger {
   UIBackgroundRefreshStatusRestricted = 0,
   UIBackgroundRefreshStatusDenied = 1,
   UIBackgroundRefreshStatusAvailable = 2,
-} UIBackgroundRefreshStatus;
+} UIBackgroundRefreshStatus NOT_ON_WATCHOS;
 
 MAIN_ACTOR NOT_ON_WATCHOS
 @interface UIResponder : NSObject
@@ -38,7 +38,7 @@ MAIN_ACTOR NOT_ON_WATCHOS
 @property(nonatomic, readonly, getter=isProtectedDataAvailable) BOOL protectedDataAvailable;
 @property(nonatomic, readonly) UIBackgroundRefreshStatus backgroundRefreshStatus;
 - (void)registerForRemoteNotifications;
-- (UIBackgroundTaskIdentifier)beginBackgroundTaskWithName:(nullable NSString *)taskName expirationHandler:(void (^ _Nullable)(void))handler NONISOLATED;
+- (UIBackgroundTaskIdentifier)beginBackgroundTaskWithName:(nullable NSString *)taskName expirationHandler:(void (MAIN_ACTOR SENDABLE ^_Nullable)(void))handler NONISOLATED;
 - (void)endBackgroundTask:(UIBackgroundTaskIdentifier)identifier NONISOLATED;
 @end
 

@@ -18,7 +18,7 @@ SENDABLE SWIFT_NAME(HTTPURLResponse)
 - (nullable instancetype)initWithURL:(NSURL *)url statusCode:(NSInteger)statusCode HTTPVersion:(nullable NSString *)HTTPVersion headerFields:(nullable NSDictionary<NSString *, NSString *> *)headerFields;
 @property(readonly) NSInteger statusCode;
 @property(readonly, copy) NSDictionary *allHeaderFields;
-- (nullable NSString *)valueForHTTPHeaderField:(NSString *)field IOS(13.0);
+- (nullable NSString *)valueForHTTPHeaderField:(NSString *)field IOS(13.0) WATCHOS(6.0);
 @end
 
 typedef enum OPEN_ENUM SWIFT_NAME(NSURLRequest.CachePolicy) NSURLRequestCachePolicy : NSUInteger {
@@ -74,8 +74,8 @@ SENDABLE SWIFT_NAME(URLSessionConfiguration)
 @property NSTimeInterval timeoutIntervalForRequest;
 @property NSTimeInterval timeoutIntervalForResource;
 @property BOOL allowsCellularAccess;
-@property BOOL allowsExpensiveNetworkAccess IOS(13.0);
-@property BOOL allowsConstrainedNetworkAccess IOS(13.0);
+@property BOOL allowsExpensiveNetworkAccess IOS(13.0) WATCHOS(6.0);
+@property BOOL allowsConstrainedNetworkAccess IOS(13.0) WATCHOS(6.0);
 @property BOOL waitsForConnectivity;
 @property(getter=isDiscretionary) BOOL discretionary;
 @property(nullable, copy) NSString *sharedContainerIdentifier;

@@ -26,6 +26,11 @@ extension DispatchQueue {
     deadline: DispatchTime, execute work: @escaping @Sendable () -> Void
   ) {}
   public func sync<T>(execute work: () throws -> T) rethrows -> T { try work() }
+  public func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {}
+  public class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
+}
+public final class DispatchSpecificKey<T>: @unchecked Sendable {
+  public init() {}
 }
 public struct DispatchQoS: Equatable, Sendable {
   public enum QoSClass: Sendable {

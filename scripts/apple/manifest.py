@@ -17,6 +17,8 @@ TRIPLES = {
 APPLE_STUBS = [
     "ObjectiveC", "Dispatch", "Darwin", "Foundation", "CryptoKit", "os", "Network", "SwiftUI",
 ]
+# The adapters, which are checked even if no product uses them.
+ADAPTERS = "Sources/Adapters/Apple/"
 # The first version of Android that Swift's SDK supports: 9, API level 28.
 ANDROID = Platform(
     "android", "x86_64-unknown-linux-android28", "x86_64-unknown-linux-android",
@@ -43,13 +45,17 @@ def as_on_a_mac():
     return json.loads(done.stdout)
 
 
+def versions(package):
+    """Returns the oldest supported version of each platform."""
+    return {each["platformName"]: each["version"] for each in package["platforms"]}
+
+
 def platforms(package):
-    versions = {each["platformName"]: each["version"] for each in package["platforms"]}
-    found = []
+    least, found = versions(package), []
     for name, (triple, file) in TRIPLES.items():
-        if name not in versions:
+        if name not in least:
             raise Failure(f"the manifest names no version of {name}")
-        found.append(Platform(name, triple.replace("VERSION", versions[name]), file, APPLE_STUBS))
+        found.append(Platform(name, triple.replace("VERSION", least[name]), file, APPLE_STUBS))
     return found + [ANDROID]
 
 
@@ -63,7 +69,8 @@ def edges(target, platform):
 
 
 def closure(package, platform):
-    """Returns the targets of all library products, each after its dependencies.
+    """Returns the targets of all library products and of Apple's adapters, each after its
+    dependencies.
 
     Targets that a platform cannot build yet are left out, with all targets that depend on them.
     """
@@ -89,5 +96,9 @@ def closure(package, platform):
         if "library" in product["type"]:
             for name in product["targets"]:
                 visit(name, f"the product {product['name']}")
+    if platform.is_apple:
+        for name, target in targets.items():
+            if (target.get("path") or "").startswith(ADAPTERS):
+                visit(name, "the check")
     left_out = sorted(name for name, target in done.items() if target is None)
     return [target for target in done.values() if target], left_out

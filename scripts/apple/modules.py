@@ -22,11 +22,17 @@ CONDITION = re.compile(
 IMPORT = re.compile(
     r"^\s*(?:@\w+(?:\([^)\n]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?"
     r"import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?(\w+)", re.M)
+# Programs of this repository that use the modules: the name and the folders of each, by platform.
+PROGRAMS = {
+    "ios": ("HoldfastApp", ["Examples/HoldfastApp/App", "Examples/HoldfastApp/Screens"]),
+    "watchos": ("HoldfastWatch", ["Examples/HoldfastApp/Watch"]),
+}
 PLACES = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu"]
 
 
 def features():
-    found = ["-swift-version", "6", "-strict-memory-safety", "-package-name", "holdfast"]
+    """Returns the options of this package's modules."""
+    found = ["-strict-memory-safety", "-package-name", "holdfast"]
     for feature in re.findall(r'\.enableUpcomingFeature\("(\w+)"\)', read("Package.swift").decode()):
         found += ["-enable-upcoming-feature", feature]
     return found
@@ -53,12 +59,18 @@ def imported():
 
 
 def stub(name):
-    """Returns the folder and the Swift sources of a module of an SDK."""
-    for place in (OVERLAYS, STUBS, STAND_INS):
-        found = glob.glob(os.path.join(place, name + ".swift")) + glob.glob(
-            os.path.join(place, name, "*.swift"))
+    """Returns the folder and the Swift sources of a module of an SDK.
+
+    A stand-in gets the sources of the same name in Stubs, which do not run on Linux.
+    """
+    for place in (OVERLAYS, STAND_INS, STUBS):
+        found = [os.path.join(place, name + ".swift")]
+        found += glob.glob(os.path.join(place, name, "*.swift"))
+        if place == STAND_INS:
+            found += glob.glob(os.path.join(STUBS, name, "*.swift"))
+        found = sorted(filter(os.path.exists, found))
         if found:
-            return place, sorted(found)
+            return place, found
     return "", []
 
 
@@ -69,12 +81,13 @@ class Check:
         """`names`: the names of all platforms of this run."""
         self.platform, self.errors, self.fresh = platform, [], 0
         self.names, self.skipped, self.depends = names, 0, set()
+        self.least = manifest.versions(package)
         self.targets, self.left_out = manifest.closure(package, platform)
         self.folder = os.path.join(platform.folder, "modules")
         self.std = os.path.join(platform.folder, "std")
         self.stubs = os.path.join(platform.folder, "stubs")
         self.cache = os.path.join(platform.folder, "cache")
-        self.keys = {}
+        self.keys, self.program = {}, ""
 
     def run(self):
         base = digest(standard(self.platform))
@@ -88,6 +101,7 @@ class Check:
                     continue
                 self.emit(target)
                 checks.append(pool.submit(self.check, target, self.may_differ(target)))
+            checks.append(pool.submit(self.check_program))
             for check in checks:
                 check.result()
         return self
@@ -100,6 +114,7 @@ class Check:
         found += ["-enable-objc-interop", "-disable-objc-attr-requires-foundation-module"] if (
             self.platform.is_apple) else ["-disable-objc-interop"]
         found += ["-plugin-path", os.path.join(library(), "host", "plugins")]
+        found += ["-swift-version", "6"]
         found += [*self.platform.headers, "-Xcc", "-isystem", "-Xcc", headers()]
         found += ["-Xcc", f"-fmodule-map-file={STUBS}/include/posix/module.modulemap"]
         for target in self.targets:
@@ -126,7 +141,8 @@ class Check:
         os.makedirs(self.stubs, exist_ok=True)
         if place == STAND_INS:
             sources = [self.with_darwin(name, source) for source in sources]
-        words = ["-swift-version", "6" if place == STAND_INS else "5"]
+        # Enumerations of Apple's modules may get new cases, so a switch needs `@unknown default`.
+        words = ["-enable-library-evolution"] if place == STAND_INS else ["-swift-version", "5"]
         if place == OVERLAYS and self.platform.is_apple and name in imported():
             words.append("-import-underlying-module")
         status, said = run([
@@ -189,7 +205,26 @@ class Check:
         except Broken:
             pass
 
-    def compile(self, name, sources, more=(), strict=True):
+    def check_program(self):
+        """Checks a program, which uses the modules as an app of another package does."""
+        name, folders = PROGRAMS.get(self.platform.name, ("", []))
+        sources = [path for folder in folders for path in self.sources({"path": folder})]
+        if not sources:
+            return
+        key = digest(*self.keys.values(), *sources, *map(read, sources))
+
+        def compile_once():
+            self.errors += self.compile(name, sources, options=())
+            if any(error[0] == name for error in self.errors):
+                raise Broken
+
+        try:
+            once(self.folder, "program.check", key, compile_once)
+            self.program = f"; {name} type-checks"
+        except Broken:
+            pass
+
+    def compile(self, name, sources, more=(), strict=True, options=None):
         """Returns the errors in the given files, each with its module, location and text.
 
         Errors of ownership and data races are found only when the compiler creates SIL, its
@@ -197,8 +232,8 @@ class Check:
         """
         more = [*more, "-warnings-as-errors"] if strict else [*more, "-suppress-warnings"]
         status, said = run([
-            "-emit-sil", "-o", os.devnull, "-module-name", name, *self.words(), *features(), *more,
-            *sources])
+            "-emit-sil", "-o", os.devnull, "-module-name", name, *self.words(),
+            *(features() if options is None else options), *more, *sources])
         found = [
             (name, f"{os.path.relpath(match['file'])}:{match['line']}", match["text"])
             for match in ERROR.finditer(said)]
@@ -227,5 +262,6 @@ def report(checks):
               f"{check.fresh} of them checked now"
               + (f", {check.skipped} without bodies, which do not depend on the platform"
                  if check.skipped else "")
+              + check.program
               + (f"; not built there: {', '.join(check.left_out)}" if check.left_out else ""))
     return len(found)

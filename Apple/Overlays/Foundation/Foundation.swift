@@ -18,6 +18,23 @@
   }
 #endif
 
+// Apple declares this type in CoreFoundation, which Foundation re-exports.
+public struct CGFloat: Sendable, Hashable, Comparable, ExpressibleByFloatLiteral,
+  ExpressibleByIntegerLiteral
+{
+  public init(_ value: Double) {}
+  public init(_ value: Int) {}
+  public init(floatLiteral value: Double) {}
+  public init(integerLiteral value: Int) {}
+  public static var infinity: CGFloat { 0 }
+  public static var zero: CGFloat { 0 }
+  public static func < (left: CGFloat, right: CGFloat) -> Bool { false }
+  public static func + (left: CGFloat, right: CGFloat) -> CGFloat { left }
+  public static func - (left: CGFloat, right: CGFloat) -> CGFloat { left }
+  public static func * (left: CGFloat, right: CGFloat) -> CGFloat { left }
+  public static func / (left: CGFloat, right: CGFloat) -> CGFloat { left }
+}
+
 public struct Data: Sendable, Hashable, RandomAccessCollection {
   public init() {}
   public init(_ bytes: some Sequence<UInt8>) {}
@@ -109,6 +126,21 @@ public struct TimeZone: Sendable, Hashable {
   public static var current: TimeZone { fatalError() }
 }
 
+public struct Locale: Sendable, Hashable {
+  public init(identifier: String) {}
+  public var identifier: String { "" }
+  public static var current: Locale { Locale(identifier: "") }
+}
+
+public struct Calendar: Sendable, Hashable {
+  public enum Identifier: Sendable { case gregorian }
+  public init(identifier: Identifier) {}
+  public var timeZone: TimeZone
+  public static var current: Calendar { fatalError() }
+  public func startOfDay(for date: Date) -> Date { date }
+  public func isDate(_ date1: Date, inSameDayAs date2: Date) -> Bool { false }
+}
+
 public struct URL: Sendable, Hashable, Codable {
   public enum DirectoryHint: Sendable {
     case isDirectory, notDirectory, checkFileSystem, inferFromPath
@@ -147,7 +179,12 @@ public struct URLComponents: Sendable, Hashable {
   public var scheme: String?
   public var host: String?
   public var user: String?
+  public var password: String?
   public var port: Int?
+  @available(iOS 16.0, macOS 13.0, watchOS 9.0, *)
+  public var encodedHost: String?
+  public var percentEncodedPath: String = ""
+  public var percentEncodedQuery: String?
   public var path: String = ""
   public var query: String?
   public var fragment: String?
@@ -157,6 +194,9 @@ public struct URLComponents: Sendable, Hashable {
 open class FileHandle: @unchecked Sendable {
   public init() {}
   open class var standardError: FileHandle { FileHandle() }
+  public convenience init(forReadingFrom url: URL) throws { self.init() }
+  public func read(upToCount count: Int) throws -> Data? { nil }
+  public func close() throws {}
   public func write<T: Sequence<UInt8>>(contentsOf data: T) throws {}
 }
 
@@ -176,6 +216,7 @@ public struct FileAttributeKey: Hashable, Sendable {
 }
 
 public struct FileProtectionType: Hashable, Sendable {
+  public static let none = FileProtectionType()
   public static let completeUntilFirstUserAuthentication = FileProtectionType()
 }
 
@@ -209,6 +250,8 @@ open class FileManager: @unchecked Sendable {
   open func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { [:] }
 }
 
+public func NSHomeDirectory() -> String { "" }
+
 extension String {
   public var removingPercentEncoding: String? { nil }
   public struct Encoding: Sendable { public static let utf8 = Encoding() }
@@ -221,6 +264,7 @@ open class Thread: @unchecked Sendable {
   public init() {}
   open class func detachNewThread(_ block: @escaping @Sendable () -> Void) {}
   open class var current: Thread { Thread() }
+  open class var isMainThread: Bool { false }
 }
 
 public struct URLError: Error, Hashable {

@@ -1,0 +1,4 @@
+// fails on ios, watchos: AppKit
+import AppKit
+
+func name() -> String { "" }

@@ -1,0 +1,6 @@
+// fails on watchos: 'UIApplication' is unavailable in watchOS
+import UIKit
+
+@MainActor func isInBackground(_ application: UIApplication) -> Bool {
+  application.applicationState == .background
+}

@@ -1,0 +1,4 @@
+// fails on macos: UIKit
+import UIKit
+
+func name() -> String { "" }

@@ -1,0 +1,19 @@
+import Holdfast
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastWire
+
+/// A source without samples, which asks nobody.
+struct NoSamples: HealthSource {
+  func observe(
+    _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void
+  ) async {}
+
+  func page(
+    _ type: String, from start: HealthPageStart, limit: Int
+  ) async throws(HealthSourceFailure) -> SourcePage {
+    throw .failed(detail: "a preview has no samples")
+  }
+
+  func stop() async {}
+}

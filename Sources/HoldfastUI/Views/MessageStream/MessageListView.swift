@@ -1,0 +1,197 @@
+#if canImport(SwiftUI)
+  import Holdfast
+  public import SwiftUI
+
+  /// The messages of a shop, with a field for a new one.
+  ///
+  /// The list begins at the newest message. It shows messages that wait or could not be sent, the
+  /// state of the connection, and loads older messages at its top.
+  ///
+  ///     MessageListView(links.shop(id), user: session.userID)
+  public struct MessageListView: View {
+    private let shop: any MessageScreenModel
+    private let user: String?
+    private let signIn: (@MainActor () -> Void)?
+
+    /// Creates a list.
+    ///
+    /// - Parameters:
+    ///   - user: The id of the app's user, whose messages are shown on the other side.
+    ///   - signIn: A closure that lets the user sign in; `nil` if the app has no such screen.
+    public init(
+      _ shop: ShopMessages, user: String? = nil, signIn: (@MainActor () -> Void)? = nil
+    ) {
+      self.init(model: shop, user: user, signIn: signIn)
+    }
+
+    init(
+      model: any MessageScreenModel, user: String? = nil, signIn: (@MainActor () -> Void)? = nil
+    ) {
+      (shop, self.user, self.signIn) = (model, user, signIn)
+    }
+
+    /// The view's content.
+    public var body: some View {
+      let shop = shop
+      ScrollView { MessageRows(shop: shop, user: user) }
+        .defaultScrollAnchor(.bottom)
+        .refreshable { await shop.refreshAll() }
+        .safeAreaInset(edge: .top) { MessageListHeader(shop: shop, signIn: signIn) }
+        .safeAreaInset(edge: .bottom) {
+          Composer(prompt: Phrase("messages.compose")) { try await shop.send(accepting: $0) }
+            .padding()
+        }
+        .task { await shop.follow() }
+    }
+  }
+
+  /// The state of the connection and the latest problem, above the messages.
+  ///
+  /// It is a view of its own, so that its changes do not evaluate the list.
+  private struct MessageListHeader: View {
+    let shop: any MessageScreenModel
+    let signIn: (@MainActor () -> Void)?
+
+    var body: some View {
+      VStack(alignment: .leading, spacing: 8) {
+        OpeningView(phase: shop.phase) { shop.retry() }
+        ConnectionStatusView(shop.connection, retry: { shop.reconnect() }, signIn: signIn)
+        if let notice = shop.notice, let phrase = Phrase(notice) {
+          NoticeView(phrase: phrase) { shop.dismissNotice() }
+        }
+      }
+      .padding(.horizontal)
+    }
+  }
+
+  /// The rows of the list.
+  private struct MessageRows: View {
+    let shop: any MessageScreenModel
+    let user: String?
+
+    // A lazy stack makes only the rows near the visible ones. It is preferred to `List`, which keeps no
+    // anchor at its end. A row depends on nothing but its equatable inputs: when one of 1,000 messages
+    // changes, this body and the body of that one row are evaluated.
+    var body: some View {
+      LazyVStack(alignment: .leading, spacing: 12) {
+        if shop.hasOlder, let first = shop.messages.first {
+          OlderMessagesButton(shop: shop).id(first.id)
+        }
+        if shop.messages.isEmpty, shop.waiting.isEmpty, shop.phase == .open {
+          Text(Phrase("messages.empty")).foregroundStyle(.secondary)
+        }
+        let gaps = rowsAfterGaps
+        ForEach(shop.messages) { row in
+          MessageRowView(
+            row: row, isOwn: row.message.user == user, hasGap: gaps.contains(row.id), shop: shop
+          ).equatable()
+        }
+        ForEach(shop.waiting) { row in
+          WaitingRowView(row: row, shop: shop).equatable()
+        }
+      }
+      .padding()
+    }
+
+    /// The rows before which a gap is shown. At the top of the list, the button above fills it.
+    private var rowsAfterGaps: Set<MessageRow.ID> {
+      guard !shop.gaps.isEmpty else { return [] }
+      let keys = Set(shop.gaps.map(\.before))
+      let rows = shop.messages.dropFirst(shop.hasOlder ? 1 : 0)
+      return Set(rows.lazy.filter { keys.contains($0.message.key) }.map(\.id))
+    }
+  }
+
+  /// The top of the list. It loads the next page when it becomes visible, and when it is pressed.
+  private struct OlderMessagesButton: View {
+    let shop: any MessageScreenModel
+
+    var body: some View {
+      Button(action: { shop.loadOlder() }) { Text(Phrase("messages.older")) }
+        .frame(maxWidth: .infinity)
+        .onAppear { shop.loadOlder() }
+    }
+  }
+
+  /// A message, and the gap before it if messages are missing there.
+  struct MessageRowView: View, nonisolated Equatable {
+    let row: MessageRow
+    let isOwn: Bool
+    let hasGap: Bool
+    let shop: any MessageScreenModel
+
+    nonisolated static func == (left: MessageRowView, right: MessageRowView) -> Bool {
+      left.row == right.row && left.isOwn == right.isOwn && left.hasGap == right.hasGap
+        && left.shop === right.shop
+    }
+
+    var body: some View {
+      VStack(spacing: 12) {
+        if hasGap { GapView { shop.loadOlder() } }
+        content
+      }
+    }
+
+    private var content: some View {
+      VStack(alignment: isOwn ? .trailing : .leading, spacing: 2) {
+        HStack(alignment: .firstTextBaseline) {
+          if isOwn { Text(Phrase("messages.own")) } else { Text(verbatim: row.author) }
+          Text(row.date, style: .date)
+          Text(row.date, style: .time)
+          if row.message.isEdited { Text(Phrase("messages.edited")) }
+        }
+        .font(.caption)
+        .foregroundStyle(.secondary)
+        Text(verbatim: row.text)
+      }
+      .frame(maxWidth: .infinity, alignment: isOwn ? .trailing : .leading)
+      .accessibilityElement(children: .combine)
+    }
+  }
+
+  /// A place where messages are missing, with a button that loads them.
+  private struct GapView: View {
+    let load: @MainActor () -> Void
+
+    var body: some View {
+      VStack(spacing: 4) {
+        Text(Phrase("messages.gap")).font(.footnote).foregroundStyle(.secondary)
+        Button(action: load) { Text(Phrase("messages.gap.load")) }
+      }
+      .frame(maxWidth: .infinity)
+    }
+  }
+
+  /// A message that the server does not have yet.
+  struct WaitingRowView: View, nonisolated Equatable {
+    let row: WaitingRow
+    let shop: any MessageScreenModel
+
+    nonisolated static func == (left: WaitingRowView, right: WaitingRowView) -> Bool {
+      left.row == right.row && left.shop === right.shop
+    }
+
+    var body: some View {
+      VStack(alignment: .trailing, spacing: 4) {
+        VStack(alignment: .trailing, spacing: 2) {
+          Text(verbatim: row.text)
+          if row.hasFailed {
+            Text(Phrase("messages.failed")).font(.caption).foregroundStyle(.red)
+          } else {
+            Text(Phrase("messages.waiting")).font(.caption).foregroundStyle(.secondary)
+          }
+        }
+        .accessibilityElement(children: .combine)
+        if row.hasFailed {
+          HStack {
+            Button(action: { shop.retry(row) }) { Text(Phrase("action.retry")) }
+            Button(role: .destructive, action: { shop.discard(row) }) {
+              Text(Phrase("action.discard"))
+            }
+          }
+        }
+      }
+      .frame(maxWidth: .infinity, alignment: .trailing)
+    }
+  }
+#endif

@@ -8,14 +8,8 @@ public import HoldfastPorts
 extension UUID128 {
   /// Creates the same UUID from Foundation's type.
   public init(_ uuid: UUID) {
-    let bytes = uuid.uuid
-    let first = [
-      bytes.0, bytes.1, bytes.2, bytes.3, bytes.4, bytes.5, bytes.6, bytes.7,
-    ]
-    let last = [
-      bytes.8, bytes.9, bytes.10, bytes.11, bytes.12, bytes.13, bytes.14, bytes.15,
-    ]
-    self.init(high: Self.word(first), low: Self.word(last))
+    let uuid = uuid.uuid
+    self = unsafe withUnsafeBytes(of: uuid) { unsafe UUID128(bytes: $0) }
   }
 
   /// Returns a random UUID of version 4.
@@ -23,25 +17,14 @@ extension UUID128 {
     var generator = SystemRandomNumberGenerator()
     return .random(using: &generator)
   }
-
-  private static func word(_ bytes: [UInt8]) -> UInt64 {
-    bytes.reduce(0) { $0 << 8 | UInt64($1) }
-  }
 }
 
 extension UUID {
   /// Creates the same UUID from this package's type.
   public init(_ id: UUID128) {
-    func byte(_ word: UInt64, _ index: Int) -> UInt8 {
-      UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * index))
-    }
-    let (high, low) = (id.high, id.low)
-    self.init(
-      uuid: (
-        byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5),
-        byte(high, 6), byte(high, 7), byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3),
-        byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
-      ))
+    var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    unsafe withUnsafeMutableBytes(of: &bytes) { unsafe $0.copyBytes(from: id.bytes) }
+    self.init(uuid: bytes)
   }
 }
 

@@ -1,10 +1,10 @@
 public import HoldfastPorts
 import HoldfastCore
 
-/// The parts of the device that a feature uses. All of them have defaults.
+/// The parts of the device that a feature uses. All of them have defaults on Linux and on Apple's
+/// platforms; an app for another platform supplies the network.
 ///
-/// Tests replace the network and the clock by those of `HoldfastTestKit`. An app replaces a part if
-/// its platform has no adapter yet.
+/// Tests replace the network and the clock by those of `HoldfastTestKit`.
 public struct DevicePorts: Sendable {
   /// The network that opens sockets and sends HTTP requests; `nil` for the platform's network.
   public var network: (any SocketDialer & HTTPClient)?
@@ -16,7 +16,8 @@ public struct DevicePorts: Sendable {
   public var lifecycle: any LifecycleMonitor
   /// The clock that provides the time and waits.
   public var clock: any LinkClock
-  /// The store of tokens, such as a keychain; `nil` for files in the directory of each feature.
+  /// The store of tokens; `nil` for the platform's store: the keychain of a phone, or files in the
+  /// directory of each feature.
   ///
   /// All features of an app share the store. Only the relay stores a token at present.
   public var secrets: (any SecretStore)?

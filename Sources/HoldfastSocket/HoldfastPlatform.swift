@@ -5,6 +5,10 @@ public import HoldfastPorts
 #if os(Linux)
   import HoldfastCurlNetwork
   import HoldfastNetlink
+#elseif canImport(Darwin)
+  import Foundation
+  import HoldfastAppleApp
+  import HoldfastAppleNetwork
 #endif
 
 /// The adapters of this platform.
@@ -25,6 +29,22 @@ public enum HoldfastPlatform {
       try CurlNetwork(
         CurlConfiguration(
           authorities: authorities, proxy: proxy, allowsPlaintext: allowsPlaintext))
+    }
+  #elseif canImport(Darwin)
+    /// Returns a network that opens sockets with `NWConnection` and sends HTTP requests with
+    /// `URLSession`.
+    ///
+    /// The system's certificate authorities are trusted. On a watch, the system lets an app open
+    /// sockets only while it streams audio or during a CallKit call (Apple's technical note TN3135);
+    /// at other times sockets fail as unreachable, and HTTP requests work.
+    ///
+    /// - Parameter allowsPlaintext: Whether `ws` and `http` requests to other devices are allowed.
+    ///   App Transport Security can forbid the `http` requests nevertheless.
+    /// - Throws: Nothing on this platform.
+    public static func network(
+      allowsPlaintext: Bool = false
+    ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
+      AppleNetwork(NetworkConfiguration(allowsPlaintext: allowsPlaintext))
     }
   #else
     @available(
@@ -49,6 +69,8 @@ public enum HoldfastPlatform {
     guard ServerURL.hasPossiblePort(url) else { return "Its port is above \(UInt16.max)." }
     #if os(Linux)
       return CurlNetwork.problem(ofURL: url)
+    #elseif canImport(Darwin)
+      return AppleNetwork.problem(ofURL: url)
     #else
       return nil
     #endif
@@ -61,7 +83,7 @@ public enum HoldfastPlatform {
   package static func ownNetwork(
     allowsPlaintext: Bool = false
   ) throws(LinkFailure) -> any SocketDialer & HTTPClient {
-    #if os(Linux)
+    #if os(Linux) || canImport(Darwin)
       return try network(allowsPlaintext: allowsPlaintext)
     #else
       throw .local(
@@ -70,21 +92,45 @@ public enum HoldfastPlatform {
     #endif
   }
 
-  /// Returns a store that keeps secrets in a directory, in files that only their owner can read.
+  /// Returns the store of the secrets that belong to a directory.
+  ///
+  /// On Linux and on a Mac, it keeps them in the directory, in files that only their owner can read.
+  /// A Mac's keychain needs an entitlement that not all programs have; an app that has it sets
+  /// `DevicePorts.secrets` to a `Keychain`. On Apple's other platforms, it is the keychain, which keeps
+  /// them even if the directory or the app is removed.
   public static func secrets(in directory: String) -> any SecretStore {
-    SecretFiles(in: directory)
+    #if canImport(Darwin) && !os(macOS)
+      Keychain(
+        service: KeychainService.name(
+          bundle: Bundle.main.bundleIdentifier, directory: directory))
+    #else
+      SecretFiles(in: directory)
+    #endif
   }
 
-  /// Returns unlimited background time, for systems that do not end background apps.
-  public static func backgroundTime() -> any BackgroundTime { UnlimitedTime() }
+  /// Returns the background time of this process.
+  ///
+  /// It is unlimited on systems that do not end background apps, such as Linux and macOS. On Apple's
+  /// other platforms, the system grants some seconds, also to extensions. An app with an application
+  /// object gets more from `AppBackgroundTime`.
+  public static func backgroundTime() -> any BackgroundTime {
+    #if canImport(Darwin) && !os(macOS)
+      ExpiringActivityTime()
+    #else
+      UnlimitedTime()
+    #endif
+  }
 
   /// Returns a source that wakes tasks while the process lives.
   public static func wakes() -> any WakeSource { TimerWakes() }
 
-  /// Returns a monitor of the network path to a host.
+  /// Returns a monitor of the network path to a host. On Apple's platforms, it is the same for all
+  /// hosts.
   public static func reachability(of host: String) -> any ReachabilityMonitor {
     #if os(Linux)
       NetlinkReachability(target: NetlinkReachability.Target(host: host))
+    #elseif canImport(Darwin)
+      PathReachability()
     #else
       AlwaysReachable()
     #endif

@@ -89,6 +89,11 @@ public struct ConnectionState: Sendable, Hashable {
   }
 }
 
+extension ConnectionState {
+  /// The state of a connection over which data arrives, for example in a preview.
+  public static let live = ConnectionState(phase: .live, text: "connected")
+}
+
 extension ConnectionState.Reason {
   init(_ reason: LinkStatus.Reason) {
     self =

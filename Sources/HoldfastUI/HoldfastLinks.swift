@@ -26,34 +26,45 @@ public import Observation
   /// The reason why the address for pushes was not registered; `nil` if there is none.
   public internal(set) var pushFailure: LinkFailure?
 
-  @ObservationIgnored let ports: DevicePorts
-  @ObservationIgnored let backgroundTime: any BackgroundTime
+  @ObservationIgnored private(set) var ports: DevicePorts
+  /// The source of background time after the app leaves the foreground; `nil` for the platform's.
+  @ObservationIgnored private var time: (any BackgroundTime)?
   @ObservationIgnored let tokens: TokenSource
   /// The models that are open, being opened or could not be opened, by feature and id.
   @ObservationIgnored private(set) var models: [String: any SharedModel] = [:]
   /// The source of wakes, and the identifier of the task for which it wakes the app regularly.
   @ObservationIgnored var wakes: (source: any WakeSource, task: String)?
-  /// The address for pushes, once the system has supplied it in this run.
+  /// Whether a wake was scheduled in this run, and was not cancelled since.
+  @ObservationIgnored var isWakeScheduled = false
+  /// The address for pushes, once the system has supplied it in this run. It belongs to the device
+  /// and not to the user.
   @ObservationIgnored var pushAddress: PushAddress?
-  /// The task that reads the lifecycle monitor. It begins with the first model.
+  /// Whether the address could not be registered, because the device is locked.
+  @ObservationIgnored var isPushWaiting = false
+  /// The tasks that a sign-out ends.
+  @ObservationIgnored let userTasks = UserTasks()
+  /// The task that reads the lifecycle monitor. It begins with the first model, or with an address
+  /// for pushes that waits.
   @ObservationIgnored private var lifecycleWatch: Task<Void, Never>?
   /// The sign-out in progress.
-  @ObservationIgnored private var signingOut: Task<StoreFailure?, Never>?
+  @ObservationIgnored private(set) var signingOut: Task<StoreFailure?, Never>?
 
   /// Creates an instance for a server without opening any link.
   ///
   /// - Parameters:
   ///   - directory: The directory for stored data; `nil` for the default.
   ///   - ports: The parts of the device that all models use.
-  ///   - backgroundTime: The source of background time after the app leaves the foreground.
+  ///   - backgroundTime: The source of background time after the app leaves the foreground; `nil` for
+  ///     the default. `HoldfastDelegate` supplies both this and the lifecycle monitor of the ports if
+  ///     the app does not.
   ///   - tokens: The source of the app's tokens.
   public init(
     server: URL, directory: URL? = nil, ports: DevicePorts = DevicePorts(),
-    backgroundTime: any BackgroundTime = HoldfastPlatform.backgroundTime(), tokens: TokenSource
+    backgroundTime: (any BackgroundTime)? = nil, tokens: TokenSource
   ) {
     self.server = server
     self.directory = directory ?? Self.applicationSupport.appending(path: "Holdfast")
-    (self.ports, self.backgroundTime, self.tokens) = (ports, backgroundTime, tokens)
+    (self.ports, time, self.tokens) = (ports, backgroundTime, tokens)
   }
 
   /// Creates an instance whose tokens come from a closure.
@@ -63,7 +74,7 @@ public import Observation
   ///   `TokenFailure.rejected` if the user has to sign in again.
   public convenience init(
     server: URL, directory: URL? = nil, ports: DevicePorts = DevicePorts(),
-    backgroundTime: any BackgroundTime = HoldfastPlatform.backgroundTime(),
+    backgroundTime: (any BackgroundTime)? = nil,
     token: @escaping @Sendable () async throws -> String
   ) {
     self.init(
@@ -72,6 +83,22 @@ public import Observation
   }
 
   deinit { lifecycleWatch?.cancel() }
+
+  /// The source of background time after the app leaves the foreground.
+  var backgroundTime: any BackgroundTime { time ?? HoldfastPlatform.backgroundTime() }
+
+  /// Uses these parts of the running app where the app has passed none.
+  func supply(_ parts: @MainActor () -> RunningApp) {
+    let hasLifecycle = !(ports.lifecycle is AlwaysForeground)
+    if hasLifecycle, time != nil { return }
+    let parts = parts()
+    time = time ?? parts.time
+    guard !hasLifecycle else { return }
+    ports.lifecycle = parts.lifecycle
+    guard let watch = lifecycleWatch.take() else { return }
+    watch.cancel()
+    watchLifecycle()
+  }
 
   private static var applicationSupport: URL {
     FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
@@ -121,14 +148,16 @@ public import Observation
     Opening(resources) { [weak self] in
       self?.signingOut.map { task in Task { _ = await task.value } }
     } _: { [self] resources in
-      try await make(self, resources)
+      let feature = try await make(self, resources)
+      scheduleFirstWake()
+      return feature
     }
   }
 
   /// Tells the models when the lifecycle monitor reports the foreground.
   ///
   /// A store that was locked before the first unlock of the device is opened then, too.
-  private func watchLifecycle() {
+  func watchLifecycle() {
     guard lifecycleWatch == nil else { return }
     lifecycleWatch = Task { [weak self, lifecycle = ports.lifecycle] in
       for await notice in lifecycle.changes() {
@@ -140,6 +169,7 @@ public import Observation
         case _: continue
         }
         for model in self.models.values { model.retryIfLocked() }
+        if self.isPushWaiting { self.registerPush() }
       }
     }
   }
@@ -147,13 +177,18 @@ public import Observation
   /// Closes all models, and removes everything that was stored for the user.
   ///
   /// The token of the pairing, messages, conversations, drinks, imported health data and waiting
-  /// batches are removed. The source of tokens belongs to the app, which signs out there first.
+  /// batches are removed. Uploads that the system makes, the next wake and questions in progress are
+  /// cancelled. The server is asked to end the pairings; the call waits at most 5 s for its answer.
+  /// The source of tokens belongs to the app, which signs out there first.
+  ///
   /// Afterwards, models can be opened again: a model that is requested in the meantime is opened
-  /// after the end of this call. The call runs to completion even if the calling task is cancelled.
+  /// after the end of this call. The device's address for pushes is registered again with the next
+  /// pairing. The call runs to completion even if the calling task is cancelled.
   ///
   /// - Throws: The first failure. All that could be removed is removed nevertheless.
   public func signOut() async throws(StoreFailure) {
     let open = Array(models.values)
+    if signingOut == nil { cancelWake() }
     let task = signingOut ?? Task { await self.removeAll(open) }
     signingOut = task
     if let failure = await task.value { throw failure }
@@ -161,7 +196,11 @@ public import Observation
 
   /// Closes the models that were open at the start of the sign-out. Later ones wait for its end.
   private func removeAll(_ open: [any SharedModel]) async -> StoreFailure? {
+    let ending = Task { await endPairings() }
+    await userTasks.end()
     for model in open { await model.close() }
+    await endSync()
+    await ending.value
     defer { signingOut = nil }
     var failure: StoreFailure?
     do throws(StoreFailure) {
@@ -169,7 +208,7 @@ public import Observation
     } catch {
       failure = error
     }
-    (pushAddress, pushFailure) = (nil, nil)
+    (pushFailure, isPushWaiting) = (nil, false)
     for folder in Folder.allCases {
       let path = self.folder(folder)
       guard FileManager.default.fileExists(atPath: path) else { continue }

@@ -46,15 +46,60 @@ struct KeychainTests {
     #expect(try keychain.read(.resume) == Secret("ours"))
   }
 
-  @Test func `an item that is not text is corrupt, and other refusals are denied`() throws {
+  @Test func `a write fails for now if an extension adds and removes the secret meanwhile`() throws
+  {
+    script.addRival("theirs", isKept: false)
+    #expect { try keychain.write(Secret("ours"), .resume, access: .afterFirstUnlock) } throws: {
+      isLocked($0)
+    }
+    try keychain.write(Secret("ours"), .resume, access: .afterFirstUnlock)
+    #expect(try keychain.read(.resume) == Secret("ours"))
+  }
+
+  @Test func `a removal on a locked device removes the secret or fails for now`() throws {
+    try keychain.write(Secret("a"), .resume, access: .whileUnlocked)
+    script.set(.locked)
+    script.fail(errSecInteractionNotAllowed)
+    #expect { try keychain.write(nil, .resume, access: .whileUnlocked) } throws: { isLocked($0) }
+    script.fail(nil)
+    #expect(script.accessibility == ["resume": "aku"])
+    try keychain.write(nil, .resume, access: .whileUnlocked)
+    #expect(script.accessibility == [:])
+    #expect(try keychain.read(.resume) == nil)
+  }
+
+  @Test(arguments: [
+    (
+      errSecInteractionNotAllowed,
+      StoreFailure.locked(
+        detail: "The keychain does not allow access to resume now, for example before the device "
+          + "was unlocked.")
+    ),
+    (errSecNotAvailable, .locked(detail: "The keychain is not available for resume now.")),
+    (errSecAllocate, .other(detail: "The keychain failed for resume with status -108.")),
+    (errSecParam, .other(detail: "The keychain failed for resume with status -50.")),
+    (errSecDiskFull, .full(detail: "The keychain has no room for resume.")),
+    (errSecDecode, .corrupt(detail: "The keychain cannot decode resume.")),
+    (errSecAuthFailed, .denied(detail: "The keychain refused resume.")),
+    (
+      errSecMissingEntitlement,
+      .denied(detail: "The app lacks the entitlement for the keychain's item resume.")
+    ),
+  ])
+  func `only failures that do not pass are final`(status: OSStatus, failure: StoreFailure) throws {
+    script.fail(status)
+    #expect(throws: failure) { try keychain.read(.resume) }
+    #expect(throws: failure) {
+      try keychain.write(Secret("a"), .resume, access: .afterFirstUnlock)
+    }
+    #expect(throws: failure) { try keychain.write(nil, .resume, access: .afterFirstUnlock) }
+  }
+
+  @Test func `an item that is not text is corrupt`() throws {
     try keychain.write(Secret("a"), .resume, access: .afterFirstUnlock)
     script.spoil("resume")
     #expect(throws: StoreFailure.corrupt(detail: "The keychain's item resume is not text.")) {
       try keychain.read(.resume)
-    }
-    script.fail(errSecMissingEntitlement)
-    #expect(throws: StoreFailure.self) {
-      try keychain.write(Secret("b"), .resume, access: .afterFirstUnlock)
     }
   }
 

@@ -140,4 +140,29 @@ struct LifecycleTests {
     _ = await expired.next()
     grant?.giveBack()
   }
+
+  @Test func `refused time holds no thread, and its grant has no further effect`() async {
+    ScriptedProcess.setGranting(false)
+    defer { ScriptedProcess.setGranting(true) }
+    let expired = Mailbox<Void>()
+    var grants: [TimeGrant?] = []
+    for _ in 0..<3 { grants.append(ExpiringActivityTime().begin("refused") { expired.put(()) }) }
+    _ = await expired.next(3)
+    while ScriptedProcess.running > 0 { await Task.yield() }
+    for grant in grants { grant?.giveBack() }
+    grants = []
+    #expect(expired.count == 0)
+  }
+
+  @Test func `an expiry that nobody answers ends with the release of the grant`() async {
+    let expired = Mailbox<Void>()
+    var grant = ExpiringActivityTime().begin("kept") { expired.put(()) }
+    while ScriptedProcess.running == 0 { await Task.yield() }
+    ScriptedProcess.expire()
+    _ = await expired.next()
+    #expect(ScriptedProcess.running == 1)
+    _ = grant
+    grant = nil
+    while ScriptedProcess.running > 0 { await Task.yield() }
+  }
 }

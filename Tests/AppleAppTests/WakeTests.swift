@@ -4,22 +4,18 @@ import HoldfastPorts
 import HoldfastTestKit
 import Synchronization
 import Testing
-@_spi(Script) import UIKit
 
 @testable import HoldfastAppleApp
 
-/// Tests of background launches. Each test has a scheduler and an application of its own.
+/// Tests of scheduled tasks. Each test has a scheduler of its own.
 @MainActor @Suite(.timeLimit(.minutes(1)))
 struct WakeTests {
-  let application = UIApplication(.background)
-
   private func scheduler(_ permitted: Set<String>, refreshes: Int = 1) -> BGTaskScheduler {
     BGTaskScheduler(permitted: permitted, refreshes: refreshes)
   }
 
   private func source(_ scheduler: BGTaskScheduler, _ tasks: [String] = []) -> SystemWakes {
-    let source = SystemWakes(
-      tasks: tasks, time: AppBackgroundTime(application), scheduler: scheduler)
+    let source = SystemWakes(tasks: tasks, scheduler: scheduler)
     scheduler.endLaunch()
     return source
   }
@@ -30,56 +26,6 @@ struct WakeTests {
     let source = source(scheduler, ["early", "again", "taken-back"])
     try await wakeSourceContract(source) { scheduler.advance(by: $0 / .seconds(1)) }
     #expect(scheduler.takeMisuses() == [])
-  }
-
-  @Test func `an upload wake and a push wait for a handler, and each answers once`() async {
-    let source = source(scheduler([]))
-    let called = Mailbox<String>()
-    source.put(uploadsOf: "sync") {
-      MainActor.assertIsolated()
-      called.put("uploads")
-    }
-    source.put(pushWith: { result in
-      MainActor.assertIsolated()
-      called.put("push \(result)")
-    })
-    #expect(application.openTasks == ["Holdfast uploads", "Holdfast push"])
-    let woken = Mailbox<(WakeCause, Wake)>()
-    source.register { woken.put(($0, $1)) }
-    let wakes = await woken.next(2)
-    #expect(wakes.map(\.0) == [.uploads(session: "sync"), .push])
-    for (_, wake) in wakes {
-      wake.giveBack(.done)
-      wake.giveBack(.later)
-    }
-    #expect(Set(await called.next(2)) == ["uploads", "push newData"])
-    while !application.openTasks.isEmpty { await Task.yield() }
-    #expect(called.count == 0)
-    #expect(application.takeMisuses() == [])
-  }
-
-  @Test func `a push that nobody handles fails when its wake is released`() async {
-    let called = Mailbox<UIBackgroundFetchResult>()
-    let source = source(scheduler([]))
-    source.register { _, _ in }
-    source.put(pushWith: { called.put($0) })
-    #expect(await called.next() == .failed)
-  }
-
-  @Test func `an upload wake whose time expires is given back once`() async {
-    let called = Mailbox<Void>()
-    let source = source(scheduler([]))
-    let woken = Mailbox<Wake>()
-    source.register { woken.put($1) }
-    source.put(uploadsOf: "sync") { called.put(()) }
-    let wake = await woken.next()
-    let expired = Mailbox<Void>()
-    wake?.onExpiry { expired.put(()) }
-    application.expireTasks()
-    _ = await called.next()
-    wake?.giveBack(.done)
-    #expect(expired.count == 1)
-    #expect(application.takeMisuses() == [])
   }
 
   @Test func `a task that expires is completed once`() async throws {
@@ -120,5 +66,45 @@ struct WakeTests {
     source.cancel("never-there")
     #expect(scheduler.pending == ["processing night network=false"])
     #expect(scheduler.takeMisuses() == [])
+  }
+
+  @Test func `tasks wait for a handler, and one that nobody keeps is completed as failed`() async {
+    let scheduler = scheduler(["t"])
+    let source = source(scheduler, ["t"])
+    let tasks = [scheduler.launch("t"), scheduler.launch("t")]
+    let woken = Mailbox<Wake>()
+    source.register { woken.put($1) }
+    await woken.next()?.giveBack(.done)
+    _ = woken.takeAll()
+    #expect(tasks.map { $0.completions.withLock(\.self) } == [[true], [false]])
+    #expect(scheduler.takeMisuses() == [])
+  }
+
+  @Test(arguments: 0..<10)
+  func `each task is completed once for a thousand orders of callbacks`(block: Int) async {
+    for seed in (block * 100)..<(block * 100 + 100) {
+      var random = RandomSource(seed: UInt64(seed))
+      let scheduler = scheduler(["t"])
+      let source = source(scheduler, ["t"])
+      let woken = Mailbox<Wake>()
+      var tasks: [BGTask] = []
+      var steps = (0..<8).map { $0 % 2 }.shuffled(using: &random)
+      // The handler is registered at any time.
+      steps.insert(2, at: Int.random(in: 0...8, using: &random))
+      for step in steps {
+        switch step {
+        case 0: tasks.append(scheduler.launch("t"))
+        case 1: if let task = tasks.randomElement(using: &random) { scheduler.expire(task) }
+        case _: source.register { woken.put($1) }
+        }
+        if Bool.random(using: &random) {
+          woken.takeAll().randomElement(using: &random)?.giveBack(.done)
+        }
+        if Int.random(in: 0..<4, using: &random) == 0 { await Task.yield() }
+      }
+      _ = woken.takeAll()
+      #expect(tasks.allSatisfy { $0.completions.withLock(\.count) == 1 }, "seed \(seed)")
+      #expect(scheduler.takeMisuses() == [], "seed \(seed)")
+    }
   }
 }

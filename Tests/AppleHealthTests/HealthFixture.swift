@@ -56,9 +56,13 @@ enum HealthFixture {
       try type(of: identifier), HKQuantity(unit: HKUnit(from: unit), doubleValue: number), facts)
   }
 
-  static func source(_ script: ScriptedHealth, units: [String: String] = [:]) -> HealthKitSource {
+  static func source(
+    _ script: ScriptedHealth, units: [String: String] = [:],
+    events: @escaping @Sendable (HealthKitEvent) -> Void = { _ in }
+  ) -> HealthKitSource {
     HealthKitSource(
-      HKHealthStore(script), units: HealthKitUnits(units), clock: TestClock(wall: now))
+      HKHealthStore(script), units: HealthKitUnits(units), clock: TestClock(wall: now),
+      events: events)
   }
 
   static func reading(

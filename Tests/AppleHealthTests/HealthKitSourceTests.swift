@@ -119,6 +119,44 @@ import Testing
     source.prepare([Self.steps])
     await Fixture.until { !source.undelivered.isEmpty }
     #expect(source.undelivered.keys.sorted() == [Self.steps])
+    // The reason of a type that is no longer observed says nothing.
+    source.prepare([])
+    #expect(source.undelivered.isEmpty)
+    await source.stop()
+  }
+
+  @Test(arguments: 1...2)
+  func `events tell HealthKit's calls, and not the source's own first one`(count: Int) async throws
+  {
+    let types = Array([Self.steps, Fixture.heart].prefix(count))
+    let events = Mailbox<HealthKitEvent>()
+    let source = Fixture.source(script) { events.put($0) }
+    source.prepare(types)
+    #expect(Set(await events.next(count)) == Set(types.map { .delivered(type: $0) }))
+    let fires = await observed(source, types)
+    #expect(await fires.next()?.types == types)
+    #expect(events.count == 0)
+    try script.add([Fixture.sample()])
+    #expect(await events.next() == .fired(type: Self.steps))
+    script.fire([Self.steps], error: HKError(.errorDatabaseInaccessible))
+    #expect(await events.next() == .failed(type: Self.steps, reason: "the device is locked"))
+    await source.stop()
+    #expect(events.count == 0)
+  }
+
+  @Test func `an event tells that delivery is refused before it is enabled`() async throws {
+    script.refuseDelivery(HKError(.errorAuthorizationDenied))
+    let events = Mailbox<HealthKitEvent>()
+    let source = Fixture.source(script) { events.put($0) }
+    _ = await observed(source, [Self.steps])
+    let first = await events.next()
+    guard case .undelivered(Self.steps, _)? = first else {
+      Issue.record("not a refusal: \(String(describing: first))")
+      return
+    }
+    script.refuseDelivery(nil)
+    try await source.ask(for: [Self.steps])
+    #expect(await events.next() == .delivered(type: Self.steps))
     await source.stop()
   }
 }
@@ -254,6 +292,21 @@ extension HealthKitSourceTests {
     #expect(await fires.next()?.types == [Fixture.steps])
     await source.stop()
     await Fixture.until { script.handlers.open == 0 }
+  }
+
+  @Test func `delivery that was refused before the question is enabled after it`() async throws {
+    let types = [Fixture.heart, Fixture.steps]
+    script.refuseDelivery(HKError(.errorAuthorizationNotDetermined))
+    let source = Fixture.source(script)
+    source.prepare(types)
+    await Fixture.until { source.undelivered.count == 2 }
+    script.refuseDelivery(nil)
+    // The observers run, and a type that is not observed is not delivered.
+    try await source.ask(for: types + [Fixture.sleep])
+    await Fixture.until { source.undelivered.isEmpty }
+    #expect(script.deliveries.keys.sorted() == types)
+    #expect(script.observed == types)
+    await source.stop()
   }
 
   @Test func `an empty question is not asked`() async throws {

@@ -211,7 +211,63 @@ import Testing
     #expect(sync.isComplete)
     #expect(sync.quarantined == [])
     #expect(!sync.needsSignIn)
+    #expect(sync.lastSync != nil)
     await sync.close()
     await screen.value
+  }
+
+  @Test func `a sync has ended when everything that was sent is accepted`() {
+    let sync = SyncProgress.preview()
+    func report(_ type: String, pending: Int) -> SyncUpdate {
+      .type(
+        SyncUpdate.TypeReport(type: type, pending: pending, quarantined: 0, synced: 1, anchor: nil))
+    }
+    func batch(_ state: SyncUpdate.BatchReport.State) -> SyncUpdate {
+      .batch(
+        SyncUpdate.BatchReport(type: "a", file: "1", records: 1, deletions: 0, state: state))
+    }
+    sync.take(report("a", pending: 0))
+    #expect(sync.isComplete && sync.lastSync == nil, "nothing was sent")
+    for update in [report("a", pending: 1), report("b", pending: 1), batch(.accepted)] {
+      sync.take(update)
+    }
+    sync.take(report("a", pending: 0))
+    #expect(sync.lastSync == nil, "the other type is not sent")
+    sync.take(report("b", pending: 0))
+    #expect(sync.lastSync == Date(PreviewClock().wall))
+    sync.lastSync = nil
+    for update in [batch(.quarantined), report("a", pending: 0)] { sync.take(update) }
+    #expect(sync.lastSync == nil, "a batch that was refused is not a sync")
+  }
+
+  @Test func `the user is asked for access to the synced types`() async throws {
+    let scratch = try Scratch()
+    let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
+    #expect(!links.healthSync().canAsk, "the store of imports needs no permission")
+    await links.healthSync().close()
+    let source = FakeHealthSource()
+    links.parts.samples = source
+    let types = ["HKQuantityTypeIdentifierStepCount"]
+    links.parts.types = types
+    let sync = links.healthSync()
+    #expect(sync.canAsk)
+    try await sync.ask()
+    #expect(source.asked == [types])
+    await sync.close()
+  }
+
+  @Test func `the time of a bottle's next attempt is a date of the ports' clock`() async throws {
+    let scratch = try Scratch()
+    let clock = TestClock(wall: Timestamp(nanoseconds: 1_000_000_000))
+    let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
+    let bottle = links.bottle(RadioOff())
+    clock.advance(by: .seconds(10))
+    var status = BottleUpdate.Status()
+    status.retryAt = clock.now.advanced(by: .seconds(4))
+    bottle.show(status)
+    #expect(bottle.retryAt == Date(timeIntervalSince1970: 15))
+    bottle.show(BottleUpdate.Status())
+    #expect(bottle.retryAt == nil)
+    await bottle.close()
   }
 }

@@ -103,7 +103,8 @@ import Testing
     #expect(await result(of: .task("other"), links) == .done)
     let other = try await HoldfastPlatform.syncQueue(in: scratch("sync"))
     #expect(await result(of: .task("other"), links) == .later)
-    #expect(await result(of: .uploads(session: "s"), links) == .later)
+    #expect(await result(of: .health(types: ["a"]), links) == .later)
+    #expect(await result(of: .uploads(session: "s"), links) == .done, "nothing uploads in it")
     await other.close()
   }
 

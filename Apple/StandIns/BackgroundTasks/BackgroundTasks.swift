@@ -43,6 +43,7 @@ public class BGTaskScheduler: NSObject {
       case unavailable = 1
       case tooManyPendingTaskRequests = 2
       case notPermitted = 3
+      @available(iOS 26.0, *)
       case immediateRunIneligible = 4
     }
     public let code: Code

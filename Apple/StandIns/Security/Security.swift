@@ -10,6 +10,7 @@ public typealias CFTypeRef = AnyObject
 public let errSecSuccess: OSStatus = 0
 public let errSecDiskFull: OSStatus = -34
 public let errSecParam: OSStatus = -50
+public let errSecAllocate: OSStatus = -108
 public let errSecNotAvailable: OSStatus = -25291
 public let errSecAuthFailed: OSStatus = -25293
 public let errSecDuplicateItem: OSStatus = -25299
@@ -48,7 +49,10 @@ public func SecItemAdd(
 ) -> OSStatus {
   vault(attributes) { vault, key in
     guard let key, let item = Vault.Item(attributes) else { return errSecParam }
-    if let rival = vault.rival.take() { vault.items[key] = rival }
+    if let rival = vault.rival.take() {
+      guard vault.keepsRival else { return errSecDuplicateItem }
+      vault.items[key] = rival
+    }
     guard vault.items[key] == nil else { return errSecDuplicateItem }
     guard vault.opens(item.access) else { return errSecInteractionNotAllowed }
     vault.items[key] = item
@@ -94,6 +98,8 @@ private struct Vault: Sendable {
   var lock = ScriptedKeychain.Lock.unlocked
   /// The item that another process adds before the next `SecItemAdd`.
   var rival: Item?
+  /// Whether that item is still there after `SecItemAdd`.
+  var keepsRival = true
   var failure: OSStatus?
 
   func opens(_ access: String) -> Bool {
@@ -130,8 +136,13 @@ private func vault(
   /// Makes every call fail with a status; `nil` ends this.
   public func fail(_ status: OSStatus?) { change { $0.failure = status } }
   /// Lets another process add an item between the next update and the next add.
-  public func addRival(_ text: String) {
-    change { $0.rival = Vault.Item(data: Data(text.utf8), access: "cku") }
+  ///
+  /// - Parameter isKept: Whether the item stays. Otherwise it is removed right after the add.
+  public func addRival(_ text: String, isKept: Bool = true) {
+    change {
+      $0.rival = Vault.Item(data: Data(text.utf8), access: "cku")
+      $0.keepsRival = isKept
+    }
   }
   /// Replaces the data of an item by bytes that are not text.
   public func spoil(_ account: String) { change { $0.items[account]?.data = Data([0xFF, 0xFE]) } }

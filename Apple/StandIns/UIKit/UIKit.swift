@@ -22,6 +22,10 @@ public enum UIBackgroundFetchResult: UInt, Sendable {
   public struct LaunchOptionsKey: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
+    public static let bluetoothCentrals = LaunchOptionsKey(
+      rawValue: "UIApplicationLaunchOptionsBluetoothCentralsKey")
+    public static let remoteNotification = LaunchOptionsKey(
+      rawValue: "UIApplicationLaunchOptionsRemoteNotificationKey")
   }
 
   public nonisolated static let didEnterBackgroundNotification =
@@ -86,6 +90,8 @@ public enum UIBackgroundFetchResult: UInt, Sendable {
 
   /// The number of calls of `registerForRemoteNotifications`.
   @_spi(Script) public private(set) var remoteRegistrations = 0
+  /// The completion handlers that the delegate received.
+  var handlers: [(name: String, handler: ScriptedHandler)] = []
 }
 
 @_spi(Script) extension UIApplication {

@@ -25,6 +25,12 @@ public struct OSLogPrivacy: Sendable, Equatable {
   var isShown: Bool { rule == .isPublic }
 }
 
+/// The width of an interpolated value in a log.
+public struct OSLogStringAlignment: Sendable {
+  private init() {}
+  public static var none: OSLogStringAlignment { OSLogStringAlignment() }
+}
+
 /// A message whose values are stored apart from its text.
 public struct OSLogInterpolation: StringInterpolationProtocol, Sendable {
   var shown = ""
@@ -35,7 +41,8 @@ public struct OSLogInterpolation: StringInterpolationProtocol, Sendable {
     stored += literal
   }
   public mutating func appendInterpolation(
-    _ text: @autoclosure @escaping () -> String, privacy: OSLogPrivacy = .auto
+    _ text: @autoclosure @escaping () -> String, align: OSLogStringAlignment = .none,
+    privacy: OSLogPrivacy = .auto
   ) {
     shown += text()
     stored += privacy.isShown ? text() : "<private>"

@@ -10,8 +10,11 @@ public struct LinkParts: Sendable {
   public var radio: (any Central)?
   /// The source of the samples that are synced.
   public var samples: (any HealthSource)?
-  /// HealthKit's identifiers of the types that are synced.
-  public var types = SyncTypes.usual
+  /// HealthKit's identifiers of the types that are synced; `nil` for those of the last run or, if
+  /// there was none, `SyncTypes.usual`.
+  ///
+  /// An app that changes its types sets them in each launch, because the launch continues the sync.
+  public var types: [String]?
   /// The queue that uploads batches while the app is not running; `nil` to upload them in this
   /// process.
   public var uploads: (any UploadQueue)?

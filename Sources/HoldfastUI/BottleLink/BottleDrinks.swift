@@ -8,32 +8,35 @@ public import Observation
 
 /// A bottle and its drinks, for the screens of an app.
 ///
-///     BottleCard(bottle.state, drinks: bottle.drinks)
-///       .refreshable { await bottle.refresh() }
-///       .task { await bottle.follow() }
+///     BottleCard(links.bottle())
+///
+/// The card follows the model. A view of the app's own calls `follow()` in a `.task`.
 ///
 /// All screens share one model. The model receives updates as long as it exists, so it is complete
 /// when a `.task` restarts.
 @MainActor @Observable public final class BottleDrinks: SharedModel {
   /// The drinks, oldest first.
-  public private(set) var drinks: [DrinkRow] = []
+  public internal(set) var drinks: [DrinkRow] = []
   /// The most recent state that the bottle reported.
-  public private(set) var state: BottleState?
+  public internal(set) var state: BottleState?
   /// The status of the link, with the cause of its next step.
-  public private(set) var status = BottleStatus()
+  public internal(set) var status = BottleStatus()
+  /// The time at which the next attempt begins; `nil` if none is scheduled.
+  public internal(set) var retryAt: Date?
   /// The most recent problem that did not end the link.
-  public private(set) var notice: BottleNotice?
+  public internal(set) var notice: BottleNotice?
 
   /// Whether the drinks are open.
   public var phase: OpeningPhase { opening.phase }
 
   let opening: Opening<OpenBottle>
+  @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let refreshes = Answers<BottleRefreshResult>()
   @ObservationIgnored private let requests = Answers<BottleRequestResult>()
 
-  init(_ opening: Opening<OpenBottle>) {
-    self.opening = opening
+  init(_ opening: Opening<OpenBottle>, _ dates: Dates) {
+    (self.opening, self.dates) = (opening, dates)
     opening.resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
     opening.onOpen = { [weak self] in self?.drinks = $0.drinks.map { DrinkRow($0) } }
   }
@@ -112,7 +115,7 @@ public import Observation
 
   private func take(_ update: BottleUpdate, _ bottle: HeldBottle) {
     switch update {
-    case .status(let latest): status = latest
+    case .status(let latest): show(latest)
     case .drink(let drink):
       put(DrinkRow(drink))
       bottle.markShown(through: drink.number)
@@ -122,6 +125,11 @@ public import Observation
     case .notice(let latest): notice = latest
     case .calibration: return
     }
+  }
+
+  /// Shows a status, with the time of the next attempt.
+  func show(_ latest: BottleStatus) {
+    (status, retryAt) = (latest, latest.retryAt.map(dates.date))
   }
 
   private func put(_ row: DrinkRow) {
@@ -144,7 +152,8 @@ public struct DrinkRow: Sendable, Hashable, Identifiable {
   /// The time of the drink, or the time at which it was stored if the bottle's clock was not set.
   public var date: Date { drink.date }
 
-  init(_ drink: BottleDrink) { self.drink = drink }
+  /// Creates the row of a drink.
+  public init(_ drink: BottleDrink) { self.drink = drink }
 }
 
 /// A bottle whose drinks were read.
@@ -186,7 +195,7 @@ extension HoldfastLinks {
           var configuration = BottleLinkConfiguration(radio: radio, storage: .store(store))
           configuration.ports = links.ports
           return try await OpenBottle(configuration, store)
-        })
+        }, Dates(clock: ports.clock))
     }
   }
 }

@@ -10,26 +10,28 @@ public import Observation
 /// The relay of a phone, from which paired assistants may request health data, for the screens of
 /// an app.
 ///
-///     PairingCard(relay.pair)
-///       .task { await relay.follow() }
+///     PairingCard(links.healthRelay())
+///
+/// The card follows the model. A view of the app's own calls `follow()` in a `.task`.
 ///
 /// All screens share one model. The model receives updates as long as it exists, so it is complete
 /// when a `.task` restarts.
 @MainActor @Observable public final class HealthPairing: SharedModel {
   /// The pairing code that the user gives to an assistant, or `nil` until the server has sent it.
-  public private(set) var pair: RelayPair?
+  public internal(set) var pair: RelayPair?
   /// The state of the connection for questions.
-  public private(set) var connection = ConnectionState()
+  public internal(set) var connection = ConnectionState()
   /// The most recent questions and their results, newest first. There are at most 100.
-  public private(set) var receipts: [ReceiptRow] = []
+  public internal(set) var receipts: [ReceiptRow] = []
   /// The most recent problem that did not end the connection.
-  public private(set) var problem: RelayProblem?
+  public internal(set) var problem: RelayProblem?
 
   /// Whether the relay is open.
   public var phase: OpeningPhase { opening.phase }
 
   let opening: Opening<Relay>
-  @ObservationIgnored private let token: PairingStore
+  /// The store of the token; `nil` in a preview.
+  @ObservationIgnored private let token: PairingStore?
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   /// A closure that is called when the token of a pairing has been stored.
@@ -37,7 +39,7 @@ public import Observation
   private static let receiptLimit = 100
 
   init(
-    _ opening: Opening<Relay>, _ token: PairingStore, _ dates: Dates,
+    _ opening: Opening<Relay>, _ token: PairingStore?, _ dates: Dates,
     onPairing: @escaping @MainActor () -> Void = {}
   ) {
     (self.opening, self.token, self.dates) = (opening, token, dates)
@@ -63,10 +65,18 @@ public import Observation
   ///
   /// - Throws: A store failure if the token of that pairing cannot be read.
   public func start() throws(StoreFailure) {
-    let stored = try token.read()
-    opening.whenOpen { relay in
-      if let stored { relay.resume(stored) }
+    _ = try token?.read()
+    opening.whenOpen { [weak self] relay in self?.start(relay) }
+  }
+
+  /// Connects with the pairing that is stored now. A sign-out may have removed the one that was
+  /// stored when the relay was asked to start.
+  private func start(_ relay: Relay) {
+    do throws(StoreFailure) {
+      if let stored = try token?.read() { relay.resume(stored) }
       relay.start()
+    } catch {
+      connection = ConnectionState(failure: .local(detail: error.description))
     }
   }
 
@@ -78,7 +88,7 @@ public import Observation
   /// - Throws: A store failure if the token of the pairing cannot be removed.
   public func stop() throws(StoreFailure) {
     opening.whenOpen { $0.stop() }
-    try token.write(nil)
+    try token?.write(nil)
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
@@ -106,7 +116,7 @@ public import Observation
       // Without a stored token, the phone must be paired again in the next run, which the user
       // notices.
       guard let stored, opening.feature != nil else { return }
-      if (try? token.write(stored)) != nil { onPairing() }
+      if (try? token?.write(stored)) != nil { onPairing() }
     case .ended(let receipt):
       receipts.insert(ReceiptRow(receipt, at: dates.now), at: 0)
       if receipts.count > Self.receiptLimit { receipts.removeLast() }
@@ -124,7 +134,10 @@ public struct ReceiptRow: Sendable, Hashable, Identifiable {
   /// The time at which the question ended.
   public var date: Date
 
-  init(_ receipt: RelayReceipt, at date: Date) { (self.receipt, self.date) = (receipt, date) }
+  /// Creates the row of a question that has ended.
+  public init(_ receipt: RelayReceipt, at date: Date) {
+    (self.receipt, self.date) = (receipt, date)
+  }
 }
 
 extension ConnectionState {
@@ -150,9 +163,9 @@ extension HoldfastLinks {
   /// further calls have no effect.
   ///
   /// - Parameters:
-  /// - health: The source of the person's health data. The default is that of `parts`, or else the
-  ///   store of this package's imports.
-  /// - profile: The profile. It determines whether questions are also answered in the background.
+  ///   - health: The source of the person's health data. The default is that of `parts`, or else the
+  ///     store of this package's imports.
+  ///   - profile: The profile. It determines whether questions are also answered in the background.
   ///   - zone: The time zone in which days begin.
   public func healthRelay(
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
@@ -169,6 +182,7 @@ extension HoldfastLinks {
       }
       return HealthPairing(opening, pairing, Dates(clock: ports.clock)) { [weak self] in
         self?.registerPush()
+        self?.scheduleFirstWake()
       }
     }
   }

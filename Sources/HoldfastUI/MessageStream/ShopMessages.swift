@@ -1,11 +1,10 @@
 import HoldfastPorts
 import HoldfastCore
 import HoldfastMessageStream
-import HoldfastStorage
+public import HoldfastStorage
 import Foundation
 public import Holdfast
 public import Observation
-import Synchronization
 
 /// The messages of one shop, for the screens of an app.
 ///
@@ -21,10 +20,14 @@ import Synchronization
 @MainActor @Observable public final class ShopMessages: SharedModel {
   /// The messages, oldest first, without duplicates.
   public private(set) var messages: [MessageRow] = []
+  /// The gaps between messages, oldest first: messages that the server has and this device lacks.
+  ///
+  /// A gap precedes the message with the key `before`. `loadOlder()` fills the newest gap first.
+  public var gaps: [ShopGap] { shownGaps.all }
   /// The user's messages that the server has not received yet, oldest first.
   public private(set) var waiting: [WaitingRow] = []
   /// The state of the connection for messages.
-  public private(set) var connection = ConnectionState()
+  public internal(set) var connection = ConnectionState()
   /// A Boolean value that indicates whether older messages may be available.
   public private(set) var hasOlder = true
   /// The most recent problem that did not end the stream; `nil` if there is none, its cause has
@@ -37,6 +40,7 @@ import Synchronization
   public let id: ShopID
 
   let opening: Opening<ShopStream>
+  private var shownGaps = ShownGaps()
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let backgroundTime: any BackgroundTime
@@ -81,7 +85,10 @@ import Synchronization
   ///
   /// - Returns: The id of the message's row in `waiting`.
   @discardableResult
-  public func send(_ text: String) -> UUID128 {
+  public func send(_ text: String) -> UUID128 { enqueue(text) }
+
+  /// Sends a message, and returns at once, also in an asynchronous function.
+  @discardableResult func enqueue(_ text: String) -> UUID128 {
     let id = UUID128.random()
     if opening.feature == nil { show(id, text) }
     opening.whenOpen { $0.enqueue(text, id: id) }
@@ -94,14 +101,15 @@ import Synchronization
   ///
   /// - Returns: The row of the message.
   /// - Throws: `SendError`, which says whether the message is sent later; `OpenError` if the shop
-  ///   cannot be opened, and then nothing is sent; or `CancellationError`.
+  ///   cannot be opened, and then nothing is sent, or if it was closed after the server had stored the
+  ///   message; or `CancellationError`.
   @discardableResult
   public func send(_ text: String) async throws -> MessageRow {
     let stream = try await opening.opened()
     feed.start(updates(of: stream))
     let id = try await stream.send(text)
     await moments.wait { row(of: id) != nil }
-    guard let row = row(of: id) else { throw CancellationError() }
+    guard let row = row(of: id) else { throw opening.endOfWait }
     return row
   }
 
@@ -127,7 +135,7 @@ import Synchronization
   /// Fetches new messages, and waits until `messages` contains all that the server has.
   ///
   /// - Throws: The `LinkFailure` for which they cannot be fetched at present, an `OpenError` if the
-  ///   shop cannot be opened, or `CancellationError`.
+  ///   shop cannot be opened or was closed, or `CancellationError`.
   public func refresh() async throws {
     let stream = try await opening.opened()
     feed.start(updates(of: stream))
@@ -142,7 +150,7 @@ import Synchronization
     defer { fetching.cancel() }
     await moments.wait { marks.contains(mark) || obstacle != nil }
     guard marks.remove(mark) == nil else { return }
-    throw obstacle ?? CancellationError()
+    throw obstacle ?? opening.endOfWait
   }
 
   /// The reason why nothing can be fetched; `nil` if there is none.
@@ -159,7 +167,7 @@ import Synchronization
   /// Connects again after the stream has failed, for example because the user has signed in.
   public func reconnect() { opening.whenOpen { $0.reconnect() } }
 
-  /// Loads the next page of older messages.
+  /// Loads the next page of older messages. While there are gaps, it belongs to the newest gap.
   public func loadOlder() { opening.whenOpen { $0.loadOlder() } }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
@@ -172,12 +180,14 @@ import Synchronization
       opening.whenOpen { $0.setLifecycle(lifecycle) }
       return reconnectIfExhausted()
     }
-    let storing = Storing()
-    let grant = backgroundTime.begin("storing messages") { storing.expire() }
+    let expiry = Expiry()
+    let grant = backgroundTime.begin("storing messages") { expiry.expire() }
     opening.whenOpen { $0.setLifecycle(lifecycle) }
-    storing.begin(grant) { [opening] in
+    let storing = Task { [opening] in
       await opening.lasting()?.waitUntil(\.isStored)
+      grant?.giveBack()
     }
+    expiry.onExpiry { storing.cancel() }
   }
 
   private func reconnectIfExhausted() { if connection.isExhausted { reconnect() } }
@@ -196,7 +206,9 @@ import Synchronization
     if let notice, notice.isEnded(by: update) { dismissNotice() }
     switch update {
     case .status(let status): connection = ConnectionState(status, dates)
-    case .messages(let new, via: _): for message in new { insert(MessageRow(message)) }
+    case .messages(let new, let via):
+      for message in new { insert(MessageRow(message)) }
+      if via == .history { shownGaps.fill(with: new) }
     case .edited(let changed): for message in changed { replace(MessageRow(message)) }
     case .outbox(let entry): put(WaitingRow(entry))
     case .outboxDone(let id, message: _):
@@ -207,7 +219,8 @@ import Synchronization
     case .notice(let latest):
       notice = latest
       if case .fetchFailed(let failure) = latest { fetchFailure = failure }
-    case .gap, .gapClosed: return
+    case .gap(let gap): shownGaps.open(gap)
+    case .gapClosed(let gap): shownGaps.close(gap)
     }
   }
 
@@ -229,33 +242,6 @@ import Synchronization
     } else {
       waiting.append(row)
     }
-  }
-}
-
-/// Work under a grant of background time. The grant is given back when the work ends or the time
-/// expires.
-private final class Storing: Sendable {
-  private let state = Mutex<(task: Task<Void, Never>?, isExpired: Bool)>((nil, false))
-
-  func begin(_ grant: TimeGrant?, _ work: @escaping @Sendable () async -> Void) {
-    let task = Task {
-      await work()
-      grant?.giveBack()
-    }
-    let isExpired = state.withLock { state in
-      state.task = task
-      return state.isExpired
-    }
-    if isExpired { task.cancel() }
-  }
-
-  /// Cancels the work. The task then gives the grant back.
-  func expire() {
-    let task = state.withLock { state in
-      state.isExpired = true
-      return state.task
-    }
-    task?.cancel()
   }
 }
 

@@ -15,13 +15,16 @@ import Observation
   @ObservationIgnored let resources: SharedResources
   /// A closure that is called when the feature has been opened, before what was asked earlier.
   @ObservationIgnored var onOpen: (@MainActor (Feature) -> Void)?
+  /// Whether the model shows only what it was given, and never has a feature.
+  @ObservationIgnored let isPreview: Bool
   /// It is released once the feature is open, because it may refer to the owner of the model.
   @ObservationIgnored private var make: Make?
   /// Returns the task that each attempt waits for.
   @ObservationIgnored private let gate: @MainActor () -> Task<Void, Never>?
   @ObservationIgnored private var acts: [@MainActor (Feature) -> Void] = []
   @ObservationIgnored private var run: Task<Void, Never>?
-  @ObservationIgnored private var isClosed = false
+  /// Whether the model was closed, or is being closed.
+  @ObservationIgnored private(set) var isClosed = false
   @ObservationIgnored private let moments = Moments()
 
   /// Creates a feature that `begin()` opens.
@@ -30,11 +33,13 @@ import Observation
     _ make: @escaping Make
   ) {
     (self.resources, self.gate, self.make) = (resources, gate, make)
+    isPreview = false
   }
 
   /// Creates an opening for a preview. It has a phase, but never a feature.
   init(previewing phase: OpeningPhase) {
     (resources, gate, make) = (SharedResources {}, { nil }, nil)
+    isPreview = true
     self.phase = phase
   }
 
@@ -95,6 +100,10 @@ import Observation
     if isClosed { throw OpenError.closed }
     throw CancellationError()
   }
+
+  /// The error of a wait that ended without a result, because the feature was closed or the task
+  /// was cancelled.
+  var endOfWait: any Error { isClosed ? OpenError.closed : CancellationError() }
 
   /// Closes the feature with a closure, and then its stores. An attempt to open it ends first.
   func close(_ end: @MainActor (Feature) async -> Void) async {

@@ -15,15 +15,15 @@ public import Observation
 /// memory, and are stored once it is.
 @MainActor @Observable public final class Conversation: SharedModel {
   /// The turns of the conversation, oldest first, without duplicates.
-  public private(set) var turns: [TurnRow] = []
+  public internal(set) var turns: [TurnRow] = []
   /// The state of the connection for answers.
-  public private(set) var connection = ConnectionState()
+  public internal(set) var connection = ConnectionState()
   /// The quality of the connection to the server, or `nil` while the session is not connected.
-  public private(set) var quality: LinkQuality?
+  public internal(set) var quality: LinkQuality?
   /// The reason why turns are missing, if the server no longer has them.
-  public private(set) var gap: SessionGap?
+  public internal(set) var gap: SessionGap?
   /// The most recent problem that did not end the session.
-  public private(set) var notice: SessionNotice?
+  public internal(set) var notice: SessionNotice?
   /// The conversation's id, a lower-case UUID; `nil` until the session is open if none was chosen.
   public private(set) var id: String?
   /// Whether the session is open.
@@ -91,13 +91,14 @@ public import Observation
   /// Losses of the connection only prolong the wait. If the task is cancelled, only the wait ends.
   ///
   /// - Returns: The turn of the answer.
-  /// - Throws: `AnswerError`, `OpenError` if the session cannot be opened, or `CancellationError`.
+  /// - Throws: `AnswerError`, `OpenError` if the session cannot be opened or was closed, or
+  ///   `CancellationError`.
   public func answer(to text: String) async throws -> TurnRow {
     let open = try await opening.opened()
     feed.start(updates(of: open.session))
     let entry = try await open.session.answer(to: text, in: open.id)
     await moments.wait { turn(of: entry.id) != nil }
-    guard let row = turn(of: entry.id) else { throw CancellationError() }
+    guard let row = turn(of: entry.id) else { throw opening.endOfWait }
     return row
   }
 
@@ -221,9 +222,9 @@ extension HoldfastLinks {
   /// the open one is closed and `retry()` is called.
   ///
   /// - Parameters:
-  /// - id: The conversation's id, a lower-case UUID. `nil` selects the open conversation or, if there
-  ///   is none, the most recently used one or a new one.
-  /// - path: The path of the socket on the server.
+  ///   - id: The conversation's id, a lower-case UUID. `nil` selects the open conversation or, if
+  ///     there is none, the most recently used one or a new one.
+  ///   - path: The path of the socket on the server.
   public func conversation(_ id: String? = nil, path: String = "session") -> Conversation {
     if let open = openConversation, id == nil || open.id == id { return open }
     return shared("session \(id ?? "")") { resources in

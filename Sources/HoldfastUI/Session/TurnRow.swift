@@ -25,6 +25,17 @@ public struct TurnRow: Sendable, Hashable, Identifiable {
   /// The idempotency key of a prompt, or `nil` for other turns.
   var key: UUID128? { role == .user ? UUID128(id) : nil }
 
+  /// Creates a row, for previews and tests of an app's screens.
+  ///
+  /// - Parameter id: The id of the message. For a prompt that can be retried, a UUID.
+  public init(
+    id: String, role: SessionRole, text: String, date: Date? = nil,
+    state: SessionPromptState.State? = nil, reason: String? = nil
+  ) {
+    (self.id, self.role, self.text, self.date) = (id, role, text, date)
+    (self.state, self.reason, conversation) = (state, reason, "")
+  }
+
   init(_ entry: SessionEntry) {
     (id, role, text, conversation) = (entry.id, entry.role, entry.text, entry.conversation)
     date = entry.date

@@ -2,8 +2,9 @@
   import Dispatch
   import Foundation
   public import HoldfastPorts
-  import Synchronization
-  public import UIKit
+  #if !os(watchOS)
+    public import UIKit
+  #endif
 
   #if !os(watchOS)
     /// Background time that `UIApplication` grants, usually some 30 seconds.
@@ -16,8 +17,9 @@
       public init(_ application: UIApplication) { self.application = application }
 
       public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant? {
-        let expiry = Expiry(expired)
-        let task = application.beginBackgroundTask(withName: name) { expiry.run() }
+        let expiry = Expiry()
+        expiry.onExpiry(expired)
+        let task = application.beginBackgroundTask(withName: name) { expiry.expire() }
         guard task != .invalid else { return nil }
         return TimeGrant { [application] in
           expiry.drop()
@@ -37,26 +39,17 @@
     public init() {}
 
     public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant? {
-      let expiry = Expiry(expired)
+      let expiry = Expiry()
+      expiry.onExpiry(expired)
       let end = DispatchSemaphore(value: 0)
       ProcessInfo.processInfo.performExpiringActivity(withReason: name) { hasExpired in
         // The activity lasts until the block of its start returns.
-        if hasExpired { expiry.run() } else { end.wait() }
+        if hasExpired { expiry.expire() } else { end.wait() }
       }
       return TimeGrant {
         expiry.drop()
         end.signal()
       }
     }
-  }
-
-  /// The function to call at an expiry: at most once, and never after the grant was given back.
-  private final class Expiry: Sendable {
-    private let function: Mutex<(@Sendable () -> Void)?>
-
-    init(_ function: @escaping @Sendable () -> Void) { self.function = Mutex(function) }
-
-    func run() { function.withLock { $0.take() }?() }
-    func drop() { function.withLock { $0 = nil } }
   }
 #endif

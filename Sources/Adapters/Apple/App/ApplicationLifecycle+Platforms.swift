@@ -69,11 +69,14 @@
 #elseif canImport(AppKit)
   public import AppKit
   public import Foundation
-  public import HoldfastPorts
+  import HoldfastPorts
 
   extension ApplicationLifecycle {
-    /// Creates a monitor of a Mac app and starts to observe it. A Mac app runs on while it is hidden,
-    /// so it is always in the foreground, and sleep is reported instead.
+    /// Creates a monitor of a Mac app and starts to observe it.
+    ///
+    /// A Mac app runs on while it is hidden, so it is always in the foreground, and sleep is reported
+    /// instead. Each activation is reported as `.foreground`, so that links that gave up connect again
+    /// when the user returns.
     ///
     /// - Parameters:
     ///   - workspace: The workspace, whose center reports sleep.
@@ -88,6 +91,7 @@
       let power = workspace.notificationCenter
       observe(NSWorkspace.willSleepNotification, in: power) { $0.report(.willSleep) }
       observe(NSWorkspace.didWakeNotification, in: power) { $0.report(.didWake) }
+      observe(NSApplication.didBecomeActiveNotification) { $0.report(.foreground) }
       observe(NSApplication.willTerminateNotification) { $0.report(.terminate) }
       observe(.NSProcessInfoPowerStateDidChange) {
         $0.setLowPower(ProcessInfo.processInfo.isLowPowerModeEnabled)

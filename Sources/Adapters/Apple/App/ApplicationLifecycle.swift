@@ -71,9 +71,10 @@
 
     func enterBackground() {
       guard state.withLock({ !$0.isInBackground }) else { return }
-      let expiring = ExpiringGrant()
-      let grant = time?.begin("Holdfast background") { expiring.giveBack() }
-      expiring.hold(grant)
+      let expiry = Expiry()
+      let grant = time?.begin("Holdfast background") { expiry.expire() }
+      // The grant belongs to the listeners.
+      expiry.onExpiry { [weak grant] in grant?.giveBack() }
       send(LifecycleNotice(.background, grant: grant)) { $0.isInBackground = true }
     }
 
@@ -132,32 +133,6 @@
 
     deinit {
       for token in tokens.withLock({ $0 }) { unsafe token.center.removeObserver(token.token) }
-    }
-  }
-
-  /// The grant that its expiry gives back. The grant itself belongs to the listeners.
-  private final class ExpiringGrant: Sendable {
-    private struct State {
-      weak var grant: TimeGrant?
-      var hasExpired = false
-    }
-
-    private let state = Mutex(State())
-
-    func hold(_ grant: TimeGrant?) {
-      let hasExpired = state.withLock { state in
-        state.grant = grant
-        return state.hasExpired
-      }
-      if hasExpired { grant?.giveBack() }
-    }
-
-    func giveBack() {
-      let grant = state.withLock { state in
-        state.hasExpired = true
-        return state.grant
-      }
-      grant?.giveBack()
     }
   }
 #endif

@@ -71,12 +71,21 @@
       switch status {
       case errSecSuccess: return
       case errSecInteractionNotAllowed:
-        throw .locked(detail: "The device is locked; \(name) can be used when it is unlocked.")
+        throw .locked(
+          detail: "The keychain does not allow access to \(name) now, for example before the "
+            + "device was unlocked.")
+      case errSecNotAvailable:
+        throw .locked(detail: "The keychain is not available for \(name) now.")
+      // The item that an extension added was removed before its update.
+      case errSecItemNotFound:
+        throw .locked(detail: "Another process changes \(name) in the keychain at the same time.")
       case errSecDiskFull: throw .full(detail: "The keychain has no room for \(name).")
       case errSecDecode: throw .corrupt(detail: "The keychain cannot decode \(name).")
       case errSecMissingEntitlement:
         throw .denied(detail: "The app lacks the entitlement for the keychain's item \(name).")
-      case _: throw .denied(detail: "The keychain refused \(name) with status \(status).")
+      case errSecAuthFailed: throw .denied(detail: "The keychain refused \(name).")
+      // A lack of memory, for example. The next attempt may succeed.
+      case _: throw .other(detail: "The keychain failed for \(name) with status \(status).")
       }
     }
   }

@@ -34,6 +34,7 @@
     private let samples: HealthKitSamples
     private let clock: any LinkClock
     private let budget: Duration
+    private let events: @Sendable (HealthKitEvent) -> Void
     private let state = Mutex(State())
     /// The queue on which observers fire and on which their completion handlers are called.
     private let queue = DispatchQueue(label: "holdfast.health")
@@ -44,11 +45,14 @@
     ///   - store: The app's connection to HealthKit. An app needs only one.
     ///   - units: The units of quantities.
     ///   - budget: The time that HealthKit grants to an observer. Apple documents no number.
+    ///   - events: A closure for the app's log. HealthKit's threads call it, so it must return
+    ///     quickly.
     public init(
       _ store: HKHealthStore = HKHealthStore(), units: HealthKitUnits = HealthKitUnits(),
-      budget: Duration = .seconds(10), clock: any LinkClock = BootClock()
+      budget: Duration = .seconds(10), clock: any LinkClock = BootClock(),
+      events: @escaping @Sendable (HealthKitEvent) -> Void = { _ in }
     ) {
-      (self.store, self.budget, self.clock) = (store, budget, clock)
+      (self.store, self.budget, self.clock, self.events) = (store, budget, clock, events)
       samples = HealthKitSamples(units: units)
     }
 
@@ -79,8 +83,9 @@
         }
       }
       if let failure { throw HealthSourceFailure(failure) }
-      // An observer that began before the question has ended with an error.
-      observe(state.withLock { Array($0.observers.keys) })
+      // An observer that began before the question has ended with an error. Delivery may have been
+      // refused before it, also where the observer runs.
+      observe(state.withLock { Array($0.observers.keys) }, delivering: types)
     }
 
     public func observe(
@@ -138,21 +143,30 @@
 
   extension HealthKitSource {
     /// Observes exactly these types. An observer that has ended is replaced.
-    private func observe(_ types: [String]) {
+    ///
+    /// - Parameter delivered: The types for which delivery is enabled even if their observer runs.
+    private func observe(_ types: [String], delivering delivered: [String] = []) {
       state.withLock { state in
         for (type, query) in state.observers {
           let isWanted = types.contains(type)
           guard !isWanted || state.ended.contains(type) else { continue }
           store.stop(query)
           state.observers[type] = nil
-          if !isWanted { endDelivery(type) }
+          if !isWanted {
+            state.undelivered[type] = nil
+            endDelivery(type)
+          }
         }
         state.ended = []
-        for type in types where state.observers[type] == nil {
+        for type in types {
           guard let sampleType = HealthKitTypes.type(type) else { continue }
-          let query = observer(of: type, sampleType)
-          state.observers[type] = query
-          store.execute(query)
+          if state.observers[type] == nil {
+            let query = observer(of: type, sampleType)
+            state.observers[type] = query
+            store.execute(query)
+          } else if !delivered.contains(type) {
+            continue
+          }
           beginDelivery(type, sampleType)
         }
       }
@@ -163,29 +177,35 @@
         guard let self else { return done() }
         let completion = ObserverCompletion(done, on: queue)
         let wake = Wake(budget: budget) { _ in completion.call() }
-        let hasEnded = error.map { HealthKitFailure($0) != .locked } ?? false
-        queue.async { [self] in fire(type, query, wake, hasEnded: hasEnded) }
+        let failure = error.map { HealthKitFailure($0) }
+        queue.async { [self] in fire(type, query, wake, failure) }
       }
     }
 
     /// Passes a wake to the listener, also after an error, because the next page reports the reason.
     ///
     /// The call of an observer that was stopped is given back.
-    private func fire(_ type: String, _ query: HKObserverQuery, _ wake: Wake, hasEnded: Bool) {
-      let fired = state.withLock { state -> Fired? in
-        guard state.observers[type] === query else { return nil }
-        if hasEnded { state.ended.insert(type) }
+    private func fire(
+      _ type: String, _ query: HKObserverQuery, _ wake: Wake, _ failure: HealthKitFailure?
+    ) {
+      let (isRunning, fired) = state.withLock { state -> (Bool, Fired?) in
+        guard state.observers[type] === query else { return (false, nil) }
+        if let failure, failure != .locked { state.ended.insert(type) }
         if state.fired == nil { state.early.append((type, wake)) }
-        return state.fired
+        return (true, state.fired)
       }
+      guard isRunning else { return }
+      events(failure.map { .failed(type: type, reason: $0.detail) } ?? .fired(type: type))
       fired?([type], wake)
     }
 
     private func beginDelivery(_ type: String, _ sampleType: HKSampleType) {
       store.enableBackgroundDelivery(for: sampleType, frequency: .immediate) {
         [weak self] isEnabled, error in
+        guard let self else { return }
         let reason = error.map { HealthKitFailure($0).detail } ?? "HealthKit gave no reason"
-        self?.state.withLock { $0.undelivered[type] = isEnabled ? nil : reason }
+        state.withLock { $0.undelivered[type] = isEnabled ? nil : reason }
+        events(isEnabled ? .delivered(type: type) : .undelivered(type: type, reason: reason))
       }
     }
 
@@ -240,15 +260,8 @@
 
   extension UUID128 {
     fileprivate init(_ uuid: UUID) {
-      let bytes = uuid.uuid
-      func word(_ bytes: [UInt8]) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-      self.init(
-        high: word([
-          bytes.0, bytes.1, bytes.2, bytes.3, bytes.4, bytes.5, bytes.6, bytes.7,
-        ]),
-        low: word([
-          bytes.8, bytes.9, bytes.10, bytes.11, bytes.12, bytes.13, bytes.14, bytes.15,
-        ]))
+      let uuid = uuid.uuid
+      self = unsafe withUnsafeBytes(of: uuid) { unsafe UUID128(bytes: $0) }
     }
   }
 #endif

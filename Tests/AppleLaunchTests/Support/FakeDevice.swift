@@ -1,0 +1,1 @@
+../../AppleBluetoothTests/FakeDevice.swift

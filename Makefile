@@ -5,7 +5,7 @@ FUZZ_TIME ?= 60
 # Builds for tests and checks treat warnings as errors. Installed programs do not, since a later
 # compiler may have more warnings.
 build test typecheck embedded apple-check example bluetooth kills instructions sanitize docs \
-  fuzz: export HOLDFAST_STRICT = 1
+  bench bench-full conformance fuzz: export HOLDFAST_STRICT = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
 # Released programs are stripped. Installed programs contain the Swift runtime, so that they run on a

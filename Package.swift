@@ -61,6 +61,18 @@ func onLinux(_ names: String...) -> [Target.Dependency] {
   #endif
 }
 
+/// Returns dependencies on targets of `appleAdapters`, which only a build for Apple's platforms uses.
+func onApple(_ names: String...) -> [Target.Dependency] {
+  #if os(Linux)
+    []
+  #else
+    names.map {
+      .target(
+        name: $0, condition: .when(platforms: [.macOS, .iOS, .watchOS, .tvOS, .visionOS]))
+    }
+  #endif
+}
+
 /// Returns dependencies on targets of `standIns`, which only this package's own build for Linux has.
 func onStandIns(_ names: String...) -> [Target.Dependency] {
   #if os(Linux)
@@ -224,6 +236,14 @@ let adapters: [Target] = [
     uses: ["HoldfastCore", "HoldfastProtocols", "CHoldfastLinux", "CHoldfastOpenSSL"]),
 ]
 
+// The ports as calls in and out of a Java virtual machine.
+let javaAdapters: [Target] = [
+  .target(name: "CHoldfastJNI", path: "Sources/Adapters/System/CHoldfastJNI"),
+  .target(
+    name: "HoldfastJNI", dependencies: ["HoldfastCore", "HoldfastPorts", "CHoldfastJNI"],
+    path: "Sources/Adapters/JNI", exclude: ["Interface"], swiftSettings: strict),
+]
+
 // Adapters of Apple's frameworks. Each file is inside `#if canImport(…)`, so on Linux they are empty
 // unless this package builds its stand-ins.
 let appleAdapters: [Target] = [
@@ -231,6 +251,12 @@ let appleAdapters: [Target] = [
     "HoldfastAppleNetwork", at: "Adapters/Apple/Network",
     uses: ["HoldfastCore", "HoldfastPorts", "HoldfastProtocols", "HoldfastSocketEngine"]
       + onStandIns("Network", "Security")),
+  library(
+    "HoldfastBackgroundUploads", at: "Adapters/Apple/Uploads",
+    uses: [
+      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastWire",
+      "HoldfastSocketEngine", "HoldfastAppleNetwork",
+    ] + onStandIns("BackgroundSession")),
   library(
     "HoldfastAppleApp", at: "Adapters/Apple/App",
     uses: ["HoldfastCore", "HoldfastPorts"]
@@ -252,6 +278,7 @@ let appleAdapters: [Target] = [
 let standIns: [Target] = [
   standIn("CoreBluetooth"), standIn("HealthKit"), standIn("BackgroundTasks"), standIn("UIKit"),
   standIn("Security"), standIn("Network"), standIn("BackgroundSession"), standIn("os"),
+  standIn("SwiftUI"),
 ]
 
 /// Returns tests of adapters. The toolchain's Testing has overlays for modules with Apple's names, which
@@ -280,7 +307,7 @@ let appleChecks: [Target] = [
     "AppleAppTests",
     uses: [
       "UIKit", "BackgroundTasks", "Security", "BackgroundSession", "os", "HoldfastAppleApp",
-      "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
+      "HoldfastBackgroundUploads", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
       "HoldfastWire", "HoldfastTestKit",
     ]),
   appleTests(
@@ -288,6 +315,26 @@ let appleChecks: [Target] = [
     uses: [
       "Network", "Security", "HoldfastAppleNetwork", "HoldfastSocketEngine", "HoldfastCore",
       "HoldfastPorts", "HoldfastProtocols", "HoldfastTestKit",
+    ]),
+  // The models and the delegate of an app, with all adapters.
+  appleTests(
+    "AppleLaunchTests",
+    uses: [
+      "UIKit", "BackgroundTasks", "CoreBluetooth", "HealthKit", "BackgroundSession", "Security",
+      "HoldfastAppleApp", "HoldfastBluetooth", "HoldfastHealthKit", "HoldfastBackgroundUploads",
+      "HoldfastUI", "Holdfast", "HoldfastSocket", "HoldfastBackend", "HoldfastServerCore",
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastPorts",
+      "HoldfastFeaturePorts", "HoldfastFirmware", "HoldfastVirtualBottle", "HoldfastBottleLink",
+      "HoldfastHealthSync", "HoldfastTestKit",
+    ]),
+  // The screens, as text.
+  appleTests(
+    "AppleScreenTests",
+    uses: [
+      "SwiftUI", "HoldfastUI", "Holdfast", "HoldfastCore", "HoldfastHealth", "HoldfastWire",
+      "HoldfastFeaturePorts", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastPorts", "HoldfastStorage",
+      "HoldfastTestKit",
     ]),
 ]
 
@@ -300,7 +347,8 @@ let doors: [Target] = [
       "HoldfastCore", "HoldfastJSON", "HoldfastDriver", "HoldfastPorts", "HoldfastHeldSocket",
       "HoldfastProtocols", "HoldfastOwnerFiles",
     ]
-      + onLinux("HoldfastCurlNetwork", "HoldfastNetlink"),
+      + onLinux("HoldfastCurlNetwork", "HoldfastNetlink")
+      + onApple("HoldfastAppleNetwork", "HoldfastAppleApp"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
   library(
     "Holdfast", at: "Holdfast",
@@ -321,8 +369,10 @@ let doors: [Target] = [
     uses: [
       "Holdfast", "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
       "HoldfastFeaturePorts", "HoldfastHealthRelay", "HoldfastHealthSync", "HoldfastBottleLink",
-      "HoldfastMessageStream", "HoldfastPorts", "HoldfastSession",
-    ]),
+      "HoldfastMessageStream", "HoldfastPorts", "HoldfastSession", "HoldfastAppleApp",
+    ] + onStandIns("SwiftUI", "UIKit"),
+    // The screens' texts.
+    resources: [.process("Resources")]),
   library(
     "HoldfastTestKit", at: "TestKit",
     uses: [
@@ -403,8 +453,10 @@ let measures: [Target] = [
       "HoldfastServerSockets", "HoldfastSQLiteStores", "CHoldfastSQLite", "Holdfast",
       "HoldfastTestKit", "HoldfastBackend", "HoldfastServerCore", "HoldfastEngineBench",
       "HoldfastHerd", "HoldfastHealthSync", "HoldfastWorlds",
-    ],
-    path: "Benchmarks/Bench", swiftSettings: strict),
+    ] + onStandIns("HoldfastAppleNetwork"),
+    path: "Benchmarks/Bench",
+    swiftSettings: strict + (ours ? [.define("HOLDFAST_STANDINS", .when(platforms: [.linux]))] : [])
+  ),
 ]
 
 let checks: [Target] = [
@@ -501,7 +553,7 @@ let checks: [Target] = [
     "HealthImportTests",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "Holdfast", "HoldfastTestKit",
+      "HoldfastPorts", "Holdfast", "HoldfastOwnerFiles", "HoldfastTestKit",
     ]),
   tests(
     "SystemTests",
@@ -554,7 +606,7 @@ let checks: [Target] = [
       "HoldfastProtocols", "HoldfastDriver", "HoldfastServerCore", "HoldfastMessageStream",
       "HoldfastHeldSocket", "HoldfastFirmware",
       "HoldfastBottleLink", "HoldfastVirtualBottle", "HoldfastSQLiteStores", "HoldfastHealthSync",
-      "HoldfastNetlink", "HoldfastBackend", "HoldfastTestKit",
+      "HoldfastNetlink", "HoldfastBackend", "HoldfastSocketEngine", "HoldfastTestKit",
     ],
     besides: ["Corpus", "Words"]),
   tests(
@@ -570,8 +622,15 @@ let checks: [Target] = [
     uses: [
       "Holdfast", "HoldfastUI", "HoldfastTestKit", "HoldfastCore", "HoldfastHealth",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastWire", "HoldfastMessageStream",
-      "HoldfastSession",
+      "HoldfastSession", "HoldfastStorage",
     ]),
+  tests(
+    "JavaTests",
+    uses: [
+      "HoldfastJNI", "CHoldfastJNI", "HoldfastCore", "HoldfastPorts", "HoldfastLab",
+      "HoldfastTestKit",
+    ],
+    besides: ["Scripted"]),
   tests("ArchitectureTests", uses: []),
 ]
 
@@ -583,7 +642,7 @@ let onlyOnLinux: Set<String> = [
   "HoldfastChildProcesses", "HoldfastCurlNetwork", "HoldfastNetlink", "HoldfastSystemLifecycle",
   "HoldfastDesktopNotifications",
   "HoldfastNetworkCost", "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastAPNs", "HoldfastPushHook",
-  "HoldfastServerSockets",
+  "HoldfastServerSockets", "CHoldfastJNI", "HoldfastJNI", "JavaTests",
   "HoldfastLab", "HoldfastBackend", "HoldfastCommandKit", "HoldfastDemo", "HoldfastCommand",
   "HoldfastSimulatorCommand", "HoldfastHerd", "HoldfastEngineBench", "HoldfastEngineLoop",
   "HoldfastLoadGenerator",
@@ -591,7 +650,8 @@ let onlyOnLinux: Set<String> = [
   "BackendTests", "HoldfastTests", "SimulateTests", "HerdTests", "RelayTests", "FuzzTests",
 ]
 
-let everything = pure + runtime + adapters + appleAdapters + doors + measures + checks
+let everything =
+  pure + runtime + adapters + javaAdapters + appleAdapters + doors + measures + checks
 #if os(Linux)
   let targets = everything + (ours ? standIns + appleChecks : [])
   let programs: [Product] = [
@@ -605,12 +665,16 @@ let everything = pure + runtime + adapters + appleAdapters + doors + measures + 
 
 let package = Package(
   name: "Holdfast",
+  defaultLocalization: "en",
   platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
     // The smallest product, imported as HoldfastSocket.
     .library(name: "HoldfastSocket", targets: ["HoldfastSocket"]),
-    .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
+    // With the adapters that an app creates at its launch.
+    .library(
+      name: "HoldfastUI",
+      targets: ["HoldfastUI", "HoldfastAppleApp", "HoldfastBackgroundUploads"]),
     // The adapters of Core Bluetooth and HealthKit, which bring an app questions at review.
     .library(name: "HoldfastBluetooth", targets: ["HoldfastBluetooth"]),
     .library(name: "HoldfastHealthKit", targets: ["HoldfastHealthKit"]),

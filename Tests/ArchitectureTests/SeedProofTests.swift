@@ -5,7 +5,7 @@ import Testing
   let tree = Tree.here
 
   @Test func `each row of a page of requirements names a test or a reason for none`() {
-    let pages = tree.markdown.filter { $0.isUnder("docs/seeds") }
+    let pages = tree.markdown.filter { $0.isUnder("docs/requirements") }
     #expect(!pages.isEmpty)
     #expect(pages.flatMap(Rules.proofs) == [])
   }

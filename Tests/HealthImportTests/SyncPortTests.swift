@@ -3,6 +3,7 @@ import HoldfastTestKit
 import HoldfastCore
 import HoldfastHealth
 import HoldfastFeaturePorts
+import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastStorage
 import HoldfastWire
@@ -122,6 +123,15 @@ import Testing
     FileUpload(file: "b.json", type: steps, bytes: 2),
   ]
   private static let missing = FileUpload(file: "none.json", type: steps, bytes: 2)
+
+  @Test func `only the list of types can be read before the first unlock of the device`() throws {
+    let scratch = try Scratch()
+    let files = PayloadFiles(in: scratch.path)
+    #expect(files.listFile.isReadableWhileLocked)
+    files.keep(asked: ["HKQuantityTypeIdentifierStepCount"])
+    // Nothing but names of types.
+    #expect(try scratch.text(of: "health-sync-types") == "HKQuantityTypeIdentifierStepCount")
+  }
 
   @Test func `HTTP uploads meet the upload queue contract`() async throws {
     let scratch = try Scratch()

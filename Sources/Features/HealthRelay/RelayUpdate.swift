@@ -123,6 +123,13 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
     case dropped
   }
 
+  /// Creates a receipt.
+  public init(
+    id: RelayRequestID, question: HealthQuestion, outcome: Outcome, duration: Duration = .zero
+  ) {
+    (self.id, self.question, self.outcome, self.duration) = (id, question, outcome, duration)
+  }
+
   init(_ item: QuestionQueue.Item, _ outcome: Outcome, at now: Instant) {
     id = item.id
     question = item.question

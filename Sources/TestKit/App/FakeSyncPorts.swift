@@ -117,6 +117,8 @@ public final class FakeUploadQueue: UploadQueue {
     var enqueued: [FileUpload] = []
   }
 
+  /// The identifier of the background session.
+  public let session: String?
   private let state: Mutex<State>
   private let outcome: @Sendable (FileUpload) -> UploadOutcome?
   private let identity: SyncIdentity
@@ -124,16 +126,18 @@ public final class FakeUploadQueue: UploadQueue {
   /// Creates a queue.
   ///
   /// - Parameters:
+  ///   - session: The identifier of the session for whose wakes the queue stands.
   ///   - identity: The identity that the server reports.
   ///   - running: The files of uploads that an earlier process started and that are still running.
   ///   - outcome: Returns the immediate result of an upload, or `nil` if it runs until `end(_:_:)`
   ///     is called.
   public init(
+    session: String? = nil,
     identity: SyncIdentity = SyncIdentity(SyncOwner(server: "https://server.example")),
     running: Set<String> = [], outcome: @escaping @Sendable (FileUpload) -> UploadOutcome?
   ) {
     state = Mutex(State(running: running))
-    (self.outcome, self.identity) = (outcome, identity)
+    (self.outcome, self.identity, self.session) = (outcome, identity, session)
   }
 
   /// The enqueued uploads, in order.
@@ -193,4 +197,6 @@ public final class FakeUploadQueue: UploadQueue {
     }
     for wake in wakes { wake.giveBack(.later) }
   }
+
+  public func cancelAll() async { state.withLock { ($0.running, $0.ended) = ([], []) } }
 }

@@ -97,7 +97,7 @@ private func additions(
 /// Checks the promises of `UploadQueue`.
 ///
 /// - Parameters:
-///   - good: Uploads whose files exist and that the server accepts.
+///   - good: Two or more uploads whose files exist and that the server accepts.
 ///   - unreadable: An upload whose file does not exist.
 /// - Throws: `ContractViolation` for the first broken promise.
 public func uploadQueueContract(
@@ -130,6 +130,7 @@ public func uploadQueueContract(
     await events.next(), is: good.first.map { UploadEvent(file: $0.file, outcome: .accepted) },
     "an upload that has ended can begin anew")
   try await stopContract(queue, enqueuing: Array(good.prefix(1)), stopped)
+  for upload in good.dropFirst().prefix(1) { try await reopenContract(queue, upload) }
 }
 
 /// Checks that a stop ends the delivery and gives back the wakes, even if an upload goes on.
@@ -144,6 +145,37 @@ private func stopContract(
   try await stopped.check("a queue that was stopped delivers nothing")
   try ContractViolation.unless(
     results.count, is: 1, "a wake is given back after the ends were delivered, or by the stop")
+}
+
+/// Checks that a queue that was stopped can be opened again, and that nothing is delivered about
+/// cancelled uploads.
+///
+/// - Parameter upload: An upload that was not enqueued immediately before the stop.
+private func reopenContract(_ queue: any UploadQueue, _ upload: FileUpload) async throws {
+  try ContractViolation.unless(queue.session?.isEmpty ?? false, is: false, "a session has a name")
+  let accepted = UploadEvent(file: upload.file, outcome: .accepted)
+  for isCancelled in [false, true] {
+    let (ends, continuation) = AsyncStream.makeStream(of: UploadEvent.self)
+    let stopped = StoppedDelivery()
+    if isCancelled { stopped.begin() }
+    await queue.events {
+      // An upload that went on after the stop ends at any time.
+      guard $0.file == upload.file else { return }
+      stopped.note()
+      continuation.yield($0)
+    }
+    if isCancelled {
+      try await stopped.check("nothing is delivered about cancelled uploads")
+      try ContractViolation.unless(await queue.running(), is: [], "a cancelled upload has ended")
+    }
+    await queue.enqueue([upload])
+    var events = ends.makeAsyncIterator()
+    try ContractViolation.unless(
+      await events.next(), is: accepted, "a queue that was stopped can be opened again")
+    await queue.enqueue([upload])
+    await queue.stop()
+    await queue.cancelAll()
+  }
 }
 
 /// The results with which a wake was given back.

@@ -1,4 +1,5 @@
 import HoldfastServerCore
+import HoldfastSocketEngine
 import HoldfastWire
 
 @testable import HoldfastBackend
@@ -168,6 +169,16 @@ enum FieldProperty {
     let fields = [(choices.text(), choices.text()), (choices.text(), choices.text())]
     try isOneRequest(target: choices.text(), fields: fields)
     try isOneResponse(status: status, fields: fields, body: Array(choices.rest))
+    try isDate(String(decoding: bytes, as: UTF8.self))
+  }
+
+  private static func isDate(_ text: String) throws(Broken) {
+    if let seconds = HTTPDate.seconds(text) {
+      // The years 1 to 9999.
+      try hold((-62_135_596_800...253_402_300_800).contains(seconds), "a date has a year")
+    }
+    guard let delay = RetryAfter.duration(text, date: nil, now: 0) else { return }
+    try hold(delay >= .zero, "a delay is never negative")
   }
 
   private static func isOneRequest(

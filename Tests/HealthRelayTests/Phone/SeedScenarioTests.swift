@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastHealthRelay
 
-/// Tests of the scenarios in the requirements of docs/seeds/000.md, in virtual time.
+/// Tests of the scenarios in the requirements of docs/requirements/000.md, in virtual time.
 struct SeedScenarioTests {
   @Test(arguments: RelayProfile.allCases)
   func `a server down at the start causes two retries and one error, and a restart works`(

@@ -148,6 +148,32 @@ import Testing
     exchange.respond(status: 204)
   }
 
+  @Test func `a relay that is started during a sign-out does not resume the old pairing`()
+    async throws
+  {
+    try secrets.write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    let links = try links(FakeHealthSource(), CancellableQueue())
+    let leaving = Task { try await links.signOut() }
+    let exchange = try await network.nextExchange()
+    let relay = links.healthRelay()
+    try relay.start()
+    exchange.respond(status: 401)
+    try await leaving.value
+    await change(of: relay) { $0.phase == .open }
+    #expect(await relay.opening.feature?.resumeToken == nil)
+    await relay.close()
+  }
+
+  @Test func `a relay whose token cannot be read when it opens does not pair anew`() async throws {
+    try secrets.write(Secret("resume-token"), .resume, access: .whileUnlocked)
+    let relay = try links(FakeHealthSource(), CancellableQueue()).healthRelay()
+    try relay.start()
+    secrets.setLocked(true)
+    await change(of: relay) { $0.phase == .open && $0.connection.failure != nil }
+    #expect(network.sockets.count == 0)
+    await relay.close()
+  }
+
   @Test func `a model requested during a sign-out is opened after it`() async throws {
     let links = try links(FakeHealthSource(), CancellableQueue())
     let id = try #require(ShopID("bakery"))

@@ -35,9 +35,11 @@ import Testing
   }
 
   /// Returns the secrets of a phone that is paired.
-  private func paired() throws -> MemorySecretStore {
+  private func paired(
+    _ access: SecretAccess = .afterFirstUnlock
+  ) throws -> MemorySecretStore {
     let secrets = MemorySecretStore()
-    try secrets.write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try secrets.write(Secret("resume-token"), .resume, access: access)
     return secrets
   }
 
@@ -104,7 +106,7 @@ import Testing
   }
 
   @Test func `before the first unlock, a pairing may have work`() throws {
-    let secrets = try paired()
+    let secrets = try paired(.whileUnlocked)
     secrets.setLocked(true)
     let wakes = ScriptedWakes()
     let links = try links(secrets: secrets)
@@ -167,6 +169,28 @@ import Testing
     #expect(router.links?.pushFailure == nil)
   }
 
+  @Test func `a failed registration says why, and a later one clears this`() async throws {
+    let statuses = Mailbox<Int>()
+    for status in [401, 204] { statuses.put(status) }
+    network.serve(requests: { _ in
+      .success(HTTPAnswer(status: await statuses.next() ?? 500, headers: [:], body: []))
+    })
+    let router = LaunchRouter()
+    let links = try links(secrets: paired())
+    router.links = links
+    router.registrationFailed(CocoaError(.featureUnsupported))
+    guard case .local? = links.pushFailure else {
+      Issue.record("the failure is \(String(describing: links.pushFailure))")
+      return
+    }
+    router.registered(deviceToken: [1])
+    await change(of: links) {
+      if case .http(401, _, _)? = $0.pushFailure { true } else { false }
+    }
+    router.registered(deviceToken: [2])
+    await change(of: links) { $0.pushFailure == nil }
+  }
+
   @Test func `without a pairing, an address waits for one`() async throws {
     let calls = Mailbox<HTTPCall>()
     network.serve(requests: { call in
@@ -191,7 +215,7 @@ import Testing
   @Test func `an address that arrives before the first unlock is registered after it`()
     async throws
   {
-    let (secrets, device) = (try paired(), FakeLifecycle())
+    let (secrets, device) = (try paired(.whileUnlocked), FakeLifecycle())
     secrets.setLocked(true)
     let router = LaunchRouter()
     router.links = try HoldfastUITests.links(

@@ -138,33 +138,10 @@ import Testing
     }
   }
 
-  /// A radio that is switched off.
-  private struct RadioOff: Central {
-    func events(_ deliver: @escaping @Sendable (CentralEvent) -> Void) { deliver(.adapter(.off)) }
-    func scan(for services: [GATTID]) {}
-    func stopScan() {}
-    func connect(
-      _ id: PeripheralID, attempt: AttemptID, isQueued: Bool, after rest: Duration
-    ) {}
-    func cancel(_ attempt: AttemptID) {}
-    func discover(
-      _ service: GATTID, _ characteristics: [GATTID], of attempt: AttemptID
-    ) async throws(LinkFailure) {}
-    func notify(_ characteristic: GATTID, of attempt: AttemptID) async throws(LinkFailure) {}
-    func read(
-      _ characteristic: GATTID, of attempt: AttemptID
-    ) async throws(LinkFailure) -> [UInt8] { [] }
-    func write(
-      _ bytes: [UInt8], to characteristic: GATTID, of attempt: AttemptID
-    ) async throws(LinkFailure) {}
-    func longestValue(of attempt: AttemptID) async -> Int { 20 }
-    func close() async {}
-  }
-
   @Test func `refreshing a bottle returns a result, and nil after the end`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
-    let bottle = links.bottle(RadioOff())
+    let bottle = links.bottle(SilentRadio())
     let screen = Task { await bottle.follow() }
     await change(of: bottle) { $0.status.adapter == .off }
     #expect(await bottle.refresh() == .bluetoothOff)
@@ -260,7 +237,7 @@ import Testing
     let scratch = try Scratch()
     let clock = TestClock(wall: Timestamp(nanoseconds: 1_000_000_000))
     let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
-    let bottle = links.bottle(RadioOff())
+    let bottle = links.bottle(SilentRadio())
     clock.advance(by: .seconds(10))
     var status = BottleUpdate.Status()
     status.retryAt = clock.now.advanced(by: .seconds(4))

@@ -77,7 +77,8 @@ import Synchronization
     state.withLock { $0.launch = launch }
   }
 
-  /// Sets whether ends wait, also in a running process. No documentation says when they are told.
+  /// Sets whether a running process also waits for ends. Apple does not document when a session
+  /// receives them.
   public func holdEnds(_ isHeld: Bool) {
     let process = state.withLock { state in
       state.holdsEnds = isHeld
@@ -86,7 +87,7 @@ import Synchronization
     if !isHeld { for session in process?.sessions ?? [] { connect(session) } }
   }
 
-  /// The uploads whose end no process was told.
+  /// The uploads whose end no process has received.
   public func transfers(of session: String) -> [Transfer] {
     state.withLock { $0.transfers.filter { $0.session == session } }
   }

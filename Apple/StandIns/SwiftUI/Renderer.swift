@@ -38,7 +38,7 @@ protocol EnvironmentReading {
   var current: Any { get }
 }
 
-/// What a screen reader is told about one element.
+/// The accessibility properties of one element.
 @_spi(Script) public struct AccessibleElement: Hashable, Sendable {
   public var label = ""
   public var value: String?
@@ -104,7 +104,7 @@ final class Change: @unchecked Sendable {
     let text: Binding<String>
   }
 
-  /// What the screen shows.
+  /// The visible lines of text.
   public internal(set) var lines: [String] = []
   public internal(set) var buttons: [Button] = []
   public internal(set) var fields: [Field] = []
@@ -115,7 +115,7 @@ final class Change: @unchecked Sendable {
   public internal(set) var ticks: [Date] = []
   /// The tasks of views that have appeared and were not run yet.
   public internal(set) var tasks: [@Sendable () async -> Void] = []
-  /// What a view must not do.
+  /// The misuses of the framework by views.
   public internal(set) var misuse: [String] = []
   /// The time of the screen.
   public var now: Date { didSet { isStale = true } }

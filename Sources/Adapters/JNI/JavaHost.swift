@@ -94,6 +94,32 @@ public final class JavaHost: Sendable {
     for wake in old.wakes.values { wake.expire() }
   }
 
+  /// Returns a stream of what the host reports, which begins with the known state. It ends with the
+  /// host.
+  func stream<Element: Sendable>(
+    _ listeners: any WritableKeyPath<JavaState, [Int64: AsyncStream<Element>.Continuation]>
+      & Sendable,
+    known: (JavaState) -> [Element]
+  ) -> AsyncStream<Element> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Element.self)
+    let number = state.withLock { state -> Int64? in
+      guard state.host != nil else { return nil }
+      // Under the lock, so that no change comes before the state.
+      for element in known(state) { continuation.yield(element) }
+      let number = state.number()
+      state[keyPath: listeners][number] = continuation
+      return number
+    }
+    guard let number else {
+      continuation.finish()
+      return stream
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0[keyPath: listeners].removeValue(forKey: number) }
+    }
+    return stream
+  }
+
   /// Runs a function with the host, in this thread.
   func call<R>(
     _ body: (JavaThread, JavaObject) throws(JavaFailure) -> R
@@ -103,7 +129,7 @@ public final class JavaHost: Sendable {
   }
 }
 
-/// What a host has reported, and who listens.
+/// The values that a host has reported, and the listeners.
 struct JavaState {
   /// A wake that has not been given back. Its holders keep it.
   struct Running {

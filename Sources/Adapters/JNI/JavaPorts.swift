@@ -13,23 +13,7 @@ public struct JavaReachability: ReachabilityMonitor {
 
   /// Returns a stream of the current state and each change. It ends with the host.
   public func changes() -> AsyncStream<Reachability> {
-    let (stream, continuation) = AsyncStream.makeStream(of: Reachability.self)
-    let number = host.state.withLock { state -> Int64? in
-      guard state.host != nil else { return nil }
-      // Under the lock, so that no change comes before the state.
-      if let known = state.reachability { continuation.yield(known) }
-      let number = state.number()
-      state.paths[number] = continuation
-      return number
-    }
-    guard let number else {
-      continuation.finish()
-      return stream
-    }
-    continuation.onTermination = { [weak host] _ in
-      _ = host?.state.withLock { $0.paths.removeValue(forKey: number) }
-    }
-    return stream
+    host.stream(\.paths) { state in state.reachability.map { [$0] } ?? [] }
   }
 }
 
@@ -45,22 +29,7 @@ public struct JavaLifecycle: LifecycleMonitor {
 
   /// Returns the current state and then each event. The stream ends with the host.
   public func changes() -> AsyncStream<LifecycleNotice> {
-    let (stream, continuation) = AsyncStream.makeStream(of: LifecycleNotice.self)
-    let number = host.state.withLock { state -> Int64? in
-      guard state.host != nil else { return nil }
-      for event in state.present { continuation.yield(LifecycleNotice(event)) }
-      let number = state.number()
-      state.listeners[number] = continuation
-      return number
-    }
-    guard let number else {
-      continuation.finish()
-      return stream
-    }
-    continuation.onTermination = { [weak host] _ in
-      _ = host?.state.withLock { $0.listeners.removeValue(forKey: number) }
-    }
-    return stream
+    host.stream(\.listeners) { state in state.present.map { LifecycleNotice($0) } }
   }
 }
 

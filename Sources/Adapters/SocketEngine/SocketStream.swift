@@ -31,7 +31,7 @@ package protocol SocketStream: AnyObject {
 package enum StreamWriting: Sendable, Equatable {
   /// This number of bytes was written, which is at least 1.
   case bytes(Int)
-  /// Nothing was written. The caller must not write again before the stream is ready.
+  /// No bytes were written. The caller must wait until the stream is ready.
   case wouldBlock
   /// The stream can no longer be written to. It may still be readable.
   case failed(LinkFailure)
@@ -41,7 +41,7 @@ package enum StreamWriting: Sendable, Equatable {
 package enum StreamReading: Sendable, Equatable {
   /// Bytes were read. Further ones may be available.
   case bytes
-  /// No bytes have arrived. The caller must not read again before the stream is ready.
+  /// No bytes have arrived. The caller must wait until the stream is ready.
   case wouldBlock
   /// The peer has ended the stream.
   case ended

@@ -59,8 +59,8 @@ public protocol UploadQueue: Sendable {
   /// Cancels all uploads, also those that an earlier process began. It is called after `stop`, when
   /// the user signs out, or without `events`.
   ///
-  /// Nothing is delivered about these uploads and about ends that came after `stop`, also not to a
-  /// later call of `events`. The default implementation does nothing, for a queue whose uploads end
+  /// The ends of these uploads, and those that arrived after `stop`, are never delivered, even after
+  /// a later call of `events`. The default implementation does nothing, for a queue whose uploads end
   /// with `stop`.
   func cancelAll() async
 }

@@ -16,11 +16,7 @@ extension HoldfastLinks {
     var target = UploadTarget(
       server: server.absoluteString, directory: syncDirectory,
       http: try ports.openNetwork(allowsPlaintext: false),
-      deviceID: {
-        // A phone without a sync has no identifier, and must not get one by a request.
-        guard FileManager.default.fileExists(atPath: folder + "/phone") else { return nil }
-        return (try? HoldfastPlatform.phoneName(in: folder))?.description.uppercased()
-      },
+      deviceID: { Self.syncDeviceID(in: folder) },
       secret: { () throws(LinkFailure) in try await tokens.secret() })
     target.clock = ports.clock
     return target

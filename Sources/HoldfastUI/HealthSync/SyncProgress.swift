@@ -231,7 +231,12 @@ extension HoldfastLinks {
   /// The identifier with which this phone uploads samples; `nil` until the first sync has created
   /// it, and while it cannot be read because the device has not been unlocked since its start.
   public var syncDeviceID: String? {
-    let folder = folder(.sync)
+    Self.syncDeviceID(in: folder(.sync))
+  }
+
+  /// Returns the identifier in the directory of a sync. A phone without a sync has none, and does not
+  /// get one by this call.
+  nonisolated static func syncDeviceID(in folder: String) -> String? {
     guard FileManager.default.fileExists(atPath: folder + "/phone") else { return nil }
     return (try? HoldfastPlatform.phoneName(in: folder))?.description.uppercased()
   }

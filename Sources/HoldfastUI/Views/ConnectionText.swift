@@ -3,7 +3,7 @@ import Holdfast
 
 /// The state of a connection, in words.
 struct ConnectionText: Sendable, Hashable {
-  /// What the user can do.
+  /// An action that the user can take.
   enum Action: Sendable, Hashable {
     case retry, signIn
   }
@@ -11,11 +11,12 @@ struct ConnectionText: Sendable, Hashable {
   /// The name of a symbol.
   let symbol: String
   let title: Phrase
-  /// Why there is no connection; `nil` if nothing is known.
+  /// The reason why there is no connection; `nil` if it is unknown.
   let reason: Phrase?
-  /// The act that helps; `nil` if none does.
+  /// The action that can restore the connection; `nil` if none can.
   let action: Action?
-  /// Whether there is something to show. There is not while all is well.
+  /// Whether there is something to show. It is false for a live connection, and for one that is
+  /// switched off without a failure.
   let isShown: Bool
 
   init(_ state: ConnectionState) {

@@ -68,7 +68,7 @@ final class PhoneApp: HoldfastDelegate {
   let service = "launch.\(UUID().uuidString)"
   let health = ScriptedHealth()
   let daemon = UploadDaemon()
-  let bottle = DeviceBottle()
+  let bottle = BottleHost()
   let network = FakeNetwork(clock: BootClock())
   /// The types that the app sets in each launch.
   var types: [String]? = [DevicePhone.steps]

@@ -251,7 +251,7 @@
           || peer.requests.first?.isDiscovery == true
       else { return }
       (peer.services, peer.isComplete) = ([], false)
-      // The change is told first, so that a discovery that it ends is not taken for a failed one.
+      // The change is reported first. Otherwise, a discovery that it ends would look like a failure.
       for ticket in peer.tickets { tell(.changed(ticket.attempt)) }
       endRequests(at: peer, .protocolError(detail: "the peripheral changed its services"))
     }

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastBottleLink
 import HoldfastWire
 
-/// What the card of a bottle needs of its model.
+/// The part of a model that the card of a bottle uses.
 @MainActor protocol BottleCardModel: AnyObject, Sendable {
   var drinks: [DrinkRow] { get }
   var state: BottleState? { get }

@@ -6,7 +6,7 @@ import HoldfastWire
 
 /// The status of a bottle's link, in words.
 struct BottleText: Sendable, Hashable {
-  /// What the user can do.
+  /// An action that the user can take.
   enum Action: Sendable, Hashable {
     /// Connect again.
     case retry
@@ -17,7 +17,7 @@ struct BottleText: Sendable, Hashable {
   /// The name of a symbol.
   let symbol: String
   let title: Phrase
-  /// What helps; `nil` if nothing is needed.
+  /// The remedy; `nil` if none is needed.
   let remedy: Phrase?
   let action: Action?
   /// Whether something is in progress.

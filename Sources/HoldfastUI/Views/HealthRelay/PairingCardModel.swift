@@ -1,7 +1,7 @@
 import HoldfastCore
 import HoldfastHealthRelay
 
-/// What the card of a pairing needs of its model.
+/// The part of a model that the card of a pairing uses.
 @MainActor protocol PairingCardModel: AnyObject, Sendable {
   var pair: RelayPair? { get }
   var connection: ConnectionState { get }

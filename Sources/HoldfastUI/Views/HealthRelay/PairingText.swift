@@ -3,7 +3,7 @@ import HoldfastHealthRelay
 
 /// The state of a pairing, in words.
 struct PairingText: Sendable, Hashable {
-  /// What the user can do first.
+  /// The next action of the user.
   enum Action: Sendable, Hashable {
     /// Start the relay.
     case start
@@ -17,7 +17,7 @@ struct PairingText: Sendable, Hashable {
     let word: String
     /// The code and the word, with the digits apart.
     let spoken: Phrase
-    /// How long an unused code is valid; `nil` if it is not known.
+    /// The lifetime of an unused code; `nil` if it is unknown.
     let validity: Phrase?
 
     init(_ pair: RelayPair) {

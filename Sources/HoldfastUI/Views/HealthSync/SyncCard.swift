@@ -72,7 +72,7 @@
     }
   }
 
-  /// What a sync does or waits for.
+  /// The current activity of a sync, or the reason why it waits.
   private struct SyncStateView: View {
     let text: SyncText
 
@@ -95,7 +95,7 @@
     }
   }
 
-  /// What a sync has done.
+  /// The results of a sync.
   private struct SyncCounts: View {
     let text: SyncText
     let lastSync: Date?

@@ -4,7 +4,7 @@ import HoldfastFeaturePorts
 import HoldfastHealthSync
 import HoldfastWire
 
-/// What the card of a sync needs of its model.
+/// The part of a model that the card of a sync uses.
 @MainActor protocol SyncCardModel: AnyObject, Sendable {
   var types: [SyncTypeRow] { get }
   var quarantined: [SyncBatchReport] { get }

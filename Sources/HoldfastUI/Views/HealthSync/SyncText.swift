@@ -6,7 +6,7 @@ import HoldfastWire
 
 /// The progress of a sync, in words.
 struct SyncText: Sendable, Hashable {
-  /// What the user can do.
+  /// An action that the user can take.
   enum Action: Sendable, Hashable {
     case signIn, retry
   }
@@ -14,7 +14,7 @@ struct SyncText: Sendable, Hashable {
   /// The name of a symbol.
   let symbol: String
   let title: Phrase
-  /// Why the sync waits; `nil` if it does not.
+  /// The reason why the sync waits; `nil` if it does not wait.
   let reason: Phrase?
   let action: Action?
   /// Whether something is in progress.

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastMessageStream
 import HoldfastStorage
 
-/// What the list of messages needs of its model.
+/// The part of a model that the list of messages uses.
 @MainActor protocol MessageScreenModel: AnyObject, Sendable {
   var messages: [MessageRow] { get }
   var gaps: [ShopGap] { get }

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastSession
 
-/// What the screen of a conversation needs of its model.
+/// The part of a model that the screen of a conversation uses.
 @MainActor protocol ConversationScreenModel: AnyObject, Sendable {
   var turns: [TurnRow] { get }
   var connection: ConnectionState { get }

@@ -5,7 +5,7 @@ import HoldfastSession
 /// The state of a turn, in words.
 struct TurnText: Sendable, Hashable {
   let author: Phrase
-  /// What became of a prompt; `nil` for other turns and once it is answered.
+  /// The outcome of a prompt; `nil` for other turns and for an answered prompt.
   let state: Phrase?
   /// Whether an answer is being produced.
   let isBusy: Bool

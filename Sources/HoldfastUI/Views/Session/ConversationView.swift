@@ -127,7 +127,7 @@
     }
   }
 
-  /// What became of a prompt.
+  /// The outcome of a prompt.
   private struct TurnStateView: View {
     let state: Phrase
     let text: TurnText

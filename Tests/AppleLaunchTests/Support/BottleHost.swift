@@ -1,0 +1,1 @@
+../../AppleBluetoothTests/BottleHost.swift

@@ -9,13 +9,14 @@ import Testing
 
 /// Tests of the card of a bottle.
 @Suite @MainActor struct BottleTests {
-  private func card(_ bottle: ScriptedBottle, _ open: (@MainActor () -> Void)? = nil) -> BottleCard
-  {
-    BottleCard(model: bottle, openSettings: open)
+  private func card(_ bottle: BottleDrinks, _ open: (@MainActor () -> Void)? = nil) -> BottleCard {
+    BottleCard(bottle, openSettings: open)
   }
 
   @Test func `amounts and the last drinks are shown`() {
-    let bottle = ScriptedBottle.sample(.sample(.connected, [.connection]))
+    let bottle = BottleDrinks.preview(
+      DrinkRow.samples, state: .sample(total: 270, minute: 560),
+      status: .sample(.connected, [.connection]))
     #expect(
       screen(card(bottle)).text == [
         "Bottle", "Connected", "Today  270 ml", "In the bottle  450 ml", "Battery  80%",
@@ -30,7 +31,7 @@ import Testing
   }
 
   @Test func `a bottle that has not reported yet shows only what is stored`() {
-    let bottle = ScriptedBottle(status: .sample(.disconnected, [.queuedScan]))
+    let bottle = BottleDrinks.preview(status: .sample(.disconnected, [.queuedScan]))
     #expect(
       screen(card(bottle)).lines == [
         "Bottle", "No bottle is known yet.", "Move the bottle to wake it.", "Today  0 ml",
@@ -56,7 +57,7 @@ import Testing
   }
 
   @Test func `the total begins anew at midnight`() {
-    let bottle = ScriptedBottle([.sample(1, 200, minute: 600)], status: .sample(.connected))
+    let bottle = BottleDrinks.preview([.sample(1, 200, minute: 600)], status: .sample(.connected))
     let shown = screen(card(bottle))
     #expect(shown.lines.contains("Today  200 ml"))
     shown.now += 24 * 3_600
@@ -69,7 +70,7 @@ import Testing
     state.flags.remove(.isCalibrated)
     let amounts = BottleAmounts([], state, since: now)
     #expect(amounts.level == nil && amounts.battery == 4 && amounts.isBatteryLow)
-    let shown = screen(card(ScriptedBottle(state: state, status: .sample(.connected))))
+    let shown = screen(card(.preview(state: state, status: .sample(.connected))))
     #expect(shown.lines.contains("Battery is low  4%"))
   }
 
@@ -102,21 +103,21 @@ import Testing
     (.sample(.disconnected, [.adapter], adapter: .resetting), ["Bluetooth is restarting."]),
   ])
   func `a status is told with what helps`(status: BottleStatus, lines: [String]) {
-    let shown = screen(card(ScriptedBottle(status: status)))
+    let shown = screen(card(.preview(status: status)))
     #expect(Array(shown.lines.dropFirst().prefix { $0 != "Today  0 ml" }) == lines)
-    _ = screen(card(ScriptedBottle(status: status)), "de")
+    _ = screen(card(.preview(status: status)), "de")
   }
 
   @Test func `the permission is changed in the settings`() {
     var count = 0
-    let bottle = ScriptedBottle(status: .sample(.disconnected, adapter: .unauthorised))
+    let bottle = BottleDrinks.preview(status: .sample(.disconnected, adapter: .unauthorised))
     screen(card(bottle) { count += 1 }).press("Open Settings")
     #expect(count == 1)
   }
 
   @Test func `the time until the next attempt counts down`() {
-    let bottle = ScriptedBottle(status: .sample(.disconnected, [.timer]))
-    bottle.retryAt = now + 20
+    let bottle = BottleDrinks.preview(
+      status: .sample(.disconnected, [.timer]), retryAt: now + 20)
     let shown = screen(card(bottle))
     #expect(shown.lines[3] == "Next attempt in 20 seconds")
     shown.now += 19
@@ -128,23 +129,6 @@ import Testing
     shown.render()
     #expect(!shown.lines.contains("Nächster Versuch in 1 Sekunde"))
     check(shown)
-  }
-
-  @Test func `a model for previews shows what it was given`() {
-    let bottle = BottleDrinks.preview(
-      DrinkRow.samples, state: .sample(total: 270, minute: 560),
-      status: .sample(.disconnected, [.timer]), retryAt: now + 5)
-    let lines = screen(BottleCard(bottle)).lines
-    #expect(lines.contains("Next attempt in 5 seconds") && lines.contains("Today  270 ml"))
-    let locked = BottleDrinks.preview(phase: .failed(.store(.locked(detail: ""))))
-    #expect(screen(BottleCard(locked)).lines.last == "[Try again]")
-  }
-
-  @Test func `a lost bottle is connected by a button`() {
-    let bottle = ScriptedBottle(status: .sample(.disconnected))
-    let shown = screen(card(bottle))
-    shown.press("Try again")
-    #expect(shown.lines[1] == "Searching for the bottle…")
   }
 
   @Test(arguments: [
@@ -167,23 +151,18 @@ import Testing
       .syncFailed, "The drinks were not received.", "Die Getränke wurden nicht übertragen."
     ),
   ])
-  func `a refresh tells its result`(
+  func `each result of a refresh has words`(
     result: BottleRefreshResult, english: String, german: String
-  ) async {
-    let bottle = ScriptedBottle(status: .sample(.connected))
-    bottle.result = result
-    let shown = screen(card(bottle))
-    shown.press("Fetch drinks")
-    await shown.wait { shown.lines.contains(english) }
-    #expect(shown.lines.contains("[Fetch drinks]"))
+  ) {
+    let shown = screen(Text(Phrase(result)))
+    #expect(shown.lines == [english])
     shown.setLanguage("de")
-    #expect(shown.lines.contains(german))
+    #expect(shown.lines == [german])
     check(shown)
   }
 
   @Test func `drinks that could not be opened are told`() {
-    let bottle = ScriptedBottle()
-    bottle.phase = .failed(.store(.corrupt(detail: "")))
+    let bottle = BottleDrinks.preview(phase: .failed(.store(.corrupt(detail: ""))))
     let shown = screen(card(bottle))
     #expect(
       shown.lines

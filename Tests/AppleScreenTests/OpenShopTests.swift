@@ -35,23 +35,17 @@ import Testing
       status: status, headers: ["content-type": "application/json"], body: Array(text.utf8))
   }
 
-  private func links(in scratch: Scratch) throws -> HoldfastLinks {
-    HoldfastLinks(
-      server: try #require(URL(string: "https://server.example")),
-      directory: URL(filePath: scratch.path),
-      ports: DevicePorts(network: network, reachability: FakeReachability())
-    ) { "token" }
+  private func shop(in scratch: Scratch) throws -> ShopMessages {
+    try links(in: scratch, network).shop(try #require(ShopID("bakery")))
   }
 
   @Test func `a typed message waits, and appears as sent when the server has it`() async throws {
     let answers = Mailbox<Void>()
     serveShop(answers)
     let scratch = try Scratch()
-    let links = try links(in: scratch)
-    let shop = links.shop(try #require(ShopID("bakery")))
+    let shop = try shop(in: scratch)
     let shown = screen(MessageListView(shop, user: "ada"))
     #expect(shown.lines == ["… Opening…", "_Message_  (Send)"])
-    let following = shown.takeTasks().map { task in Task { await task() } }
     await shown.wait { shop.connection.phase == .live }
     #expect(shown.lines.first == "No messages yet")
 
@@ -67,7 +61,7 @@ import Testing
       ])
     check(shown)
     await shop.close()
-    for task in following { await task.value }
+    for task in shown.tasks { await task.value }
     shown.render()
     #expect(shown.lines.first == "This was closed.")
   }
@@ -107,9 +101,8 @@ import Testing
       return .success(page)
     })
 
-    let shop = try links(in: scratch).shop(first.0.shop)
+    let shop = try shop(in: scratch)
     let shown = screen(MessageListView(shop))
-    let following = shown.takeTasks().map { task in Task { await task() } }
     await shown.wait { !shop.gaps.isEmpty }
     #expect(shop.gaps == [gap])
     #expect(shown.lines.contains("[Show older messages]") && !shown.lines.contains("[Load them]"))
@@ -118,6 +111,49 @@ import Testing
     #expect(shop.messages.map(\.text) == (1...3).map { "message \($0)" })
     check(shown)
     await shop.close()
-    for task in following { await task.value }
+    for task in shown.tasks { await task.value }
+  }
+
+  @Test func `a message that the server refused is sent again or discarded`() async throws {
+    let answers = Mailbox<HTTPAnswer>()
+    network.serve(sockets: { await $0.accept() })
+    network.serve(requests: { call in
+      let page = Self.json(#"{"messages":[]}"#, status: 200)
+      return .success(call.method == "GET" ? page : await answers.next() ?? page)
+    })
+    let scratch = try Scratch()
+    let shop = try shop(in: scratch)
+    let shown = screen(MessageListView(shop))
+    let refusal = Self.json(#"{"message":"no shouting"}"#, status: 400)
+    for text in ["message 1", "LOUD"] {
+      await shown.wait { shop.phase == .open }
+      shown.type(text)
+      shown.press("Send")
+      answers.put(refusal)
+      await shown.wait { shown.lines.contains("Not sent") }
+      if text == "LOUD" { break }
+      answers.put(Self.json(try Self.message(1).text, status: 201))
+      shown.press("Try again")
+      await shown.wait { shop.messages.map(\.text) == [text] }
+    }
+    shown.press("Discard")
+    await shown.wait { shop.waiting.isEmpty }
+    check(shown)
+    await shop.close()
+  }
+
+  @Test func `a shop is refreshed by pulling the list down`() async throws {
+    network.serve(sockets: { await $0.accept() })
+    network.serve(requests: { _ in .success(Self.json(#"{"messages":[]}"#, status: 200)) })
+    let scratch = try Scratch()
+    let shop = try shop(in: scratch)
+    let shown = screen(MessageListView(shop))
+    await shown.wait { shop.connection.phase == .live }
+    let page = Self.json(#"{"messages":[\#(try Self.message(1).text)]}"#, status: 200)
+    network.serve(requests: { _ in .success(page) })
+    #expect(await shown.pull())
+    #expect(shown.lines.contains("message 1"))
+    check(shown)
+    await shop.close()
   }
 }

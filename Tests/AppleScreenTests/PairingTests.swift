@@ -1,7 +1,9 @@
 import Foundation
+import Holdfast
 import HoldfastCore
 import HoldfastHealth
 import HoldfastHealthRelay
+import HoldfastPorts
 import HoldfastWire
 @_spi(Script) import SwiftUI
 import Testing
@@ -10,26 +12,22 @@ import Testing
 
 /// Tests of the card of a pairing: the states idle, starting, running, reconnecting and error.
 @Suite @MainActor struct PairingTests {
-  private func lines(_ pairing: ScriptedPairing, _ language: String = "en") -> [String] {
-    screen(PairingCard(model: pairing), language).text
+  private func lines(_ pairing: HealthPairing, _ language: String = "en") -> [String] {
+    screen(PairingCard(pairing), language).text
   }
 
   @Test func `without a pairing the card offers to connect`() {
-    let pairing = ScriptedPairing()
-    let shown = screen(PairingCard(model: pairing))
     #expect(
-      shown.lines
+      lines(.preview())
         == ["Health assistant", "No assistant can ask for health data.", "[Connect]"])
-    shown.press("Connect")
     #expect(
-      shown.lines
+      lines(.preview(connection: ConnectionState(phase: .connecting, attempt: 1)))
         == ["Health assistant", "… Getting a code…", "Connecting…", "[Forget pairing]"])
-    check(shown)
   }
 
   @Test func `a code is shown, and read digit by digit`() {
-    let pairing = ScriptedPairing(ConnectionState(phase: .live), pair: .sample)
-    let shown = screen(PairingCard(model: pairing))
+    let pairing = HealthPairing.preview(.sample, connection: .live)
+    let shown = screen(PairingCard(pairing))
     #expect(
       shown.lines == [
         "Health assistant", "Give this code to your assistant:", "402918", "amber-fox",
@@ -47,23 +45,23 @@ import Testing
     var pair = RelayPair.sample
     for seconds in [0, 59, 60, 119] {
       pair.expiresIn = .seconds(seconds)
-      let pairing = ScriptedPairing(ConnectionState(phase: .live), pair: pair)
+      let pairing = HealthPairing.preview(pair, connection: .live)
       #expect(lines(pairing)[4] == "Valid for 1 minute")
       #expect(lines(pairing, "de")[4] == "1 Minute gültig")
     }
     pair.expiresIn = nil
-    #expect(lines(ScriptedPairing(ConnectionState(phase: .live), pair: pair)).count == 5)
+    #expect(lines(.preview(pair, connection: .live)).count == 5)
   }
 
   @Test func `a resumed pairing needs no code`() {
     #expect(
-      lines(ScriptedPairing(ConnectionState(phase: .live)))
+      lines(.preview(connection: .live))
         == ["Health assistant", "Paired assistants can ask for health data.", "[Forget pairing]"])
   }
 
   @Test func `a code is not shown while the connection is lost`() {
     let state = ConnectionState(phase: .reconnecting, reason: .interrupted, attempt: 1)
-    let shown = lines(ScriptedPairing(state, pair: .sample))
+    let shown = lines(.preview(.sample, connection: state))
     #expect(
       shown == [
         "Health assistant", "… The connection to the assistants is being restored…",
@@ -73,49 +71,46 @@ import Testing
 
   @Test func `after a failure the user can connect again`() {
     let state = ConnectionState(phase: .off, reason: .server, failure: .refused)
-    let pairing = ScriptedPairing(state)
-    let shown = screen(PairingCard(model: pairing))
     #expect(
-      shown.lines == [
+      lines(.preview(connection: state)) == [
         "Health assistant", "Assistants cannot ask at present.",
         "Not connected  The server is not available at present.  [Try again]",
         "[Forget pairing]",
       ])
-    shown.press("Try again")
-    #expect(pairing.connection.phase == .connecting)
   }
 
   @Test func `a pairing is forgotten only after a confirmation`() {
-    let pairing = ScriptedPairing(ConnectionState(phase: .live), pair: .sample)
-    let shown = screen(PairingCard(model: pairing))
+    let pairing = HealthPairing.preview(.sample, connection: .live)
+    let shown = screen(PairingCard(pairing))
     shown.press("Forget pairing")
     #expect(
       shown.lines.suffix(4) == [
         "Forget this pairing?", "Paired assistants can then no longer ask for health data.",
         "[Forget]", "[Cancel]",
       ])
-    shown.press("Cancel")
-    #expect(pairing.pair != nil && shown.buttons.map(\.name) == ["Forget pairing"])
-    shown.press("Forget pairing")
     #expect(shown.buttons.first { $0.name == "Forget" }?.isDestructive == true)
-    shown.press("Forget")
-    #expect(pairing.pair == nil && shown.buttons.map(\.name) == ["Connect"])
+    shown.press("Cancel")
+    #expect(shown.buttons.map(\.name) == ["Forget pairing"])
     check(shown)
   }
 
-  @Test func `a token that cannot be read is told`() {
-    let pairing = ScriptedPairing()
-    pairing.failure = .locked(detail: "")
-    let shown = screen(PairingCard(model: pairing))
+  @Test func `a token that cannot be read is told`() throws {
+    let secrets = MemorySecretStore()
+    try secrets.write(Secret("token"), PairingStore.name(in: ""), access: .whileUnlocked)
+    secrets.setLocked(true)
+    let pairing = HealthPairing(
+      Opening(previewing: .open), PairingStore(in: "", ports: DevicePorts(secrets: secrets)),
+      Dates(clock: PreviewClock()))
+    let shown = screen(PairingCard(pairing))
     shown.press("Connect")
     #expect(shown.lines.contains("The data can be read once this device is unlocked."))
-    pairing.failure = nil
+    secrets.setLocked(false)
     shown.press("Connect")
     #expect(!shown.lines.contains("The data can be read once this device is unlocked."))
   }
 
   @Test func `the last five questions are shown with their results`() throws {
-    let pairing = ScriptedPairing(ConnectionState(phase: .live))
+    let pairing = HealthPairing.preview(connection: .live)
     pairing.receipts = try (1...3).flatMap { number in
       try [
         receipt("a\(number)", .answered(points: number, isTruncated: false)),
@@ -135,18 +130,6 @@ import Testing
       ])
   }
 
-  @Test func `a model for previews shows what it was given`() throws {
-    let row = try receipt("c", .cancelled)
-    let relay = HealthPairing.preview(.sample, connection: .live, receipts: [row])
-    let shown = screen(PairingCard(relay))
-    #expect(shown.lines.contains("402918") && shown.lines.contains("Last questions"))
-    let idle = HealthPairing.preview(problem: .busy)
-    #expect(screen(PairingCard(idle)).lines.contains("Too many questions at once."))
-    try idle.start()
-    try idle.stop()
-    #expect(idle.connection == ConnectionState())
-  }
-
   private func receipt(_ id: String, _ outcome: RelayReceipt.Outcome) throws -> ReceiptRow {
     let day = try #require(HealthTime("2026-09-01"))
     return ReceiptRow(
@@ -158,9 +141,7 @@ import Testing
   @Test(arguments: ["en", "de"])
   func `each problem for the user has words`(language: String) {
     for problem in [.inBackground, .unreadable("no"), .busy] as [RelayProblem] {
-      let pairing = ScriptedPairing()
-      pairing.problem = problem
-      #expect(lines(pairing, language).count == 4)
+      #expect(lines(.preview(problem: problem), language).count == 4)
     }
     #expect(Phrase(RelayProblem.oversized(bytes: 9)) == nil)
   }

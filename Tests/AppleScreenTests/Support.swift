@@ -1,4 +1,7 @@
 import Foundation
+import Holdfast
+import HoldfastPorts
+import HoldfastTestKit
 @_spi(Script) import SwiftUI
 import Testing
 
@@ -24,6 +27,17 @@ let now = Date(timeIntervalSince1970: 1_788_256_800)
   #expect(screen.unlabelled == [], "\(screen.lines)", sourceLocation: sourceLocation)
   let names = screen.buttons.map(\.name)
   #expect(!names.contains(""), "\(screen.lines)", sourceLocation: sourceLocation)
+}
+
+/// Returns the links of an app whose server is a script.
+@MainActor func links(
+  in scratch: Scratch, _ network: FakeNetwork, secrets: (any SecretStore)? = nil
+) throws -> HoldfastLinks {
+  HoldfastLinks(
+    server: try #require(URL(string: "https://server.example")),
+    directory: URL(filePath: scratch.path),
+    ports: DevicePorts(network: network, reachability: FakeReachability(), secrets: secrets)
+  ) { "token" }
 }
 
 extension Screen {

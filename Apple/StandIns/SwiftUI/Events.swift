@@ -5,9 +5,16 @@ extension View {
     priority: TaskPriority = .userInitiated,
     @_inheritActorContext _ action: @escaping @Sendable () async -> Void
   ) -> some View {
-    Changed(self) { renderer, content in
+    task(id: 0, priority: priority, action)
+  }
+  nonisolated public func task<T>(
+    id value: T, priority: TaskPriority = .userInitiated,
+    @_inheritActorContext _ action: @escaping @Sendable () async -> Void
+  ) -> some View where T: Equatable {
+    nonisolated(unsafe) let value = value
+    return Changed(self) { renderer, content in
       renderer.show(content, at: 0)
-      renderer.onAppear(at: "task") { renderer.screen.tasks.append(action) }
+      renderer.run(action, for: value, priority)
     }
   }
   nonisolated public func refreshable(
@@ -23,7 +30,7 @@ extension View {
     nonisolated(unsafe) let action = action
     return Changed(self) { renderer, content in
       renderer.show(content, at: 0)
-      if let action { renderer.onAppear(at: "appear", action) }
+      if let action { renderer.onAppear(action) }
     }
   }
 }

@@ -73,8 +73,14 @@ protocol EnvironmentReading {
   var children: [NodeKey: Node] = [:]
 
   var isShown = false
-  var hasAppeared: Set<String> = []
+  var hasAppeared = false
+  /// The task of the view, and the value for which it runs.
+  var task: Task<Void, Never>?
+  var taskValue: Any?
   let change = Change()
+
+  // A view that is no longer shown has no task.
+  deinit { task?.cancel() }
 }
 
 /// The key of a place among its siblings.
@@ -113,8 +119,8 @@ final class Change: @unchecked Sendable {
   public internal(set) var evaluations: [String: Int] = [:]
   /// The first times at which the screen is shown again.
   public internal(set) var ticks: [Date] = []
-  /// The tasks of views that have appeared and were not run yet.
-  public internal(set) var tasks: [@Sendable () async -> Void] = []
+  /// The tasks that views have begun, in their order. A task is cancelled when its view goes away.
+  public internal(set) var tasks: [Task<Void, Never>] = []
   /// The misuses of the framework by views.
   public internal(set) var misuse: [String] = []
   /// The time of the screen.
@@ -123,7 +129,8 @@ final class Change: @unchecked Sendable {
   var refreshAction: (@Sendable () async -> Void)?
   var submit: (@MainActor () -> Void)?
   var isStale = true
-  let root: any View
+  /// The shown view. Another view of the same type keeps the state.
+  public var root: any View
   let node = Node()
   var environment: EnvironmentValues
 

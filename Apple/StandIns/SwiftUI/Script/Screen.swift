@@ -62,12 +62,6 @@ extension Screen {
     return true
   }
 
-  /// Takes the tasks of the views that have appeared, which the test runs.
-  public func takeTasks() -> [@Sendable () async -> Void] {
-    defer { tasks = [] }
-    return tasks
-  }
-
   /// Starts to count the evaluated bodies again.
   public func resetEvaluations() { evaluations = [:] }
 

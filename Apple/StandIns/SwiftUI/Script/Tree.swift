@@ -98,8 +98,20 @@ extension Renderer {
   }
 
   /// Notes an action for the first pass in which a view is shown.
-  func onAppear(at name: String, _ action: @escaping () -> Void) {
-    if node.hasAppeared.insert(name).inserted { appearing.append(action) }
+  func onAppear(_ action: @escaping () -> Void) {
+    if !node.hasAppeared { appearing.append(action) }
+    node.hasAppeared = true
+  }
+
+  /// Begins the task of a view, and begins it anew for each other value.
+  func run<Value: Equatable>(
+    _ action: @escaping @Sendable () async -> Void, for value: Value, _ priority: TaskPriority
+  ) {
+    if let last = node.taskValue, isEqual(value, last) { return }
+    node.task?.cancel()
+    let task = Task(priority: priority) { await action() }
+    (node.task, node.taskValue) = (task, value)
+    screen.tasks.append(task)
   }
 
   func note(ticks: some Sequence<Date>) { screen.ticks += ticks.prefix(100) }

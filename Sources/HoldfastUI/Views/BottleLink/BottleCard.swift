@@ -8,27 +8,36 @@
   ///
   ///     BottleCard(links.bottle())
   public struct BottleCard: View {
-    private let bottle: any BottleCardModel
+    private let bottle: BottleDrinks
     private let openSettings: (@MainActor () -> Void)?
-    @State private var result: BottleRefreshResult?
-    @State private var isRefreshing = false
-    @Environment(\.calendar) private var calendar
 
     /// Creates a card.
     ///
     /// - Parameter openSettings: A closure that opens the app's page in the settings of the device,
     ///   where the user can allow Bluetooth; `nil` if the app cannot open it.
     public init(_ bottle: BottleDrinks, openSettings: (@MainActor () -> Void)? = nil) {
-      self.init(model: bottle, openSettings: openSettings)
-    }
-
-    init(model: any BottleCardModel, openSettings: (@MainActor () -> Void)? = nil) {
-      (bottle, self.openSettings) = (model, openSettings)
+      (self.bottle, self.openSettings) = (bottle, openSettings)
     }
 
     /// The view's content.
     public var body: some View {
       let bottle = bottle
+      BottleView(bottle: bottle, openSettings: openSettings)
+        .id(ObjectIdentifier(bottle))
+        .card()
+        .task(id: ObjectIdentifier(bottle)) { await bottle.follow() }
+    }
+  }
+
+  /// The content of the card. Its state belongs to one model.
+  private struct BottleView: View {
+    let bottle: BottleDrinks
+    let openSettings: (@MainActor () -> Void)?
+    @State private var result: BottleRefreshResult?
+    @State private var isRefreshing = false
+    @Environment(\.calendar) private var calendar
+
+    var body: some View {
       VStack(alignment: .leading, spacing: 12) {
         Text(Phrase("bottle.title")).font(.headline).accessibilityAddTraits(.isHeader)
         if bottle.phase == .open {
@@ -45,8 +54,6 @@
           OpeningView(phase: bottle.phase) { bottle.retry() }
         }
       }
-      .card()
-      .task { await bottle.follow() }
     }
 
     private func amounts(at date: Date) -> BottleAmounts {

@@ -7,26 +7,35 @@
   ///
   ///     PairingCard(links.healthRelay())
   public struct PairingCard: View {
-    private let relay: any PairingCardModel
+    private let relay: HealthPairing
     private let signIn: (@MainActor () -> Void)?
-    /// Why the token of the pairing could not be read or removed.
-    @State private var failure: StoreFailure?
-    @State private var isForgetting = false
 
     /// Creates a card.
     ///
     /// - Parameter signIn: A closure that lets the user sign in; `nil` if the app has no such screen.
     public init(_ relay: HealthPairing, signIn: (@MainActor () -> Void)? = nil) {
-      self.init(model: relay, signIn: signIn)
-    }
-
-    init(model: any PairingCardModel, signIn: (@MainActor () -> Void)? = nil) {
-      (relay, self.signIn) = (model, signIn)
+      (self.relay, self.signIn) = (relay, signIn)
     }
 
     /// The view's content.
     public var body: some View {
       let relay = relay
+      PairingView(relay: relay, signIn: signIn)
+        .id(ObjectIdentifier(relay))
+        .card()
+        .task(id: ObjectIdentifier(relay)) { await relay.follow() }
+    }
+  }
+
+  /// The content of the card. Its state belongs to one model.
+  private struct PairingView: View {
+    let relay: HealthPairing
+    let signIn: (@MainActor () -> Void)?
+    /// Why the token of the pairing could not be read or removed.
+    @State private var failure: StoreFailure?
+    @State private var isForgetting = false
+
+    var body: some View {
       let text = PairingText(relay.connection, relay.pair)
       VStack(alignment: .leading, spacing: 12) {
         Text(Phrase("pairing.title")).font(.headline).accessibilityAddTraits(.isHeader)
@@ -40,8 +49,6 @@
           OpeningView(phase: relay.phase) { relay.retry() }
         }
       }
-      .card()
-      .task { await relay.follow() }
     }
 
     @ViewBuilder private var problems: some View {

@@ -8,26 +8,35 @@
   ///
   ///     SyncCard(links.healthSync())
   public struct SyncCard: View {
-    private let sync: any SyncCardModel
+    private let sync: SyncProgress
     private let signIn: (@MainActor () -> Void)?
-    @State private var isAsking = false
-    /// Why the system's question could not be shown.
-    @State private var refusal: HealthSourceFailure?
 
     /// Creates a card.
     ///
     /// - Parameter signIn: A closure that lets the user sign in; `nil` if the app has no such screen.
     public init(_ sync: SyncProgress, signIn: (@MainActor () -> Void)? = nil) {
-      self.init(model: sync, signIn: signIn)
-    }
-
-    init(model: any SyncCardModel, signIn: (@MainActor () -> Void)? = nil) {
-      (sync, self.signIn) = (model, signIn)
+      (self.sync, self.signIn) = (sync, signIn)
     }
 
     /// The view's content.
     public var body: some View {
       let sync = sync
+      SyncView(sync: sync, signIn: signIn)
+        .id(ObjectIdentifier(sync))
+        .card()
+        .task(id: ObjectIdentifier(sync)) { await sync.follow() }
+    }
+  }
+
+  /// The content of the card. Its state belongs to one model.
+  private struct SyncView: View {
+    let sync: SyncProgress
+    let signIn: (@MainActor () -> Void)?
+    @State private var isAsking = false
+    /// Why the system's question could not be shown.
+    @State private var refusal: HealthSourceFailure?
+
+    var body: some View {
       VStack(alignment: .leading, spacing: 12) {
         Text(Phrase("sync.title")).font(.headline).accessibilityAddTraits(.isHeader)
         if sync.phase == .open {
@@ -40,8 +49,6 @@
           OpeningView(phase: sync.phase) { sync.retry() }
         }
       }
-      .card()
-      .task { await sync.follow() }
     }
 
     @ViewBuilder private func buttons(_ text: SyncText) -> some View {

@@ -9,7 +9,7 @@
   ///
   ///     MessageListView(links.shop(id), user: session.userID)
   public struct MessageListView: View {
-    private let shop: any MessageScreenModel
+    private let shop: ShopMessages
     private let user: String?
     private let signIn: (@MainActor () -> Void)?
 
@@ -21,13 +21,7 @@
     public init(
       _ shop: ShopMessages, user: String? = nil, signIn: (@MainActor () -> Void)? = nil
     ) {
-      self.init(model: shop, user: user, signIn: signIn)
-    }
-
-    init(
-      model: any MessageScreenModel, user: String? = nil, signIn: (@MainActor () -> Void)? = nil
-    ) {
-      (shop, self.user, self.signIn) = (model, user, signIn)
+      (self.shop, self.user, self.signIn) = (shop, user, signIn)
     }
 
     /// The view's content.
@@ -35,13 +29,16 @@
       let shop = shop
       ScrollView { MessageRows(shop: shop, user: user) }
         .defaultScrollAnchor(.bottom)
-        .refreshable { await shop.refreshAll() }
+        // The connection and the notice say why nothing can be fetched.
+        .refreshable { try? await shop.refresh() }
         .safeAreaInset(edge: .top) { MessageListHeader(shop: shop, signIn: signIn) }
         .safeAreaInset(edge: .bottom) {
           Composer(prompt: Phrase("messages.compose")) { try await shop.send(accepting: $0) }
             .padding()
         }
-        .task { await shop.follow() }
+        // Another shop has its own draft, and its list begins at its newest message.
+        .id(ObjectIdentifier(shop))
+        .task(id: ObjectIdentifier(shop)) { await shop.follow() }
     }
   }
 
@@ -49,7 +46,7 @@
   ///
   /// It is a view of its own, so that its changes do not evaluate the list.
   private struct MessageListHeader: View {
-    let shop: any MessageScreenModel
+    let shop: ShopMessages
     let signIn: (@MainActor () -> Void)?
 
     var body: some View {
@@ -66,7 +63,7 @@
 
   /// The rows of the list.
   private struct MessageRows: View {
-    let shop: any MessageScreenModel
+    let shop: ShopMessages
     let user: String?
 
     // A lazy stack makes only the rows near the visible ones. It is preferred to `List`, which keeps no
@@ -104,7 +101,7 @@
 
   /// The top of the list. It loads the next page when it becomes visible, and when it is pressed.
   private struct OlderMessagesButton: View {
-    let shop: any MessageScreenModel
+    let shop: ShopMessages
 
     var body: some View {
       Button(action: { shop.loadOlder() }) { Text(Phrase("messages.older")) }
@@ -118,7 +115,7 @@
     let row: MessageRow
     let isOwn: Bool
     let hasGap: Bool
-    let shop: any MessageScreenModel
+    let shop: ShopMessages
 
     nonisolated static func == (left: MessageRowView, right: MessageRowView) -> Bool {
       left.row == right.row && left.isOwn == right.isOwn && left.hasGap == right.hasGap
@@ -165,7 +162,7 @@
   /// A message that the server does not have yet.
   struct WaitingRowView: View, nonisolated Equatable {
     let row: WaitingRow
-    let shop: any MessageScreenModel
+    let shop: ShopMessages
 
     nonisolated static func == (left: WaitingRowView, right: WaitingRowView) -> Bool {
       left.row == right.row && left.shop === right.shop

@@ -6,18 +6,14 @@
   ///
   ///     ConversationView(links.conversation())
   public struct ConversationView: View {
-    private let chat: any ConversationScreenModel
+    private let chat: Conversation
     private let signIn: (@MainActor () -> Void)?
 
     /// Creates a view of a conversation.
     ///
     /// - Parameter signIn: A closure that lets the user sign in; `nil` if the app has no such screen.
     public init(_ chat: Conversation, signIn: (@MainActor () -> Void)? = nil) {
-      self.init(model: chat, signIn: signIn)
-    }
-
-    init(model: any ConversationScreenModel, signIn: (@MainActor () -> Void)? = nil) {
-      (chat, self.signIn) = (model, signIn)
+      (self.chat, self.signIn) = (chat, signIn)
     }
 
     /// The view's content.
@@ -33,13 +29,15 @@
           }
           .padding()
         }
-        .task { await chat.follow() }
+        // Another conversation has its own draft, and begins at its newest turn.
+        .id(ObjectIdentifier(chat))
+        .task(id: ObjectIdentifier(chat)) { await chat.follow() }
     }
   }
 
   /// The state of the connection, what is missing, and the latest problem.
   private struct ConversationHeader: View {
-    let chat: any ConversationScreenModel
+    let chat: Conversation
     let signIn: (@MainActor () -> Void)?
 
     var body: some View {
@@ -66,7 +64,7 @@
 
   /// A button that ends the answer in progress.
   private struct CancelButton: View {
-    let chat: any ConversationScreenModel
+    let chat: Conversation
 
     var body: some View {
       if chat.isAnswering {
@@ -77,7 +75,7 @@
 
   /// The turns of the conversation.
   private struct TurnRows: View {
-    let chat: any ConversationScreenModel
+    let chat: Conversation
 
     // The rows are lazy and equatable for the same reason as those of the list of messages.
     var body: some View {
@@ -94,7 +92,7 @@
   /// A turn.
   struct TurnRowView: View, nonisolated Equatable {
     let row: TurnRow
-    let chat: any ConversationScreenModel
+    let chat: Conversation
 
     nonisolated static func == (left: TurnRowView, right: TurnRowView) -> Bool {
       left.row == right.row && left.chat === right.chat

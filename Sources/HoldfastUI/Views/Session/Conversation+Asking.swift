@@ -1,31 +1,10 @@
 import Holdfast
-import HoldfastCore
 import HoldfastSession
 
-/// The part of a model that the screen of a conversation uses.
-@MainActor protocol ConversationScreenModel: AnyObject, Sendable {
-  var turns: [TurnRow] { get }
-  var connection: ConnectionState { get }
-  var quality: LinkQuality? { get }
-  var gap: SessionGap? { get }
-  var notice: SessionNotice? { get }
-  var phase: OpeningPhase { get }
-
-  func follow() async
-  func retry()
-  func ask(_ text: String) async throws
-  func retry(_ row: TurnRow)
-  func discard(_ row: TurnRow)
-  func cancel()
-  func reconnect()
-}
-
-extension ConversationScreenModel {
+extension Conversation {
   /// Whether an answer is being produced, which the user can end.
   var isAnswering: Bool { turns.last { $0.role == .user }?.state == .accepted }
-}
 
-extension Conversation: ConversationScreenModel {
   /// Sends a prompt, and waits until its answer is shown or its turn says why there is none.
   ///
   /// - Throws: An error only if the prompt was not accepted.
@@ -35,6 +14,8 @@ extension Conversation: ConversationScreenModel {
       prompt(text)
       return
     }
+    // A model that is closed before it opens accepts nothing, and the draft stays.
+    _ = try await opening.opened()
     do {
       _ = try await answer(to: text)
     } catch OpenError.closed {

@@ -383,6 +383,81 @@ struct UploadTests {
     #expect(await given.next() == .done)
   }
 
+  @Test func `a wake that takes another report is given back early, and its ends are delivered`()
+    async throws
+  {
+    let phone = try Phone(files: ["a"])
+    defer { phone.remove() }
+    let (_, queue) = phone.launch()
+    let (told, given) = (Mailbox<UploadEvent>(), Mailbox<WakeResult>())
+    // No wake belongs to this report, but it could be that of the launch.
+    phone.daemon.finishEvents(of: "sync")
+    _ = await queue.running()
+    await queue.events { told.put($0) }
+    await queue.enqueue([upload("a")])
+    await queue.woken(Wake(budget: .seconds(30)) { given.put($0) })
+    #expect(await given.next() == .done)
+    phone.daemon.end(try #require(phone.transfer("a")), .answer(200))
+    #expect(await told.next() == UploadEvent(file: "a", outcome: .accepted))
+  }
+
+  @Test func `a wake whose report came before the next uploads is given back at its expiry`()
+    async throws
+  {
+    let phone = try Phone(files: ["a", "b"])
+    defer { phone.remove() }
+    let (_, queue) = phone.launch()
+    let (told, given) = (Mailbox<UploadEvent>(), Mailbox<WakeResult>())
+    await queue.events { told.put($0) }
+    await queue.enqueue([upload("a")])
+    phone.daemon.end(try #require(phone.transfer("a")), .answer(200))
+    _ = await told.next()
+    await ended(queue)
+    phone.daemon.finishEvents(of: "sync")
+    _ = await queue.running()
+    await queue.enqueue([upload("b")])
+    let wake = Wake(budget: .seconds(30)) { given.put($0) }
+    await queue.woken(wake)
+    #expect(given.count == 0)
+    wake.expire()
+    #expect(await given.next() == .later)
+    phone.daemon.end(try #require(phone.transfer("b")), .answer(200))
+    #expect(await told.next() == UploadEvent(file: "b", outcome: .accepted))
+  }
+
+  @Test func `an enqueue that waits for the token sends nothing after a Retry-After`() async throws
+  {
+    let phone = try Phone(files: ["a", "b"])
+    defer { phone.remove() }
+    let (first, dead) = phone.launch()
+    await dead.enqueue([upload("a")])
+    first.kill()
+    let (asked, tokens, told) = (Mailbox<Void>(), Mailbox<String>(), Mailbox<UploadEvent>())
+    let (_, queue) = phone.launch(secret: {
+      asked.put(())
+      return await tokens.next() ?? ""
+    })
+    await queue.events { told.put($0) }
+    let call = Task { await queue.enqueue([upload("b")]) }
+    _ = await asked.next()
+    let answer = Transfer.Result.answer(503, headers: ["Retry-After": "60"])
+    phone.daemon.end(try #require(phone.transfer("a")), answer)
+    #expect(await told.next()?.file == "a")
+    // The listener has learned of the pause, but had handed the other file over before.
+    await ended(queue)
+    tokens.put("secret-2")
+    await call.value
+    guard case .failed(.http(503, let rest?, _))? = await told.next()?.outcome else {
+      Issue.record("the other upload has the same failure")
+      return
+    }
+    #expect(rest > .zero && rest <= .seconds(60))
+    #expect(phone.daemon.requests.count == 1)
+    phone.daemon.answer { _ in .answer(200) }
+    await queue.enqueue([upload("b")])
+    #expect(await told.next() == UploadEvent(file: "b", outcome: .accepted))
+  }
+
   @Test func `a file that cannot be read at present is told as such, and an empty one is sent`()
     async throws
   {
@@ -431,7 +506,7 @@ struct UploadTests {
     let told = Mailbox<UploadEvent>()
     await queue.events { told.put($0) }
     await queue.enqueue([upload("a")])
-    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "(withheld)")
+    let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "[token] is old")
     #expect(await told.next()?.outcome == .failed(refused))
     #expect(await queue.renewSecret() == false)
     phone.secrets.put("secret-2")
@@ -470,6 +545,29 @@ struct UploadTests {
     await queue.events { told.put($0) }
     await queue.enqueue([upload("a")])
     #expect((await told.next()?.outcome == .accepted) == isAccepted)
+  }
+
+  @Test func `of a response of 100 MB, only the first megabyte is kept`() async throws {
+    let (long, answer) = (String(repeating: " ", count: 2 << 20), "{\"success\":true}")
+    let longest = String(repeating: " ", count: 100 << 20)
+    let phone = try Phone(files: ["a", "b", "c"])
+    defer { phone.remove() }
+    phone.daemon.answer { transfer in
+      switch transfer.file.lastPathComponent {
+      case "a": .answer(200, body: answer + longest)
+      case "b": .answer(200, body: long + answer)
+      case _: .answer(503, body: "{\"error\":\"" + long + "\"}")
+      }
+    }
+    let (_, queue) = phone.launch()
+    let told = Mailbox<UploadEvent>()
+    await queue.events { told.put($0) }
+    await queue.enqueue(["a", "b", "c"].map(upload))
+    let outcomes = await told.next(3).map(\.outcome)
+    let failures = [200, 503].map { status in
+      UploadOutcome.failed(.http(status: status, retryAfter: nil, detail: ""))
+    }
+    #expect(outcomes == [.accepted] + failures)
   }
 
   @Test(arguments: 0..<10)

@@ -275,10 +275,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 {"Tus_Resumable": "1.0.0"} if store.dialect == "tus" else {"Upload_Complete": "?0"}))
         del store.uploads[self.path]
         store.peer.count("uploads")
+        # tus requires the offset in each answer to a piece that was stored, also in the last one.
+        self.offset = {"Upload_Offset": len(upload["bytes"]), "Tus_Resumable": "1.0.0"} if (
+            store.dialect == "tus") else {}
         return self.batch(bytes(upload["bytes"]), upload["coding"], len(upload["bytes"]))
 
     def do_POST(self):
-        store, arrival = self.store, time.monotonic()
+        store, arrival, self.offset = self.store, time.monotonic(), {}
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         if self.path == "/api/sync/refresh":
             store.refreshed += self.is_let_in()
@@ -358,7 +361,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(json.dumps(value).encode())
             self.wfile.flush()
             return self.cut()
-        self.reply(200, value)
+        self.reply(200, value, **self.offset)
         with store.lock:
             store.acknowledge(batch)
         return None

@@ -186,15 +186,11 @@ enum Consequence {
       switch status {
       case 401: .newSecret
       case 413: .split
-      // The request came too early, too slowly or too often. The same batch may be accepted later.
-      case 408, 425, 429: .retryAll
+      case _ where UploadReply.concernsAllBatches(status): .retryAll
       case 400..<500: .quarantine
-      // Gateway errors and overload concern all batches. Other server errors may concern only one
-      // batch. The same applies to a successful response whose body reports that the batch was not
-      // stored.
-      case 200..<300: .retryType
-      case 502, 503, 504: .retryAll
-      case 500..<600: .retryType
+      // Another server error may concern only one batch. The same applies to a successful response
+      // whose body reports that the batch was not stored.
+      case 200..<300, 500..<600: .retryType
       case _: .retryAll
       }
   }

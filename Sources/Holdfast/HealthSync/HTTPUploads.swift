@@ -1,5 +1,4 @@
 import HoldfastHealthSync
-import HoldfastSocket
 import HoldfastCore
 import HoldfastProtocols
 import HoldfastFeaturePorts
@@ -17,7 +16,9 @@ actor HTTPUploads: UploadQueue {
   private let files: PayloadFiles
   private let resumesFrom: Int
   private let secrets: SyncSecrets
+  private let clock: any LinkClock
   private var support = UploadSupport()
+  private(set) var pause = UploadPause()
   /// The requests in progress that contain no secret.
   ///
   /// Uploads that make the same request share its result.
@@ -35,6 +36,7 @@ actor HTTPUploads: UploadQueue {
   ///   - resumesFrom: The minimum size, in bytes, of an upload that resumes after an interruption
   ///     instead of starting again.
   ///   - secretLimit: The time limit of a call of `secret`.
+  ///   - clock: The clock of that limit, and of the pauses for which the server asks.
   ///   - secret: A closure that reads the secret. It is called once at a time.
   init(
     server: String, deviceID: String = SyncBatch.unknownDevice, http: any HTTPClient,
@@ -42,13 +44,15 @@ actor HTTPUploads: UploadQueue {
     clock: any LinkClock = BootClock(), secret: @escaping SyncSecrets.Source
   ) {
     requests = SyncRequests(to: server)
-    (self.http, self.files) = (http, files)
+    (self.http, self.files, self.clock) = (http, files, clock)
     secrets = SyncSecrets(limit: secretLimit, clock: clock, secret)
     (self.deviceID, self.resumesFrom) = (deviceID, resumesFrom)
   }
 
   func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) {
     secrets.begin()
+    // The pause may be that of another user.
+    pause = UploadPause()
     self.deliver = deliver
   }
 
@@ -56,11 +60,13 @@ actor HTTPUploads: UploadQueue {
 
   func enqueue(_ uploads: [FileUpload]) {
     for upload in uploads where tasks[upload.file] == nil {
-      tasks[upload.file] = Task {
-        let event = await post(upload.file)
+      tasks[upload.file] = Task { [known = pause.known] in
+        let event = await post(upload.file, since: known)
         tasks[upload.file] = nil
         guard !Task.isCancelled else { return }
+        let number = pause.number(after: event.outcome)
         await deliver?(event)
+        pause.told(number)
       }
     }
   }
@@ -78,7 +84,7 @@ actor HTTPUploads: UploadQueue {
   func identify() async throws(LinkFailure) -> SyncIdentity {
     let used = try await secrets.present()
     do throws(LinkFailure) {
-      let answer = try await answer(to: requests.owner(of: deviceID), used)
+      let answer = try await http.answer(to: requests.owner(of: deviceID), used)
       return try support.identified(answer, server: requests.server).get()
     } catch {
       secrets.note(error, of: used)
@@ -89,13 +95,16 @@ actor HTTPUploads: UploadQueue {
   /// Reports to the server that the sync is complete. Returns the failure, or `nil` on success.
   func refresh() async -> LinkFailure? {
     do throws(LinkFailure) {
-      return try await answer(to: requests.refresh, try await secrets.present()).refusal
+      return try await http.answer(to: requests.refresh, try await secrets.present()).refusal
     } catch {
       return error
     }
   }
 
-  private func post(_ file: String) async -> UploadEvent {
+  /// Uploads a file.
+  ///
+  /// - Parameter known: The last pause that the machine knew of when it handed the file over.
+  private func post(_ file: String, since known: UploadPause.Number) async -> UploadEvent {
     let body: [UInt8]
     let used: String
     do throws(StoreFailure) {
@@ -112,14 +121,14 @@ actor HTTPUploads: UploadQueue {
     } catch {
       return UploadEvent(file: file, outcome: .failed(error))
     }
-    let (outcome, epoch) = await send(body, of: file, used)
+    let (outcome, epoch) = await send(body, of: file, used, since: known)
     if case .failed(let failure) = outcome { secrets.note(failure, of: used) }
     return UploadEvent(file: file, outcome: outcome, epoch: epoch)
   }
 
   /// Sends the requests of one attempt to upload a file until the attempt ends.
   private func send(
-    _ body: [UInt8], of file: String, _ secret: String
+    _ body: [UInt8], of file: String, _ secret: String, since known: UploadPause.Number
   ) async -> (UploadOutcome, epoch: String?) {
     var upload = UploadTry(
       body, to: requests.endpoint, ticket: files.ticket(of: file), resumesFrom: resumesFrom, support
@@ -127,8 +136,9 @@ actor HTTPUploads: UploadQueue {
     while true {
       let input: UploadTry.Input
       switch upload.step {
-      case .compress: input = .compressed(GzipBody.deflate(body))
+      case .compress: input = .compressed(await Self.deflated(body))
       case .send(let request):
+        if let paused = pause.failure(since: known, at: clock.now) { return (.failed(paused), nil) }
         input = request.showsSecret ? await result(of: request, secret) : await ask(request)
       case .ended(let outcome, let epoch): return (outcome, epoch)
       }
@@ -138,6 +148,11 @@ actor HTTPUploads: UploadQueue {
       case nil: break
       }
     }
+  }
+
+  /// Compresses a payload. Meanwhile, the queue receives the answers to other uploads.
+  @concurrent private static func deflated(_ body: [UInt8]) async -> [UInt8]? {
+    GzipBody.deflate(body)
   }
 
   /// Sends a request that contains no secret, or waits for an equal request in progress.
@@ -155,19 +170,11 @@ actor HTTPUploads: UploadQueue {
       timeout: SyncRequests.timeLimit + .seconds(request.body.count / Self.rate),
       maxBodyBytes: SyncRequests.maxBodyBytes)
     do throws(LinkFailure) {
-      return .answer(try await answer(to: call, secret))
+      let answer = try await http.answer(to: call, secret)
+      if let refusal = answer.refusal { pause.note(refusal, at: clock.now) }
+      return .answer(answer)
     } catch {
       return .failed(error)
     }
-  }
-
-  private func answer(
-    to request: HTTPCall, _ secret: String?
-  ) async throws(LinkFailure) -> UploadAnswer {
-    let caller = RestCaller(http: http, credentials: secret.map { .fixed($0) } ?? .none) {
-      SyncReply.reason(of: $0)
-    }
-    let (answer, failure) = try await caller.answer(to: request)
-    return UploadAnswer(answer.status, answer.headers, answer.body, failure)
   }
 }

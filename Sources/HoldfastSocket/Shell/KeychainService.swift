@@ -1,11 +1,16 @@
 /// The names under which the keychain keeps the secrets of a directory.
 package enum KeychainService {
   /// Returns the name that all secrets of a directory have in common.
-  ///
-  /// An update of the app moves its container to a path with another identifier, so the name contains
-  /// only the part of the path inside the container, as in `…/Containers/Data/Application/ID/…` and
-  /// `…/Containers/Shared/AppGroup/ID/…`.
   package static func name(bundle: String?, directory: String) -> String {
+    "\(bundle ?? "holdfast") \(place(of: directory))"
+  }
+
+  /// Returns the part of a directory's path that stays the same.
+  ///
+  /// An update of the app moves its container to a path with another identifier, so the part is
+  /// that inside the container, as in `…/Containers/Data/Application/ID/…` and
+  /// `…/Containers/Shared/AppGroup/ID/…`.
+  package static func place(of directory: String) -> String {
     let parts = directory.split(separator: "/").filter { $0 != "." }
     var inside = parts[...]
     if let index = parts.firstIndex(of: "Containers"), index + 3 < parts.count,
@@ -13,6 +18,6 @@ package enum KeychainService {
     {
       inside = parts[(index + 4)...]
     }
-    return "\(bundle ?? "holdfast") \(inside.joined(separator: "/"))"
+    return inside.joined(separator: "/")
   }
 }

@@ -70,7 +70,8 @@ package enum ServerURL {
     }
     guard scheme == secure || allowsPlaintext || NetworkAddress.isLoopback(host: host) else {
       throw .configuration(
-        "\(plain):// to \(host) would not be encrypted; use \(secure)://, or set allowsPlaintext")
+        "\(plain):// to \(host) would not be encrypted; use \(secure)://, or set allowsPlaintext "
+          + "in a configuration of your own")
     }
     return host
   }

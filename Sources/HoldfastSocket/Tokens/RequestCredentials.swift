@@ -1,4 +1,5 @@
 package import HoldfastCore
+package import HoldfastPorts
 
 /// The location of the token with which a held socket signs in.
 public enum TokenPlacement: String, Sendable, Hashable, CaseIterable {
@@ -18,8 +19,6 @@ package enum RequestCredentials: Sendable {
   case fixed(String)
   /// Tokens from a vault, which renews them when they expire or are refused.
   case vault(TokenVault, TokenPlacement)
-
-  package typealias Fields = [(name: String, value: String)]
 
   /// The current token, if there is one. Reading it does not call the token source.
   package var present: String? {
@@ -59,11 +58,12 @@ package enum RequestCredentials: Sendable {
   }
 
   /// Returns the headers and query items that carry a token.
-  package func fields(_ token: String?) -> (headers: Fields, query: Fields) {
+  package func fields(_ token: String?) -> TokenFields {
     guard let token else { return ([], []) }
     switch self {
     case .none, .vault(_, .greeting): return ([], [])
-    case .fixed, .vault(_, .header): return ([("Authorization", "Bearer \(token)")], [])
+    case .fixed, .vault(_, .header):
+      return ([(Authorization.name, Authorization.field(token))], [])
     case .vault(_, .query): return ([], [("token", token)])
     }
   }

@@ -47,6 +47,14 @@ public struct UploadReply: Sendable, Hashable {
     }
   }
 
+  /// Returns whether an answer to one batch says that no batch is accepted at present.
+  ///
+  /// The request came too early, too slowly or too often, or a gateway failed. Other errors of a
+  /// server may concern only one batch.
+  package static func concernsAllBatches(_ status: Int) -> Bool {
+    [408, 425, 429, 502, 503, 504].contains(status)
+  }
+
   /// Returns the absolute URL of a location, or `nil` if it is not on the same server.
   static func resolve(_ location: String, at url: String) -> String? {
     guard location.utf8.count <= mostURLBytes,

@@ -1,6 +1,7 @@
 import HoldfastSocket
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastFeaturePorts
 import HoldfastPorts
 import Testing
 
@@ -10,18 +11,28 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RestCallerTests {
   /// Returns the failure that `ask` throws when `url` returns the given response.
   private static func failure(
-    of answer: HTTPAnswer, from url: String, by ask: (RestCaller, HTTPCall) async throws -> Void
+    of answer: HTTPAnswer, from url: String, by ask: (FakeNetwork, HTTPCall) async throws -> Void
   ) async -> LinkFailure? {
     let network = FakeNetwork(clock: BootClock())
     network.serve(requests: { _ in .success(answer) })
-    let caller = RestCaller(http: network, credentials: .none) { _ in "the server's words" }
     let call = HTTPCall(method: "POST", url: url, timeout: .seconds(60), maxBodyBytes: 100)
     do {
-      try await ask(caller, call)
+      try await ask(network, call)
       return nil
     } catch {
       return error as? LinkFailure
     }
+  }
+
+  /// Sends a request of a feature.
+  private static func call(_ network: FakeNetwork, _ call: HTTPCall) async throws {
+    let caller = RestCaller(http: network, credentials: .none) { _ in "the server's words" }
+    try await caller.call(call, "the answer") { _ in }
+  }
+
+  /// Sends a request of a sync.
+  private static func ask(_ network: FakeNetwork, _ call: HTTPCall) async throws {
+    _ = try await network.answer(to: call, nil)
   }
 
   private static let redirect = ["Location": "https://other.example/api/?token=abc"]
@@ -36,13 +47,14 @@ import Testing
   func `a redirect and a web page are failures with the status and the target`(
     answer: (status: Int, headers: [String: String], detail: String), url: String
   ) async {
-    let head = HTTPAnswer(status: answer.status, headers: answer.headers, body: [])
+    let head = HTTPAnswer(
+      status: answer.status, headers: answer.headers,
+      body: Array("{\"error\":\"the server's words\"}".utf8))
     let failure = LinkFailure.http(
       status: answer.status, retryAfter: nil, detail: answer.detail)
-    #expect(
-      await Self.failure(of: head, from: url) { try await $0.call($1, "the answer") { _ in } }
-        == failure)
-    let raw = await Self.failure(of: head, from: url) { _ = try await $0.answer(to: $1) }
+    #expect(await Self.failure(of: head, from: url, by: Self.call) == failure)
+    // Any other status of an answer to a sync is data.
+    let raw = await Self.failure(of: head, from: url, by: Self.ask)
     #expect(raw == (answer.status == 503 ? nil : failure))
   }
 
@@ -51,17 +63,14 @@ import Testing
     status: Int, headers: [String: String]
   ) async {
     let head = HTTPAnswer(status: status, headers: headers, body: [])
-    let failure = await Self.failure(of: head, from: "http://server.example/api/sync") {
-      _ = try await $0.answer(to: $1)
-    }
+    let url = "http://server.example/api/sync"
+    let failure = await Self.failure(of: head, from: url, by: Self.ask)
     #expect(failure == .captivePortal)
   }
 
   @Test func `a response of the program is not a failure`() async {
     let head = HTTPAnswer(status: 200, headers: ["Content-Type": "application/json"], body: [])
-    let failure = await Self.failure(of: head, from: "https://server.example/") {
-      try await $0.call($1, "the answer") { _ in }
-    }
+    let failure = await Self.failure(of: head, from: "https://server.example/", by: Self.call)
     #expect(failure == nil)
   }
 }

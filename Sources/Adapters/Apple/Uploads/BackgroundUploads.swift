@@ -36,6 +36,7 @@
     private let urlSession: URLSession
     private let delegate: UploadDelegate
     private let secrets: SyncSecrets
+    private let pauses: UploadPauses
     private let state = Mutex(State())
 
     /// Creates a queue, and adopts the uploads of earlier processes.
@@ -47,10 +48,12 @@
       (session, self.target) = (identifier, target)
       requests = SyncRequests(to: target.server)
       let secrets = SyncSecrets(limit: target.secretLimit, clock: target.clock, target.secret)
-      self.secrets = secrets
+      let pauses = UploadPauses(target.clock)
+      (self.secrets, self.pauses) = (secrets, pauses)
       let directory = target.directory
       delegate = UploadDelegate { failure, used in
-        secrets.note(failure, of: used)
+        if let used { secrets.note(failure, of: used) }
+        pauses.note(failure)
       } missing: { file in
         "\(directory.appendingPathComponent(file).path) does not exist."
       }
@@ -66,7 +69,12 @@
     /// may be that of another user.
     public func events(_ deliver: @escaping @Sendable (UploadEvent) async -> Void) async {
       secrets.begin()
-      delegate.ends.begin(deliver)
+      pauses.begin()
+      delegate.ends.begin { [pauses] event in
+        let number = pauses.number(after: event.outcome)
+        await deliver(event)
+        pauses.told(number)
+      }
     }
 
     /// Returns the files of all uploads whose ends were not delivered, and starts those that an earlier
@@ -76,7 +84,10 @@
     }
 
     /// Starts uploads, except of files that are being uploaded already.
+    ///
+    /// If the server asks for a pause before they are started, they end with the same failure.
     public func enqueue(_ uploads: [FileUpload]) async {
+      let known = pauses.known
       // Only one call at a time makes the upload of a file.
       let (claimed, ended) = state.withLock { state in
         (uploads.filter { state.starting.insert($0.file).inserted }, state.ended)
@@ -94,12 +105,16 @@
       }
       // Under the lock, so that `cancelAll` either finds these tasks, or none is made after it.
       state.withLock { state in
-        if state.ended == ended { start(new, secret) }
+        if state.ended == ended { start(new, secret, since: known) }
       }
     }
 
-    private func start(_ uploads: [FileUpload], _ secret: Result<String, LinkFailure>) {
+    private func start(
+      _ uploads: [FileUpload], _ secret: Result<String, LinkFailure>,
+      since known: UploadPause.Number
+    ) {
       do throws(LinkFailure) {
+        if let paused = pauses.failure(since: known) { throw paused }
         let secret = try secret.get()
         guard let url = URL(string: requests.endpoint) else {
           throw .local(detail: "The server's address is not a URL.")

@@ -3,6 +3,7 @@
   import HoldfastAppleNetwork
   import HoldfastCore
   import HoldfastFeaturePorts
+  import HoldfastPorts
   import HoldfastWire
   import Synchronization
   #if canImport(BackgroundSession)
@@ -22,19 +23,19 @@
 
     let ends = UploadEnds()
     private let state = Mutex(State())
-    private let refused: @Sendable (LinkFailure, String) -> Void
+    private let failed: @Sendable (LinkFailure, _ secret: String?) -> Void
     private let missing: @Sendable (String) -> String
 
     /// Creates a delegate.
     ///
     /// - Parameters:
-    ///   - refused: A function that receives the failure of an upload, and the token of its request.
+    ///   - failed: A function that receives the failure of an upload, and the token of its request.
     ///   - missing: A function that describes a file that does not exist.
     init(
-      refused: @escaping @Sendable (LinkFailure, String) -> Void,
+      failed: @escaping @Sendable (LinkFailure, _ secret: String?) -> Void,
       missing: @escaping @Sendable (String) -> String
     ) {
-      (self.refused, self.missing) = (refused, missing)
+      (self.failed, self.missing) = (failed, missing)
     }
 
     func urlSession(
@@ -59,8 +60,8 @@
       guard isFirst, let file = task.uploadedFile else { return }
       let event = event(of: file, task, body, error)
       let field = task.originalRequest?.value(forHTTPHeaderField: Authorization.name)
-      if case .failed(let failure) = event.outcome, let used = Authorization.secret(of: field) {
-        refused(failure, used)
+      if case .failed(let failure) = event.outcome {
+        failed(failure, Authorization.token(of: field))
       }
       ends.put(event)
     }

@@ -14,6 +14,15 @@
   /// unless an upload ends in between: that wake has a report of its own. The same is true if an upload
   /// begins, except for a report from before the first listener, as at a launch. Ends wait until there
   /// is a listener.
+  ///
+  /// A report names no wake, so two orders cannot be told from ordinary ones. No end is lost in them.
+  ///
+  /// - The system reports before the first listener, but no wake belongs to the report, as when the
+  ///   user opens the app. Then uploads begin, and none of them ends before the next wake. That wake is
+  ///   given back at once, before its ends are delivered. If the system then suspends the app, they are
+  ///   delivered when it runs again.
+  /// - A wake comes after its report in a process that has a listener, and uploads begin in between.
+  ///   The wake waits for the next report, or for its expiry.
   final class UploadEnds: Sendable {
     /// A report that all events were delivered.
     private enum Report: Sendable {

@@ -1,5 +1,3 @@
-package import HoldfastCore
-
 /// A filter that removes tokens from a server's texts before they are shown, logged or journaled.
 package struct Redaction: Sendable {
   /// The maximum length of a redacted text, in characters. It equals the codec's limit for error
@@ -17,7 +15,7 @@ package struct Redaction: Sendable {
 
   package init(_ tokens: [String]) {
     // A server may read a token only up to a space, and repeat a part of it.
-    let parts = tokens.flatMap { $0.split(whereSeparator: \.isWhitespace).map(String.init) }
+    let parts = tokens.flatMap { $0.split { $0.isWhitespace }.map(String.init) }
     let long = Set(parts).subtracting(tokens).filter { $0.utf8.count >= Self.shortest }
     secrets = (tokens.filter { !$0.isEmpty } + long).map { Array($0.utf8) }
   }
@@ -69,10 +67,11 @@ package struct Redaction: Sendable {
     return index
   }
 
+  private static let invisible: [Unicode.GeneralCategory] = [
+    .control, .format, .lineSeparator, .paragraphSeparator,
+  ]
+
   private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator: false
-    case _: true
-    }
+    !invisible.contains(scalar.properties.generalCategory)
   }
 }

@@ -8,7 +8,7 @@ public import Observation
 
 /// The links from an app to one server, and the models that the app's screens share.
 ///
-/// An app creates one instance at its start and keeps it. All parameters except the server and the
+/// An app creates one instance for each directory at its start and keeps it. All parameters except the server and the
 /// token have defaults. Data is stored in the folder `Holdfast` of the user's application support
 /// directory. A method such as `shop(_:)` returns a model at once; the model's `phase` says whether
 /// its feature is open.
@@ -32,6 +32,8 @@ public import Observation
   @ObservationIgnored let tokens: TokenSource
   /// The models that are open, being opened or could not be opened, by feature and id.
   @ObservationIgnored private(set) var models: [String: any SharedModel] = [:]
+  /// The models that a sign-out closes.
+  @ObservationIgnored private var leaving: [any SharedModel] = []
   /// The source of wakes, and the identifier of the task for which it wakes the app regularly.
   @ObservationIgnored var wakes: (source: any WakeSource, task: String)?
   /// Whether a wake was scheduled in this run, and was not cancelled since.
@@ -46,6 +48,11 @@ public import Observation
   /// The task that reads the lifecycle monitor. It begins with the first model, or with an address
   /// for pushes that waits.
   @ObservationIgnored private var lifecycleWatch: Task<Void, Never>?
+  /// The links of this process.
+  private static var all: [Weak] = []
+
+  private struct Weak { weak var links: HoldfastLinks? }
+
   /// The sign-out in progress.
   @ObservationIgnored private(set) var signingOut: Task<StoreFailure?, Never>?
 
@@ -65,6 +72,8 @@ public import Observation
     self.server = server
     self.directory = directory ?? Self.applicationSupport.appending(path: "Holdfast")
     (self.ports, time, self.tokens) = (ports, backgroundTime, tokens)
+    Self.all.removeAll { $0.links == nil }
+    Self.all.append(Weak(links: self))
   }
 
   /// Creates an instance whose tokens come from a closure.
@@ -130,7 +139,11 @@ public import Observation
       }
       return model
     }
-    let model = make(SharedResources { [weak self] in self?.models[id] = nil })
+    let model = make(
+      SharedResources { [weak self] closed in
+        // A closed model does not remove the one that followed it.
+        if self?.models[id]?.resources === closed { self?.models[id] = nil }
+      })
     models[id] = model
     model.opening.begin()
     watchLifecycle()
@@ -148,10 +161,24 @@ public import Observation
     Opening(resources) { [weak self] in
       self?.signingOut.map { task in Task { _ = await task.value } }
     } _: { [self] resources in
-      let feature = try await make(self, resources)
-      scheduleFirstWake()
-      return feature
+      do {
+        let feature = try await make(self, resources)
+        scheduleFirstWake()
+        return feature
+      } catch {
+        throw explained(error)
+      }
     }
+  }
+
+  /// Returns the error of an opening, with the remedy if other links of this process have the stores
+  /// open.
+  private func explained(_ error: any Error) -> OpenError {
+    let error = OpenError(opening: error)
+    guard case .store(.locked(let detail)) = error,
+      Self.all.contains(where: { $0.links !== self && $0.links?.folder(.shops) == folder(.shops) })
+    else { return error }
+    return .store(.locked(detail: detail + " Use one HoldfastLinks for each directory."))
   }
 
   /// Tells the models when the lifecycle monitor reports the foreground.
@@ -179,26 +206,38 @@ public import Observation
   /// The token of the pairing, messages, conversations, drinks, imported health data and waiting
   /// batches are removed. Uploads that the system makes, the next wake and questions in progress are
   /// cancelled. The server is asked to end the pairings; the call waits at most 5 s for its answer.
-  /// The source of tokens belongs to the app, which signs out there first.
+  /// The source of tokens belongs to the app, which signs out there first. The models that are closed
+  /// then show nothing of the user, also on a screen that stays. Messages and prompts that were sent
+  /// while their model was being opened are not kept.
   ///
-  /// Afterwards, models can be opened again: a model that is requested in the meantime is opened
-  /// after the end of this call. The device's address for pushes is registered again with the next
-  /// pairing. The call runs to completion even if the calling task is cancelled.
+  /// Afterwards, models can be opened again: a model that is requested in the meantime is a new one,
+  /// and is opened after the end of this call. The device's address for pushes is registered again
+  /// with the next pairing. The call runs to completion even if the calling task is cancelled.
   ///
   /// - Throws: The first failure. All that could be removed is removed nevertheless.
   public func signOut() async throws(StoreFailure) {
-    let open = Array(models.values)
-    if signingOut == nil { cancelWake() }
-    let task = signingOut ?? Task { await self.removeAll(open) }
-    signingOut = task
+    let task = signingOut ?? beginSignOut()
     if let failure = await task.value { throw failure }
   }
 
-  /// Closes the models that were open at the start of the sign-out. Later ones wait for its end.
-  private func removeAll(_ open: [any SharedModel]) async -> StoreFailure? {
+  /// Begins a sign-out, which closes the models that there are now. Later ones wait for its end.
+  private func beginSignOut() -> Task<StoreFailure?, Never> {
+    cancelWake()
+    (leaving, models) = (Array(models.values), [:])
+    for model in leaving { model.drop() }
+    let task = Task { await self.removeAll() }
+    signingOut = task
+    return task
+  }
+
+  private func removeAll() async -> StoreFailure? {
     let ending = Task { await endPairings() }
     await userTasks.end()
-    for model in open { await model.close() }
+    for model in leaving {
+      await model.close()
+      model.clear()
+    }
+    leaving = []
     await endSync()
     await ending.value
     defer { signingOut = nil }
@@ -228,13 +267,14 @@ public import Observation
   /// the background time. No data is lost: changes that could not be stored are stored after
   /// `resume()`.
   public func suspend() async {
-    for model in models.values { await model.resources.suspend() }
+    for model in leaving + models.values { await model.resources.suspend() }
   }
 
   /// Acquires the locks of the stores again. Call this method first when the app runs again.
   ///
   /// - Throws: `.locked` while another process of the app group holds one.
   public func resume() async throws(StoreFailure) {
+    for model in leaving { try? await model.resources.resume() }
     for model in models.values { try await model.resources.resume() }
   }
 }

@@ -132,10 +132,11 @@ import Testing
     #expect(page.contains("```swift\n\(checked)```\n"))
   }
 
-  @Test func `the page of features shows the screens that are type-checked`() throws {
+  @Test(arguments: ["Screens", "Uploads"])
+  func `the page of features shows the code that is type-checked`(file: String) throws {
     let page = try ExampleApp.text(ExampleApp.root.appending(path: "docs/apps.md"))
     let lines = try ExampleApp.text(
-      ExampleApp.root.appending(path: "Apple/Checks/Passing/Screens.swift")
+      ExampleApp.root.appending(path: "Apple/Checks/Passing/\(file).swift")
     ).split(separator: "\n")
     let first = try #require(lines.firstIndex(of: "  // docs/apps.md >"))
     let last = try #require(lines.firstIndex(of: "  // docs/apps.md <"))

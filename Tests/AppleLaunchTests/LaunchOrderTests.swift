@@ -47,8 +47,7 @@ struct LaunchOrderTests {
   /// Syncs once, so that later launches continue, and leaves an upload to the system.
   private func sync(_ phone: DevicePhone, isPaired: Bool) async throws {
     if isPaired {
-      try Keychain(service: phone.service)
-        .write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+      try phone.pairing.write(Secret("resume-token"))
     }
     phone.daemon.answer { _ in nil }
     try phone.walk()

@@ -246,8 +246,7 @@ struct LaunchTests {
   {
     try await syncOnce()
     try phone.walk()
-    try Keychain(service: phone.service)
-      .write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try phone.pairing.write(Secret("resume-token"))
     let other = try await HoldfastPlatform.syncQueue(in: phone.scratch("sync"))
     phone.lock(true)
     let before = phone.health.handlers.called
@@ -293,8 +292,7 @@ struct LaunchTests {
     async throws
   {
     _ = try await leaveUpload()
-    try Keychain(service: phone.service)
-      .write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try phone.pairing.write(Secret("resume-token"))
     phone.launch(.active)
     let sync = try phone.links.healthSync()
     await change(of: sync) { $0.phase == .open }
@@ -302,7 +300,7 @@ struct LaunchTests {
     while !phone.running.isEmpty { await Task.yield() }
     #expect(phone.health.deliveries == [:])
     #expect(phone.health.observed == [])
-    #expect(try Keychain(service: phone.service).read(.resume) == nil)
+    #expect(try phone.pairing.read() == nil)
     try await phone.end()
 
     try phone.walk()
@@ -391,8 +389,7 @@ struct LaunchTests {
   }
 
   @Test func `a silent push with a pairing asks the server for questions`() async throws {
-    try Keychain(service: phone.service)
-      .write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try phone.pairing.write(Secret("resume-token"))
     phone.network.serve(requests: nil)
     phone.launch()
     let handler = phone.application.deliverPush()
@@ -419,6 +416,7 @@ struct LaunchTests {
     #expect(try phone.links.pushFailure != nil)
     phone.application.deliverToken(.success(Data([0xAB, 0x01])))
     #expect(try phone.links.pushAddress != nil)
+    #expect(try phone.links.pushFailure == nil)
     try await phone.end()
     await phone.expectNoMisuse()
   }

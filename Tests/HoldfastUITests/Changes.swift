@@ -6,6 +6,11 @@ import HoldfastCore
 import HoldfastPorts
 import Testing
 
+extension Scratch {
+  /// The name of the secret of the pairing of links in this directory.
+  var pairing: SecretName { PairingStore.name(in: self("relay")) }
+}
+
 /// Returns the links of an app with a fake network.
 @MainActor func links(
   in scratch: Scratch, _ network: FakeNetwork,

@@ -96,7 +96,7 @@ import Testing
   @Test func `a relay keeps its pairing in the secret store of the device`() async throws {
     let scratch = try Scratch()
     let secrets = MemorySecretStore()
-    try secrets.write(Secret("token"), .resume, access: .whileUnlocked)
+    try secrets.write(Secret("token"), scratch.pairing, access: .whileUnlocked)
     let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock, secrets: secrets)
     let relay = links.healthRelay()
     secrets.setLocked(true)
@@ -104,7 +104,7 @@ import Testing
     secrets.setLocked(false)
     try relay.start()
     try relay.stop()
-    #expect(try secrets.read(.resume) == nil)
+    #expect(try secrets.read(scratch.pairing) == nil)
     await relay.close()
   }
 

@@ -43,7 +43,7 @@ import Testing
   @Test func `a sign-out removes tokens, stores and keychain, and cancels the system's uploads`()
     async throws
   {
-    try secrets.write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: .afterFirstUnlock)
     let (source, queue) = (FakeHealthSource(), CancellableQueue())
     source.add([sample(1)])
     let links = try links(source, queue)
@@ -60,7 +60,7 @@ import Testing
     try await links.signOut()
     #expect(await queue.running() == [])
     #expect(queue.calls == ["events", "stop", "cancelAll"])
-    #expect(try secrets.read(.resume) == nil)
+    #expect(try secrets.read(scratch.pairing) == nil)
     #expect(source.prepared == [[Self.steps], []], "the delivery of health data ends")
     for folder in HoldfastLinks.Folder.allCases {
       #expect(!FileManager.default.fileExists(atPath: links.folder(folder)), "\(folder)")
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func `a sign-out ends the pull in progress and the pairings at the server`() async throws {
-    try secrets.write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: .afterFirstUnlock)
     let links = try links(FakeHealthSource(), CancellableQueue())
     let (push, results) = wake()
     links.wake(.push, push)
@@ -112,14 +112,14 @@ import Testing
     #expect(exchange.request.url == "https://server.example/relay/assistants")
     #expect(exchange.request.headers.contains { $0.value == "Bearer resume-token" })
     #expect(String(decoding: exchange.request.body, as: UTF8.self) == #"{"end":"all"}"#)
-    #expect(try secrets.read(.resume) != nil, "the server gets it first")
+    #expect(try secrets.read(scratch.pairing) != nil, "the server gets it first")
     exchange.respond(status: 200, body: Array(#"{"limit":4,"assistants":[]}"#.utf8))
     try await leaving.value
-    #expect(try secrets.read(.resume) == nil)
+    #expect(try secrets.read(scratch.pairing) == nil)
   }
 
   @Test func `a sign-out waits at most 5 s for the server`() async throws {
-    try secrets.write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: .afterFirstUnlock)
     let clock = TestClock()
     let links = try HoldfastUITests.links(in: scratch, network, clock: clock, secrets: secrets)
     let leaving = Task { try await links.signOut() }
@@ -128,7 +128,7 @@ import Testing
     try await clock.someoneWaits(for: end, within: .seconds(30))
     clock.advance(by: .seconds(5))
     try await leaving.value
-    #expect(try secrets.read(.resume) == nil)
+    #expect(try secrets.read(scratch.pairing) == nil)
   }
 
   @Test func `the device's address for pushes is registered with the next user's pairing`()
@@ -141,7 +141,7 @@ import Testing
     links.pushFailure = .refused
     try await links.signOut()
     #expect(links.pushAddress != nil && links.pushFailure == nil)
-    try secrets.write(Secret("next-token"), .resume, access: .afterFirstUnlock)
+    try secrets.write(Secret("next-token"), scratch.pairing, access: .afterFirstUnlock)
     links.registerPush()
     let exchange = try await network.nextExchange()
     #expect(exchange.request.headers.contains { $0.value == "Bearer next-token" })
@@ -151,7 +151,7 @@ import Testing
   @Test func `a relay that is started during a sign-out does not resume the old pairing`()
     async throws
   {
-    try secrets.write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: .afterFirstUnlock)
     let links = try links(FakeHealthSource(), CancellableQueue())
     let leaving = Task { try await links.signOut() }
     let exchange = try await network.nextExchange()
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test func `a relay whose token cannot be read when it opens does not pair anew`() async throws {
-    try secrets.write(Secret("resume-token"), .resume, access: .whileUnlocked)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: .whileUnlocked)
     let relay = try links(FakeHealthSource(), CancellableQueue()).healthRelay()
     try relay.start()
     secrets.setLocked(true)
@@ -192,7 +192,7 @@ import Testing
 
   @Test func `a keychain that is locked fails a sign-out, and the rest is removed`() async throws {
     let links = try links(FakeHealthSource(), CancellableQueue())
-    try secrets.write(Secret("resume-token"), .resume, access: .whileUnlocked)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: .whileUnlocked)
     let locked = LockedSecrets()
     let other = HoldfastLinks(
       server: links.server, directory: links.directory,

@@ -39,7 +39,7 @@ import Testing
     _ access: SecretAccess = .afterFirstUnlock
   ) throws -> MemorySecretStore {
     let secrets = MemorySecretStore()
-    try secrets.write(Secret("resume-token"), .resume, access: access)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: access)
     return secrets
   }
 
@@ -205,7 +205,7 @@ import Testing
     router.registered(deviceToken: [])
     router.registered(deviceToken: [7])
     #expect(calls.count == 0)
-    try secrets.write(Secret("resume-token"), .resume, access: .afterFirstUnlock)
+    try secrets.write(Secret("resume-token"), scratch.pairing, access: .afterFirstUnlock)
     links.registerPush()
     let text = String(decoding: try await calls.next(within: .seconds(30)).body, as: UTF8.self)
     #expect(text.contains("\"07\""))

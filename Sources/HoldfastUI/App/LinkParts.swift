@@ -1,3 +1,4 @@
+public import Foundation
 import Holdfast
 public import HoldfastFeaturePorts
 
@@ -20,6 +21,8 @@ public struct LinkParts: Sendable {
   public var uploads: (any UploadQueue)?
   /// The health data from which an assistant's questions are answered.
   public var health: (any HealthReading)?
+  /// The time zone in which the days of these answers begin; `nil` for the present one of the device.
+  public var zone: TimeZone?
 
   /// Creates parts without any of them. The features then use those of this package.
   public init() {}

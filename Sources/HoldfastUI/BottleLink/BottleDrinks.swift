@@ -105,8 +105,10 @@ public import Observation
       end()
     }
     end()
-    feed.endIfIdle()
+    await feed.finish()
   }
+
+  func clear() { (drinks, state, notice) = ([], nil, nil) }
 
   private func end() {
     refreshes.end()
@@ -179,13 +181,16 @@ struct OpenBottle: Sendable {
 extension HoldfastLinks {
   /// Returns the model of the person's bottle. All screens share the model until it is closed.
   ///
-  /// While the model is open, the argument of further calls has no effect.
+  /// While the model is open, the argument of further calls has no effect. A call that creates the
+  /// model also sets `parts.radio` to it, so that wakes in this run use it. The next launch knows
+  /// only what it sets in `parts`.
   ///
   /// - Parameter radio: The radio that finds the bottle and connects to it. Only this model may use
   ///   it. The default is the radio of `parts`.
   public func bottle(_ radio: (any Central)? = nil) -> BottleDrinks {
     shared("bottle") { resources in
-      BottleDrinks(
+      parts.radio = radio ?? parts.radio
+      return BottleDrinks(
         opening(resources) { (links, resources) in
           guard let radio = radio ?? links.parts.radio else {
             throw OpenError.configuration("there is no radio; pass one, or set `parts.radio`")

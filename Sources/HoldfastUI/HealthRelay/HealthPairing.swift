@@ -104,8 +104,10 @@ public import Observation
   /// Closes the relay. On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
     await opening.close { await $0.close() }
-    feed.endIfIdle()
+    await feed.finish()
   }
+
+  func clear() { (pair, receipts, problem) = (nil, [], nil) }
 
   private func take(_ update: RelayUpdate, _ relay: Relay) async {
     switch update {
@@ -160,25 +162,29 @@ extension HoldfastLinks {
   /// Returns the model of the phone's health relay. All screens share the model until it is closed.
   ///
   /// The relay connects when its `start()` is called. While the model is open, the arguments of
-  /// further calls have no effect.
+  /// further calls have no effect. A call that creates the model also sets `parts.health` and
+  /// `parts.zone`, from which questions are answered after a push. The next launch knows only what it
+  /// sets in `parts`.
   ///
   /// - Parameters:
   ///   - health: The source of the person's health data. The default is that of `parts`, or else the
   ///     store of this package's imports.
   ///   - profile: The profile. It determines whether questions are also answered in the background.
-  ///   - zone: The time zone in which days begin.
+  ///   - zone: The time zone in which days begin. The default is that of `parts`, or else the present
+  ///     one of the device.
   public func healthRelay(
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
-    zone: TimeZone = .current
+    zone: TimeZone? = nil
   ) -> HealthPairing {
     shared("relay") { resources in
+      (parts.health, parts.zone) = (health ?? parts.health, zone ?? parts.zone)
       let opening = opening(resources) { (links, resources) in
         let reading: any HealthReading =
           if let own = health ?? links.parts.health { own } else {
             try await links.healthStore(resources)
           }
         return try await Relay(
-          links.relayConfiguration(.store(reading), profile: profile, zone: zone))
+          links.relayConfiguration(.store(reading), profile: profile))
       }
       return HealthPairing(opening, pairing, Dates(clock: ports.clock)) { [weak self] in
         self?.registerPush()
@@ -192,12 +198,11 @@ extension HoldfastLinks {
 
   /// Returns the configuration of the relay, or of a pull.
   func relayConfiguration(
-    _ storage: StorageLocation<any HealthReading>, profile: RelayProfile = .foreground,
-    zone: TimeZone = .current
+    _ storage: StorageLocation<any HealthReading>, profile: RelayProfile = .foreground
   ) throws -> RelayConfiguration {
     var configuration = RelayConfiguration(
       server: server.absoluteString, phone: try HoldfastPlatform.phoneName(in: folder(.relay)),
-      zone: ZoneRules(zone), profile: profile, storage: storage)
+      zone: ZoneRules(parts.zone ?? .current), profile: profile, storage: storage)
     configuration.ports = ports
     return configuration
   }

@@ -122,7 +122,12 @@ public import Observation
   /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
     await opening.close { await $0.close() }
-    feed.endIfIdle()
+    await feed.finish()
+  }
+
+  func clear() {
+    (types, quarantined, notice) = ([], [], nil)
+    (needsSignIn, lastSync, hasSent) = (false, nil, false)
   }
 
   func take(_ update: SyncUpdate) {
@@ -177,7 +182,9 @@ extension HoldfastLinks {
   /// closed.
   ///
   /// The first call starts to read and send samples. The app's token is used as the secret. While
-  /// the model is open, the arguments of further calls have no effect.
+  /// the model is open, the arguments of further calls have no effect. A call that creates the model
+  /// also sets `parts.samples` to the source, so that wakes and a sign-out in this run use it. The
+  /// next launch knows only what it sets in `parts`, and the types.
   ///
   /// - Parameters:
   ///   - source: The source of the person's samples. The default is that of `parts`, or else the
@@ -188,7 +195,8 @@ extension HoldfastLinks {
     _ source: (any HealthSource)? = nil, types: [String]? = nil
   ) -> SyncProgress {
     shared("sync") { resources in
-      let asking: SyncProgress.Source? = (source ?? parts.samples).map { samples in
+      parts.samples = source ?? parts.samples
+      let asking: SyncProgress.Source? = parts.samples.map { samples in
         let asked: @MainActor () -> [String] = { [weak self] in
           if let types { return types }
           return self?.syncTypes ?? []

@@ -16,7 +16,7 @@ public import Observation
 /// complete when a `.task` restarts.
 ///
 /// The model exists before the shop is open. Messages that are sent in the meantime wait in memory,
-/// and are stored once it is.
+/// and are stored once it is. A message that is sent to a closed model is shown as failed.
 @MainActor @Observable public final class ShopMessages: SharedModel {
   /// The messages, oldest first, without duplicates.
   public private(set) var messages: [MessageRow] = []
@@ -81,7 +81,9 @@ public import Observation
 
   /// Sends a message, and returns at once. The message is kept until the server has received it.
   ///
-  /// `waiting` shows the message until then, and `connection` why it has to wait.
+  /// `waiting` shows the message until then, and `connection` why it has to wait. If the model was
+  /// closed, or is closed and its shop could not be opened, nothing is sent: the row says so, and
+  /// only `discard(_:)` has an effect on it.
   ///
   /// - Returns: The id of the message's row in `waiting`.
   @discardableResult
@@ -90,8 +92,12 @@ public import Observation
   /// Sends a message, and returns at once, also in an asynchronous function.
   @discardableResult func enqueue(_ text: String) -> UUID128 {
     let id = UUID128.random()
-    if opening.feature == nil { show(id, text) }
-    opening.whenOpen { $0.enqueue(text, id: id) }
+    if opening.feature == nil || opening.isClosed { show(id, text) }
+    opening.keep {
+      $0.enqueue(text, id: id)
+    } orElse: { [weak self] in
+      self?.fail(id)
+    }
     return id
   }
 
@@ -120,11 +126,21 @@ public import Observation
     put(WaitingRow(OutboxEntry(id: id, shop: self.id, text: text, createdAt: dates.clock.wall)))
   }
 
+  /// Shows that a message cannot be sent by this model.
+  private func fail(_ id: UUID128) {
+    guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
+    waiting[index].entry.state = .failed(
+      reason: "the shop was closed before the message was stored")
+  }
+
   /// Retries a failed message.
   public func retry(_ row: WaitingRow) { opening.whenOpen { $0.retry(row.id) } }
 
   /// Discards a message that has not been sent. Its row goes away.
-  public func discard(_ row: WaitingRow) { opening.whenOpen { $0.discard(row.id) } }
+  public func discard(_ row: WaitingRow) {
+    if opening.isClosed { waiting.removeAll { $0.id == row.id && $0.hasFailed } }
+    opening.whenOpen { $0.discard(row.id) }
+  }
 
   /// Removes the notice, for example because the user has read it.
   public func dismissNotice() { notice = nil }
@@ -197,8 +213,13 @@ public import Observation
   /// On the next request, `HoldfastLinks` creates a new model.
   public func close() async {
     await opening.close { await $0.close() }
-    feed.endIfIdle()
+    await feed.finish()
     moments.end()
+  }
+
+  func clear() {
+    (messages, waiting, notice) = ([], [], nil)
+    (shownGaps, hasOlder) = (ShownGaps(), true)
   }
 
   func take(_ update: StreamUpdate) {
@@ -314,4 +335,6 @@ private final class OpenShops: SharedModel {
   init(_ opening: Opening<ShopStreams>) { self.opening = opening }
 
   func close() async { await opening.close { await $0.close() } }
+
+  func clear() {}
 }

@@ -75,8 +75,11 @@ struct Dates {
     await moments.wait { isOver }
   }
 
-  /// Ends all followers if `run` was never started.
-  func endIfIdle() { if pump == nil { end() } }
+  /// Returns when `run` has ended, after the sequence of updates has. Ends all followers if `run` was
+  /// never started.
+  func finish() async {
+    if let pump { await pump.value } else { end() }
+  }
 
   private func end() {
     isOver = true

@@ -21,10 +21,20 @@ import Observation
   @ObservationIgnored private var make: Make?
   /// Returns the task that each attempt waits for.
   @ObservationIgnored private let gate: @MainActor () -> Task<Void, Never>?
-  @ObservationIgnored private var acts: [@MainActor (Feature) -> Void] = []
+  @ObservationIgnored private var acts: [Act] = []
   @ObservationIgnored private var run: Task<Void, Never>?
+  /// What was asked while there was no feature.
+  private struct Act {
+    let run: @MainActor (Feature) -> Void
+    /// A closure that is called in place of `run` if there will be no feature. An act without it
+    /// is dropped, and does not prolong the opening.
+    var orElse: (@MainActor () -> Void)?
+  }
+
   /// Whether the model was closed, or is being closed.
   @ObservationIgnored private(set) var isClosed = false
+  /// Whether a sign-out closes the model.
+  @ObservationIgnored private var isDropped = false
   @ObservationIgnored private let moments = Moments()
 
   /// Creates a feature that `begin()` opens.
@@ -38,7 +48,7 @@ import Observation
 
   /// Creates an opening for a preview. It has a phase, but never a feature.
   init(previewing phase: OpeningPhase) {
-    (resources, gate, make) = (SharedResources {}, { nil }, nil)
+    (resources, gate, make) = (SharedResources(), { nil }, nil)
     isPreview = true
     self.phase = phase
   }
@@ -62,12 +72,14 @@ import Observation
 
   private func open(_ make: Make) async {
     do {
+      // An attempt before the sign-out would store data after it.
+      guard !isDropped else { throw CancellationError() }
       let feature = try await make(resources)
       self.feature = feature
       onOpen?(feature)
       phase = .open
       self.make = nil
-      for act in acts { act(feature) }
+      for act in acts { act.run(feature) }
       acts = []
     } catch {
       await resources.closeStores()
@@ -80,7 +92,20 @@ import Observation
   /// calls is kept.
   func whenOpen(_ act: @escaping @MainActor (Feature) -> Void) {
     if let feature { return act(feature) }
-    if !isClosed, make != nil { acts.append(act) }
+    if !isClosed, make != nil { acts.append(Act(run: act)) }
+  }
+
+  /// Calls a closure with the feature as `whenOpen(_:)` does. If the model is closed while the
+  /// feature is being opened, the closure is called first.
+  ///
+  /// - Parameter orElse: A closure that is called if the other one is not: because the model is
+  ///   closed already, or is closed and its feature could not be opened.
+  func keep(
+    _ act: @escaping @MainActor (Feature) -> Void, orElse: @escaping @MainActor () -> Void
+  ) {
+    if isClosed { return orElse() }
+    if let feature { return act(feature) }
+    if make != nil { acts.append(Act(run: act, orElse: orElse)) }
   }
 
   /// Returns the feature once it is open, also after failed attempts; `nil` if it is closed or the
@@ -105,14 +130,27 @@ import Observation
   /// was cancelled.
   var endOfWait: any Error { isClosed ? OpenError.closed : CancellationError() }
 
-  /// Closes the feature with a closure, and then its stores. An attempt to open it ends first.
+  /// Begins a close that drops what was asked, because its user signs out.
+  func drop() {
+    (isClosed, isDropped) = (true, true)
+    acts = []
+    run?.cancel()
+    moments.changed()
+  }
+
+  /// Closes the feature with a closure, and then its stores.
+  ///
+  /// An attempt to open the feature is cancelled, unless an act of `keep(_:orElse:)` waits for it.
   func close(_ end: @MainActor (Feature) async -> Void) async {
     isClosed = true
-    acts = []
+    acts.removeAll { $0.orElse == nil }
     moments.changed()
-    run?.cancel()
+    if acts.isEmpty { run?.cancel() }
     await run?.value
     if let feature { await end(feature) }
+    let left = acts
+    acts = []
+    for act in left { act.orElse?() }
     await resources.close()
     (feature, onOpen, make) = (nil, nil, nil)
     if phase.error == nil { phase = .failed(.closed) }
@@ -127,11 +165,17 @@ import Observation
   var opening: Opening<Feature> { get }
 
   func close() async
+
+  /// Removes what the model shows of the user. It is called after the close.
+  func clear()
 }
 
 extension SharedModel {
   /// The stores of the model.
   var resources: SharedResources { opening.resources }
+
+  /// Begins a close that drops what was asked, because its user signs out.
+  func drop() { opening.drop() }
 
   /// Opens the feature again if a store was locked, as before the first unlock of the device.
   func retryIfLocked() {

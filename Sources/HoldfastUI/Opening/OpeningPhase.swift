@@ -12,7 +12,8 @@ public enum OpeningPhase: Sendable, Hashable {
   case open
   /// The feature could not be opened, or was closed (`.closed`).
   ///
-  /// The model's `retry()` opens it again, unless it was closed.
+  /// The model's `retry()` opens it again, unless it was closed. A closed model stays closed, and
+  /// what is asked of it has no effect: `HoldfastLinks` returns a new one.
   case failed(OpenError)
 
   /// The error for which the feature is not open; `nil` if there is none.

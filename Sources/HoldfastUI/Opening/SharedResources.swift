@@ -5,15 +5,17 @@ import HoldfastPorts
 /// The stores that were opened for one model of `HoldfastLinks`.
 @MainActor final class SharedResources {
   private var stores: [any SuspendableStore] = []
-  /// A function that is called once, at the end of `close()`. The next screen then gets a new
-  /// model.
-  private var onClose: (@MainActor () -> Void)?
+  /// A function that is called once with this object, at the end of `close()`. The next screen then
+  /// gets a new model.
+  private var onClose: (@MainActor (SharedResources) -> Void)?
 
   /// A function that connects the model again if its link gave up while the app was in the
   /// background.
   var onForeground: (@MainActor () -> Void)?
 
-  init(onClose: @escaping @MainActor () -> Void) { self.onClose = onClose }
+  init(onClose: @escaping @MainActor (SharedResources) -> Void = { _ in }) {
+    self.onClose = onClose
+  }
 
   /// Adds a store and returns it. The store is closed, suspended and resumed together with the
   /// model.
@@ -44,6 +46,6 @@ import HoldfastPorts
   func close() async {
     await closeStores()
     onForeground = nil
-    onClose.take()?()
+    onClose.take()?(self)
   }
 }

@@ -12,7 +12,7 @@ public import Observation
 /// when a `.task` restarts.
 ///
 /// The model exists before the session is open. Prompts that are sent in the meantime wait in
-/// memory, and are stored once it is.
+/// memory, and are stored once it is. A prompt that is sent to a closed model is shown as failed.
 @MainActor @Observable public final class Conversation: SharedModel {
   /// The turns of the conversation, oldest first, without duplicates.
   public internal(set) var turns: [TurnRow] = []
@@ -73,17 +73,31 @@ public import Observation
 
   /// Sends a prompt. The prompt is kept until the server has received it.
   ///
+  /// If the model was closed, or is closed and its session could not be opened, nothing is sent: the
+  /// turn says so, and only `discard(_:)` has an effect on it.
+  ///
   /// - Returns: The id of the prompt's turn.
   @discardableResult
   public func prompt(_ text: String) -> TurnRow.ID {
     let key = UUID128.random()
-    if opening.feature == nil {
+    if opening.feature == nil || opening.isClosed {
       let state = SessionPromptState(
         key: key, conversation: id ?? "", text: text, state: .queued)
       turns.append(TurnRow(state, date: dates.now))
     }
-    opening.whenOpen { $0.session.prompt(text, in: $0.id, key) }
+    opening.keep {
+      $0.session.prompt(text, in: $0.id, key)
+    } orElse: { [weak self] in
+      self?.fail(key.description)
+    }
     return key.description
+  }
+
+  /// Shows that a prompt cannot be sent by this model.
+  private func fail(_ id: TurnRow.ID) {
+    guard let index = turns.firstIndex(where: { $0.id == id }) else { return }
+    turns[index].state = .failed
+    turns[index].reason = "the session was closed before the prompt was stored"
   }
 
   /// Sends a prompt, and waits until `turns` contains its answer.
@@ -138,8 +152,13 @@ public import Observation
   /// On the next request, `HoldfastLinks` creates a new model, possibly for another conversation.
   public func close() async {
     await opening.close { await $0.session.close() }
-    feed.endIfIdle()
+    await feed.finish()
     moments.end()
+  }
+
+  func clear() {
+    (turns, id) = ([], nil)
+    (quality, gap, notice) = (nil, nil, nil)
   }
 
   private func take(_ update: SessionUpdate, _ session: HeldSession) {

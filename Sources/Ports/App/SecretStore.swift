@@ -10,14 +10,15 @@ public protocol SecretStore: Sendable {
   /// Returns a secret; `nil` if none is stored.
   ///
   /// - Throws: `.locked` while the device is locked and the secret cannot be read in this state;
-  ///   `.denied` if others can read the secret.
+  ///   `.denied` if the system refuses it, or others can read the secret; `.corrupt` if it is not
+  ///   text; `.other` for any other reason. A later attempt may succeed after `.locked` and `.other`.
   func read(_ name: SecretName) throws(StoreFailure) -> Secret?
 
   /// Stores a secret in place of the previous one, or removes the secret if the value is `nil`.
   ///
   /// - Parameter access: The condition under which the secret can be read. It has no effect on a
   ///   system that cannot be locked.
-  /// - Throws: `.denied`, `.full` or `.locked`.
+  /// - Throws: `.denied`, `.full`, `.locked`, `.corrupt` or `.other`.
   func write(_ secret: Secret?, _ name: SecretName, access: SecretAccess) throws(StoreFailure)
 }
 
@@ -45,7 +46,7 @@ public struct SecretName: Sendable, Hashable, CustomStringConvertible {
 
   private init(known name: String) { description = name }
 
-  /// The name of the token that resumes a pairing.
+  /// The name of the token that resumes a pairing, in a store that has one pairing.
   public static let resume = SecretName(known: "resume")
 
   private static func isAllowed(_ byte: UInt8) -> Bool {

@@ -14,6 +14,7 @@ import HoldfastPorts
 import HoldfastTestKit
 import Observation
 @_spi(Script) import Security
+import Synchronization
 import Testing
 @_spi(Script) import UIKit
 
@@ -38,14 +39,14 @@ final class PhoneApp: HoldfastDelegate {
         lifecycle: ApplicationLifecycle(application, time: time, center: phone.center),
         secrets: Keychain(service: phone.service)),
       backgroundTime: time
-    ) { "token" }
+    ) { [phone] in phone.token.withLock(\.self) }
     links.parts.radio = phone.bottle.system.central(restoration: DevicePhone.radio)
     links.parts.samples = HealthKitSource(HKHealthStore(phone.health))
     links.parts.types = phone.types
     let target = UploadTarget(
       server: DevicePhone.server.absoluteString, directory: links.syncDirectory,
       http: phone.network
-    ) { "token" }
+    ) { [phone] in phone.token.withLock(\.self) }
     links.parts.uploads = phone.process.run {
       BackgroundUploads(identifier: DevicePhone.uploads, target)
     }
@@ -70,6 +71,8 @@ final class PhoneApp: HoldfastDelegate {
   let daemon = UploadDaemon()
   let bottle = BottleHost()
   let network = FakeNetwork(clock: BootClock())
+  /// The token of the user who is signed in.
+  let token = Mutex("token")
   /// The types that the app sets in each launch.
   var types: [String]? = [DevicePhone.steps]
   /// More that the app does in each launch.
@@ -97,6 +100,12 @@ final class PhoneApp: HoldfastDelegate {
   /// The links of the running app.
   var links: HoldfastLinks {
     get throws { try #require(app?.router.links) }
+  }
+
+  /// The store of the token of the pairing.
+  var pairing: PairingStore {
+    PairingStore(
+      in: scratch("relay"), ports: DevicePorts(secrets: Keychain(service: service)))
   }
 
   /// Starts the app.

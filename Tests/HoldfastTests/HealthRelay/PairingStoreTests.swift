@@ -61,12 +61,24 @@ import Testing
     let (secrets, token) = (MemorySecretStore(), Secret("token"))
     let store = PairingStore(in: scratch.path, ports: DevicePorts(secrets: secrets))
     try store.write(token)
-    #expect(try secrets.read(.resume) == token)
+    #expect(try secrets.read(PairingStore.name(in: scratch.path)) == token)
     #expect(try PairingStore(in: scratch.path).read() == nil)
     secrets.setLocked(true)
     #expect(try store.read() == token, "background work needs it")
     try store.write(nil)
-    #expect(try secrets.read(.resume) == nil)
+    #expect(try store.read() == nil)
+  }
+
+  @Test func `pairings of different directories can share a secret store`() throws {
+    let ports = DevicePorts(secrets: MemorySecretStore())
+    let container = "/var/mobile/Containers/Data/Application"
+    let place = "Library/Application Support/Holdfast/relay"
+    let store = PairingStore(in: "\(container)/A/\(place)", ports: ports)
+    try store.write(Secret("token"))
+    #expect(try PairingStore(in: "\(container)/A/Other/relay", ports: ports).read() == nil)
+    try PairingStore(in: "\(container)/A/Other/relay", ports: ports).write(nil)
+    // An update of the app has moved its container.
+    #expect(try PairingStore(in: "\(container)/B/\(place)", ports: ports).read() != nil)
   }
 
   @Test func `a directory that cannot be created is an error`() throws {

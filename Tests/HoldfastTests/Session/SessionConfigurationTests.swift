@@ -40,7 +40,8 @@ import Testing
   @Test func `plaintext to another device needs an option`() async throws {
     var configuration = Self.configuration("ws://agent.example/session")
     let problem =
-      "ws:// to agent.example would not be encrypted; use wss://, or set allowsPlaintext"
+      "ws:// to agent.example would not be encrypted; use wss://, or set allowsPlaintext in a "
+      + "configuration of your own"
     #expect(await Self.failure(configuration) == .configuration(problem))
     configuration.allowsPlaintext = true
     #expect(await Self.failure(configuration) == nil)

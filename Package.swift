@@ -408,7 +408,8 @@ let doors: [Target] = [
     dependencies: [
       "HoldfastCommandKit", "HoldfastDemo", "Holdfast", "HoldfastBackend", "HoldfastTestKit",
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
-      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastMessageStream",
+      "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastSystemLifecycle", "HoldfastDriver",
+      "HoldfastMessageStream",
       "HoldfastProtocols", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
       "HoldfastHealthSync", "HoldfastSessionAudit", "HoldfastServerCore", "HoldfastOwnerFiles",
       "HoldfastChildProcesses", "HoldfastKeyedHashing", "CHoldfastOpenSSL", "HoldfastFirmware",

@@ -114,8 +114,10 @@ public final class JavaHost: Sendable {
       continuation.finish()
       return stream
     }
+    // In a task: `yield` runs under the lock and waits for a task that is being cancelled, which runs
+    // this function.
     continuation.onTermination = { [weak self] _ in
-      _ = self?.state.withLock { $0[keyPath: listeners].removeValue(forKey: number) }
+      Task { self?.state.withLock { $0[keyPath: listeners].removeValue(forKey: number) } }
     }
     return stream
   }

@@ -2,6 +2,7 @@ import HoldfastCommandKit
 import Glibc
 import Holdfast
 import HoldfastPorts
+import HoldfastSystemLifecycle
 import Synchronization
 
 /// A run of a command that follows a link. It ends after a signal, at a time limit or with a final

@@ -1,8 +1,8 @@
-import HoldfastPorts
+package import HoldfastPorts
 import Synchronization
 
 /// A monitor that distributes the events of one lifecycle source to several streams.
-final class SharedLifecycle: LifecycleMonitor {
+package final class SharedLifecycle: LifecycleMonitor {
   private struct Readers {
     var all: [Int: AsyncStream<LifecycleNotice>.Continuation] = [:]
     var number = 0
@@ -13,13 +13,13 @@ final class SharedLifecycle: LifecycleMonitor {
   private let readers = Mutex(Readers())
 
   /// Creates a monitor and reads `source` until it ends.
-  init(_ source: AsyncStream<LifecycleNotice>) {
+  package init(_ source: AsyncStream<LifecycleNotice>) {
     Task {
       for await notice in source { pass(notice) }
     }
   }
 
-  func changes() -> AsyncStream<LifecycleNotice> {
+  package func changes() -> AsyncStream<LifecycleNotice> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: LifecycleNotice.self, bufferingPolicy: .bufferingNewest(16))
     let number = readers.withLock { readers in
@@ -35,9 +35,12 @@ final class SharedLifecycle: LifecycleMonitor {
   }
 
   private func pass(_ notice: LifecycleNotice) {
-    readers.withLock { readers in
+    let all = readers.withLock { readers in
       readers.past = Array((readers.past + [notice.event]).suffix(16))
-      for reader in readers.all.values { reader.yield(notice) }
+      return Array(readers.all.values)
     }
+    // Without the lock: `yield` waits for a reader's task that is being cancelled, and that waits for
+    // the lock in `onTermination`. Only one task calls this function, so the order is kept.
+    for reader in all { reader.yield(notice) }
   }
 }

@@ -17,6 +17,11 @@ public protocol SyncStore: SuspendableStore {
   /// Returns the time stamp of a phone's newest batch; `nil` if the phone has sent none.
   func newestStamp(of user: String, device: String) async throws(StoreFailure) -> Timestamp?
 
+  /// Returns the time of a user's newest batch; `nil` if no batch had a time stamp.
+  ///
+  /// The time is that of the phone, but not later than the batch arrived.
+  func lastSync(of user: String) async throws(StoreFailure) -> Timestamp?
+
   /// Applies a batch in one transaction. Returns the numbers of new samples and deletions.
   func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> IngestCounts
 
@@ -50,6 +55,10 @@ extension MemoryStore: SyncStore where Value == StoredSync {
     of user: String, device: String
   ) throws(StoreFailure) -> Timestamp? {
     try use { $0.newestStamp(of: user, device: device) }
+  }
+
+  public func lastSync(of user: String) throws(StoreFailure) -> Timestamp? {
+    try use { $0.lastSync(of: user) }
   }
 
   public func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> IngestCounts {

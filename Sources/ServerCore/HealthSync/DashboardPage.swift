@@ -9,32 +9,288 @@ enum DashboardPage {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Health</title>
 <style>
-:root { color-scheme: light dark; --line: #8885; --bar: #2f7d6b; --soft: #2f7d6b44;
-  --awake: #e0a030; --rem: #7d6bd0; --core: #4f8fd0; --deep: #24508f; --asleep: #6f9fb0; }
+:root {
+  color-scheme: light dark;
+  --paper: #f6f4ef; --panel: #ffffff; --ink: #1b2130; --soft: #555f70; --line: #e3dfd5;
+  --grid: #eeebe4; --zero: #8b93a1; --edge: #8b8678; --ring: #1d5cc4; --hole: #ebe9e5;
+  --green: #0b7a5a; --red: #c02247; --orange: #a8560a; --violet: #6a49c4; --blue: #1d66b8;
+  --deep: #27458f; --core: #3f79c6; --rem: #8c6fd6; --asleep: #7fa5bd; --awake: #dd9c33;
+}
+@media screen and (prefers-color-scheme: dark) {
+  :root {
+    --paper: #0d1016; --panel: #161b24; --ink: #e9ecf2; --soft: #a9b2c0; --line: #2a3240;
+    --grid: #232a36; --zero: #737d8e; --edge: #6c7688; --ring: #74adff; --hole: #232934;
+    --green: #46c99d; --red: #ff7590; --orange: #f0a45e; --violet: #ab93f5; --blue: #6cb0f5;
+    --deep: #5475d6; --core: #5fa0ea; --rem: #ab93f5; --asleep: #86abc4; --awake: #f0b355;
+  }
+}
+/* A person's own colors: the meaning is in heights, lines and words alone. */
+@media (forced-colors: active) {
+  :root {
+    --paper: Canvas; --panel: Canvas; --ink: CanvasText; --soft: CanvasText; --line: GrayText;
+    --grid: GrayText; --zero: CanvasText; --edge: CanvasText; --ring: Highlight; --hole: GrayText;
+    --green: CanvasText; --red: CanvasText; --orange: CanvasText; --violet: CanvasText;
+    --blue: CanvasText; --deep: LinkText; --core: CanvasText; --rem: Highlight;
+    --asleep: CanvasText; --awake: GrayText;
+  }
+}
+
 * { box-sizing: border-box; }
-body { font: 16px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem;
-  overflow-wrap: anywhere; }
-header, form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
-h1 { font-size: 1.4rem; margin: 0 auto 0 0; }
-h2 { font-size: 1.1rem; margin: 0; }
-section { border-top: 1px solid var(--line); padding: 1rem 0; }
-input, button { font: inherit; padding: .3rem .6rem; }
-button[aria-pressed=true] { font-weight: bold; }
-svg { display: block; width: 100%; height: 9rem; margin: .5rem 0; }
-p { margin: .25rem 0; }
-table { border-collapse: collapse; width: 100%; overflow-wrap: normal; }
-th, td { text-align: right; padding: .15rem .5rem; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child { text-align: left; }
-.wide, details { overflow-x: auto; }
-[data-state=loading] #shown { opacity: .5; }
 [hidden] { display: none !important; }
+html {
+  font: 16px/1.45 system-ui, -apple-system, "Segoe UI", sans-serif;
+  font-variant-numeric: tabular-nums;
+  background: var(--paper);
+  color: var(--ink);
+}
+body { margin: 0 auto; max-width: 76rem; padding: 1.1rem 1.4rem 2.5rem; overflow-wrap: anywhere; }
+p { margin: 0; }
+button, input, select { font: inherit; color: inherit; }
+button, select {
+  background: var(--panel);
+  border: 1px solid var(--line);
+  border-radius: 8px;
+  padding: .3rem .75rem;
+  min-height: 36px;
+  cursor: pointer;
+}
+button:hover:enabled, select:hover { border-color: var(--edge); }
+button:disabled { opacity: .45; cursor: default; }
+input {
+  background: var(--panel);
+  border: 1px solid var(--edge);
+  border-radius: 8px;
+  padding: .3rem .6rem;
+  min-height: 36px;
+}
+:focus-visible { outline: 2px solid var(--ring); outline-offset: 2px; }
+
+/* The heading, signing in, and messages. */
+header { display: flex; flex-wrap: wrap; gap: .1rem .9rem; align-items: center; }
+h1 { font-size: 1.6rem; font-weight: 700; letter-spacing: -.02em; margin: 0; }
+#fresh { color: var(--soft); margin-top: .3rem; }
+#leave { margin-left: auto; }
+#message:not(:empty), #advice:not(:empty) {
+  background: var(--panel);
+  border: 1px solid var(--line);
+  border-left: 4px solid var(--orange);
+  border-radius: 8px;
+  padding: .6rem .9rem;
+  margin: .8rem 0 0;
+}
+#message button { margin-left: .4rem; }
+#door {
+  display: grid;
+  gap: .5rem;
+  max-width: 24rem;
+  margin: 12vh auto 0;
+  padding: 1.4rem;
+  background: var(--panel);
+  border: 1px solid var(--line);
+  border-radius: 14px;
+}
+#door label { font-weight: 600; }
+#door button { background: var(--ink); color: var(--paper); border-color: var(--ink); }
+#door p { color: var(--soft); font-size: .88rem; }
+
+/* The period. */
+.period {
+  display: flex;
+  flex-wrap: wrap;
+  gap: .5rem 1rem;
+  align-items: center;
+  margin: 1rem 0;
+}
+.spans { display: flex; gap: .25rem; }
+.spans button[aria-pressed=true] {
+  background: var(--ink);
+  color: var(--paper);
+  border-color: var(--ink);
+}
+.shift { display: flex; align-items: center; gap: .35rem; }
+.shift output { min-width: 14.5rem; text-align: center; font-weight: 600; }
+#back, #on { font-size: 1.3rem; line-height: 1; padding: 0 0 .15rem; width: 40px; }
+.pick > summary { color: var(--soft); cursor: pointer; padding: .4rem 0; }
+#dates { display: flex; flex-wrap: wrap; gap: .4rem .6rem; align-items: center; }
+
+/* The sections. */
+#cards { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem; }
+section {
+  background: var(--panel);
+  border: 1px solid var(--line);
+  border-radius: 14px;
+  padding: .95rem 1.1rem .9rem;
+  min-width: 0;
+}
+section[data-type=HKWorkoutTypeIdentifier] { grid-column: 1 / -1; }
+section[aria-busy] .body { opacity: .55; transition: opacity .2s .15s; }
+.head { display: flex; justify-content: space-between; align-items: center; gap: .5rem; }
+h2 { font-size: 1rem; font-weight: 650; margin: 0; }
+.big {
+  font-size: 2.05rem;
+  font-weight: 680;
+  letter-spacing: -.025em;
+  line-height: 1.2;
+  margin-top: .1rem;
+}
+.big small {
+  font-size: .95rem;
+  font-weight: 400;
+  letter-spacing: 0;
+  color: var(--soft);
+  margin-left: .1rem;
+}
+.trend { color: var(--soft); font-size: .92rem; min-height: 1.35rem; }
+.trend b { color: var(--ink); font-weight: 600; }
+.none { color: var(--soft); padding: .6rem 0 .2rem; }
+.remove { border: 0; font-size: 1.3rem; line-height: 1; padding: 0 .6rem; color: var(--soft); }
+h2.green { color: var(--green); } h2.red { color: var(--red); }
+h2.orange { color: var(--orange); } h2.violet { color: var(--violet); }
+h2.blue, h2.core { color: var(--blue); }
+#adding { margin-top: 1rem; }
+#zone { color: var(--soft); font-size: .9rem; margin-top: 1rem; }
+
+/* The charts. */
+.plot { position: relative; margin-top: .5rem; }
+svg.chart { display: block; max-width: 100%; overflow: visible; }
+svg text {
+  font: 12px system-ui, -apple-system, "Segoe UI", sans-serif;
+  font-variant-numeric: tabular-nums;
+  fill: var(--soft);
+}
+.grid { stroke: var(--grid); }
+.zero { stroke: var(--zero); }
+.hole { fill: var(--hole); background: var(--hole); }
+.green { --one: var(--green); } .red { --one: var(--red); } .orange { --one: var(--orange); }
+.violet { --one: var(--violet); } .blue { --one: var(--blue); }
+.deep { --one: var(--deep); } .core { --one: var(--core); } .rem { --one: var(--rem); }
+.asleep { --one: var(--asleep); } .awake { --one: var(--awake); }
+.bar { fill: var(--one); }
+.bar.pale { fill-opacity: .33; }
+.bar.open {
+  fill-opacity: .3;
+  stroke: var(--one);
+  stroke-width: 1.2;
+  stroke-dasharray: 3 2.5;
+}
+.bar.pale.open { fill-opacity: .14; }
+.bar.thin { stroke: none; }
+.mark { stroke: var(--one); stroke-width: 3; stroke-linecap: round; }
+.mark.open { stroke-dasharray: 2 4; }
+.line { fill: none; stroke: var(--one); stroke-width: 2.2; stroke-linejoin: round; }
+.dot { fill: var(--one); stroke: var(--panel); stroke-width: 1.2; }
+.dot.open { fill: var(--panel); stroke: var(--one); stroke-width: 1.6; stroke-dasharray: 2 1.6; }
+.mean { stroke: var(--ink); stroke-dasharray: 5 4; stroke-opacity: .65; }
+path.trend { fill: none; stroke: var(--ink); stroke-width: 1.8; }
+.cursor { fill: var(--ink); fill-opacity: 0; }
+.cursor.shown { fill-opacity: .12; }
+.slider { position: absolute; touch-action: pan-y; cursor: crosshair; border-radius: 4px; }
+
+/* Legends. */
+.legend {
+  display: flex;
+  flex-wrap: wrap;
+  gap: .15rem 1rem;
+  list-style: none;
+  margin: .35rem 0 0;
+  padding: 0;
+  font-size: .86rem;
+  color: var(--soft);
+}
+.legend i {
+  display: inline-block;
+  width: .85rem;
+  height: .75rem;
+  border-radius: 3px;
+  margin-right: .4rem;
+  vertical-align: -.05rem;
+  background: var(--one, var(--hole));
+}
+.legend i.pale { opacity: .4; }
+.legend i.hole { border: 1px solid var(--line); background: var(--hole); }
+.legend i.open { background: none; border: 1.5px dashed var(--soft); }
+.legend i.stroke { height: 0; background: none; border-top: 3px solid var(--one, var(--ink));
+  vertical-align: .22rem; border-radius: 0; }
+.legend i.mean { border-top: 2px dashed var(--ink); width: 1.2rem; }
+.legend i.week { border-top: 2px solid var(--ink); }
+
+/* Tables. */
+details:not(.pick) { margin-top: .4rem; font-size: .92rem; }
+summary { color: var(--soft); cursor: pointer; width: fit-content; padding: .15rem 0; }
+.wide { overflow: auto; max-height: 20rem; margin-top: .3rem; }
+section > .body > .wide, section > .body > div > .wide { max-height: 26rem; }
+table { border-collapse: collapse; width: 100%; overflow-wrap: normal; }
+th, td {
+  text-align: right;
+  font-weight: 400;
+  padding: .3rem .6rem;
+  border-bottom: 1px solid var(--grid);
+}
+td { white-space: nowrap; }
+td.text { min-width: 7.5rem; white-space: normal; overflow-wrap: anywhere; }
+td.text:last-child { min-width: 12rem; }
+tbody th { white-space: nowrap; }
+thead th { color: var(--soft); position: sticky; top: 0; background: var(--panel); }
+th:first-child, .text { text-align: left; }
+th:first-child { padding-left: 0; }
+
+#tip {
+  position: fixed;
+  z-index: 3;
+  max-width: min(20rem, calc(100vw - 16px));
+  padding: .45rem .7rem;
+  border-radius: 8px;
+  background: var(--ink);
+  color: var(--paper);
+  font-size: .9rem;
+  pointer-events: none;
+}
+#tip b { display: block; font-weight: 650; }
+
+@media (forced-colors: active) {
+  .hole { fill: none; stroke: var(--hole); stroke-dasharray: 2 3; }
+  .legend i.hole { background: none; border: 1px dotted var(--hole); }
+  .legend i { forced-color-adjust: none; }
+  .grid { stroke-opacity: .4; }
+  .spans button[aria-pressed=true] {
+    forced-color-adjust: none;
+    background: Highlight;
+    color: HighlightText;
+  }
+}
+@media (max-width: 52rem) {
+  body { padding: .8rem .75rem 2rem; }
+  #cards { grid-template-columns: minmax(0, 1fr); gap: .75rem; }
+  header h1 { margin-right: auto; }
+  #fresh { order: 3; width: 100%; margin-top: 0; }
+  #leave { margin-left: 0; }
+  .spans, .shift { width: 100%; }
+  .spans button { flex: 1 1 0; padding: .3rem .1rem; white-space: nowrap; font-size: .95rem; }
+  .shift output { flex: 1; min-width: 0; }
+  button, input, select, summary { min-height: 40px; min-width: 40px; }
+  summary { padding: .55rem 0; }
+  section { padding: .8rem .85rem; }
+}
+@media (prefers-reduced-motion: reduce) {
+  * { transition: none !important; }
+}
+@media print {
+  :root { color-scheme: light; --paper: #fff; }
+  body { padding: 0; max-width: none; }
+  #leave, .period button, .pick, details, #adding, #message, .remove { display: none; }
+  section { break-inside: avoid; }
+  section .wide { max-height: none !important; overflow: visible; }
+  svg, .legend i { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+}
 </style>
 </head>
 <body data-state="signed-out">
 <header>
 <h1>Health</h1>
+<p id="fresh"></p>
 <button id="leave" type="button" hidden>Sign out</button>
 </header>
 <p id="message" role="status" aria-live="polite"></p>
@@ -42,213 +298,108 @@ th:first-child, td:first-child { text-align: left; }
 <label for="secret">Secret</label>
 <input id="secret" type="password" autocomplete="current-password" required>
 <button>Sign in</button>
+<p>The secret is in the file <code>sync-secrets</code> of the server, or with who runs it. This tab
+keeps it until it is closed.</p>
 </form>
+<noscript><p>This page needs JavaScript.</p></noscript>
 <main id="data" hidden>
-<form id="period">
-<span role="group" aria-label="Period">
+<p id="advice"></p>
+<div class="period">
+<div class="spans" role="group" aria-label="Period">
 <button type="button" data-days="7">7 days</button>
 <button type="button" data-days="30">30 days</button>
 <button type="button" data-days="90">90 days</button>
 <button type="button" data-days="365">1 year</button>
-</span>
+<button type="button" data-days="all">All</button>
+</div>
+<div class="shift">
+<button type="button" id="back" aria-label="Earlier" title="Earlier">‹</button>
+<output id="range" aria-label="Days shown"></output>
+<button type="button" id="on" aria-label="Later" title="Later">›</button>
+<button type="button" id="newest">Newest</button>
+</div>
+<details class="pick">
+<summary>Dates</summary>
+<form id="dates">
 <label>From <input id="from" type="date" required></label>
 <label>To <input id="to" type="date" required></label>
 <button>Show</button>
 </form>
+</details>
+</div>
 <div id="shown" hidden>
-<p id="span"></p>
-<section id="steps"><h2>Steps</h2><p></p><svg></svg><details></details></section>
-<section id="heart"><h2>Heart rate</h2><p></p><svg></svg><details></details></section>
-<section id="sleep"><h2>Sleep</h2><p></p><svg></svg><details></details></section>
-<section id="workouts"><h2>Workouts</h2><p></p><div class="wide"></div></section>
+<div id="cards"></div>
+<p id="adding"><select id="more" aria-label="Add a chart"></select></p>
 <p id="zone"></p>
 </div>
 </main>
-<script>
-'use strict';
-const id = name => document.getElementById(name);
-const show = state => { document.body.dataset.state = state; };
-// Numbers; those beyond sense, of which one has hundreds of digits, are written short.
-const numbers = digits => {
-  const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: digits });
-  const short = new Intl.NumberFormat(undefined,
-    { notation: 'scientific', maximumFractionDigits: 2 });
-  return { format: value => (Math.abs(value) < 1e15 ? plain : short).format(value) };
-};
-const number = numbers(0), tenth = numbers(1);
-// Times of workouts are readings of the user's own clock; those that it shows twice have an
-// offset, which changes nothing about what it shows.
-const wall = text => new Date(text.slice(0, 19) + 'Z');
-const clock = new Intl.DateTimeFormat(undefined,
-  { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
-let turn = 0;
-// The days up to today that were chosen; 0 for days of the two fields.
-let chosen = 30;
-// The zone of the person who is signed in, once the server has told it.
-let zone = null;
+<div id="tip" hidden aria-hidden="true"></div>
+<script type="module">
+const shared = {};
+{
+// Functions that create elements of the document.
 
-function make(name, text, fields = {}) {
+/** Returns the element with an identifier. */
+const byId = name => document.getElementById(name);
+
+/**
+ * Creates an HTML element. Texts are inserted as text, never as markup.
+ *
+ * @param {string} name The name of the element.
+ * @param {object} fields Its attributes. `on` contains handlers by the name of their event.
+ * @param {...(Node|string|null)} content Its content.
+ */
+function make(name, fields = {}, ...content) {
   const element = document.createElement(name);
-  if (text !== undefined) element.textContent = text;
-  for (const key in fields) element.setAttribute(key, fields[key]);
+  const { on = {}, ...attributes } = fields;
+  for (const type in on) element.addEventListener(type, on[type]);
+  for (const key in attributes) {
+    const value = attributes[key];
+    if (value === true) element.setAttribute(key, '');
+    else if (value !== false && value !== null && value !== undefined) {
+      element.setAttribute(key, value);
+    }
+  }
+  element.append(...content.filter(part => part !== null && part !== undefined));
   return element;
 }
 
-function draw(name, fields, title) {
-  const shape = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const key in fields) shape.setAttribute(key, fields[key]);
-  if (title) {
-    const words = document.createElementNS('http://www.w3.org/2000/svg', 'title');
-    words.textContent = title;
-    shape.append(words);
-  }
-  return shape;
+/** Creates an SVG element. */
+function svg(name, attributes = {}, ...content) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const key in attributes) element.setAttribute(key, attributes[key]);
+  element.append(...content);
+  return element;
 }
-
-// Every day of a span, so that days without data leave a hole.
-function daysOf(from, to) {
-  const days = [];
-  const last = Date.parse(to + 'T00:00:00Z');
-  for (let at = Date.parse(from + 'T00:00:00Z'); at <= last; at += 86400000) {
-    days.push(new Date(at).toISOString().slice(0, 10));
-  }
-  return days;
+Object.assign(shared, { byId, make, svg });
 }
+{
+// Requests to the server, with the secret of the person.
 
-// Columns of stacked parts, each {low, high, color, title}.
-function chart(svg, days, top, label, columns) {
-  const width = 1000, height = 100, step = width / days.length;
-  svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  svg.setAttribute('preserveAspectRatio', 'none');
-  svg.setAttribute('role', 'img');
-  svg.setAttribute('aria-label', label);
-  const scale = value => height - height * value / (top || 1);
-  const shapes = [draw('line', { x1: 0, x2: width, y1: height, y2: height,
-    stroke: 'var(--line)' })];
-  days.forEach((day, place) => {
-    for (const part of columns.get(day) ?? []) {
-      shapes.push(draw('rect', { x: (place + .1) * step, width: .8 * step,
-        y: scale(part.high), height: Math.max(.5, scale(part.low) - scale(part.high)),
-        fill: part.color }, part.title));
-    }
-  });
-  svg.replaceChildren(...shapes);
-}
-
-function table(names, rows) {
-  const all = make('table'), first = make('tr');
-  first.append(...names.map(name => make('th', name, { scope: 'col' })));
-  const top = make('thead'), rest = make('tbody');
-  top.append(first);
-  rest.append(...rows.map(row => {
-    const line = make('tr');
-    line.append(...row.map(cell => make('td', cell ?? '–')));
-    return line;
-  }));
-  all.append(top, rest);
-  return all;
-}
-
-// A section with its sentence, its chart and its numbers.
-function fill(name, sentence, days, columns, heads, rows) {
-  const section = id(name);
-  const high = [...columns.values()].flat().reduce((top, part) => Math.max(top, part.high), 0);
-  section.querySelector('p').textContent = sentence;
-  const svg = section.querySelector('svg'), details = section.querySelector('details');
-  // A picture has no property `hidden`, but every element has the attribute.
-  for (const part of [svg, details]) part.toggleAttribute('hidden', rows.length === 0);
-  chart(svg, days, high, sentence, columns);
-  details.replaceChildren(make('summary', 'Numbers'), table(heads, rows));
-}
-
-const count = (many, name) => `${number.format(many)} ${name}${many === 1 ? '' : 's'}`;
-const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-function steps(reply, days) {
-  const found = reply.daily.filter(day => day.steps !== null);
-  const energy = new Map(reply.energy.map(day => [day.date, day.calories]));
-  const sentence = found.length === 0 ? 'No steps in this period.'
-    : `${number.format(mean(found.map(day => day.steps)))} a day on average, `
-      + `${number.format(found.reduce((sum, day) => sum + day.steps, 0))} in all.`;
-  const columns = new Map(found.map(day => [day.date, [{ low: 0, high: day.steps,
-    color: 'var(--bar)', title: `${day.date}: ${number.format(day.steps)} steps` }]]));
-  fill('steps', sentence, days, columns, ['Day', 'Steps', 'Energy (kcal)'],
-    found.map(day => [day.date, number.format(day.steps),
-      energy.has(day.date) ? number.format(energy.get(day.date)) : null]));
-}
-
-function heart(reply, days) {
-  const found = reply.daily.filter(day => day.avg !== null);
-  const latest = reply.latest == null ? ''
-    : ` Latest: ${number.format(reply.latest)} bpm.`;
-  const sentence = found.length === 0 ? 'No heart rates in this period.' + latest
-    : `${number.format(mean(found.map(day => day.avg)))} bpm on average, from `
-      + `${number.format(Math.min(...found.map(day => day.min)))} to `
-      + `${number.format(Math.max(...found.map(day => day.max)))}.` + latest;
-  const columns = new Map(found.map(day => [day.date, [
-    { low: day.min, high: day.max, color: 'var(--soft)',
-      title: `${day.date}: ${number.format(day.min)} to ${number.format(day.max)} bpm` },
-    { low: day.avg - .5, high: day.avg + .5, color: 'var(--bar)',
-      title: `${day.date}: ${tenth.format(day.avg)} bpm on average` }]]));
-  fill('heart', sentence, days, columns, ['Day', 'Average', 'Lowest', 'Highest'],
-    found.map(day => [day.date, tenth.format(day.avg), number.format(day.min),
-      number.format(day.max)]));
-}
-
-function sleep(reply, days) {
-  const found = reply.daily.filter(night => night.hours > 0);
-  const sentence = found.length === 0 ? 'No nights in this period.'
-    : `${tenth.format(mean(found.map(night => night.hours)))} hours a night on average, `
-      + count(found.length, 'night') + '.';
-  const columns = new Map(found.map(night => {
-    const parts = [];
-    let low = 0;
-    const staged = (night.deep ?? 0) + (night.core ?? 0) + (night.rem ?? 0);
-    const kinds = [['deep', night.deep], ['core', night.core], ['rem', night.rem],
-      ['asleep', Math.max(0, night.hours - staged)], ['awake', night.awake]];
-    for (const [kind, hours] of kinds) {
-      if (!(hours > .005)) continue;
-      parts.push({ low, high: low + hours, color: `var(--${kind})`,
-        title: `${night.date}: ${tenth.format(hours)} hours ${kind}` });
-      low += hours;
-    }
-    return [night.date, parts];
-  }));
-  const hours = value => value > 0 ? tenth.format(value) : null;
-  fill('sleep', sentence, days, columns,
-    ['Night to', 'Asleep (h)', 'Deep', 'Core', 'REM', 'Awake', 'In bed'],
-    found.map(night => [night.date, hours(night.hours), hours(night.deep),
-      hours(night.core), hours(night.rem), hours(night.awake), hours(night.inBed)]));
-}
-
-function workouts(reply) {
-  const found = [...reply.workouts].reverse();
-  const minutes = one => (wall(one.end) - wall(one.start)) / 60000;
-  id('workouts').querySelector('p').textContent = found.length === 0
-    ? 'No workouts in this period.'
-    : count(found.length, 'workout') + ', ' + tenth.format(
-        found.reduce((sum, one) => sum + minutes(one), 0) / 60) + ' hours.'
-      + (reply.nextStart == null ? '' : ' There are more: choose a shorter period.');
-  id('workouts').querySelector('div').replaceChildren(...(found.length === 0 ? [] : [table(
-    ['Start', 'Kind', 'Minutes', 'Distance (km)', 'Energy (kcal)', 'Source'],
-    found.map(one => [clock.format(wall(one.start)), one.type,
-      number.format(minutes(one)),
-      one.distanceMeters == null ? null : tenth.format(one.distanceMeters / 1000),
-      one.energyKcal == null ? null : number.format(one.energyKcal), one.source]))]));
-}
-
+/** The server does not know the secret. */
 class Refused extends Error {}
-class Unfit extends Error {}
 
-async function ask(path) {
-  const secret = sessionStorage.getItem('secret');
+const key = 'secret';
+
+/** The secret, which the tab keeps until it is closed. */
+const secret = {
+  get: () => sessionStorage.getItem(key),
+  set: value => sessionStorage.setItem(key, value),
+  remove: () => sessionStorage.removeItem(key),
+};
+
+/** Returns the answer to a request. */
+async function ask(path, query = {}) {
   const unknown = 'The server does not know this secret.';
+  const word = secret.get() ?? '';
   // No secret has blanks or control characters, nor can a header field carry them.
-  if (/[\x00-\x20\x7f]/.test(secret)) throw new Refused(unknown);
+  if (/[\x00-\x20\x7f]/.test(word)) throw new Refused(unknown);
   // A header field carries bytes: those of the secret in UTF-8, as the server's file has it.
-  const bytes = String.fromCharCode(...new TextEncoder().encode(secret));
-  const answer = await fetch(path, { cache: 'no-store',
-    headers: { Authorization: 'Bearer ' + bytes } }).catch(() => {
+  const bytes = String.fromCharCode(...new TextEncoder().encode(word));
+  const question = new URLSearchParams(query).toString();
+  const answer = await fetch(`/api/health/${path}${question ? `?${question}` : ''}`, {
+    cache: 'no-store', headers: { Authorization: `Bearer ${bytes}` },
+  }).catch(() => {
     throw new Error('The server cannot be reached.');
   });
   if (answer.status === 401) throw new Refused(unknown);
@@ -256,115 +407,1718 @@ async function ask(path) {
   if (!answer.ok) throw new Error(reply.details ?? reply.error ?? `HTTP ${answer.status}`);
   return reply;
 }
+Object.assign(shared, { Refused, secret, ask });
+}
+{
+// Days of the calendar as numbers of days since 1970, and their words.
 
-async function load() {
-  const mine = ++turn;
-  if (sessionStorage.getItem('secret') === null) return leave('');
-  show('loading');
-  try {
-    if (chosen > 0) {
-      if (zone === null) {
-        const reply = await ask('/api/health/workouts?from=2000-01-01&to=2000-01-01');
-        if (mine !== turn) return;
-        zone = reply.timeZone;
-      }
-      choose(chosen);
-    }
-    const [from, to] = [id('from').value, id('to').value];
-    const days = daysOf(from, to);
-    if (days.length === 0 || days.length > 3653) throw new Unfit('Choose 1 to 3,653 days.');
-    const all = await Promise.all(['steps', 'heart-rate', 'sleep', 'workouts'].map(
-      name => ask(`/api/health/${name}?from=${from}&to=${to}`)));
-    if (mine !== turn) return;
-    steps(all[0], days); heart(all[1], days); sleep(all[2], days); workouts(all[3]);
-    zone = all[0].timeZone;
-    id('zone').textContent = `Days are those of ${zone}.`;
-    id('span').textContent = `From ${from} to ${to}.`;
-    id('message').textContent = '';
-    enter();
-    id('shown').hidden = false;
-    show('ready');
-  } catch (error) {
-    if (mine !== turn) return;
-    if (error instanceof Refused) return leave(error.message);
-    clear();
-    id('message').textContent = error instanceof Unfit ? error.message
-      : `Nothing could be loaded: ${error.message} Try again.`;
-    enter();
-    show('failed');
+const length = 86400000;
+
+const months = [
+  'Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec',
+];
+const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+
+/** Returns the number of a day such as `2026-01-31`; `NaN` for another text. */
+const dayNumber = text => Date.parse(`${text}T00:00:00Z`) / length;
+
+/** Returns the text of a day, such as `2026-01-31`. */
+const dayText = day => new Date(day * length).toISOString().slice(0, 10);
+
+/** Returns the year, the month from 0, the day of the month and the weekday from 0 for Sunday. */
+function partsOf(day) {
+  const date = new Date(day * length);
+  return {
+    year: date.getUTCFullYear(), month: date.getUTCMonth(), date: date.getUTCDate(),
+    weekday: date.getUTCDay(),
+  };
+}
+
+/** Returns the number of the first day of a month. The month may be beyond its year. */
+const firstOfMonth = (year, month) => Date.UTC(year, month, 1) / length;
+
+/** Returns a day in words: `14 Oct`. */
+function shortDay(day) {
+  const { month, date } = partsOf(day);
+  return `${date} ${months[month]}`;
+}
+
+/** Returns a day in words: `14 Oct 2026`. */
+const plainDay = day => `${shortDay(day)} ${partsOf(day).year}`;
+
+/** Returns a day in words: `Wed 14 Oct 2026`. */
+const longDay = day => `${weekdays[partsOf(day).weekday]} ${plainDay(day)}`;
+
+/** Returns a weekday and a date: `Wed 14`. */
+function weekdayText(day) {
+  const { weekday, date } = partsOf(day);
+  return `${weekdays[weekday]} ${date}`;
+}
+
+/** Returns the name of a month: `Oct`. */
+const monthText = day => months[partsOf(day).month];
+
+/** Returns the days of an interval in words: `15 Sep to 14 Oct 2026`. */
+function rangeText(from, to) {
+  if (from === to) return plainDay(from);
+  const isOneYear = partsOf(from).year === partsOf(to).year;
+  return `${isOneYear ? shortDay(from) : plainDay(from)} to ${plainDay(to)}`;
+}
+
+/** Returns the day in a local time such as `2026-10-14T09:12:00+02:00`. */
+const dayOf = time => dayNumber(time.slice(0, 10));
+
+/** Returns a local time in words: `14 Oct 2026, 09:12`. */
+const momentText = time => `${plainDay(dayOf(time))}, ${time.slice(11, 16)}`;
+
+const words = [
+  'no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven',
+  'twelve',
+];
+
+/** Returns the time between two instants in words: `six weeks ago`. */
+function agoText(time, now) {
+  const seconds = (Date.parse(now) - Date.parse(time)) / 1000;
+  if (seconds < -90) return 'in the future';
+  if (seconds < 90) return 'just now';
+  const units = [
+    ['minute', 60, 90 * 60], ['hour', 3600, 36 * 3600], ['day', 86400, 14 * 86400],
+    ['week', 7 * 86400, 70 * 86400], ['month', 30.44 * 86400, 730 * 86400],
+    ['year', 365.25 * 86400, Infinity],
+  ];
+  const [name, size] = units.find(unit => seconds < unit[2]);
+  const many = Math.round(seconds / size);
+  return `${words[many] ?? many} ${name}${many === 1 ? '' : 's'} ago`;
+}
+
+/** Returns the span of a column of a chart that covers a number of days. */
+const grainOf = days => days <= 400 ? 'day' : days <= 1200 ? 'week' : 'month';
+
+/** Returns the first and the last day of each column of an interval. */
+function columnsOf(from, to) {
+  const grain = grainOf(to - from + 1);
+  const columns = [];
+  for (let day = from; day <= to;) {
+    const next = Math.min(to + 1, nextColumn(day, grain));
+    columns.push({ from: day, to: next - 1, grain });
+    day = next;
+  }
+  return columns;
+}
+
+function nextColumn(day, grain) {
+  if (grain === 'day') return day + 1;
+  const { year, month, weekday } = partsOf(day);
+  // A week begins on Monday.
+  return grain === 'week' ? day + 7 - (weekday + 6) % 7 : firstOfMonth(year, month + 1);
+}
+
+/** Returns the days of a column in words. */
+function columnText({ from, to, grain }) {
+  if (grain === 'day') return longDay(from);
+  if (grain === 'week') return `Week of ${plainDay(from)}`;
+  const { year } = partsOf(from);
+  const isWhole = partsOf(from).date === 1 && partsOf(to + 1).date === 1;
+  return isWhole ? `${monthText(from)} ${year}` : rangeText(from, to);
+}
+
+const monthOrYear = day => partsOf(day).month === 0 ? `${partsOf(day).year}` : monthText(day);
+
+/** Returns the label after a day that is every so many days from a Monday in 1970. */
+const everyDays = every => day => day + every - ((day - 4) % every + every) % every;
+
+/** Returns the label after a day that is every so many months. */
+const everyMonths = every => day => {
+  const { year, month } = partsOf(day);
+  const months = year * 12 + month;
+  return firstOfMonth(1970, months - months % every + every - 1970 * 12);
+};
+
+/** The steps of labels on an axis: the days between two of them, the next one, and its text. */
+const labels = [
+  ...[1, 2, 7, 14].map(days => ({ days, next: everyDays(days), text: shortDay })),
+  ...[1, 2, 3, 6].map(months => ({
+    days: 30 * months, next: everyMonths(months), text: monthOrYear,
+  })),
+  ...[1, 2, 5, 10].map(years => ({
+    days: 365 * years, next: everyMonths(12 * years), text: day => `${partsOf(day).year}`,
+  })),
+];
+
+/** Returns the days with labels on an axis that is `width` pixels wide. */
+function dateLabels(from, to, width) {
+  const days = to - from + 1;
+  if (days <= 10 && width / days >= 44) {
+    return Array.from({ length: days }, (_, place) => ({
+      day: from + place, text: weekdayText(from + place),
+    }));
+  }
+  const wanted = labels.find(step => step.days * width / days >= 52) ?? labels.at(-1);
+  const found = [];
+  for (let day = wanted.next(from - 1); day <= to; day = wanted.next(day)) {
+    found.push({ day, text: wanted.text(day) });
+  }
+  return found.length ? found : [{ day: from, text: plainDay(from) }];
+}
+Object.assign(shared, { dayNumber, dayText, partsOf, firstOfMonth, shortDay, plainDay, longDay, weekdayText, monthText, rangeText, dayOf, momentText, agoText, grainOf, columnsOf, columnText, dateLabels });
+}
+{
+// Numbers, their units and their axes.
+
+const plain = [0, 1, 2].map(digits => new Intl.NumberFormat('en', {
+  minimumFractionDigits: 0, maximumFractionDigits: digits,
+}));
+const fixed = new Intl.NumberFormat('en', {
+  minimumFractionDigits: 1, maximumFractionDigits: 1,
+});
+// Numbers beyond sense, of which one has hundreds of digits, are written short.
+const short = new Intl.NumberFormat('en', { notation: 'scientific', maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** Returns a number with at most `digits` decimals. */
+function numberText(value, digits = 0) {
+  if (Math.abs(value) >= 1e15) return short.format(value);
+  return plain[digits].format(value);
+}
+
+/** Returns a number with one decimal, also if it is 0. */
+const tenthText = value => Math.abs(value) >= 1e15 ? short.format(value)
+  : fixed.format(value);
+
+/** Returns a number with as many decimals as its size needs. */
+function fittingText(value) {
+  const size = Math.abs(value);
+  return numberText(value, size >= 100 ? 0 : size >= 10 ? 1 : 2);
+}
+
+/** Returns hours in words: `7 h 05 min`. */
+function hoursText(hours) {
+  if (hours >= 99.5) return `${numberText(hours)} h`;
+  const minutes = Math.round(hours * 60);
+  if (minutes < 60) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`;
+}
+
+/** Returns a count with its noun. */
+const countText = (many, one, more = `${one}s`) =>
+  `${numberText(many)} ${many === 1 ? one : more}`;
+
+/** Returns the labels of the values on an axis. */
+function axisTexts(values) {
+  const size = Math.max(...values.map(Math.abs));
+  const format = size >= 1e15 ? short : size >= 10000 ? compact : plain[2];
+  return values.map(value => value === 0 ? '0' : format.format(value).replace('K', 'k'));
+}
+
+/** Returns the mean of numbers; `NaN` if there are none. */
+const meanOf = values => values.reduce((sum, value) => sum + value / values.length, 0)
+  + (values.length ? 0 : NaN);
+
+const rounds = [1, 2, 2.5, 5, 10];
+const hourRounds = [1, 2, 3, 4, 6, 8, 10];
+
+/** Returns the least round number that is at least `value`. */
+function roundStep(value, rounds) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * (rounds.find(round => round * power >= value * 0.999) ?? 10);
+}
+
+/**
+ * Returns an axis with round steps.
+ *
+ * @param {number} low The lowest value.
+ * @param {number} high The highest value.
+ * @param {boolean} isSum Whether the axis begins at 0.
+ * @param {number} least The least step.
+ * @param {boolean} isHours Whether the steps are those of a clock.
+ */
+function axisOf(low, high, isSum, least = 0, isHours = false) {
+  const first = isSum ? Math.min(0, low) : low;
+  const span = high - first;
+  const wanted = span > 0 && Number.isFinite(span) ? span / 4
+    : Math.max(Math.abs(high) / 8, least, 1e-9);
+  const step = Math.max(least, roundStep(wanted, isHours ? hourRounds : rounds));
+  const from = isSum && first >= 0 ? 0 : Math.floor(first / step) * step;
+  let to = Math.ceil(high / step) * step;
+  if (to <= from) to = from + step;
+  const ticks = [];
+  for (let place = 0; place < 12 && from + place * step <= to + step / 2; place++) {
+    ticks.push(Number((from + place * step).toPrecision(12)));
+  }
+  return { from, to, ticks };
+}
+Object.assign(shared, { numberText, tenthText, fittingText, hoursText, countText, axisTexts, meanOf, axisOf });
+}
+{
+const { fittingText, hoursText, numberText, tenthText } = shared;
+// What each chart shows of a type of samples, and in which words.
+
+
+const quantity = 'HKQuantityTypeIdentifier';
+
+/** The type of nights. */
+const sleepType = 'HKCategoryTypeIdentifierSleepAnalysis';
+
+/** The type of workouts. */
+const workoutType = 'HKWorkoutTypeIdentifier';
+
+/** The stages of sleep, from the bottom of a column to its top. */
+const stages = [
+  ['deep', 'deep'], ['core', 'core'], ['rem', 'REM'], ['asleep', 'stage not recorded'],
+  ['awake', 'awake'],
+];
+
+const steps = {
+  type: `${quantity}StepCount`, name: 'Steps', color: 'green', form: 'bars', isSum: true,
+  unit: 'steps', caption: 'steps a day', axis: 'steps', least: 1,
+  more: ['more', 'less'], text: value => numberText(value),
+};
+
+const heart = {
+  type: `${quantity}HeartRate`, name: 'Heart rate', color: 'red', form: 'range', least: 1,
+  unit: 'beats a minute', caption: 'beats a minute on average', axis: 'beats a minute',
+  short: 'bpm', more: ['higher', 'lower'], text: value => numberText(value),
+};
+
+const sleep = {
+  type: sleepType, name: 'Sleep', color: 'core', form: 'stack', isSum: true, isHours: true,
+  unit: '', caption: 'asleep a night', axis: 'hours', least: 1,
+  more: ['longer', 'shorter'], text: hoursText,
+};
+
+const resting = {
+  type: `${quantity}RestingHeartRate`, name: 'Resting heart rate', color: 'red', form: 'line',
+  unit: 'beats a minute', caption: 'beats a minute', axis: 'beats a minute', least: 1,
+  short: 'bpm', more: ['higher', 'lower'], text: value => tenthText(value),
+};
+
+/** The charts that every person has, in order. */
+const usual = [steps, heart, sleep, resting];
+
+/** The names and words of types whose identifier does not tell them. */
+const known = {
+  ActiveEnergyBurned: { name: 'Active energy', color: 'orange' },
+  BasalEnergyBurned: { name: 'Resting energy', color: 'orange' },
+  FlightsClimbed: { name: 'Flights climbed', unit: 'flights' },
+  HeartRateVariabilitySDNN: { name: 'Heart rate variability', color: 'violet' },
+  OxygenSaturation: { name: 'Blood oxygen', color: 'blue' },
+  VO2Max: { name: 'VO₂ max', color: 'violet' },
+  BodyMass: { name: 'Weight', color: 'blue' },
+  BodyMassIndex: { name: 'Body mass index', color: 'blue', unit: '' },
+  AppleExerciseTime: { name: 'Exercise', color: 'green' },
+  AppleStandTime: { name: 'Standing', color: 'blue' },
+  DistanceWalkingRunning: { name: 'Walking and running distance', color: 'green' },
+  WalkingHeartRateAverage: { name: 'Walking heart rate', color: 'red', unit: 'beats a minute' },
+  RespiratoryRate: { name: 'Respiratory rate', color: 'blue', unit: 'breaths a minute' },
+  DietaryWater: { name: 'Water', color: 'blue' },
+  BloodGlucose: { name: 'Blood glucose', color: 'red' },
+  PushCount: { name: 'Wheelchair pushes', unit: 'pushes' },
+};
+
+/** The words of HealthKit's units. */
+const units = {
+  'count/min': 'a minute', degC: '°C', count: '', 'mL/min·kg': 'mL/min·kg', min: 'min',
+};
+
+/** Returns the name of a type: `HKQuantityTypeIdentifierBodyMass` becomes `Body mass`. */
+function nameOf(type) {
+  const built = usual.find(kind => kind.type === type);
+  if (built) return built.name;
+  const plain = plainName(type);
+  if (known[plain]) return known[plain].name;
+  const spaced = plain.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/_/g, ' ').trim();
+  const lower = spaced.replace(/\b([A-Z])(?=[a-z])/g, letter => letter.toLowerCase());
+  return lower ? lower.charAt(0).toUpperCase() + lower.slice(1) : type;
+}
+
+const plainName = type => type
+  .replace(/^HK(Quantity|Category|Correlation|Data)?Type(Identifier)?/, '');
+
+/** Returns what a chart shows of a type that was chosen from the list of synced types. */
+function kindOf({ type, style, unit }) {
+  const words = known[plainName(type)] ?? {};
+  const scale = scaleOf(type, unit);
+  const noun = words.unit ?? (scale.unit !== '' ? scale.unit : style === 'count' ? 'samples' : '');
+  const isSum = style !== 'reading';
+  return {
+    type, name: nameOf(type), color: words.color ?? (isSum ? 'green' : 'violet'),
+    form: isSum ? 'bars' : 'line', isSum, isSparse: !isSum, unit: noun, factor: scale.factor,
+    caption: isSum ? `${noun} a day`.trim() : noun, axis: noun,
+    least: style === 'count' || unit === 'count' ? 1 : 0,
+    more: isSum ? ['more', 'less'] : ['higher', 'lower'],
+    text: value => fittingText(value), isOther: true,
+  };
+}
+
+/** Returns the unit in which values of a type are shown, and their factor. */
+function scaleOf(type, unit) {
+  if (!unit) return { unit: '', factor: 1 };
+  if (unit === 'm' && type.includes('Distance')) return { unit: 'km', factor: 0.001 };
+  const words = units[unit] ?? (unit.startsWith('mL/min') ? 'mL/min·kg' : unit);
+  return { unit: words, factor: 1 };
+}
+Object.assign(shared, { sleepType, workoutType, stages, usual, nameOf, kindOf });
+}
+{
+const { columnsOf, meanOf, numberText } = shared;
+// The columns of a chart, their mean, and the comparison with the period before.
+
+
+/**
+ * Returns the series of a kind: its columns and what is known about the whole.
+ *
+ * A column is of one day, or the mean of the days of a week or month. Days that were not over when
+ * the phone synced count in no mean. `openDay` is the first of them. Days before `knownFrom` are
+ * still loaded.
+ */
+function seriesOf(kind, values, { from, to, openDay, knownFrom = from }) {
+  const factor = kind.factor ?? 1;
+  const one = day => scaled(values.get(day), factor);
+  const columns = columnsOf(from, to).map(column => ({
+    ...column, ...combined(column, one, openDay), isLoading: column.to < knownFrom,
+  }));
+  const finished = [];
+  let present = 0;
+  for (let day = from; day <= to; day++) {
+    const found = one(day);
+    if (!found) continue;
+    present++;
+    if (day < openDay) finished.push(found);
+  }
+  const most = column => column.stacked ?? column.high ?? column.value;
+  const shown = columns.filter(column => column.days > 0);
+  return {
+    columns, present, finished, missing: to - Math.max(from, knownFrom) + 1 - present,
+    mean: meanOf(finished.map(found => found.value)),
+    low: Math.min(...shown.map(column => column.low)), high: Math.max(...shown.map(most)),
+  };
+}
+
+function scaled(found, factor) {
+  if (!found || factor === 1) return found;
+  return { value: found.value * factor, low: found.low * factor, high: found.high * factor };
+}
+
+function combined({ from, to }, one, openDay) {
+  const all = [];
+  const over = [];
+  for (let day = from; day <= to; day++) {
+    const found = one(day);
+    if (!found) continue;
+    all.push(found);
+    if (day < openDay) over.push(found);
+  }
+  if (!all.length) return { days: 0 };
+  // Only if no day is over, the column is that of an unfinished day.
+  const used = over.length ? over : all;
+  const mean = pick => meanOf(used.map(pick));
+  const result = {
+    days: used.length, isOpen: !over.length, value: mean(found => found.value),
+    low: Math.min(...used.map(found => found.low)),
+    high: Math.max(...used.map(found => found.high)),
+  };
+  if (used[0].parts) addParts(result, used, mean);
+  return result;
+}
+
+function addParts(result, used, mean) {
+  result.parts = {};
+  for (const name in used[0].parts) {
+    result.parts[name] = mean(found => found.parts[name] ?? 0);
+  }
+  const inBed = used.filter(found => found.inBed > 0);
+  result.inBed = inBed.length ? meanOf(inBed.map(found => found.inBed)) : null;
+  result.stacked = Object.values(result.parts).reduce((sum, part) => sum + part, 0);
+}
+
+/**
+ * Returns the change of the mean against the period before: `{ sign, size, words }`; `null` if
+ * there are too few days to compare with.
+ */
+function comparison(kind, now, before, days) {
+  const enough = Math.ceil(days / 2);
+  const isSparse = kind.isSparse || kind.isOther;
+  if (!now.finished.length || before.finished.length < (isSparse ? 1 : enough)) return null;
+  const change = now.mean - before.mean;
+  const share = change / Math.abs(before.mean);
+  const than = days === 1 ? 'on the day before' : `in the ${numberText(days)} days before`;
+  const same = { sign: '', size: '', words: `about the same as ${than}` };
+  const word = kind.more[change > 0 ? 0 : 1];
+  const sign = change > 0 ? '▲' : '▼';
+  if (change === 0) return same;
+  if (before.mean === 0) return { sign, size: '', words: `${word} than ${than}` };
+  if (kind.isSum) {
+    if (!(Math.abs(share) >= 0.015)) return same;
+    return { sign, size: `${numberText(Math.abs(share) * 100)} %`, words: `${word} than ${than}` };
+  }
+  const size = kind.text(Math.abs(change));
+  if (Math.abs(share) < 0.005 || Number(size) === 0) return same;
+  return { sign, size: `${size} ${kind.short ?? kind.unit}`.trim(), words: `${word} than ${than}` };
+}
+
+/** Returns the mean of the seven days that end at each column of single days. */
+function sevenDayMeans(columns) {
+  const window = [];
+  return columns.map(column => {
+    window.push(column);
+    if (window.length > 7) window.shift();
+    const used = window.filter(one => one.days > 0 && !one.isOpen);
+    return used.length >= 4 ? meanOf(used.map(one => one.value)) : NaN;
+  });
+}
+
+/** Returns the intervals of columns without data: `[first, last]`. */
+function gapsOf(columns, kind) {
+  const gaps = [];
+  columns.forEach((column, place) => {
+    if (column.days > 0 || column.isLoading) return;
+    if (gaps.length && gaps.at(-1)[1] === place - 1) gaps.at(-1)[1] = place;
+    else gaps.push([place, place]);
+  });
+  if (!kind.isSparse) return gaps;
+  // Of what is measured now and then, only a break that is long for the type is a gap.
+  const lengths = gaps.map(([first, last]) => last - first + 1).sort((one, other) => one - other);
+  const usual = columns.some(column => column.days > 0) ? lengths[lengths.length >> 1] * 3 : 0;
+  return gaps.filter(([first, last]) => last - first + 1 > usual);
+}
+Object.assign(shared, { seriesOf, comparison, sevenDayMeans, gapsOf });
+}
+{
+const { svg, dateLabels, axisOf, axisTexts, stages, gapsOf, sevenDayMeans } = shared;
+// The drawing of a chart.
+
+
+const top = 22;
+const bottom = 24;
+const right = 6;
+
+/** The least number of single days of which a chart has a seven-day mean. */
+const manyDays = 61;
+
+/** The width of a column, in pixels, from which it has a gap to the next and round corners. */
+const wide = 5;
+
+/** Returns whether a chart of these columns has a seven-day mean. */
+function hasTrend(kind, columns) {
+  if (kind.form === 'stack' || columns.length < manyDays) return false;
+  const present = columns.filter(column => column.days > 0).length;
+  return columns[0].grain === 'day' && present > columns.length * 0.6;
+}
+
+/**
+ * Draws a series, and returns the picture with the places of its columns.
+ *
+ * @param {object} kind What the chart shows.
+ * @param {object} series The columns.
+ * @param {{width: number, height: number}} size The size in pixels.
+ */
+function chart(kind, series, { width, height }) {
+  const { columns } = series;
+  const axis = axisOf(...limits(kind, series), kind.isSum, kind.least, kind.isHours);
+  const labels = axisTexts(axis.ticks);
+  const left = 10 + 7 * Math.max(...labels.map(label => label.length));
+  const plot = { left, top, width: width - left - right, height: height - top - bottom };
+  const step = plot.width / columns.length;
+  const scale = {
+    x: place => left + place * step,
+    middle: place => left + (place + 0.5) * step,
+    y: value => top + plot.height * (1 - (value - axis.from) / (axis.to - axis.from)),
+    step, plot, axis,
+  };
+  const picture = svg('svg', {
+    class: 'chart', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true',
+  });
+  drawAxes(picture, kind, labels, columns, scale);
+  drawGaps(picture, kind, columns, scale);
+  forms[kind.form](picture, kind, columns, scale);
+  drawTrend(picture, kind, columns, scale);
+  drawMean(picture, series, scale);
+  return { picture, left, step, plot, count: columns.length };
+}
+
+function limits(kind, series) {
+  const { low, high, columns } = series;
+  if (!columns.some(column => column.days > 0)) return [0, 1];
+  return kind.isSum ? [0, high] : [low, high];
+}
+
+function write(words, x, y, anchor, name = '') {
+  const text = svg('text', { x, y, 'text-anchor': anchor, ...(name ? { class: name } : {}) });
+  text.textContent = words;
+  return text;
+}
+
+function drawAxes(picture, kind, labels, columns, { x, y, plot, axis, step }) {
+  const end = plot.left + plot.width;
+  picture.append(write(kind.axis, plot.left, 12, 'start', 'unit'));
+  axis.ticks.forEach((tick, place) => {
+    const isZero = kind.isSum && tick === 0;
+    picture.append(
+      svg('line', {
+        x1: plot.left, x2: end, y1: y(tick), y2: y(tick), class: isZero ? 'zero' : 'grid',
+      }),
+      write(labels[place], plot.left - 6, y(tick) + 4, 'end'));
+  });
+  const [from, to] = [columns[0].from, columns.at(-1).to];
+  const grain = columns[0].grain;
+  let last = -Infinity;
+  for (const { day, text } of dateLabels(from, to, plot.width)) {
+    const place = columns.findIndex(column => column.to >= day);
+    const middle = grain === 'day' ? x(place) + step / 2 : x(place);
+    const half = text.length * 3.3;
+    const at = Math.min(end - half, Math.max(plot.left + half, middle));
+    if (at - half < last + 8) continue;
+    last = at + half;
+    const floor = plot.top + plot.height;
+    picture.append(
+      svg('line', { x1: middle, x2: middle, y1: floor, y2: floor + 4, class: 'zero' }),
+      write(text, at, plot.top + plot.height + 18, 'middle'));
   }
 }
+
+function drawGaps(picture, kind, columns, { x, plot, step }) {
+  for (const [first, last] of gapsOf(columns, kind)) {
+    const width = (last - first + 1) * step;
+    picture.append(svg('rect', {
+      class: 'hole', x: x(first), width, y: plot.top, height: plot.height,
+      rx: Math.min(3, width / 4),
+    }));
+    if (width > 52) {
+      picture.append(write('no data', x(first) + width / 2, plot.top + 16, 'middle', 'none'));
+    }
+  }
+}
+
+/** Returns the path of a column, whose top is round if it is wide enough. */
+function box(x, y, width, height, radius) {
+  const round = Math.min(radius, width / 2, height);
+  return `M${x.toFixed(2)} ${(y + height).toFixed(2)}v${(round - height).toFixed(2)}`
+    + `q0 ${-round} ${round} ${-round}h${(width - 2 * round).toFixed(2)}`
+    + `q${round} 0 ${round} ${round}v${(height - round).toFixed(2)}z`;
+}
+
+function place(scale, index) {
+  const gap = scale.step >= wide ? Math.min(0.26 * scale.step, 8) : 0;
+  return { x: scale.x(index) + gap / 2, width: Math.max(0.6, scale.step - gap) };
+}
+
+/** Returns the classes of a column whose days are not over. A narrow one has no dashes. */
+function openName({ isOpen }, { step }) {
+  if (!isOpen) return '';
+  return step >= wide ? ' open' : ' open thin';
+}
+
+/** Collects paths by their class, so that each class is one element. */
+class Paths {
+  constructor() {
+    this.all = new Map();
+  }
+
+  add(name, path) {
+    this.all.set(name, `${this.all.get(name) ?? ''}${path}`);
+  }
+
+  draw(picture) {
+    for (const [name, path] of this.all) picture.append(svg('path', { class: name, d: path }));
+  }
+}
+
+function drawBars(picture, kind, columns, scale) {
+  const paths = new Paths();
+  const floor = scale.y(0);
+  columns.forEach((column, index) => {
+    if (!column.days) return;
+    const { x, width } = place(scale, index);
+    // A day of zero is a thin line, apart from a day without data.
+    const height = Math.max(1.5, Math.abs(floor - scale.y(column.value)));
+    paths.add(`bar ${kind.color}${openName(column, scale)}`,
+      box(x, floor - height, width, height, scale.step >= wide ? 3 : 0));
+  });
+  paths.draw(picture);
+}
+
+function drawStack(picture, kind, columns, scale) {
+  const paths = new Paths();
+  columns.forEach((column, index) => {
+    if (!column.days) return;
+    const { x, width } = place(scale, index);
+    let low = 0;
+    const parts = stages.filter(([name]) => column.parts[name] > 0.005);
+    parts.forEach(([name], order) => {
+      const high = low + column.parts[name];
+      const isTop = order === parts.length - 1;
+      const seam = isTop || scale.step < wide ? 0 : 0.6;
+      const height = Math.max(0.8, scale.y(low) - scale.y(high) - seam);
+      const round = isTop && scale.step >= wide ? 3 : 0;
+      paths.add(`bar ${name}${openName(column, scale)}`,
+        box(x, scale.y(low) - height, width, height, round));
+      low = high;
+    });
+  });
+  paths.draw(picture);
+}
+
+function drawRange(picture, kind, columns, scale) {
+  const paths = new Paths();
+  const isWide = scale.step >= wide;
+  columns.forEach((column, index) => {
+    if (!column.days) return;
+    const { x, width } = place(scale, index);
+    const open = openName(column, scale);
+    const height = Math.max(2, scale.y(column.low) - scale.y(column.high));
+    paths.add(`bar ${kind.color} pale${open}`,
+      box(x, scale.y(column.high), width, height, isWide ? 3 : 0));
+    if (isWide) {
+      paths.add(`mark ${kind.color}${open}`,
+        `M${x.toFixed(2)} ${scale.y(column.value).toFixed(2)}h${width.toFixed(2)}`);
+    }
+  });
+  paths.draw(picture);
+  if (!isWide && !hasTrend(kind, columns)) drawLine(picture, kind, columns, scale);
+}
+
+function drawLine(picture, kind, columns, scale) {
+  const breaks = new Set(gapsOf(columns, kind).flatMap(([first, last]) => [first, last]));
+  const points = [];
+  columns.forEach((column, index) => {
+    if (breaks.has(index)) points.push(null);
+    if (column.days > 0) points.push({ column, index });
+  });
+  let path = '';
+  points.forEach((point, order) => {
+    const before = points[order - 1];
+    if (!point) return;
+    const at = `${scale.middle(point.index).toFixed(2)} ${scale.y(point.column.value).toFixed(2)}`;
+    const isJoined = before && !before.column.isOpen && !point.column.isOpen;
+    path += `${isJoined ? 'L' : 'M'}${at}`;
+  });
+  picture.append(svg('path', { class: `line ${kind.color}`, d: path }));
+  const each = kind.isSparse ? scale.plot.width / points.length : scale.step;
+  points.forEach((point, order) => {
+    const isAlone = !points[order - 1] && !points[order + 1];
+    if (!point || !(each >= 2 * wide || isAlone)) return;
+    picture.append(svg('circle', {
+      class: `dot ${kind.color}${point.column.isOpen ? ' open' : ''}`,
+      cx: scale.middle(point.index), cy: scale.y(point.column.value),
+      r: Math.min(3.6, Math.max(2, each / 4)),
+    }));
+  });
+}
+
+const forms = { bars: drawBars, stack: drawStack, range: drawRange, line: drawLine };
+
+function drawTrend(picture, kind, columns, scale) {
+  if (!hasTrend(kind, columns)) return;
+  let path = '';
+  let isDown = false;
+  sevenDayMeans(columns).forEach((mean, index) => {
+    if (Number.isFinite(mean)) {
+      path += `${isDown ? 'L' : 'M'}${scale.middle(index).toFixed(2)} ${scale.y(mean).toFixed(2)}`;
+    }
+    isDown = Number.isFinite(mean);
+  });
+  picture.append(svg('path', { class: 'trend', d: path }));
+}
+
+function drawMean(picture, { mean, finished }, { y, plot }) {
+  if (finished.length < 2 || !Number.isFinite(mean)) return;
+  picture.append(svg('line', {
+    class: 'mean', x1: plot.left, x2: plot.left + plot.width, y1: y(mean), y2: y(mean),
+  }));
+}
+Object.assign(shared, { hasTrend, chart });
+}
+{
+// Functions of numbers and sorted lists.
+
+/** Returns the number of an interval that is nearest to a value. */
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+/** Returns the first index of a sorted list whose value is at least `value`. */
+function lowerBound(values, value, size = values.length) {
+  let low = 0;
+  let high = size;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Returns the first index of a sorted list whose value is more than `value`. */
+function upperBound(values, value, size = values.length) {
+  let low = 0;
+  let high = size;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+Object.assign(shared, { clamp, lowerBound, upperBound });
+}
+{
+const { byId, make, svg, clamp } = shared;
+// The choice of a column of a chart with the pointer or the keys.
+
+
+/** The charts in sight. The chosen column is marked in all of them. */
+const charts = new Set();
+
+/** Forgets the charts. */
+function forgetCharts() {
+  charts.clear();
+  hideTip();
+}
+
+/**
+ * Returns a slider over a drawn chart. Its value is a column, and its text what the column shows.
+ *
+ * @param {string} name The name of the chart.
+ * @param {object} drawn What `chart` returned.
+ * @param {function(number): {head: string, text: string}} words Returns the words of a column.
+ * @param {number} first The column that is chosen at first.
+ */
+function slider(name, drawn, words, first) {
+  const { picture, plot, step, count } = drawn;
+  const mark = svg('rect', {
+    class: 'cursor', y: plot.top, height: plot.height, width: Math.max(1.5, step),
+  });
+  picture.append(mark);
+  const element = make('div', {
+    class: 'slider', role: 'slider', tabindex: 0, 'aria-label': name, 'aria-valuemin': 1,
+    'aria-valuemax': count, 'aria-orientation': 'horizontal',
+    style: `left:${plot.left}px;top:${plot.top}px;width:${plot.width}px;`
+      + `height:${plot.height}px`,
+  });
+  const one = { element, words, count, mark, step, left: plot.left, at: first };
+  charts.add(one);
+  setValue(one, first);
+  listen(one);
+  return element;
+}
+
+function setValue(one, at) {
+  one.at = clamp(at, 0, one.count - 1);
+  const { head, text } = one.words(one.at);
+  one.element.setAttribute('aria-valuenow', one.at + 1);
+  one.element.setAttribute('aria-valuetext', `${head}: ${text}`);
+}
+
+function show(one, at, event = null) {
+  setValue(one, at);
+  for (const other of charts) {
+    if (other.count !== one.count || !other.element.isConnected) continue;
+    other.mark.setAttribute('x', other.left + one.at * other.step);
+    other.mark.classList.toggle('shown', true);
+  }
+  const { head, text } = one.words(one.at);
+  const tip = byId('tip');
+  tip.replaceChildren(make('b', {}, head), text);
+  tip.hidden = false;
+  placeTip(tip, one, event);
+}
+
+function placeTip(tip, one, event) {
+  const box = one.element.getBoundingClientRect();
+  const x = event?.clientX ?? box.left + (one.at + 0.5) * one.step;
+  const { offsetWidth: width, offsetHeight: height } = tip;
+  const wanted = x + width + 24 > innerWidth ? x - width - 14 : x + 14;
+  const above = box.top - height - 6;
+  tip.style.left = `${clamp(wanted, 8, Math.max(8, innerWidth - width - 8))}px`;
+  tip.style.top = `${above >= 8 ? above : box.bottom + 6}px`;
+}
+
+function hideTip() {
+  byId('tip').hidden = true;
+  for (const one of charts) one.mark.classList.toggle('shown', false);
+}
+
+const steps = {
+  ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: 7, PageDown: -7,
+  Home: -Infinity, End: Infinity,
+};
+
+function listen(one) {
+  const { element } = one;
+  const follow = event => {
+    const box = element.getBoundingClientRect();
+    show(one, Math.floor((event.clientX - box.left) / one.step), event);
+  };
+  const hide = event => {
+    // A finger leaves the chart, but its day stays.
+    if (event.pointerType !== 'touch') hideTip();
+  };
+  element.addEventListener('pointerdown', follow);
+  element.addEventListener('pointermove', follow);
+  element.addEventListener('pointerleave', hide);
+  element.addEventListener('blur', hideTip);
+  element.addEventListener('focus', () => {
+    if (element.matches(':focus-visible')) show(one, one.at);
+  });
+  element.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'Escape') hideTip();
+    const by = steps[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    show(one, one.at + by);
+  });
+}
+
+/** Keeps the words at their chart when the page scrolls, or hides them. */
+function startTips() {
+  addEventListener('scroll', () => {
+    if (byId('tip').hidden) return;
+    const focused = [...charts].find(one => one.element === document.activeElement);
+    if (focused) placeTip(byId('tip'), focused, null);
+    else hideTip();
+  }, { passive: true });
+}
+Object.assign(shared, { forgetCharts, slider, startTips });
+}
+{
+const { make } = shared;
+// Tables of numbers.
+
+
+/** The rows that a table shows at first. */
+const firstRows = 100;
+
+/** Returns a table that scrolls by itself. `texts` are the places of columns without numbers. */
+function table(name, heads, rows, texts = []) {
+  const row = cells => make('tr', {}, ...cells.map((cell, place) => place
+    ? make('td', { class: texts.includes(place) ? 'text' : null }, cell ?? '–')
+    : make('th', { scope: 'row' }, cell)));
+  const body = make('tbody', {}, ...rows.slice(0, firstRows).map(row));
+  const box = make('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': name },
+    make('table', {},
+      make('thead', {}, make('tr', {}, ...heads.map((head, place) =>
+        make('th', { scope: 'col', class: texts.includes(place) ? 'text' : null }, head)))),
+      body));
+  const left = rows.length - firstRows;
+  if (left <= 0) return box;
+  const more = make('button', {
+    type: 'button',
+    on: {
+      click: () => {
+        body.append(...rows.slice(firstRows).map(row));
+        more.remove();
+        box.focus();
+      },
+    },
+  }, `Show ${left.toLocaleString('en')} more`);
+  return make('div', {}, box, more);
+}
+
+/** Returns an element with numbers, which are made when it is opened. */
+function numbers(name, heads, rows) {
+  const details = make('details', {}, make('summary', {}, 'Numbers'));
+  details.addEventListener('toggle', () => {
+    if (!details.open || details.children.length > 1) return;
+    details.append(table(name, heads, rows()));
+  });
+  return details;
+}
+Object.assign(shared, { table, numbers });
+}
+{
+const { columnText, plainDay, countText, hoursText, tenthText, stages } = shared;
+// Sentences about columns, and the cells of their tables.
+
+
+/** Returns the words of a column: its days, and what it shows. */
+function columnWords(kind, column, facts) {
+  return { head: columnText(column), text: sentence(kind, column, facts) };
+}
+
+function sentence(kind, column, facts) {
+  if (column.isLoading) return 'loading…';
+  if (!column.days) return whyMissing(column, facts);
+  const isOne = column.grain === 'day';
+  const whole = column.to - column.from + 1;
+  const days = isOne ? '' : `, ${column.days} of ${countText(whole, 'day')} with data`;
+  const open = column.isOpen ? openWords(kind) : '';
+  return `${says[kind.form](kind, column, isOne)}${days}${open}`;
+}
+
+const openWords = kind => kind.form === 'stack' ? ', the night was not over when last synced'
+  : ', the day was not over when last synced';
+
+const amount = (kind, value) => `${kind.text(value)} ${kind.unit}`.trim();
+
+const says = {
+  bars: (kind, { value }, isOne) => `${amount(kind, value)}${isOne ? '' : ' a day on average'}`,
+  line: (kind, { value, low, high }, isOne) => {
+    const range = high > low ? `, ${kind.text(low)} to ${kind.text(high)}` : '';
+    return `${amount(kind, value)}${isOne && !range ? '' : ' on average'}${range}`;
+  },
+  range: (kind, { value, low, high }) =>
+    `${amount(kind, value)} on average, ${kind.text(low)} to ${kind.text(high)}`,
+  stack: (kind, { value, parts }, isOne) => {
+    const asleep = stages.slice(0, 3).filter(([name]) => parts[name] > 0.005)
+      .map(([name, words]) => `${words} ${hoursText(parts[name])}`);
+    const awake = parts.awake > 0.005 ? `; awake ${hoursText(parts.awake)}` : '';
+    const detail = asleep.length ? `: ${asleep.join(', ')}` : '';
+    return `${hoursText(value)} asleep${isOne ? '' : ' a night'}${detail}${awake}`;
+  },
+};
+
+/** Returns why a column has no data, as far as it is known. */
+function whyMissing({ from, to }, { first, newest, openDay, today }) {
+  if (from > today) return 'not yet';
+  if (from > newest && from > openDay) return 'no data: not synced yet';
+  if (from > newest && to >= openDay) return 'no data yet: the day was not over when last synced';
+  if (from > newest) return `no data: the newest that was synced is of ${plainDay(newest)}`;
+  if (to < first) return `no data: the first that was synced is of ${plainDay(first)}`;
+  return 'no data: nothing was recorded, or the phone did not share it';
+}
+
+/** Returns the heads of the columns of a table. */
+function tableHeads(kind, grain) {
+  const days = { day: kind.form === 'stack' ? 'Night to' : 'Day', week: 'Week', month: 'Month' };
+  const unit = kind.unit ? ` (${kind.unit})` : '';
+  const heads = {
+    bars: [`${kind.name}${kind.name.toLowerCase() === kind.unit ? '' : unit}`],
+    line: [`Average${unit}`, 'Lowest', 'Highest'],
+    range: [`Average${unit}`, 'Lowest', 'Highest'],
+    stack: ['Asleep', 'Deep', 'Core', 'REM', 'Awake', 'In bed'],
+  };
+  return [days[grain], ...heads[kind.form]];
+}
+
+/** Returns the cells of the row of a column with data. */
+function tableRow(kind, column) {
+  const note = column.isOpen ? ' (not over)' : '';
+  const text = value => (kind.isOther ? kind.text : tenthText)(value);
+  const duration = hours => hours > 0.005 ? hoursText(hours) : null;
+  const cells = {
+    bars: ({ value }) => [kind.text(value)],
+    line: ({ value, low, high }) => [text(value), kind.text(low), kind.text(high)],
+    range: ({ value, low, high }) => [text(value), kind.text(low), kind.text(high)],
+    stack: ({ value, parts, inBed }) => [
+      hoursText(value), ...['deep', 'core', 'rem', 'awake'].map(name => duration(parts[name])),
+      duration(inBed),
+    ],
+  };
+  return [`${columnText(column)}${note}`, ...cells[kind.form](column)];
+}
+Object.assign(shared, { columnWords, tableHeads, tableRow });
+}
+{
+const { make, chart, hasTrend, plainDay, countText, stages, comparison, gapsOf, seriesOf, slider, numbers, columnWords, tableHeads, tableRow } = shared;
+// The section of one type: figures, comparison, chart, legend and numbers.
+
+
+/**
+ * Fills the section of a kind.
+ *
+ * @param {Element} section The section.
+ * @param {object} kind What it shows.
+ * @param {Map} values The values by day.
+ * @param {object} period `from`, `to` and `before`, the first day of the period before; or `null`.
+ * @param {object} facts What is known about the type: `first`, `newest`, `openDay`, `today`.
+ */
+function fillCard(section, kind, values, period, facts) {
+  const { from, to } = period;
+  const { openDay, knownFrom } = facts;
+  const series = seriesOf(kind, values, { from, to, openDay, knownFrom });
+  const body = [headline(kind, series, facts), trend(kind, series, values, period, facts)];
+  if (series.present) {
+    const plot = make('div', { class: 'plot' });
+    body.push(plot, legend(kind, series, facts), numbers(`${kind.name}, numbers`,
+      tableHeads(kind, series.columns[0].grain),
+      () => series.columns.filter(column => column.days).reverse()
+        .map(column => tableRow(kind, column))));
+    section.redraw = () => {
+      const width = plot.clientWidth;
+      // All widths are read before the first chart is drawn, so that the page is laid out once.
+      return () => drawPlot(plot, width, kind, series, facts);
+    };
+  } else {
+    section.redraw = null;
+  }
+  section.querySelector('.body').replaceChildren(...body);
+  section.redraw?.()();
+}
+
+function headline(kind, series, facts) {
+  if (!series.present) {
+    const isLoading = series.columns.some(column => column.isLoading);
+    const text = isLoading ? 'Loading…' : 'No data in this period.';
+    return make('p', { class: 'none' }, text);
+  }
+  if (!series.finished.length) {
+    const [open] = series.columns.filter(column => column.days);
+    return make('p', { class: 'big' }, kind.text(open.value), ' ',
+      make('small', {}, `${kind.unit} so far`.trim()));
+  }
+  return make('p', { class: 'big' }, kind.text(series.mean), ' ', make('small', {}, kind.caption));
+}
+
+function trend(kind, series, values, { from, to, before }, facts) {
+  const days = to - from + 1;
+  const parts = [];
+  if (before !== null && series.finished.length) {
+    const earlier = seriesOf(kind, values, { from: before, to: from - 1, openDay: facts.openDay });
+    const change = comparison(kind, series, earlier, days);
+    if (change) {
+      parts.push(change.sign ? make('span', { 'aria-hidden': 'true' }, `${change.sign} `) : '',
+        change.size ? make('b', {}, `${change.size} `) : '', change.words);
+    } else parts.push('too few earlier days to compare with');
+  }
+  if (facts.newest !== null && facts.newest < from) {
+    parts.push(`The newest is of ${plainDay(facts.newest)}.`);
+  }
+  return make('p', { class: 'trend' }, ...parts);
+}
+
+function legend(kind, series, { openDay }) {
+  const { columns } = series;
+  const items = [];
+  const item = (name, words) => items.push(
+    make('li', {}, make('i', { class: name, 'aria-hidden': 'true' }), words));
+  if (kind.form === 'range') {
+    item(`${kind.color} pale`, 'lowest to highest');
+    if (!hasTrend(kind, columns)) item(`${kind.color} stroke`, 'average');
+  }
+  if (kind.form === 'stack') {
+    for (const [name, words] of stages) {
+      if (columns.some(column => column.parts?.[name] > 0.005)) item(name, words);
+    }
+  }
+  if (hasTrend(kind, columns)) item('week stroke', 'mean of seven days');
+  if (series.finished.length > 1) item('mean stroke', 'mean of the period');
+  if (columns.some(column => column.isOpen && column.days)) {
+    item('open', kind.form === 'stack' ? 'night not over' : 'day not over');
+  } else if (columns.some(({ from, to, days }) => days && from <= openDay && to >= openDay)) {
+    item('open', 'a day that is not over is left out');
+  }
+  if (gapsOf(columns, kind).length) item('hole', `no data: ${countText(series.missing, 'day')}`);
+  return make('ul', { class: 'legend' }, ...items);
+}
+
+function drawPlot(plot, room, kind, series, facts) {
+  const width = Math.max(200, Math.floor(room));
+  const height = width < 420 ? 190 : 220;
+  const drawn = chart(kind, series, { width, height });
+  const words = place => columnWords(kind, series.columns[place], facts);
+  const last = series.columns.findLastIndex(column => column.days > 0);
+  plot.replaceChildren(drawn.picture, slider(`${kind.name} by ${series.columns[0].grain}`, drawn,
+    words, last));
+}
+
+/** Returns an empty section with a heading. `remove` takes a chosen section away again. */
+function newCard(key, name, color, remove = null) {
+  const button = remove && make('button', {
+    type: 'button', class: 'remove', 'aria-label': `Remove ${name}`, title: `Remove ${name}`,
+    on: { click: remove },
+  }, '×');
+  return make('section', { 'data-type': key, 'aria-label': name, 'aria-busy': 'true' },
+    make('div', { class: 'head' }, make('h2', { class: color }, name), button),
+    make('div', { class: 'body' }, make('p', { class: 'none' }, 'Loading…')));
+}
+Object.assign(shared, { fillCard, newCard });
+}
+{
+const { agoText, dayOf, momentText, plainDay, countText, sleepType } = shared;
+// How new the data are, and what to do if they are not.
+
+
+const day = 86400000;
+
+const since = (time, now) => Date.parse(now) - Date.parse(time);
+
+/** Returns the line about the newest sample. */
+function newestText({ newest, now }) {
+  if (newest === null) return 'No samples yet.';
+  return `Newest sample ${momentText(newest)}, ${agoText(newest, now)}.`;
+}
+
+/** Returns what the person can do to see newer data; an empty text if the data are new. */
+function adviceText(summary) {
+  const { newest, lastSync, now, unfinishedUploads: uploads } = summary;
+  if (newest === null) {
+    return 'Open the app on the phone and allow it to read health data; or send an export with '
+      + '“holdfast health import” and “holdfast health sync”.';
+  }
+  const waiting = uploads ? `${countText(uploads, 'upload')} from the phone ${uploads === 1
+    ? 'is' : 'are'} unfinished; ${uploads === 1 ? 'it goes' : 'they go'} on when the phone has a `
+    + 'connection. ' : '';
+  if (since(newest, now) < 2 * day) return waiting.trim();
+  const isSynced = lastSync !== null && since(lastSync, now) < 2 * day;
+  if (isSynced) {
+    return `${waiting}The phone synced ${agoText(lastSync, now)} and had nothing newer: see `
+      + 'whether the watch and the apps still record, and whether the app may still read them.';
+  }
+  const last = dayOf(lastSync ?? newest);
+  return `${waiting}Nothing has come since ${plainDay(last)}: open the app on the phone. Its sync `
+    + 'screen, or “holdfast health status”, says what waits and why.';
+}
+
+/** Returns the first day that was not over when the phone synced last, by the phone's data. */
+function openDayOf({ newest, lastSync }) {
+  const known = [newest, lastSync].filter(time => time !== null);
+  if (!known.length) return Infinity;
+  return Math.max(...known.map(dayOf));
+}
+
+/** The time after the last stage of sleep from which the person is up, in milliseconds. */
+const up = 2 * 3600000;
+
+/** Returns the first night that was not over: one of which the phone had no time after it. */
+function openNightOf(summary) {
+  const open = openDayOf(summary);
+  const asleep = summary.types.find(({ type }) => type === sleepType)?.newest;
+  const isUp = [summary.newest, summary.lastSync].some(time => time !== null
+    && (dayOf(time) === open && time.slice(11, 13) >= '12'
+      || asleep !== undefined && since(asleep, time) >= up));
+  return isUp ? open + 1 : open;
+}
+Object.assign(shared, { newestText, adviceText, openDayOf, openNightOf });
+}
+{
+const { dayNumber, dayText, rangeText } = shared;
+// The period that is shown, and the address that keeps it.
+
+
+/** The period makes no sense. */
+class Unfit extends Error {}
+
+/** The most days of a period: ten years. */
+const mostDays = 3653;
+
+/** The period: the last `days` up to `to`, or up to the newest sample if `to` is `null`. */
+const period = {
+  days: 30,
+  to: null,
+  /** The types that were chosen in addition to the usual ones. */
+  more: [],
+};
+
+/** Returns the days that are shown, given the newest and the first day with samples. */
+function shownDays({ newest, first }) {
+  const to = period.to ?? newest;
+  const days = period.days === 'all' ? clampDays(to - first + 1) : period.days;
+  const from = to - days + 1;
+  // Of very long periods, the one before is not asked for.
+  return { from, to, before: days <= 400 ? from - days : null };
+}
+
+const clampDays = days => Math.min(mostDays, Math.max(1, days));
+
+/** Moves the period by its own length, but not past the newest day. */
+function step(direction, shown, newest) {
+  const days = shown.to - shown.from + 1;
+  const to = shown.to + direction * days;
+  period.days = days;
+  period.to = direction > 0 && to >= newest ? null : to;
+  keep();
+}
+
+/** Reads the period of the address. */
+function readAddress() {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const days = fields.get('days');
+  const to = dayNumber(fields.get('to') ?? '');
+  period.days = days === 'all' ? 'all' : clampDays(Math.round(Number(days)) || 30);
+  period.to = Number.isFinite(to) ? to : null;
+  period.more = (fields.get('more') ?? '').split(',').filter(Boolean);
+}
+
+/** Writes the period into the address, so that a reload and a bookmark show it again. */
+function keep() {
+  const fields = new URLSearchParams();
+  if (period.days !== 30) fields.set('days', period.days);
+  if (period.to !== null) fields.set('to', dayText(period.to));
+  if (period.more.length) fields.set('more', period.more.join(','));
+  const text = fields.toString().replace(/%2C/g, ',');
+  history.replaceState(null, '', text ? `#${text}` : location.pathname);
+}
+
+/** Forgets the period of the person who leaves. */
+function resetPeriod() {
+  Object.assign(period, { days: 30, to: null, more: [] });
+  keep();
+}
+
+/** Returns the words of the days that are shown. */
+const periodText = ({ from, to }) => rangeText(from, to);
+Object.assign(shared, { Unfit, mostDays, period, shownDays, step, readAddress, keep, resetPeriod, periodText });
+}
+{
+const { ask, dayNumber, dayOf, dayText, sleepType, workoutType } = shared;
+// The values by day that the server has told, so that no day is asked for twice.
+
+
+/** The most days of one request, so that each is answered at once. */
+const mostDays = 366;
+
+/** The days and values of each type: `{ values, loaded, unit }`. */
+let known = new Map();
+
+/** What the summary said when the values were loaded. */
+let mark = '';
+
+/** Forgets all values. */
+function forget() {
+  known = new Map();
+  mark = '';
+}
+
+/** Returns the summary of the person's samples. After new samples, the values are forgotten. */
+async function summary() {
+  const reply = await ask('summary');
+  const now = JSON.stringify([reply.types, reply.lastSync, reply.timeZone]);
+  if (now !== mark) forget();
+  mark = now;
+  return reply;
+}
+
+function storeOf(type) {
+  if (!known.has(type)) known.set(type, { values: new Map(), loaded: [], unit: null });
+  return known.get(type);
+}
+
+/** Returns the known values of a type by the number of their day, and their unit. */
+const valuesOf = type => storeOf(type);
+
+/** Returns the first day from which all days up to another one are known. */
+function knownFrom(type, to) {
+  return storeOf(type).loaded.find(([from, last]) => from <= to && to <= last)?.[0] ?? to + 1;
+}
+
+/** Loads the values of a type of an interval, the newest days first. */
+async function load(type, from, to, loaded = () => {}) {
+  const store = storeOf(type);
+  for (const [first, last] of missing(store.loaded, from, to)) {
+    for (let end = last; end >= first; end -= mostDays) {
+      const begin = Math.max(first, end - mostDays + 1);
+      await request(type, store, begin, end);
+      loaded();
+    }
+  }
+}
+
+async function request(type, store, from, to) {
+  const days = { from: dayText(from), to: dayText(to) };
+  if (type === workoutType) await loadWorkouts(store, days);
+  else if (type === sleepType) takeNights(store, await ask('sleep', days));
+  else takeDays(store, await ask('daily', { type, ...days }));
+  if (known.get(type) === store) store.loaded = joined(store.loaded, [from, to]);
+}
+
+function takeDays(store, reply) {
+  store.unit = reply.unit ?? store.unit;
+  for (const { date, value, min, max } of reply.daily) {
+    // A sum of more than a number can hold has no value.
+    if (value === null) continue;
+    store.values.set(dayNumber(date), { value, low: min ?? value, high: max ?? value });
+  }
+}
+
+function takeNights(store, reply) {
+  for (const night of reply.daily) {
+    if (!(night.hours > 0)) continue;
+    const { hours, deep, core, rem, awake, inBed } = night;
+    const staged = (deep ?? 0) + (core ?? 0) + (rem ?? 0);
+    const parts = { deep, core, rem, awake, asleep: Math.max(0, hours - staged) };
+    store.values.set(dayNumber(night.date), {
+      value: hours, low: 0, high: hours + (awake ?? 0), parts, inBed,
+    });
+  }
+}
+
+async function loadWorkouts(store, days) {
+  // An answer that is too long names the start of the first workout that it left out.
+  for (let from = days.from; from;) {
+    const reply = await ask('workouts', { from, to: days.to });
+    for (const workout of reply.workouts) {
+      const day = dayOf(workout.start);
+      const others = store.values.get(day) ?? [];
+      const isKnown = others.some(other => JSON.stringify(other) === JSON.stringify(workout));
+      if (!isKnown) store.values.set(day, [...others, workout]);
+    }
+    const next = reply.nextStart?.slice(0, 10);
+    from = next > from ? next : null;
+  }
+}
+
+/** Returns the parts of an interval that are not loaded, the newest first. */
+function missing(loaded, from, to) {
+  const gaps = [];
+  let first = from;
+  for (const [begin, end] of loaded) {
+    if (begin > first) gaps.push([first, Math.min(to, begin - 1)]);
+    first = Math.max(first, end + 1);
+    if (first > to) break;
+  }
+  if (first <= to) gaps.push([first, to]);
+  return gaps.filter(([begin, end]) => begin <= end).reverse();
+}
+
+/** Returns sorted intervals with another one. */
+function joined(loaded, added) {
+  const sorted = [...loaded, added].sort((one, other) => one[0] - other[0]);
+  const result = [];
+  for (const [from, to] of sorted) {
+    const last = result.at(-1);
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else result.push([from, to]);
+  }
+  return result;
+}
+Object.assign(shared, { forget, summary, valuesOf, knownFrom, load });
+}
+{
+const { make, longDay, dayOf, countText, fittingText, hoursText, numberText, table } = shared;
+// The section of workouts.
+
+
+// Times of workouts are readings of the person's own clock. Those that it shows twice have an
+// offset, which changes nothing about what it shows.
+const wall = text => Date.parse(`${text.slice(0, 19)}Z`);
+const hoursOf = ({ start, end }) => Math.max(0, end.length === start.length
+  ? (wall(end) - wall(start)) / 3600000 : (Date.parse(end) - Date.parse(start)) / 3600000 || 0);
+
+/** Fills the section of the workouts of a period. `first` is the day of the first of all. */
+function fillWorkouts(section, values, { from, to, before }, first) {
+  const found = within(values, from, to);
+  section.redraw = null;
+  const body = section.querySelector('.body');
+  if (!found.length) {
+    body.replaceChildren(make('p', { class: 'none' }, 'No workouts in this period.'));
+    return;
+  }
+  const earlier = before === null ? [] : within(values, before, from - 1);
+  const hours = found.reduce((sum, one) => sum + hoursOf(one), 0);
+  const noun = found.length === 1 ? 'workout' : 'workouts';
+  const total = `${noun}, ${hoursText(hours)} in all`;
+  body.replaceChildren(
+    make('p', { class: 'big' }, numberText(found.length), ' ', make('small', {}, total)),
+    make('p', { class: 'trend' }, ...change(found, earlier, { from, to, before }, first)),
+    table('Workouts', ['Day', 'Start', 'Kind', 'Duration', 'Distance', 'Energy', 'Source'],
+      found.map(row), [2, 6]));
+}
+
+function within(values, from, to) {
+  const found = [];
+  for (const [day, workouts] of values) {
+    if (day >= from && day <= to) found.push(...workouts);
+  }
+  return found.sort((one, other) => one.start < other.start ? 1 : -1);
+}
+
+function change(found, earlier, { from, to, before }, first) {
+  if (before === null) return [];
+  if (before < first) return ['too few earlier days to compare with'];
+  const days = to - from + 1;
+  const than = days === 1 ? 'on the day before' : `in the ${numberText(days)} days before`;
+  const more = found.length - earlier.length;
+  if (more === 0) return [`as many as ${than}`];
+  return [
+    make('span', { 'aria-hidden': 'true' }, more > 0 ? '▲ ' : '▼ '),
+    make('b', {}, `${numberText(Math.abs(more))} `), `${more > 0 ? 'more' : 'fewer'} than ${than}`,
+  ];
+}
+
+/** Returns the words of a kind of workout: `CROSS_TRAINING` becomes `Cross training`. */
+function kindText(type) {
+  const words = type.toLowerCase().replace(/_/g, ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function row(one) {
+  const { start, type, distanceMeters, energyKcal, source } = one;
+  return [
+    longDay(dayOf(start)), `${start.slice(11, 16)} ${start.slice(19)}`.trim(), kindText(type),
+    hoursText(hoursOf(one)),
+    distanceMeters === null ? null : `${fittingText(distanceMeters / 1000)} km`,
+    energyKcal === null ? null : countText(energyKcal, 'kcal', 'kcal'), source,
+  ];
+}
+Object.assign(shared, { fillWorkouts });
+}
+{
+const { byId, make, Refused, secret, fillCard, newCard, dayNumber, dayOf, dayText, adviceText, newestText, openDayOf, openNightOf, kindOf, nameOf, sleepType, usual, workoutType, keep, mostDays, period, periodText, readAddress, resetPeriod, shownDays, step, Unfit, forgetCharts, startTips, forget, knownFrom, load, summary, valuesOf, fillWorkouts } = shared;
+// The page: signing in, the period, and the sections.
+
+
+/** The number of the last load. An earlier one that is still under way shows nothing. */
+let turn = 0;
+/** What the server said about the samples, and the days that are shown. */
+let facts = null;
+let shown = null;
+
+const show = state => { document.body.dataset.state = state; };
+
+// Signing in and out.
 
 function enter() {
-  id('door').hidden = true;
-  id('data').hidden = id('leave').hidden = false;
-}
-
-// Takes back what is shown: it is of another period, or of another person.
-function clear() {
-  id('shown').hidden = true;
-  for (const part of document.querySelectorAll('#shown p')) part.textContent = '';
-  for (const part of document.querySelectorAll('#shown svg, #shown details, #shown .wide')) {
-    part.replaceChildren();
-  }
+  byId('door').hidden = true;
+  byId('data').hidden = byId('leave').hidden = false;
 }
 
 function leave(reason) {
   ++turn;
-  zone = null;
-  mark(30);
+  facts = null;
   clear();
-  sessionStorage.removeItem('secret');
-  id('message').textContent = reason;
-  id('data').hidden = id('leave').hidden = true;
-  id('door').hidden = false;
-  id('secret').value = '';
+  forget();
+  resetPeriod();
+  secret.remove();
+  byId('message').textContent = reason;
+  byId('data').hidden = byId('leave').hidden = true;
+  byId('door').hidden = false;
+  byId('secret').value = '';
   show(reason ? 'refused' : 'signed-out');
 }
 
-// The date where the person is, whatever the zone of the browser.
-function today() {
-  const fields = { year: 'numeric', month: '2-digit', day: '2-digit' };
-  const language = 'en-US-u-ca-gregory-nu-latn';
-  let format = new Intl.DateTimeFormat(language, fields);
+/** Takes back what is shown: it is of another period, or of another person. */
+function clear() {
+  forgetCharts();
+  byId('shown').hidden = true;
+  byId('cards').replaceChildren();
+  for (const name of ['fresh', 'advice', 'zone', 'range']) byId(name).textContent = '';
+}
+
+// Loading.
+
+async function reload() {
+  const mine = ++turn;
+  if (secret.get() === null) {
+    leave('');
+    return;
+  }
+  show('loading');
+  byId('message').textContent = '';
   try {
-    format = new Intl.DateTimeFormat(language, { ...fields, timeZone: zone });
-  } catch { /* a zone that this browser does not know */ }
-  const parts = {};
-  for (const part of format.formatToParts(new Date())) parts[part.type] = part.value;
-  return `${parts.year}-${parts.month}-${parts.day}`;
-}
-
-function choose(days) {
-  const last = today();
-  id('to').value = last;
-  id('from').value = new Date(Date.parse(last + 'T00:00:00Z') - (days - 1) * 86400000)
-    .toISOString().slice(0, 10);
-}
-
-function mark(days) {
-  chosen = days;
-  for (const button of document.querySelectorAll('[data-days]')) {
-    button.setAttribute('aria-pressed', button.dataset.days === String(days));
+    const reply = await summary();
+    if (mine !== turn) return;
+    prepare(reply);
+    await Promise.all([...byId('cards').children].map(section => fill(section, mine)));
+    if (mine !== turn) return;
+    show('ready');
+  } catch (error) {
+    if (mine === turn) fail(error);
   }
 }
 
-id('door').addEventListener('submit', event => {
-  event.preventDefault();
-  sessionStorage.setItem('secret', id('secret').value.trim());
-  load();
-});
-id('period').addEventListener('submit', event => {
-  event.preventDefault();
-  mark(0);
-  load();
-});
-for (const button of document.querySelectorAll('[data-days]')) {
-  button.addEventListener('click', () => { mark(Number(button.dataset.days)); load(); });
+function fail(error) {
+  if (error instanceof Refused) {
+    leave(error.message);
+    return;
+  }
+  // What is under way shows nothing any more.
+  ++turn;
+  clear();
+  byId('message').replaceChildren(...error instanceof Unfit ? [error.message] : [
+    `Nothing could be loaded: ${error.message} `,
+    make('button', { type: 'button', on: { click: reload } }, 'Try again'),
+  ]);
+  enter();
+  show('failed');
 }
-id('leave').addEventListener('click', () => leave(''));
-mark(30);
-if (sessionStorage.getItem('secret') !== null) load();
+
+function prepare(reply) {
+  const today = dayOf(reply.now);
+  const first = reply.types.map(type => dayOf(type.first));
+  // A sample of a clock that is ahead does not move the period into the future.
+  const newest = Math.min(today, ...reply.newest === null ? [] : [dayOf(reply.newest)]);
+  facts = { reply, today, newest, first: Math.min(newest, ...first) };
+  shown = shownDays(facts);
+  if (!(shown.to - shown.from < mostDays)) throw new Unfit('Choose 1 to 3,653 days.');
+  if (shown.from > today) throw new Unfit('These days are in the future.');
+  byId('fresh').textContent = newestText(reply);
+  byId('advice').textContent = adviceText(reply);
+  document.querySelector('.period').hidden = reply.newest === null;
+  byId('zone').textContent = `Days are those of ${reply.timeZone}. ${absentText(reply)}`.trim();
+  showPeriod();
+  layOut(reply);
+  enter();
+  byId('shown').hidden = false;
+}
+
+function showPeriod() {
+  byId('range').textContent = periodText(shown);
+  byId('from').value = dayText(shown.from);
+  byId('to').value = dayText(shown.to);
+  byId('on').disabled = byId('newest').hidden = shown.to >= facts.newest;
+  byId('back').disabled = shown.from <= facts.first && facts.reply.newest !== null;
+  for (const button of document.querySelectorAll('[data-days]')) {
+    const isChosen = button.dataset.days === String(period.days);
+    button.setAttribute('aria-pressed', isChosen);
+  }
+}
+
+// The sections.
+
+const workouts = { name: 'Workouts', color: 'orange' };
+
+/** Returns the sections that a person sees: each a type and what it shows. */
+function wanted(reply) {
+  const others = period.more
+    .map(type => reply.types.find(one => one.type === type)).filter(Boolean);
+  const isStored = ({ type }) => reply.types.some(one => one.type === type);
+  return [
+    ...usual.filter(isStored).map(kind => ({ type: kind.type, kind })),
+    ...others.map(type => ({ type: type.type, other: type, kind: kindOf(type) })),
+    ...[{ type: workoutType, kind: workouts }].filter(isStored),
+  ];
+}
+
+/** Returns the words about the usual types of which nothing was synced. */
+function absentText(reply) {
+  const stored = new Set(reply.types.map(one => one.type));
+  const absent = [...usual, { ...workouts, type: workoutType }]
+    .filter(({ type }) => !stored.has(type)).map(({ name }) => name.toLowerCase());
+  return absent.length && stored.size ? `Not synced: ${absent.join(', ')}.` : '';
+}
+
+/** Makes the sections that are not there, and takes away those that are no longer wanted. */
+function layOut(reply) {
+  forgetCharts();
+  const old = new Map([...byId('cards').children].map(one => [one.dataset.type, one]));
+  byId('cards').replaceChildren(...wanted(reply).map(({ type, other, kind }) => {
+    const section = old.get(type)
+      ?? newCard(type, kind.name, kind.color, other ? () => remove(type) : null);
+    section.setAttribute('aria-busy', 'true');
+    return section;
+  }));
+  listOthers(reply);
+}
+
+function listOthers(reply) {
+  const seen = new Set(wanted(reply).map(one => one.type));
+  const left = reply.types.filter(({ type }) => !seen.has(type))
+    .map(({ type }) => [nameOf(type), type]).sort();
+  byId('more').replaceChildren(make('option', { value: '' }, 'Add a chart…'),
+    ...left.map(([name, type]) => make('option', { value: type }, name)));
+  byId('adding').hidden = !left.length;
+}
+
+async function fill(section, mine) {
+  const { type } = section.dataset;
+  const { from, to, before } = shown;
+  // A long period is drawn while it arrives, and compared when the one before has arrived.
+  await load(type, before ?? from, to, () => {
+    if (mine === turn) draw(section, { from, to, before: null });
+  });
+  if (mine !== turn) return;
+  draw(section, shown);
+  section.removeAttribute('aria-busy');
+}
+
+function draw(section, days) {
+  const { type } = section.dataset;
+  const { reply, today } = facts;
+  const stored = valuesOf(type);
+  if (type === workoutType) {
+    fillWorkouts(section, stored.values, days, dayOf(reply.types
+      .find(one => one.type === type).first));
+    return;
+  }
+  const about = reply.types.find(one => one.type === type);
+  const kind = usual.find(one => one.type === type)
+    ?? kindOf({ ...about, unit: stored.unit ?? about.unit });
+  fillCard(section, kind, stored.values, days, {
+    today, first: about ? dayOf(about.first) : null,
+    newest: about ? newestDay(type, about, stored) : null,
+    openDay: type === sleepType ? openNightOf(reply) : openDayOf(reply),
+    knownFrom: knownFrom(type, days.to),
+  });
+}
+
+/** Returns the newest day of a type: that of its newest sample, or of a value that it ends in. */
+function newestDay(type, about, { values }) {
+  const newest = dayOf(about.newest);
+  return values.has(newest + 1) ? newest + 1 : newest;
+}
+
+function remove(type) {
+  period.more = period.more.filter(other => other !== type);
+  keep();
+  reload();
+  byId('more').focus();
+}
+
+// Controls.
+
+function listen() {
+  byId('door').addEventListener('submit', event => {
+    event.preventDefault();
+    secret.set(byId('secret').value.trim());
+    reload();
+  });
+  byId('leave').addEventListener('click', () => leave(''));
+  for (const button of document.querySelectorAll('[data-days]')) {
+    button.addEventListener('click', () => choose(button.dataset.days));
+  }
+  byId('back').addEventListener('click', () => move(-1));
+  byId('on').addEventListener('click', () => move(1));
+  byId('newest').addEventListener('click', () => { period.to = null; keep(); reload(); });
+  byId('dates').addEventListener('submit', event => {
+    event.preventDefault();
+    chooseDates(dayNumber(byId('from').value), dayNumber(byId('to').value));
+  });
+  byId('more').addEventListener('change', event => {
+    if (!event.target.value) return;
+    period.more.push(event.target.value);
+    keep();
+    reload();
+  });
+}
+
+function choose(days) {
+  period.days = days === 'all' ? 'all' : Number(days);
+  if (period.days === 'all') period.to = null;
+  keep();
+  reload();
+}
+
+function move(direction) {
+  if (!shown) return;
+  step(direction, shown, facts.newest);
+  reload();
+}
+
+function chooseDates(from, to) {
+  const days = to - from + 1;
+  if (!(days >= 1 && days <= mostDays)) {
+    ++turn;
+    fail(new Unfit('Choose 1 to 3,653 days.'));
+    return;
+  }
+  Object.assign(period, { days, to });
+  keep();
+  reload();
+}
+
+/** Draws all charts again. */
+function redraw() {
+  forgetCharts();
+  const draws = [...byId('cards').children].map(section => section.redraw?.());
+  for (const draw of draws) draw?.();
+}
+
+/** Draws the charts again when the width of the page changes. */
+function startResizing() {
+  let width = 0;
+  new ResizeObserver(() => {
+    const now = byId('cards').clientWidth;
+    if (now === 0 || Math.abs(now - width) < 1) return;
+    width = now;
+    redraw();
+  }).observe(byId('cards'));
+}
+
+readAddress();
+listen();
+startTips();
+startResizing();
+if (secret.get() !== null) reload();
+}
 </script>
 </body>
 </html>

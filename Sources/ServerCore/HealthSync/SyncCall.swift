@@ -12,6 +12,8 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   case sleep = "/api/health/sleep"
   case workouts = "/api/health/workouts"
   case periods = "/api/health/periods"
+  case daily = "/api/health/daily"
+  case summary = "/api/health/summary"
   case dashboard = "/health"
 
   /// The name of the route in metrics and logs.
@@ -25,6 +27,8 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     case .sleep: "health_sleep"
     case .workouts: "health_workouts"
     case .periods: "health_periods"
+    case .daily: "health_daily"
+    case .summary: "health_summary"
     case .dashboard: "health_dashboard"
     }
   }
@@ -33,7 +37,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   var isOfPhones: Bool {
     switch self {
     case .sync, .refresh, .upload: true
-    case .steps, .heartRate, .sleep, .workouts, .periods, .dashboard: false
+    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .dashboard: false
     }
   }
 
@@ -43,7 +47,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     case .sync: "GET, POST, OPTIONS"
     case .refresh: "POST"
     case .upload: "HEAD, PATCH, DELETE, OPTIONS"
-    case .steps, .heartRate, .sleep, .workouts, .periods, .dashboard: "GET"
+    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .dashboard: "GET"
     }
   }
 }
@@ -76,6 +80,8 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var from: String?
   /// The last requested day, inclusive: the value of `to`.
   public var to: String?
+  /// The requested type of samples: the value of `type`.
+  public var type: String?
   /// A Boolean value that indicates whether the request contains a secret, valid or not.
   public var showsSecret = false
   /// The phone's own identifier.
@@ -124,6 +130,7 @@ public struct SyncCall: Sendable, Hashable, Codable {
       encoding: field("content-encoding"), from: query("from"), to: query("to"), body: body)
     showsSecret = field("authorization") != nil
     if path == .sync { deviceID = query("deviceId") }
+    if path == .daily { type = query("type") }
     let tus = field("tus-resumable")
     speaksOtherTus = tus != nil && tus != UploadDialect.tusVersion
     upload = UploadFields { field($0.lowercased()) }
@@ -160,12 +167,19 @@ public enum SyncOutcome: Sendable, Hashable, Codable {
   case unfinished(Int, StoreFailure)
 }
 
-/// The days of a report, as requested.
+/// The days of a report, as requested, and what else the report is about.
 public struct SyncSpan: Sendable, Hashable, Codable {
   /// Midnight of the first day in local time; `nil` means 29 days before the last day.
   public var first: CivilTime?
   /// Midnight of the last day in local time; `nil` means today.
   public var last: CivilTime?
+  /// HealthKit's identifier of the requested type, for a report about one type.
+  public var type: String?
+  /// The number of the user's unfinished uploads, for a summary.
+  public var unfinished: Int?
+
+  /// The maximum length of a type's identifier in bytes.
+  public static let maxTypeBytes = 200
 
   /// The maximum number of days in a report: ten years.
   public static let mostDays = 3_653

@@ -17,23 +17,33 @@ public struct SyncReport: Sendable {
   enum Part: Sendable {
     case points(HealthAnswering)
     case readings(HealthReadings)
+    case days(HealthDays)
   }
 
   let path: SyncPath
   let zone: ZoneRules
   let now: Timestamp
+  let stored: [HealthTypeSummary]
+  /// The time of the user's newest batch, as far as known.
+  let lastSync: Timestamp?
+  /// The number of the user's unfinished uploads.
+  let unfinished: Int
   var parts: [Part] = []
   /// The human-readable reason why the report is refused.
   private var refusal: String?
 
   /// Creates a report.
   ///
-  /// - Parameter stored: The stored samples of the user, summarized by type.
+  /// - Parameters:
+  ///   - stored: The stored samples of the user, summarized by type.
+  ///   - lastSync: The time of the user's newest batch, for a summary.
   public init(
     _ path: SyncPath, _ span: SyncSpan, zone: ZoneRules, now: Timestamp,
-    stored: [HealthTypeSummary]
+    stored: [HealthTypeSummary], lastSync: Timestamp? = nil
   ) {
     (self.path, self.zone, self.now) = (path, zone, now)
+    (self.stored, self.lastSync, unfinished) = (stored, lastSync, span.unfinished ?? 0)
+    guard path != .summary else { return }
     let today = SyncDay(CivilTime(nanoseconds: zone.local(at: now).nanoseconds))
     let last = span.last.map { SyncDay($0) } ?? today
     let first = span.first.map { SyncDay($0) } ?? last.moved(by: -29)
@@ -45,7 +55,15 @@ public struct SyncReport: Sendable {
       refusal = "from is in the future."
       return
     }
-    plan(first, last, today: today, stored: stored)
+    if let type = span.type {
+      parts = [
+        .days(
+          HealthDays(
+            type, from: zone.instant(of: first.midnight),
+            to: zone.instant(of: last.moved(by: 1).midnight), zone: zone))
+      ]
+    }
+    plan(first, last, today: today)
   }
 
   /// The query of the next page to read, or `nil` when the report is complete.
@@ -54,6 +72,7 @@ public struct SyncReport: Sendable {
       switch part {
       case .points(let answering): if case .read(let query) = answering.step { return query }
       case .readings(let readings): if let query = readings.wanted { return query }
+      case .days(let days): if let query = days.wanted { return query }
       }
     }
     return nil
@@ -71,6 +90,10 @@ public struct SyncReport: Sendable {
         guard readings.wanted != nil else { continue }
         readings.take(page)
         parts[index] = .readings(readings)
+      case .days(var days):
+        guard days.wanted != nil else { continue }
+        days.take(page)
+        parts[index] = .days(days)
       }
       return
     }
@@ -88,11 +111,9 @@ public struct SyncReport: Sendable {
 
   // MARK: - Queries
 
-  private mutating func plan(
-    _ first: SyncDay, _ last: SyncDay, today: SyncDay, stored: [HealthTypeSummary]
-  ) {
+  private mutating func plan(_ first: SyncDay, _ last: SyncDay, today: SyncDay) {
     switch path {
-    case .sync, .refresh, .upload, .dashboard: break
+    case .sync, .refresh, .upload, .daily, .summary, .dashboard: break
     case .steps:
       parts = [
         points(.steps, first, last, .day, .sum), points(.calories, first, last, .day, .sum),
@@ -190,9 +211,11 @@ extension SyncReport {
   func object() throws(FieldFault) -> [UInt8] {
     var replies: [HealthReply] = []
     var readings: [HealthReadings] = []
+    var days: HealthDays?
     for part in parts {
       switch part {
       case .readings(let found): readings.append(found)
+      case .days(let found): days = found
       case .points(let answering):
         guard case .done(let object) = answering.step else { continue }
         if let reason = object.reason { throw .malformed(detail: reason) }
@@ -208,6 +231,8 @@ extension SyncReport {
     writer.object {
       switch path {
       case .sync, .refresh, .upload, .dashboard: break
+      case .daily: if let days { $0.daily(days) }
+      case .summary: summary(&$0)
       case .steps: $0.steps(replies)
       case .heartRate: $0.heartRate(readings)
       case .sleep: $0.sleep(replies)
@@ -259,7 +284,7 @@ extension HealthReply {
 
 extension JSONWriter {
   /// Writes a number rounded to six decimal places, or `null` if it is missing or not finite.
-  fileprivate mutating func figure(_ name: String, _ value: Double?) {
+  mutating func figure(_ name: String, _ value: Double?) {
     key(name)
     guard let value, value.isFinite else { return null() }
     let rounded = abs(value) < 1e9 ? (value * 1e6).rounded() / 1e6 : value

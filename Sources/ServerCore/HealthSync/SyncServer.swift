@@ -209,13 +209,27 @@ extension SyncServer {
       if !begins(id, call, of: user) { ingest(id, call, of: user) }
     case .upload: upload(id, call, of: user)
     case .refresh: frame.emit(.check(begin(id)))
-    case .steps, .heartRate, .sleep, .workouts, .periods:
-      guard let span = SyncSpan(from: call.from, to: call.to) else {
-        let reason = "from and to are dates such as 2026-01-31."
+    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary:
+      report(id, call, user, wall: wall)
+    }
+  }
+
+  private mutating func report(
+    _ id: RequestID, _ call: SyncCall, _ user: SyncUser, wall: Timestamp
+  ) {
+    guard var span = SyncSpan(from: call.from, to: call.to) else {
+      let reason = "from and to are dates such as 2026-01-31."
+      return answer(id, .error(400, Self.badRequest, reason))
+    }
+    if call.path == .daily {
+      guard let type = call.type, (1...SyncSpan.maxTypeBytes).contains(type.utf8.count) else {
+        let reason = "type is needed: an identifier such as HKQuantityTypeIdentifierStepCount."
         return answer(id, .error(400, Self.badRequest, reason))
       }
-      frame.emit(.report(begin(id), user, call.path, span, wall: wall))
+      span.type = type
     }
+    if call.path == .summary { span.unfinished = uploads.count(of: user.name) }
+    frame.emit(.report(begin(id), user, call.path, span, wall: wall))
   }
 
   static let badRequest = "Bad request"

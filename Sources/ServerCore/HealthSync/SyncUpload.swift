@@ -136,6 +136,9 @@ struct SyncUploads: Sendable {
       .min { ($0.value.expires, $0.key) < ($1.value.expires, $1.key) }?.key
   }
 
+  /// Returns the number of unfinished uploads of a user.
+  func count(of user: String) -> Int { all.values.lazy.filter { $0.record.user == user }.count }
+
   /// The requests that wait for any upload.
   var waiting: [RequestID] { all.values.flatMap { $0.waiting.map(\.id) } }
 

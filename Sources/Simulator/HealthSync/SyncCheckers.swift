@@ -59,6 +59,7 @@ public struct SyncCheckers: FeatureCheckers {
     case .fact(.damaged(let phone, let detail)):
       found.add(.damaged, at: phoneState.now, "a batch of \(phone) \(detail)")
     case .fact(.changed), .fact(.putBack), .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began, .ended, .calm:
       return
     }

@@ -25,6 +25,9 @@ public struct StoredSync: Sendable, Hashable {
     samplesByType[user]?.stamps.newest(of: device)
   }
 
+  /// Returns the time of a user's newest batch, bounded by the time of its arrival.
+  public func lastSync(of user: String) -> Timestamp? { samplesByType[user]?.stamps.latest }
+
   /// Applies the deletions and then the samples of a batch.
   public mutating func apply(_ delivery: SyncDelivery) -> IngestCounts {
     samplesByType[delivery.user, default: TypeSamples()].apply(delivery)

@@ -17,7 +17,7 @@ package struct SyncStamps: Sendable, Hashable {
 
   private var newest: [String: Newest] = [:]
   /// The latest effective time of a batch.
-  private var latest: Timestamp?
+  package private(set) var latest: Timestamp?
   /// The effective times of the bounded timestamps, by phone.
   private var bounded: [String: [Timestamp: Timestamp]] = [:]
 

@@ -36,14 +36,15 @@ import Testing
   }
 
   private static func report(
-    _ path: SyncPath, from: String? = nil, to: String? = nil, records: [SyncRecord] = [],
-    workouts: [SyncWorkout] = []
+    _ path: SyncPath, from: String? = nil, to: String? = nil, type: String? = nil,
+    records: [SyncRecord] = [], workouts: [SyncWorkout] = [], lastSync: Timestamp? = nil
   ) throws -> String {
     var store = StoredSync()
     _ = store.apply(try SyncSamples.delivery(records, workouts: workouts))
-    let span = try #require(SyncSpan(from: from, to: to))
+    var span = try #require(SyncSpan(from: from, to: to))
+    (span.type, span.unfinished) = (type, 3)
     var report = SyncReport(
-      path, span, zone: zone, now: now, stored: store.summary(of: "ann"))
+      path, span, zone: zone, now: now, stored: store.summary(of: "ann"), lastSync: lastSync)
     while var query = report.wanted {
       query.limit = 2
       report.take(store.samples(query, of: "ann"))
@@ -146,7 +147,46 @@ import Testing
     #expect(queries == wanted)
   }
 
+  @Test func `a type has values by day`() throws {
+    let steps = "HKQuantityTypeIdentifierStepCount"
+    let records = [
+      try Self.steps("18T08:00", "18T09:00", 600), try Self.steps("19T08:00", "19T09:00", 0),
+      try Self.record("QuantityTypeIdentifierBodyMass", "18T08:00", value: 80, unit: "kg"),
+      try Self.record("QuantityTypeIdentifierBodyMass", "18T09:00", value: 81, unit: "kg"),
+    ]
+    #expect(
+      try Self.report(.daily, from: "2026-01-01", type: steps, records: records)
+        == #"{"type":"\#(steps)","style":"sum","unit":"count","daily":["#
+        + #"{"date":"2026-01-18","value":600},{"date":"2026-01-19","value":0}],"#
+        + #""timeZone":"Test/East"}"#)
+    let mass = "HKQuantityTypeIdentifierBodyMass"
+    #expect(
+      try Self.report(.daily, from: "2026-01-01", type: mass, records: records)
+        == #"{"type":"\#(mass)","style":"reading","unit":"kg","daily":["#
+        + #"{"date":"2026-01-18","value":80.5,"min":80,"max":81}],"timeZone":"Test/East"}"#)
+  }
+
+  @Test func `a summary names the newest sample of each type in the user's time`() throws {
+    let records = [
+      try Self.steps("18T08:00", "18T09:00", 600), try Self.steps("19T23:30", "19T23:40", 1),
+      try Self.record("QuantityTypeIdentifierVO2Max", "05T08:00", value: 40, unit: nil),
+    ]
+    let told = try Self.report(.summary, records: records, lastSync: Self.now)
+    #expect(
+      told
+        == #"{"types":[{"type":"HKQuantityTypeIdentifierStepCount","style":"sum","unit":"count","#
+        + #""count":2,"first":"2026-01-18T08:00:00+01:00","newest":"2026-01-19T23:30:00+01:00"},"#
+        + #"{"type":"HKQuantityTypeIdentifierVO2Max","style":"reading","unit":null,"count":1,"#
+        + #""first":"2026-01-05T08:00:00+01:00","newest":"2026-01-05T08:00:00+01:00"}],"#
+        + #""newest":"2026-01-19T23:30:00+01:00","lastSync":"2026-01-20T12:00:00+01:00","#
+        + #""unfinishedUploads":3,"now":"2026-01-20T12:00:00+01:00","timeZone":"Test/East"}"#)
+  }
+
   @Test func `without samples there are no days`() throws {
+    #expect(
+      try Self.report(.summary)
+        == #"{"types":[],"newest":null,"lastSync":null,"unfinishedUploads":3,"#
+        + #""now":"2026-01-20T12:00:00+01:00","timeZone":"Test/East"}"#)
     #expect(
       try Self.report(.steps) == #"{"daily":[],"energy":[],"today":0,"timeZone":"Test/East"}"#)
     #expect(

@@ -61,7 +61,7 @@ extension SyncAnswer {
       switch path {
       case .sync, .refresh: "POST"
       case .upload: "HEAD"
-      case .steps, .heartRate, .sleep, .workouts, .periods, .dashboard: "GET"
+      case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .dashboard: "GET"
       }
     let answer = SyncStage.answer(stage.ask(1, SyncCall(method, path), user: nil))
     #expect(answer?.status == 401)
@@ -182,6 +182,41 @@ extension SyncAnswer {
     } else {
       #expect(SyncStage.answer(effects)?.status == 400)
     }
+  }
+
+  @Test(arguments: [
+    ("HKQuantityTypeIdentifierBodyMass", true), (nil, false), ("", false),
+    (String(repeating: "x", count: 200), true), (String(repeating: "x", count: 201), false),
+  ])
+  func `the values of a type by day need its name`(type: String?, isAnswered: Bool) {
+    var stage = SyncStage()
+    var call = SyncCall("GET", .daily, from: "1970-01-02")
+    call.type = type
+    let effects = stage.ask(1, call)
+    var span = SyncSpan(first: Self.day(1))
+    span.type = type
+    if isAnswered {
+      #expect(
+        effects == [.report(StoreToken(1), SyncStage.ann, .daily, span, wall: Stage.dawn)])
+    } else {
+      #expect(SyncStage.answer(effects)?.status == 400)
+      #expect(SyncStage.answer(effects)?.text.contains("type is needed") == true)
+    }
+  }
+
+  @Test func `a summary counts the unfinished uploads of its user`() {
+    var stage = SyncStage()
+    let uploads = ["ann", "ann", "ben"].enumerated().map { index, user in
+      StoredUpload(
+        id: UUID128(high: 1, low: UInt64(index)),
+        record: SyncUploadRecord(user: user, length: 9, isGzip: false), offset: 3, age: .zero)
+    }
+    _ = stage.feed(.restored(uploads))
+    var span = SyncSpan()
+    span.unfinished = 2
+    #expect(
+      stage.ask(1, SyncCall("GET", .summary))
+        == [.report(StoreToken(1), SyncStage.ann, .summary, span, wall: Stage.dawn)])
   }
 
   private static func day(_ number: Int64) -> CivilTime {

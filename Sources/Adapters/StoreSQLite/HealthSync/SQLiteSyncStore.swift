@@ -41,6 +41,10 @@ extension SQLiteFile: SyncStore where T == SyncTables {
     }
   }
 
+  package func lastSync(of user: String) throws(StoreFailure) -> Timestamp? {
+    try read { tables throws(StoreFailure) in try tables.lastSync(of: user) }
+  }
+
   package func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> IngestCounts {
     try write { tables throws(StoreFailure) in try tables.apply(delivery) }
   }

@@ -453,6 +453,11 @@ extension SyncTables {
       "SELECT made FROM devices WHERE user = ? AND device = ?", [.integer(user), .integer(device)])
   }
 
+  func lastSync(of user: String) throws(StoreFailure) -> Timestamp? {
+    guard let user = try names.find(user) else { return nil }
+    return try time("SELECT max(counts) FROM devices WHERE user = ?", [.integer(user)])
+  }
+
   /// Stores the stamp of a batch and returns its effective time (see `SyncStamps.note`).
   func note(
     _ made: Timestamp, of user: Int64, _ delivery: SyncDelivery

@@ -331,8 +331,13 @@ private func returnsNewestStamps(_ store: any SyncStore) async throws {
   }
   _ = try await store.apply(try SyncSamples.delivery(made: 90, device: "watch", arrived: 95))
   _ = try await store.apply(try SyncSamples.delivery(user: "ben", made: 80, arrived: 95))
+  func last(_ user: String) async throws -> Int64? {
+    try await store.lastSync(of: user).map { $0.nanoseconds / SyncSamples.second }
+  }
   try ContractViolation.unless(
     try await newest("ann", "phone"), is: 70, "the newest stamp of a phone, as it was sent")
+  try ContractViolation.unless(try await last("ann"), is: 90, "the last sync of all phones")
+  try ContractViolation.unless(try await last("cy"), is: nil, "none of a person without batches")
   try ContractViolation.unless(try await newest("ann", "watch"), is: 90, "of each phone")
   try ContractViolation.unless(try await newest("ben", "phone"), is: 80, "of each person")
 }
@@ -348,6 +353,9 @@ private func boundsStampsByTheClock(_ store: any SyncStore) async throws {
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 105, arrived: 106))
   try ContractViolation.unless(
     try await starts(store), is: [], "a deletion is newer than what came before it")
+  let last = try await store.lastSync(of: "ann").map { $0.nanoseconds / SyncSamples.second }
+  try ContractViolation.unless(
+    last, is: 105, "the last sync is not later than the batch arrived")
   // A copy has the time at which the batch first arrived.
   let copy = try await store.apply(
     try SyncSamples.delivery(

@@ -212,8 +212,9 @@ struct SyncService: Service {
     from store: any SyncStore, _ zones: SyncZones
   ) async throws(StoreFailure) -> SyncOutcome {
     let stored = try await store.summary(of: user.name)
+    let lastSync = path == .summary ? try await store.lastSync(of: user.name) : nil
     var report = SyncReport(
-      path, span, zone: zones.rules(of: user.zone), now: wall, stored: stored)
+      path, span, zone: zones.rules(of: user.zone), now: wall, stored: stored, lastSync: lastSync)
     while let query = report.wanted {
       report.take(try await store.samples(query, of: user.name))
     }

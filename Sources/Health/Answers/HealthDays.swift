@@ -1,0 +1,220 @@
+public import HoldfastCore
+
+/// The values of one type by day, from all sources together.
+///
+///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil
+///
+/// Any type has values: amounts are added, where overlapping sources count once; readings have an
+/// average and extremes; samples of other types are counted.
+public struct HealthDays: Sendable {
+  /// The way in which the samples of a day are combined.
+  public enum Style: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The amounts are added.
+    case sum
+    /// The readings have an average, a lowest and a highest value.
+    case reading
+    /// The samples are counted.
+    case count
+  }
+
+  /// The value of one day of the user's calendar.
+  public struct Day: Sendable, Hashable {
+    /// The start of the day in local time.
+    public var day: CivilTime
+    /// The sum, the average or the number of samples. It is not finite if the samples add up to
+    /// more than a number can hold.
+    public var value: Double
+    /// The lowest reading. A style without readings has `nil`.
+    public var least: Double?
+    /// The highest reading. A style without readings has `nil`.
+    public var greatest: Double?
+  }
+
+  /// HealthKit's identifier of the type.
+  public let type: String
+  /// The way in which the samples of a day are combined.
+  public let style: Style
+  /// The unit of the values in HealthKit's spelling; `nil` if they have none, or if it is that of
+  /// the samples and none was read.
+  public private(set) var unit: String?
+  /// The next query of samples, or `nil` when all samples were read.
+  public private(set) var wanted: HealthSampleQuery?
+
+  private let kind: HealthKind?
+  private let zone: ZoneRules
+  private let from: Timestamp
+  private let end: Timestamp
+  private let calendar: CalendarBuckets
+  private var readings: HealthReadings
+  private var sources = Sources()
+  private var tracks = SourceMerger()
+  private var merge: SourceMerge
+  private var counted: [Day] = []
+  private var bucket: Bucket?
+
+  /// Starts to read a type.
+  ///
+  /// - Parameters:
+  ///   - type: HealthKit's identifier.
+  ///   - to: The end of the interval, exclusive.
+  public init(_ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules) {
+    self.type = type
+    (self.from, end, self.zone) = (from, to, zone)
+    kind = HealthKind.known(type)
+    style = Self.style(of: type)
+    unit = Self.unit(of: type)
+    calendar = CalendarBuckets(zone: zone, grouping: .day)
+    readings = HealthReadings(type, from: from, to: to, zone: zone)
+    merge = SourceMerge(calendar: calendar)
+    wanted = HealthSampleQuery(types: [type], from: from, to: to)
+  }
+
+  /// Adds the page that `wanted` requested.
+  public mutating func take(_ page: HealthSamplePage) {
+    guard wanted != nil else { return }
+    wanted?.after = page.next
+    let isLast = page.next == nil
+    switch style {
+    case .sum: for sample in page.samples { add(sample) }
+    case .count: for sample in page.samples { count(sample) }
+    case .reading:
+      var page = page
+      if kind == nil { page.samples = page.samples.compactMap { inUnit($0) } }
+      readings.take(page)
+    }
+    guard isLast else { return }
+    wanted = nil
+    if style == .sum { merge.finish(at: end, tracks.ranks) }
+  }
+
+  /// The days that have samples, in order.
+  public var days: [Day] {
+    switch style {
+    case .reading:
+      readings.days.map { day in
+        let figures = day.figures
+        return Day(
+          day: day.day, value: figures.average ?? .nan, least: figures.least,
+          greatest: figures.greatest)
+      }
+    case .sum: merge.finished.map { Day(day: day(of: $0.bucket), value: rounded($0.value)) }
+    case .count: counted
+    }
+  }
+
+  // MARK: Samples
+
+  private mutating func add(_ sample: HealthSample) {
+    guard let value = amount(of: sample) else { return }
+    let source = sources.number(sample.source, device: sample.device)
+    let track = tracks.track(of: sample, source: source)
+    merge.take(value, sample, from: from, track: track, tracks.ranks)
+  }
+
+  private mutating func amount(of sample: HealthSample) -> Double? {
+    if kind?.measure == .minutes { return sample.minutes }
+    guard let sample = inUnit(sample), case .quantity(let quantity) = sample.value else {
+      return nil
+    }
+    guard let dimension = kind?.dimension else { return quantity }
+    guard let value = dimension.scale(from: sample.unit)?(quantity), value.isFinite else {
+      return nil
+    }
+    return value
+  }
+
+  /// Counts a sample on the day on which it begins.
+  private mutating func count(_ sample: HealthSample) {
+    guard (from..<end).contains(sample.start) else { return }
+    if bucket?.members.contains(sample.start) != true {
+      let next = calendar.bucket(at: sample.start)
+      bucket = next
+      counted.append(Day(day: day(of: next), value: 0))
+    }
+    counted[counted.count - 1].value += 1
+  }
+
+  /// Returns a sample in the unit of the first one, or `nil` if its own unit differs in dimension.
+  /// Types that occur in answers have a unit of their own.
+  private mutating func inUnit(_ sample: HealthSample) -> HealthSample? {
+    guard kind == nil else { return sample }
+    guard case .quantity(var value) = sample.value, value.isFinite else { return nil }
+    // HealthKit stores a fraction of one.
+    if sample.unit == "%" { value *= 100 }
+    let own = sample.unit ?? "count"
+    if unit == nil { unit = own }
+    guard let unit, let converted = HealthUnits.convert(value, from: own, to: unit) else {
+      return nil
+    }
+    var found = sample
+    found.value = .quantity(converted)
+    return found
+  }
+
+  private func day(of bucket: Bucket) -> CivilTime {
+    let shown = zone.local(at: bucket.start).nanoseconds
+    let number = Gregorian.floorDivide(shown, by: CivilTime.nanosecondsPerDay).0
+    return CivilTime(nanoseconds: number * CivilTime.nanosecondsPerDay)
+  }
+
+  private func rounded(_ value: Double) -> Double {
+    kind?.dimension == .count || unit == "count" ? value.rounded() : value
+  }
+}
+
+// The properties of types.
+extension HealthDays {
+  /// Returns the way in which the samples of a type are combined.
+  public static func style(of type: String) -> Style {
+    if let kind = HealthKind.known(type) {
+      switch kind.aggregation {
+      case .cumulative: return kind.measure == .workout ? .count : .sum
+      case .discrete: return .reading
+      case .nightly: return .count
+      }
+    }
+    guard let name = type.dropping(prefix: "HKQuantityTypeIdentifier") else { return .count }
+    let isAdded = cumulative.contains(name) || name.hasPrefix("Dietary")
+    return isAdded ? .sum : .reading
+  }
+
+  /// Returns the unit of the values of a type in HealthKit's spelling, or `nil` if it is that of the
+  /// samples or there is none.
+  public static func unit(of type: String) -> String? {
+    guard let kind = HealthKind.known(type) else { return nil }
+    switch kind.measure {
+    case .quantity(.temperature): return "degC"
+    case .quantity(let dimension): return dimension.factors.first?.unit
+    case .minutes: return "min"
+    case .nutrient: return kind.identifier.hasSuffix("EnergyConsumed") ? "kcal" : "g"
+    case .sleep, .workout: return nil
+    }
+  }
+
+  /// The types without values in answers whose amounts can be added
+  /// (`HKQuantityAggregationStyle.cumulative`), apart from those of food.
+  private static let cumulative: Set<Substring> = [
+    "AppleMoveTime", "AppleStandTime", "BasalEnergyBurned", "DistanceCrossCountrySkiing",
+    "DistanceCycling", "DistanceDownhillSnowSports", "DistancePaddleSports", "DistanceRowing",
+    "DistanceSkatingSports", "DistanceSwimming", "DistanceWheelchair", "FlightsClimbed",
+    "InhalerUsage", "InsulinDelivery", "NikeFuel", "NumberOfAlcoholicBeverages",
+    "NumberOfTimesFallen", "PushCount", "SwimmingStrokeCount", "TimeInDaylight",
+  ]
+}
+
+extension HealthKind {
+  /// Returns the kind of a type that occurs in answers.
+  static func known(_ identifier: String) -> HealthKind? { byIdentifier[identifier] }
+
+  private static let byIdentifier: [String: HealthKind] = {
+    let kinds = HealthValueType.allCases.flatMap(\.kinds)
+    return Dictionary(kinds.map { ($0.identifier, $0) }) { first, _ in first }
+  }()
+}
+
+extension String {
+  /// Returns the text after a prefix, or `nil` if the text does not begin with it.
+  fileprivate func dropping(prefix: String) -> Substring? {
+    hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+  }
+}

@@ -26,7 +26,7 @@ public struct HerdChart: Sendable {
   public init(_ results: [HerdResult]) {
     self.results = results
     panels = Self.panels(results)
-    let most = results.map { $0.peak(of: \.tries).count }.max() ?? 1
+    let most = results.map { $0.peak(of: { $0.tries }).count }.max() ?? 1
     var top = 10
     while top < most { top *= 10 }
     self.top = top
@@ -81,8 +81,8 @@ public struct HerdChart: Sendable {
 
   private var description: String {
     let each = results.map { result in
-      let loss = HerdText.number(result.peak(of: \.tries).count)
-      let peak = HerdText.number(result.peak(of: \.tries, from: result.firstOpenSecond).count)
+      let loss = HerdText.number(result.peak(of: { $0.tries }).count)
+      let peak = HerdText.number(result.peak(of: { $0.tries }, from: result.firstOpenSecond).count)
       let back = result.time(untilBack: 1).map { "all back after \(HerdText.seconds($0))" }
       return
         "\(result.name): at most \(loss) tries in a second, \(peak) after the server's return, "
@@ -175,7 +175,7 @@ extension HerdChart {
     results.indices.reversed().flatMap { index in
       panels.flatMap { panel in
         [
-          curve(index, panel) { y(tries: results[index].count(of: \.tries, in: $0)) },
+          curve(index, panel) { y(tries: results[index].count(of: { $0.tries }, in: $0)) },
           curve(index, panel) { y(share: results[index].share(connectedAfter: $0)) },
         ]
       }

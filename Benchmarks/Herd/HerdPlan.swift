@@ -47,7 +47,7 @@ public struct Outage: Sendable, Hashable {
   }
 
   /// A way in which connections end, and in which attempts fail while the server is away.
-  public enum Cause: String, Sendable, Hashable, Codable, CaseIterable {
+  public enum Cause: String, Sendable, Hashable, CaseIterable {
     /// Connections are reset, and attempts are refused.
     case crash
     /// Streams end without a close frame, as if only the process ended. Attempts are refused.
@@ -101,7 +101,7 @@ public struct Door: Sendable, Hashable {
   }
 
   /// A way to handle upgrades beyond the capacity.
-  public enum WhenFull: String, Sendable, Hashable, Codable, CaseIterable {
+  public enum WhenFull: String, Sendable, Hashable, CaseIterable {
     /// The server answers with 503 and Retry-After, without using any capacity.
     case refuse
     /// Upgrades wait in a first-in, first-out queue. A client that gives up leaves the queue

@@ -28,8 +28,8 @@ public struct HerdResult: Sendable, Equatable {
   var lastBackSecond: Int { seconds.lastIndex { $0.backs > 0 } ?? firstOpenSecond }
 
   /// Returns a count of a second, or 0 after the last second.
-  func count(of count: KeyPath<HerdSecond, Int>, in second: Int) -> Int {
-    seconds.indices.contains(second) ? seconds[second][keyPath: count] : 0
+  func count(of count: (HerdSecond) -> Int, in second: Int) -> Int {
+    seconds.indices.contains(second) ? count(seconds[second]) : 0
   }
 
   /// Returns the share of clients that are connected at the end of a second.
@@ -45,12 +45,11 @@ public struct HerdResult: Sendable, Equatable {
 
   /// Returns the second with the highest count from `start` on, and that count.
   public func peak(
-    of count: KeyPath<HerdSecond, Int>, from start: Int = 0
+    of count: (HerdSecond) -> Int, from start: Int = 0
   ) -> (second: Int, count: Int) {
     var found = (second: start, count: 0)
-    for second in seconds.indices.dropFirst(start)
-    where seconds[second][keyPath: count] > found.count {
-      found = (second, seconds[second][keyPath: count])
+    for second in seconds.indices.dropFirst(start) where count(seconds[second]) > found.count {
+      found = (second, count(seconds[second]))
     }
     return found
   }

@@ -25,9 +25,9 @@ extension HerdResult {
     return stride(from: interval.lowerBound, to: interval.upperBound, by: step).map { start in
       let part = start..<min(start + step, interval.upperBound)
       return HerdRow(
-        seconds: part, tries: seconds[part].map(\.tries).max() ?? 0,
-        polls: seconds[part].map(\.polls).max() ?? 0,
-        accepted: seconds[part].map(\.accepted).max() ?? 0,
+        seconds: part, tries: seconds[part].map { $0.tries }.max() ?? 0,
+        polls: seconds[part].map { $0.polls }.max() ?? 0,
+        accepted: seconds[part].map { $0.accepted }.max() ?? 0,
         connected: connected[part.upperBound - 1])
     }
   }

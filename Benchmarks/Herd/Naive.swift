@@ -1,7 +1,7 @@
 import HoldfastCore
 
 /// A retry rule that ignores other clients. Each rule is used by existing libraries.
-public enum Naive: String, Sendable, Hashable, Codable, CaseIterable {
+public enum Naive: String, Sendable, Hashable, CaseIterable {
   /// A constant wait.
   case fixed = "fixed-1s"
   /// Exponential back-off without jitter.

@@ -1,6 +1,9 @@
 // The functions that a link's program needs from its board: memory, C's byte functions, arithmetic
 // that the processor lacks, output and exit. A real board has its own. scripts/embedded compiles
 // this file for WebAssembly, where it calls WASI, and for RISC-V, where it calls Linux.
+//
+// With PAGE it is compiled for the functions of a web page, which have no program and no output, and
+// whose memory grows. scripts/playground does that.
 typedef __SIZE_TYPE__ size_t;
 typedef __UINTPTR_TYPE__ address;
 typedef unsigned char u8;
@@ -8,6 +11,9 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long s64;
 
+#ifdef PAGE
+int putchar(int character) { return character; }
+#else
 #ifdef __wasm__
 #define MAIN "__main_argc_argv"
 #else
@@ -59,11 +65,26 @@ int putchar(int character) {
   }
   return character;
 }
+#endif
 
 // Memory: blocks of powers of two, each preceded by its class. Free blocks are in a list.
 
+#ifdef PAGE
+extern u8 __heap_base;
+#define heap ((u8 *)(((address)&__heap_base + 15) & ~(address)15))
+static size_t used;
+
+// Returns whether the memory ends after the first bytes of the heap, growing it if necessary.
+static int reaches(size_t bytes) {
+  size_t pages = ((size_t)heap + bytes + 65535) / 65536;
+  size_t present = __builtin_wasm_memory_size(0);
+  return pages <= present || __builtin_wasm_memory_grow(0, pages - present) != (size_t)-1;
+}
+#else
 static u8 heap[1 << 20] __attribute__((aligned(16)));
 static size_t used;
+static int reaches(size_t bytes) { return bytes <= sizeof heap; }
+#endif
 static void *unused[32];
 
 int posix_memalign(void **block, size_t alignment, size_t count) {
@@ -74,7 +95,7 @@ int posix_memalign(void **block, size_t alignment, size_t count) {
   if (found) {
     unused[class] = *(void **)found;
   } else {
-    if (used + ((size_t)1 << class) > sizeof heap) return 12;
+    if (class > 30 || !reaches(used + ((size_t)1 << class))) return 12;
     found = heap + used;
     used += (size_t)1 << class;
   }
@@ -233,6 +254,7 @@ double ceil(double a) {
 }
 #endif
 
+#ifndef PAGE
 void _start(void) {
   int status = program(0, 0);
   char text[] = "heap        0\n";
@@ -241,3 +263,4 @@ void _start(void) {
   put(2, text, sizeof text - 1);
   end(status);
 }
+#endif

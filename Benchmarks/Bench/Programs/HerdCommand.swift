@@ -68,7 +68,7 @@ enum HerdCommand {
     let results = await play([herd] + (call[alone] ? [] : Naive.allCases.map(Herd.naive)), plan)
     if call[Shared.json] {
       for result in results {
-        call.console.object { HerdReport.write(result, to: &$0) }
+        call.console.object { result.write(to: &$0) }
       }
     } else {
       for line in HerdReport.lines(results, call.console.style) { call.console.line(line) }

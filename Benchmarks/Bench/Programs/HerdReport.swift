@@ -1,10 +1,8 @@
 import HoldfastCommandKit
 import HoldfastCore
-import HoldfastJSON
 import HoldfastHerd
-import HoldfastWire
 
-/// The results of herds as human-readable tables and as JSON objects.
+/// The results of herds as human-readable tables.
 enum HerdReport {
   private static let barWidth = 32
 
@@ -61,75 +59,5 @@ enum HerdReport {
         HerdText.share(row.connected, of: result.plan.clients))
     }
     return table
-  }
-
-  static func write(_ result: HerdResult, to writer: inout JSONWriter) {
-    writer.key("name")
-    writer.string(result.name)
-    write(result.plan, to: &writer)
-    write("peak", result.peak(of: \.tries), to: &writer)
-    write("peakAfter", result.peak(of: \.tries, from: result.firstOpenSecond), to: &writer)
-    write("peakPolls", result.peak(of: \.polls), to: &writer)
-    let total = result.total
-    for (key, count) in [
-      ("tries", total.tries), ("accepted", total.accepted), ("refused", total.refused),
-      ("wasted", total.wasted), ("polls", total.polls), ("away", result.away),
-      ("gaveUp", result.gaveUp),
-    ] {
-      writer.key(key)
-      writer.int(count)
-    }
-    for (key, share) in [("back50", 0.5), ("back99", 0.99), ("backAll", 1)] {
-      writer.key(key)
-      if let time = result.time(untilBack: share) {
-        writer.double(Double(time.nanoseconds / 1_000_000) / 1_000)
-      } else {
-        writer.null()
-      }
-    }
-    writeSeconds(of: result, to: &writer)
-  }
-
-  private static func write(_ plan: HerdPlan, to writer: inout JSONWriter) {
-    writer.key("clients")
-    writer.int(plan.clients)
-    writer.key("cause")
-    writer.string(plan.outage.cause.rawValue)
-    writer.key("outage")
-    writer.string(plan.outage.length.text)
-    writer.key("capacity")
-    if let capacity = plan.door.capacity { writer.int(capacity) } else { writer.null() }
-    writer.key("whenFull")
-    writer.string(plan.door.whenFull.rawValue)
-    writer.key("seed")
-    writer.int(plan.seed)
-  }
-
-  private static func write(
-    _ key: String, _ peak: (second: Int, count: Int), to writer: inout JSONWriter
-  ) {
-    writer.key(key)
-    writer.beginObject()
-    writer.key("second")
-    writer.int(peak.second)
-    writer.key("count")
-    writer.int(peak.count)
-    writer.endObject()
-  }
-
-  private static func writeSeconds(of result: HerdResult, to writer: inout JSONWriter) {
-    writer.key("seconds")
-    writer.beginObject()
-    let columns = [
-      ("tries", result.seconds.map(\.tries)), ("accepted", result.seconds.map(\.accepted)),
-      ("polls", result.seconds.map(\.polls)), ("connected", result.connected),
-    ]
-    for (key, counts) in columns {
-      writer.key(key)
-      writer.beginArray()
-      for count in counts { writer.int(count) }
-      writer.endArray()
-    }
-    writer.endObject()
   }
 }

@@ -333,7 +333,7 @@ private final class BottlePhone {
       case .stopScan: central.stopScan()
       case .connect(let attempt, let id, let isQueued, let rest):
         central.connect(id, attempt: attempt, isQueued: isQueued, after: rest)
-      case .cancel(let attempt): central.cancel(attempt)
+      case .cancel(let attempt, _): central.cancel(attempt)
       case .discover(let attempt): await discover(attempt, central)
       case .write(let attempt, let id, let attribute, let bytes):
         await write(bytes, attribute, attempt, id, central)

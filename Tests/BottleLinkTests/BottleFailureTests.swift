@@ -264,7 +264,7 @@ import Testing
     harness.written()
     #expect(harness.pass(.seconds(25)).writes == [BottleCommand.ping.bytes])
     let effects = harness.give(.unwritten(harness.write, .refused))
-    #expect(effects.contains(.cancel(harness.attempt)))
+    #expect(effects.contains(.cancel(harness.attempt, .rejected)))
     #expect(harness.model.status.phase == .disconnected)
     var woken = try Harness.ready()
     woken.give(.hold(true))

@@ -260,7 +260,7 @@ struct BottleHarness {
         } else {
           later(rest + .milliseconds(isQueued ? 1 : 50), .meet)
         }
-      case .cancel(let attempt): cancel(attempt)
+      case .cancel(let attempt, _): cancel(attempt)
       case .discover(let attempt): later(.milliseconds(400), .discovered(attempt))
       case .write(_, let id, let attribute, let bytes): write(id, attribute, bytes)
       case .commit(let id, let change): commit(id, change)

@@ -64,7 +64,7 @@ import Testing
     // A radio reports the oldest attempt first.
     let opened = harness.give(.central(.connected(queue)))
     #expect(opened.contains(.discover(queue)))
-    #expect(opened.contains(.cancel(burst)))
+    #expect(opened.contains(.cancel(burst, .superseded)))
     #expect(!harness.give(.central(.connected(burst))).contains(.discover(burst)))
   }
 
@@ -104,17 +104,19 @@ import Testing
     let effects = harness.give(.central(.connected(queue)))
     #expect(effects.contains(.discover(queue)))
     #expect(effects.contains(.stopScan))
-    #expect(!effects.contains(.cancel(queue)))
+    #expect(!effects.contains { if case .cancel(queue, _) = $0 { true } else { false } })
     #expect((harness.model.search.queue, harness.model.search.burst == nil) == (nil, true))
     #expect(harness.give(.central(.connected(queue))) == [], "reported twice")
   }
 
   @Test func `ends a connection that nothing awaits`() throws {
     var harness = Harness.looking()
-    #expect(harness.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99))])
+    #expect(
+      harness.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99), .superseded)])
     #expect(harness.model.status.phase == .scanning)
     var opened = try Harness.opened()
-    #expect(opened.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99))])
+    #expect(
+      opened.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99), .superseded)])
     #expect(opened.model.status.phase == .discovering)
   }
 
@@ -164,7 +166,7 @@ import Testing
     #expect(harness.give(.undiscovered(AttemptID(99), .refused)) == [])
     #expect(harness.model.status.phase == .discovering)
     let effects = harness.give(.undiscovered(harness.attempt, .refused))
-    #expect(effects.contains(.cancel(harness.attempt)))
+    #expect(effects.contains(.cancel(harness.attempt, .rejected)))
     #expect(harness.model.status.phase == .disconnected)
   }
 
@@ -201,18 +203,18 @@ import Testing
     let queue = try #require(scanning.model.search.queue)
     #expect(
       scanning.give(.stop) == [
-        .cancel(queue), .stopScan, Self.status(.disconnected, [], scanning.model),
+        .cancel(queue, .leaving), .stopScan, Self.status(.disconnected, [], scanning.model),
       ])
     #expect(!scanning.model.isHeldBySystem)
     var connecting = Harness.looking()
     connecting.give(.central(.found(Harness.bottle.id, name: nil)))
     let burst = try #require(connecting.model.search.burst?.attempt)
     let cancels = connecting.give(.stop).compactMap {
-      if case .cancel(let attempt) = $0 { attempt } else { nil }
+      if case .cancel(let attempt, .leaving) = $0 { attempt } else { nil }
     }
     #expect(Set(cancels) == [burst, queue])
     var connected = try Harness.ready()
-    #expect(connected.give(.stop).contains(.cancel(connected.attempt)))
+    #expect(connected.give(.stop).contains(.cancel(connected.attempt, .leaving)))
     #expect(connected.model.isStopped)
   }
 
@@ -243,7 +245,7 @@ import Testing
   @Test func `choosing another bottle ends the connection but starts nothing by itself`() throws {
     var harness = try Harness.ready()
     let effects = harness.give(.choose(Self.other))
-    #expect(effects.contains(.cancel(harness.attempt)))
+    #expect(effects.contains(.cancel(harness.attempt, .leaving)))
     #expect(harness.model.bottle == Self.other)
     #expect(harness.model.status.outstanding.contains(.queuedConnect))
     var stopped = Harness()

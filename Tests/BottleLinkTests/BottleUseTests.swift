@@ -29,7 +29,7 @@ import Testing
     change.bottle = Harness.bottle
     #expect(
       effects == [
-        .cancel(queued),
+        .cancel(queued, .superseded),
         .write(harness.attempt, WriteID(1), .command, Self.setTime),
         .commit(1, change),
         .update(.bottle(Harness.state(3))),

@@ -44,7 +44,7 @@ struct ConnectionTests {
     harness.give(.opened(harness.attempt, subprotocol: nil))
     let effects = harness.pass(.milliseconds(milliseconds))
     let isOver = milliseconds == 15_000
-    #expect(effects.contains(.close(AttemptID(1), code: 1001)) == isOver)
+    #expect(effects.contains(.close(AttemptID(1), .timeout)) == isOver)
     #expect(harness.model.link.currentAttempt == (isOver ? nil : AttemptID(1)))
   }
 
@@ -112,7 +112,7 @@ struct ConnectionTests {
       harness.give(.opened(attempt, subprotocol: nil))
       let effects = harness.say("denied", SocketReading.refusing(.token))
       #expect(
-        effects.prefix(2) == [.update(.message(.text("denied"))), .close(attempt, code: 1000)])
+        effects.prefix(2) == [.update(.message(.text("denied"))), .close(attempt, .leaving)])
       #expect(effects.contains(.refreshCredentials) == (attempt.number == 1))
       harness.give(.credentials(.available(expiresIn: nil)))
     }
@@ -145,7 +145,7 @@ struct ConnectionTests {
   func `silence of 35 s ends a connection`(milliseconds: Int) {
     var harness = SocketHarness.connected()
     let effects = harness.pass(.milliseconds(milliseconds))
-    #expect(effects.contains(.close(AttemptID(1), code: 1001)) == (milliseconds == 35_000))
+    #expect(effects.contains(.close(AttemptID(1), .silent)) == (milliseconds == 35_000))
   }
 
   @Test func `late input of an older connection changes nothing`() {
@@ -175,7 +175,7 @@ struct ConnectionTests {
   @Test func `disconnects in the background and reconnects in the foreground`() {
     var harness = SocketHarness.connected()
     harness.give(.lifecycle(.background))
-    #expect(harness.pass(.seconds(25)).contains(.close(AttemptID(1), code: 1001)))
+    #expect(harness.pass(.seconds(25)).contains(.close(AttemptID(1), .background)))
     #expect(harness.pass(.seconds(3600)) == [])
     #expect(harness.give(.lifecycle(.foreground)).first == .open(AttemptID(2)))
   }
@@ -215,7 +215,7 @@ struct ConnectionTests {
     var harness = SocketHarness.connected()
     #expect(
       harness.give(.stop) == [
-        .close(AttemptID(1), code: 1000), .update(.status(LinkStatus(phase: .disconnected))),
+        .close(AttemptID(1), .leaving), .update(.status(LinkStatus(phase: .disconnected))),
       ])
     #expect(harness.model.isStopped)
     #expect(harness.pass(.seconds(86_400)) == [])

@@ -234,13 +234,13 @@ struct SendingTests {
     harness.pass(.seconds(1))
     #expect(harness.give(.stop) == [])
     #expect(harness.pass(.milliseconds(999)) == [])
-    #expect(harness.pass(.milliseconds(1)).first == .close(AttemptID(1), code: 1000))
+    #expect(harness.pass(.milliseconds(1)).first == .close(AttemptID(1), .leaving))
   }
 
   @Test func `closes and replaces a socket that accepts no more messages`() {
     var harness = SocketHarness.connected()
     harness.give(.unsent(harness.attempt))
-    #expect(harness.log.first == .close(AttemptID(1), code: 1002))
+    #expect(harness.log.first == .close(AttemptID(1), .rejected))
     harness.pass(.seconds(2))
     #expect(harness.opens == [AttemptID(2)])
   }
@@ -253,8 +253,8 @@ struct SendingTests {
     var proven = harness
     #expect(
       proven.give(.pong(AttemptID(1), UInt64(1) << 32 + 1)).first
-        == .close(AttemptID(1), code: 1000))
+        == .close(AttemptID(1), .leaving))
     #expect(harness.pass(.milliseconds(1_999)) == [])
-    #expect(harness.pass(.milliseconds(1)).first == .close(AttemptID(1), code: 1000))
+    #expect(harness.pass(.milliseconds(1)).first == .close(AttemptID(1), .leaving))
   }
 }

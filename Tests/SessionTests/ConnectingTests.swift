@@ -96,7 +96,7 @@ import Testing
     harness.log = []
     harness.say(refusal)
     let closes = harness.log.filter { if case .close = $0 { true } else { false } }
-    #expect(closes == [.close(attempt, code: 1002)])
+    #expect(closes == [.close(attempt, .rejected)])
   }
 
   @Test func `an attempt without connected is lost after 15 s`() {

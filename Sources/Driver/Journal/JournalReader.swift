@@ -11,14 +11,18 @@ package struct JournalReader<M: Journaled>: ~Copyable {
   /// The number of the cause's line of the step that was returned last, counted from 1.
   package private(set) var line = 1
   private var lines: LineReader
+  /// A cause whose effects were not yet written.
+  private var begun: (JournalLine<M>, Int)?
   private let decoder = JSONDecoder()
 
   /// Opens a file and reads its header.
   ///
+  /// - Parameter follows: Whether the file grows while it is read. After the last step, `next` then
+  ///   looks for further ones.
   /// - Throws: An error if the file cannot be read, or does not begin with a header of this version
   ///   and machine.
-  package init(path: String) throws(JournalError) {
-    var lines = try LineReader(path: path)
+  package init(path: String, follows: Bool = false) throws(JournalError) {
+    var lines = try LineReader(path: path, follows: follows)
     let first = try lines.next()
     let machine = try JournalFormat.machine(of: first, in: path)
     guard machine == M.journalName else {
@@ -32,7 +36,7 @@ package struct JournalReader<M: Journaled>: ~Copyable {
   ///
   /// - Throws: An error if a line before the last one is damaged or out of order.
   package mutating func next() throws(JournalError) -> JournalStep<M>? {
-    guard let (happened, number) = try read() else { return nil }
+    guard let (happened, number) = try cause() else { return nil }
     let cause: JournalStep<M>.Cause
     switch (happened.input, happened.tick, happened.out) {
     case (let input?, nil, nil): cause = .input(input)
@@ -40,12 +44,22 @@ package struct JournalReader<M: Journaled>: ~Copyable {
     case (_, _, _):
       throw error(at: number, .order("an input or a tick is expected here"))
     }
-    guard let (came, after) = try read() else { return nil }
+    guard let (came, after) = try read() else {
+      begun = (happened, number)
+      return nil
+    }
     guard let effects = came.out, came.input == nil, came.tick == nil, came.at == happened.at else {
       throw error(at: after, .order("the effects of line \(number) are expected here"))
     }
     line = number
     return JournalStep(at: happened.at, cause: cause, effects: effects)
+  }
+
+  /// Returns the cause of the next step, which an earlier call may have read.
+  private mutating func cause() throws(JournalError) -> (JournalLine<M>, Int)? {
+    guard let begun else { return try read() }
+    self.begun = nil
+    return begun
   }
 
   private mutating func read() throws(JournalError) -> (JournalLine<M>, Int)? {

@@ -25,15 +25,21 @@ struct LineReader: ~Copyable {
   let longest: Int
 
   let path: String
+  /// Whether the file grows while it is read. Text after the last newline is then not returned, and
+  /// a call after the end looks for more.
+  private let follows: Bool
   private let descriptor: CInt
   private var buffer: [UInt8] = []
   private var start = 0
   private var number = 0
   private var isAtEnd = false
 
-  init(path: String, longest: Int = 16 << 20) throws(JournalError) {
+  init(
+    path: String, longest: Int = 16 << 20, follows: Bool = false
+  ) throws(JournalError) {
     self.path = path
     self.longest = longest
+    self.follows = follows
     descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .cannot("open", path) }
   }
@@ -54,6 +60,8 @@ struct LineReader: ~Copyable {
       searched = buffer.count
       guard searched - start <= longest else { break }
       guard !isAtEnd else {
+        isAtEnd = !follows
+        guard !follows else { return nil }
         guard start < buffer.count else { return nil }
         defer { start = buffer.count }
         return line(upTo: buffer.count, isWhole: false)

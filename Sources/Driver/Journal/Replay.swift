@@ -46,12 +46,13 @@ package enum Replay<M: Journaled> {
   /// - Parameters:
   ///   - limit: The maximum number of divergences that are kept.
   ///   - begin: A function that is called with the new machine.
-  ///   - watch: A function that is called with each recorded step and the machine after that step.
+  ///   - watch: A function that is called with each recorded step, the line of its cause, and the
+  ///     machine after that step.
   /// - Throws: An error if a file cannot be read or belongs to another machine, or if the first
   ///   part of the run is missing.
   package static func run(
     journal path: String, limit: Int = 20, begin: (M) -> Void = { _ in },
-    watch: (JournalStep<M>, M) -> Void = { _, _ in }
+    watch: (JournalStep<M>, _ line: Int, M) -> Void = { _, _, _ in }
   ) throws(JournalError) -> Result {
     let header = try JournalReader<M>(path: path).header
     var paths = [path]
@@ -71,7 +72,8 @@ package enum Replay<M: Journaled> {
   }
 
   private static func replay(
-    _ path: String, limit: Int, _ watch: (JournalStep<M>, M) -> Void, into result: inout Result
+    _ path: String, limit: Int, _ watch: (JournalStep<M>, _ line: Int, M) -> Void,
+    into result: inout Result
   ) throws(JournalError) {
     var reader = try JournalReader<M>(path: path)
     while let step = try reader.next() {
@@ -81,7 +83,7 @@ package enum Replay<M: Journaled> {
         case .tick: result.machine.tick(at: step.at)
         }
       result.steps += 1
-      watch(step, result.machine)
+      watch(step, reader.line, result.machine)
       guard got != step.effects else { continue }
       result.diverged += 1
       guard result.divergences.count < limit else { continue }

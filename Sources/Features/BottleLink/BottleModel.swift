@@ -286,7 +286,8 @@ extension BottleModel {
     case stopScan
     /// Connect after a delay. A queued connect has no time-out.
     case connect(AttemptID, PeripheralID, isQueued: Bool, after: Duration = .zero)
-    case cancel(AttemptID)
+    /// End the connection, or stop connecting, for a reason.
+    case cancel(AttemptID, HeldLink.CloseReason)
     /// Discover the services, subscribe and read the state, then report `.discovered`.
     case discover(AttemptID)
     case write(AttemptID, WriteID, BottleAttribute, [UInt8])
@@ -661,7 +662,7 @@ extension BottleModel {
     guard connection?.attempt != attempt else { return }  // reported twice
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt else {
-      step.effects.append(.cancel(attempt))
+      step.effects.append(.cancel(attempt, .superseded))
       return
     }
     if search.queue == attempt {
@@ -704,7 +705,7 @@ extension BottleModel {
       switch effect {
       case .prepare(let attempt): drive(.prepared(attempt), &step)
       case .open(let attempt): search.burst = Burst(attempt: attempt)
-      case .close(let attempt, _): close(attempt, &step)
+      case .close(let attempt, let reason): close(attempt, reason, &step)
       case .ping(let attempt, let id): ping(attempt, id, &step)
       case .arm(let attempt, let rest):
         search.queue = attempt
@@ -713,7 +714,7 @@ extension BottleModel {
           .connect(attempt, bottle.id, isQueued: true, after: hasMore ? .zero : rest))
       case .disarm(let attempt):
         search.queue = nil
-        step.effects.append(.cancel(attempt))
+        step.effects.append(.cancel(attempt, link.isWanted ? .superseded : .leaving))
       // A bottle needs no credentials, and polling cannot reach its data.
       case .refreshCredentials, .poll: continue
       case .status: continue  // observed after the step
@@ -721,14 +722,16 @@ extension BottleModel {
     }
   }
 
-  private mutating func close(_ attempt: AttemptID, _ step: inout Step) {
+  private mutating func close(
+    _ attempt: AttemptID, _ reason: HeldLink.CloseReason, _ step: inout Step
+  ) {
     disconnected(&step)
     if search.burst?.attempt == attempt {
       let wasConnecting = search.burst?.found != nil
       search.burst = nil
       guard wasConnecting else { return }
     }
-    step.effects.append(.cancel(attempt))
+    step.effects.append(.cancel(attempt, reason))
   }
 
   /// Sends a keep-alive ping during a hold. Without a hold no ping is sent, since a ping keeps the

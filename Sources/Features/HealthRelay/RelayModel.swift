@@ -276,7 +276,7 @@ extension RelayModel {
     /// Open the socket. The token, if present, identifies the phone to the backend.
     case open(AttemptID, resume: Secret?)
     /// Close the socket with a code of RFC 6455 section 7.4, then report `.closed`.
-    case close(AttemptID, code: UInt16)
+    case close(AttemptID, HeldLink.CloseReason)
     case ping(AttemptID, UInt64)
     /// Read the data that answers a question. Keep the answer until it is sent or discarded.
     case read(WorkID, RelayRequestID, HealthQuestion, inParts: Bool)
@@ -305,7 +305,7 @@ extension RelayModel {
       case .prepare(let attempt): drive(.prepared(attempt), &step)
       case .open(let attempt): step.effects.append(.open(attempt, resume: resume))
       case .close(let attempt, let reason):
-        step.effects.append(.close(attempt, code: reason.closeCode))
+        step.effects.append(.close(attempt, reason))
       case .ping(let attempt, let id): step.effects.append(.ping(attempt, id))
       case .status(let status): followed(status, &step)
       // No preset of a relay has credentials or standby.

@@ -169,7 +169,7 @@ extension SocketModel {
   public enum Effect: Sendable, Equatable, Codable {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
-    case close(AttemptID, code: UInt16)
+    case close(AttemptID, HeldLink.CloseReason)
     /// Send the app's greeting as the first message, if the app has one.
     case greet(AttemptID, subprotocol: String?, after: Secret?)
     /// Send the app's resume message, if the app has one.
@@ -307,7 +307,7 @@ extension SocketModel {
   ) {
     if let refusal = reading.refusal {
       step.show(.message(message))
-      step.effects.append(.close(attempt, code: 1000))
+      step.effects.append(.close(attempt, .leaving))
       return drive(.lost(attempt, refusal.failure), &step)
     }
     if let place = reading.place { position = place }
@@ -388,7 +388,7 @@ extension SocketModel {
       case .prepare(let attempt): drive(.prepared(attempt), &step)
       case .open(let attempt): step.effects.append(.open(attempt))
       case .close(let attempt, let reason):
-        step.effects.append(.close(attempt, code: reason.closeCode))
+        step.effects.append(.close(attempt, reason))
       case .ping(let attempt, let id):
         asked = settings.hasPing ? id : nil
         step.effects.append(settings.hasPing ? .ask(attempt) : .ping(attempt, id))

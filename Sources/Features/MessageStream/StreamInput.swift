@@ -92,7 +92,7 @@ extension StreamModel {
     /// position.
     case open(AttemptID, after: ShopPosition? = nil)
     /// Close the socket with a code of RFC 6455 section 7.4.
-    case close(AttemptID, code: UInt16)
+    case close(AttemptID, HeldLink.CloseReason)
     case ping(AttemptID, UInt64)
     case refreshCredentials
     case fetch(FetchID, PageQuery)

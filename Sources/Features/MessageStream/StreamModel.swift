@@ -262,7 +262,7 @@ extension StreamModel {
         step.effects.append(.open(attempt, after: after))
       case .close(let attempt, let reason):
         if reason == .networkChanged || reason == .silent { abandonRequests(&step) }
-        step.effects.append(.close(attempt, code: reason.closeCode))
+        step.effects.append(.close(attempt, reason))
         if reason == .timeout, attempt == recovery.connecting.unprepared {
           fetchInstead(after: .timeout(.connect), &step)
         }

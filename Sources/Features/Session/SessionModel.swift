@@ -219,7 +219,7 @@ extension SessionModel {
   public enum Effect: Sendable, Equatable, Codable {
     case open(AttemptID)
     /// Close the socket with a code of RFC 6455 section 7.4.
-    case close(AttemptID, code: UInt16)
+    case close(AttemptID, HeldLink.CloseReason)
     /// Send `connect`. If there is a challenge, add the signature of the message's `signedText`;
     /// otherwise add the key. The message here contains neither.
     case connect(AttemptID, SessionConnect, challenge: String?)
@@ -466,7 +466,7 @@ extension SessionModel {
       step.effects.append(.send(attempt, .disconnect(reason: reason.rawValue)))
     }
     endConnection(.closed(reason), &step)
-    step.effects.append(.close(attempt, code: reason.closeCode))
+    step.effects.append(.close(attempt, reason))
   }
 
   /// Records the end of a connection, after which the outcome of its prompts is unknown.

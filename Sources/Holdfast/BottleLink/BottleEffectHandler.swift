@@ -52,7 +52,7 @@ actor BottleEffectHandler: EffectHandler {
     case .stopScan: central.stopScan()
     case .connect(let attempt, let id, let isQueued, let rest):
       central.connect(id, attempt: attempt, isQueued: isQueued, after: rest)
-    case .cancel(let attempt):
+    case .cancel(let attempt, _):
       tasks.cancel(attempt)
       central.cancel(attempt)
     case .discover(let attempt): discover(attempt)

@@ -46,8 +46,9 @@ actor RelayEffectHandler: EffectHandler {
   func perform(_ effect: RelayModel.Effect) async {
     switch effect {
     case .open(let attempt, let resume): await open(attempt, resume)
-    case .close(let attempt, let code):
-      sockets.close(attempt, code: code) { [sink] in await sink.post([.closed(attempt)]) }
+    case .close(let attempt, let reason):
+      sockets.close(attempt, code: reason.closeCode) { [sink] in await sink.post([.closed(attempt)])
+      }
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .read(let work, let id, let question, let inParts):
       read(work, id, question, inParts: inParts)

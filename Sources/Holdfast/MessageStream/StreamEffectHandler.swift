@@ -69,7 +69,7 @@ actor StreamEffectHandler: EffectHandler {
   func perform(_ effect: StreamModel.Effect) async {
     switch effect {
     case .open(let attempt, let after): await open(attempt, after: after)
-    case .close(let attempt, let code): sockets.close(attempt, code: code)
+    case .close(let attempt, let reason): sockets.close(attempt, code: reason.closeCode)
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .refreshCredentials: tasks.renew(vault)
     case .fetch(let id, let query):

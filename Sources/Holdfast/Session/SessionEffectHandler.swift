@@ -67,7 +67,7 @@ actor SessionEffectHandler: EffectHandler {
   func perform(_ effect: SessionModel.Effect) async {
     switch effect {
     case .open(let attempt): await open(attempt)
-    case .close(let attempt, let code): sockets.close(attempt, code: code)
+    case .close(let attempt, let reason): sockets.close(attempt, code: reason.closeCode)
     case .connect(let attempt, let connect, let challenge):
       await send(.connect(signed(connect, challenge)), on: attempt)
     case .send(let attempt, let message): await send(message, on: attempt)

@@ -83,7 +83,7 @@ actor HeldSocketEffectHandler: EffectHandler {
     let messages = configuration.messages
     switch effect {
     case .open(let attempt): await open(attempt)
-    case .close(let attempt, let code): sockets.close(attempt, code: code)
+    case .close(let attempt, let reason): sockets.close(attempt, code: reason.closeCode)
     case .greet(let attempt, let subprotocol, let position):
       await greet(attempt, subprotocol, position?.text)
     case .resume(let attempt, let position):

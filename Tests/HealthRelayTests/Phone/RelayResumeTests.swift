@@ -241,7 +241,7 @@ struct RelayResumeTests {
     harness.prepare()
     harness.give(.unsent(harness.attempt))
     #expect(harness.state == .reconnecting)
-    #expect(harness.take().contains(.close(AttemptID(1), code: 1002)))
+    #expect(harness.take().contains(.close(AttemptID(1), .rejected)))
   }
 
   @Test func `a second code on the same connection keeps the session and its question`() {

@@ -117,7 +117,7 @@ struct RelayStateTests {
     var harness = RelayHarness.running(.service)
     harness.give(.stop)
     #expect(harness.state == .stopping)
-    #expect(harness.take() == [.close(AttemptID(1), code: 1000), .unnotify])
+    #expect(harness.take() == [.close(AttemptID(1), .leaving), .unnotify])
     harness.give(.closed(AttemptID(9)))
     #expect(harness.state == .stopping)
     harness.give(.closed(AttemptID(1)))

@@ -107,7 +107,7 @@ struct SeedScenarioTests {
     #expect(harness.state == .running)
     #expect(harness.take() == [])
     harness.pass(.milliseconds(1))
-    #expect(harness.take() == [.close(AttemptID(1), code: 1000), .unnotify])
+    #expect(harness.take() == [.close(AttemptID(1), .idle), .unnotify])
     #expect(harness.model.status == RelayStatus(.idle, reason: .ended(.idle)))
     #expect(harness.problems == [])
     harness.pass(.seconds(3_600))
@@ -117,7 +117,7 @@ struct SeedScenarioTests {
   @Test func `without a service the relay runs only in the foreground and does not reconnect`() {
     var harness = RelayHarness.running(.foreground)
     harness.give(.lifecycle(.background))
-    #expect(harness.take() == [.close(AttemptID(1), code: 1001)])
+    #expect(harness.take() == [.close(AttemptID(1), .background)])
     #expect(harness.model.status == RelayStatus(.idle, reason: .ended(.background)))
     harness.pass(.seconds(3_600))
     harness.give(.lifecycle(.foreground))

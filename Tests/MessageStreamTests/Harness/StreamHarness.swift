@@ -138,7 +138,8 @@ struct StreamHarness {
     switch effect {
     case .open(let attempt, let after):
       dial(Socket(process: process, attempt: attempt), after: after)
-    case .close(let attempt, let code): hangUp(Socket(process: process, attempt: attempt), code)
+    case .close(let attempt, let reason):
+      hangUp(Socket(process: process, attempt: attempt), reason.closeCode)
     case .ping(let attempt, let id): phonePings(Socket(process: process, attempt: attempt), id)
     case .refreshCredentials:
       queue.add(.refresh(process: process), at: now.advanced(by: .milliseconds(200)))

@@ -61,7 +61,7 @@ struct BottleLinkInputs: LinkedGenerator {
     for effect in step.effects {
       switch effect {
       case .connect(let attempt, let id, _, _): connects.append((attempt, id))
-      case .cancel(let attempt):
+      case .cancel(let attempt, _):
         connects.removeAll { $0.attempt == attempt }
         if discovering == attempt { discovering = nil }
       case .discover(let attempt): discovering = attempt

@@ -28,7 +28,7 @@ struct CheckedMachine: Sendable {
       var recorded: Recorded<Feature>?
       let result = try Replay<Feature.Model>.run(journal: path) {
         recorded = Recorded($0)
-      } watch: { step, model in
+      } watch: { step, _, model in
         recorded?.see(step.cause.input, at: step.at, effects: step.effects, then: model)
       }
       recorded?.conclude()

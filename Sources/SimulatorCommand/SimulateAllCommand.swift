@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastJSON
+import HoldfastLinkTrace
 import HoldfastWorlds
 
 /// The command `holdfast-sim simulate all`: plays all listed worlds in sequence.
@@ -23,14 +24,20 @@ enum SimulateAllCommand {
         """
         Plays the same seeds in every world, and exits with 0 if nothing was found in any. With \
         --json the objects of a world follow one of event "world" with its name.
+        """,
         """
+        With --html the first failed run of each world has a page in the folder, such as \
+        message-stream-plain-7.html. A line after the failures names it. `simulate WORLD --help` \
+        says what a page shows.
+        """,
       ],
       examples: [
         .init("holdfast-sim simulate all --preset all --seeds 1..2600", "what make sim plays"),
         .init("holdfast-sim simulate all --break all", "checks that each defect is caught"),
       ],
       takes: SimulateParameters.preset([.swarm]), SimulateParameters.seeds, defect,
-      SimulateParameters.jobs, SimulateParameters.runLimit, Shared.json,
+      SimulateParameters.jobs, SimulateParameters.runLimit, SimulateParameters.htmlFolder,
+      Shared.json,
       action: run)
   }
 
@@ -43,7 +50,7 @@ enum SimulateAllCommand {
   {
     var call = call
     var failures: [CommandFailure] = []
-    for world in Worlds.all {
+    for world in Worlds.traced {
       guard !Task.isCancelled else {
         failures.append(SimulateCommands.stopped())
         break
@@ -62,13 +69,13 @@ enum SimulateAllCommand {
       ? first : CommandFailure(.failed, failures.map(\.cause).joined(separator: "; "))
   }
 
-  private static func play<Feature: SimulatedFeature>(
+  private static func play<Feature: TracedFeature>(
     _ world: Feature.Type, _ call: Invocation, _ watch: SimulateWatch
   ) async throws(CommandFailure) {
     watch.output.put { head(world, call) }
     do throws(CommandFailure) {
       try await SimulateWorldCommand<Feature>.work(
-        try SimulateRequest<Feature>(call, watch), call)
+        try SimulateRequest<Feature>(call, watch), call, isOfAll: true)
     } catch {
       throw CommandFailure(error.code, "\(Feature.name): \(error.cause)", remedy: error.remedy)
     }

@@ -1,4 +1,5 @@
 import HoldfastCommandKit
+import HoldfastLinkTrace
 import HoldfastWorlds
 
 /// The command `holdfast-sim simulate`: plays features in seeded worlds.
@@ -12,13 +13,13 @@ enum SimulateCommands {
         a clock. The same seed gives the same run on every machine.
         """
       ],
-      commands: Worlds.all.map { command(of: $0) } + [
+      commands: Worlds.traced.map { command(of: $0) } + [
         SimulateAllCommand.command,
         BottleCostCommand.command,
       ])
   }
 
-  private static func command<Feature: SimulatedFeature>(of world: Feature.Type) -> Command {
+  private static func command<Feature: TracedFeature>(of world: Feature.Type) -> Command {
     SimulateWorldCommand<Feature>.command
   }
 

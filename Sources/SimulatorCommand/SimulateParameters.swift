@@ -53,6 +53,17 @@ enum SimulateParameters {
   static let corpus = Parameter.optional(
     "corpus", .text("FILE"), usual: usualCorpus, "where --shrink writes the plan")
 
+  static let html = Parameter.optional(
+    "html", .text("FILE"),
+    "write a page that shows a run: that of the only seed, else the first run that failed")
+  static let traceFile = Parameter.optional(
+    "trace-file", .text("FILE"),
+    "write the trace of the same run for programs; of several phones, one file each")
+
+  static let htmlFolder = Parameter.optional(
+    "html", .text("FOLDER"), usual: "no page",
+    "write a page of the first failed run of each world into a folder")
+
   static let plan = Parameter.optional(
     "plan", .text("FILE"), "play the plan in a file that --shrink wrote, and no seeds")
 }

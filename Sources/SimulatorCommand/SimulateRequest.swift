@@ -76,6 +76,10 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
       if trace { throw excess("--trace", beside: "--break all") }
       if shrink { throw excess("--shrink", beside: "--break all") }
       if call[SimulateParameters.plan] != nil { throw excess("--plan", beside: "--break all") }
+      if call[SimulateParameters.html] != nil { throw excess("--html", beside: "--break all") }
+      if call[SimulateParameters.traceFile] != nil {
+        throw excess("--trace-file", beside: "--break all")
+      }
     }
     if call[SimulateParameters.isVerbose], !trace, !shrink {
       throw excess("--verbose", without: "--trace or --shrink")

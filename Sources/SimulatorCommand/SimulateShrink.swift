@@ -2,16 +2,18 @@ import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastCore
 import HoldfastJSON
+import HoldfastLinkTrace
 import HoldfastWorlds
 
 /// The option `--shrink`: finds, prints and writes the smallest plan that fails in the same way.
-struct SimulateShrink<Feature: SimulatedFeature> {
+struct SimulateShrink<Feature: TracedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
 
   private var setup: RunSetup<Feature> { request.simulation.setup }
 
-  /// Shrinks the plan of a failed run, prints the trace of the result, and writes it to a file.
+  /// Shrinks the plan of a failed run, prints the trace of the result, and writes the plan and a
+  /// page of its run to files.
   @concurrent func run(_ outcome: RunOutcome<Feature>) async throws(CommandFailure) {
     let wanted = outcome.kinds.first { setup.defect?.kinds.contains($0) ?? true }
     guard let kind = wanted ?? outcome.kinds.first else { return }
@@ -28,6 +30,9 @@ struct SimulateShrink<Feature: SimulatedFeature> {
       name: title(of: outcome), plan: smallest, policy: policy, defect: setup.defect,
       expected: outcome.kinds, found: outcome.findings.map { "\($0.kind.rawValue): \($0.detail)" })
     try PlanFile<Feature>.write(corpusCase, to: path)
+    var picture = SimulatePicture(call: call, request: request)
+    picture.page = picture.page ?? SimulatePicture<Feature>.page(beside: path)
+    try picture.draw(smallest)
     request.watch.output.put { report(path, from: plan, to: smallest) }
   }
 

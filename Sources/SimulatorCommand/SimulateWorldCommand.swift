@@ -1,11 +1,12 @@
 import HoldfastCommandKit
 import HoldfastSimulator
 import HoldfastCore
+import HoldfastLinkTrace
 import HoldfastWorlds
 import Synchronization
 
 /// The command `holdfast-sim simulate WORLD`, declared once for every world.
-enum SimulateWorldCommand<Feature: SimulatedFeature> {
+enum SimulateWorldCommand<Feature: TracedFeature> {
   private typealias Options = SimulateParameters
 
   static var command: Command {
@@ -19,7 +20,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       takes: repeat each more, Options.preset(Feature.presets), Options.seeds,
       Options.policy(Feature.policy), Shared.settings, Options.defect(Feature.Defect.self),
       Options.jobs, Options.runLimit, Options.trace, Options.isVerbose, Options.shrink,
-      Options.corpus, Options.plan, Shared.json, action: run)
+      Options.corpus, Options.html, Options.traceFile, Options.plan, Shared.json, action: run)
   }
 
   private static var details: [String] {
@@ -30,7 +31,13 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       \(Feature.Server.isChoice ? "server, " : "")findings, replay), and event "summary" follows, \
       for a plan with the missing findings. A trace is events "line" and "end"; --trace prints \
       nothing else, and --shrink prints one after the summary if a run failed, then event "shrunk".
+      """,
       """
+      The page of --html is one file that loads nothing. It shows the link of each phone on one \
+      time axis: the faults, when the server ran, what it accepted, why the link dropped and what \
+      came late. It opens at the first finding. --shrink writes such a page beside the plan. Each \
+      file is named when it is written, with --json as event "drawn" with file.
+      """,
     ]
   }
 
@@ -41,6 +48,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     return [
       .init("\(line) --seeds 1..10000", "10,000 seeds"),
       .init("\(line) --seeds 7\(choice) --trace", "what happened in seed 7"),
+      .init("\(line) --seeds 7\(choice) --html run.html", "a page that shows seed 7"),
       .init("\(line) --break all", "checks that each defect is caught"),
       .init("\(line) --break \(defect) --shrink", "the smallest plan in which a defect shows"),
       .init(
@@ -58,23 +66,29 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   }
 
   /// Runs the command. A signal cancels the calling task.
+  ///
+  /// - Parameter isOfAll: Whether the call plays all worlds.
   static func work(
-    _ request: SimulateRequest<Feature>, _ call: Invocation
+    _ request: SimulateRequest<Feature>, _ call: Invocation, isOfAll: Bool = false
   ) async throws(CommandFailure) {
     if call[Options.defect(Feature.Defect.self)] == .all {
       return try await SimulateBreaks(call: call, request: request).run()
     }
+    let picture = SimulatePicture(call: call, request: request, isOfAll: isOfAll)
+    try picture.check()
     if call[Options.trace] {
       let plan = try request.onePlan(for: "--trace")
-      return try SimulateCommands.conclude(
-        request.watched(plan) {
-          SimulateTrace(call: call, request: request).play(plan).findings.count
-        })
+      let found = request.watched(plan) {
+        SimulateTrace(call: call, request: request).play(plan).findings.count
+      }
+      try picture.draw(plan)
+      return try SimulateCommands.conclude(found)
     }
     if call[Options.shrink] {
       try TextFile.mustBeWritable(call[Options.corpus] ?? SimulateParameters.usualCorpus)
     }
     let (summary, failure) = await play(request, call)
+    if !call[Options.shrink] { try picture.draw(summary) }
     if let failure {
       do throws(CommandFailure) {
         try await SimulateShrink(call: call, request: request).run(failure)

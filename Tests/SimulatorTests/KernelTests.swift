@@ -27,7 +27,8 @@ struct KernelTests {
           isDead = true
           kills += 1
         case .fact(.stored): #expect(!isDead, "seed \(seed)")
-        case .received, .ticked, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+        case .received, .ticked, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .server,
+          .began,
           .ended, .calm, .fact:
           return
         }
@@ -80,7 +81,8 @@ struct EndlessTests {
       case .received, .ticked:
         steps += 1
         if steps == 7 { seventh = phoneState.now }
-      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .server,
+        .began,
         .ended, .calm, .fact:
         return
       }

@@ -28,7 +28,8 @@ struct Recording {
     observations.flatMap { entry -> [(at: Instant, effect: StreamModel.Effect)] in
       switch entry.what {
       case .received(_, _, _, let effects), .ticked(_, let effects): effects.map { (entry.at, $0) }
-      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .server,
+        .began,
         .ended, .calm, .fact:
         []
       }

@@ -81,6 +81,7 @@ public struct BottleCheckers: FeatureCheckers {
     case .launched: (shown, lastShown, chunk) = ([], 0, [])
     case .fact(let fact): noted(fact, phoneState)
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began,
       .ended, .calm:
       return
@@ -198,7 +199,8 @@ struct PendingRequestChecker: Sendable {
       if phoneState.own.idleSince != nil {
         report(phoneState.now, "is suspended, and nothing is outstanding with the system")
       }
-    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .server, .began, .ended, .calm,
+      .fact:
       checkDeadlines(phoneState)
     }
   }

@@ -72,7 +72,8 @@ extension BottleFeature {
     case .connect(let attempt, _, true, let rest):
       (.app, "queues connection \(attempt.number) in \(rest.text)")
     case .connect(let attempt, _, false, _): (.app, "connects, as connection \(attempt.number)")
-    case .cancel(let attempt): (.app, "cancels connection \(attempt.number)")
+    case .cancel(let attempt, let reason):
+      (.app, "cancels connection \(attempt.number): \(reason)")
     case .write(_, _, .syncControl, let bytes):
       (.app, bytes == BottleSync.acknowledgement.bytes ? "acknowledges" : "requests records")
     case .update(.drink(let drink)): (.screen, "shows drink \(drink.number)")

@@ -277,7 +277,7 @@ extension BottleFeature {
     case .connect(let attempt, _, let isQueued, let rest):
       digest.mix(3, attempt.number, isQueued ? 1 : 2)
       digest.mix(UInt64(rest.nanoseconds))
-    case .cancel(let attempt): digest.mix(4, attempt.number)
+    case .cancel(let attempt, _): digest.mix(4, attempt.number)
     case .discover(let attempt): digest.mix(5, attempt.number)
     case .write(_, let id, let attribute, let bytes):
       digest.mix(6, id.number, UInt64(attribute.rawValue))

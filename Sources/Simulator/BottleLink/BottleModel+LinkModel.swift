@@ -34,7 +34,7 @@ extension BottleModel: LinkModel {
   /// `BottleScans` checks.
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
-    case .cancel(let attempt): .close(attempt)
+    case .cancel(let attempt, let reason): .close(attempt, reason)
     case .write(let attempt, _, .command, BottleCommand.ping.bytes): .ping(attempt)
     case .commit: .store
     case .update(.notice): .notice

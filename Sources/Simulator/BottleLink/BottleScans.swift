@@ -121,7 +121,7 @@ struct BottleScans: Sendable {
     case .scan: begin(phoneState)
     case .stopScan: scanning = nil
     case .connect(let attempt, _, true, _): arm(attempt, phoneState)
-    case .cancel(let attempt): noteEnd(of: attempt, phoneState)
+    case .cancel(let attempt, _): noteEnd(of: attempt, phoneState)
     case .update(.refreshed(let id, _)), .update(.performed(let id, _)): open[id] = nil
     case .connect, .discover, .write, .commit, .confirm, .update: return
     }
@@ -194,7 +194,8 @@ struct BottleScans: Sendable {
       (found, awakeSince, prompted) = (findings, phoneState.now, phoneState.now)
     case .killed, .suspended: (due, leaveBy, scanning) = (nil, nil, nil)
     case .resumed: awakeSince = phoneState.now
-    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .server, .began, .ended, .calm,
+      .fact:
       checkDeadlines(phoneState)
     }
   }

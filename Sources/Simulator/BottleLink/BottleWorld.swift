@@ -515,7 +515,7 @@ extension BottleWorld {
     case .connect(let attempt, _, let isQueued, let rest):
       let until = now.advanced(by: rest)
       connect(BottleRadio.Ticket(attempt: attempt, isQueued: isQueued, restsUntil: until))
-    case .cancel(let attempt): cancel(attempt)
+    case .cancel(let attempt, _): cancel(attempt)
     case .discover(let attempt): discover(attempt)
     case .write(let attempt, let id, let attribute, let bytes):
       write(attempt, id, attribute, bytes)

@@ -118,7 +118,8 @@ struct IdleChecker: Sendable {
       (found, awakeSince) = (findings, phoneState.now)
     case .resumed: awakeSince = phoneState.now
     case .killed, .suspended: return
-    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .server, .began, .ended, .calm,
+      .fact:
       checkDeadlines(phoneState)
     }
   }

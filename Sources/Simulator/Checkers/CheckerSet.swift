@@ -48,6 +48,7 @@ extension FeatureCheckers {
     case .launched: launched(phoneState)
     case .fact(let fact): noted(fact, phoneState)
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began,
       .ended, .calm:
       return
@@ -121,7 +122,8 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
     case .received(let phone, let input, let isLate, let effects):
       stepped(phone, input, isLate: isLate, effects)
     case .ticked(let phone, let effects): stepped(phone, nil, isLate: false, effects)
-    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+    case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .server,
+      .began,
       .ended, .calm, .fact:
       handle(seen, of: seen.host?.index)
     }
@@ -138,9 +140,22 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   /// The violations found so far, ordered by time; at most 20.
   var findings: [Finding] {
     Array(
-      (own.findings + views.flatMap(\.checkers.findings)).enumerated()
+      (own.findings + ofLinks).enumerated()
         .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
         .map(\.element).prefix(Findings.limit))
+  }
+
+  /// The violations of the guarantees of links. In a world with several phones, each names its
+  /// phone.
+  private var ofLinks: [Finding] {
+    guard views.count > 1 else { return views.flatMap(\.checkers.findings) }
+    return views.enumerated().flatMap { index, view in
+      view.checkers.findings.map {
+        var finding = $0
+        finding.phone = index
+        return finding
+      }
+    }
   }
 }
 

@@ -42,8 +42,8 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
     case .upgraded(_, let attempt, status: 101): taken.insert(attempt)
     case .wentDead(_, let attempt):
       if dead?.attempt != attempt { dead = Dead(attempt: attempt, since: clock.awake) }
-    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .began, .ended,
-      .calm, .fact:
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .server,
+      .began, .ended, .calm, .fact:
       return
     }
   }

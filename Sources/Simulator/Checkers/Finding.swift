@@ -47,6 +47,9 @@ public struct Finding: Sendable, Hashable, Codable {
   public var at: Instant
   /// A human-readable description of the expected and the observed behavior.
   public var detail: String
+  /// The index of the phone whose link violated the guarantee. It is `nil` in a world with one
+  /// phone, and if the guarantee is not one of a single link.
+  public var phone: Int?
 
   public init(_ kind: Kind, at: Instant, _ detail: String) {
     self.kind = kind

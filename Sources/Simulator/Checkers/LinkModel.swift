@@ -126,7 +126,7 @@ public enum InputRole: Sendable, Equatable {
 /// The meaning of an effect for a link.
 public enum EffectRole: Sendable, Equatable {
   case open(AttemptID)
-  case close(AttemptID)
+  case close(AttemptID, HeldLink.CloseReason)
   case ping(AttemptID)
   case refreshCredentials
   /// A request outside the link, which awaits an answer.

@@ -54,7 +54,8 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
         report(phoneState.now, "its deadline moved while it was suspended")
       }
       sleeping = nil
-    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .server, .began, .ended, .calm,
+      .fact:
       passed(phoneState)
     }
   }

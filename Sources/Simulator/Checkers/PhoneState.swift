@@ -71,6 +71,9 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   /// A connection that the phone still considers open is permanently dead.
   case wentDead(HostID, AttemptID)
 
+  /// The process of a server started or ended. Only watchers of a run receive it.
+  case server(HostID, isRunning: Bool)
+
   // The plan.
   case began(PlannedEvent<Feature.EventKind>)
   /// A fault of the plan ended.
@@ -88,7 +91,7 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
       .received(let host, _, _, _), .ticked(let host, _), .upgraded(let host, _, _),
       .serverLost(let host, _), .wentDead(let host, _):
       host
-    case .began, .ended, .calm, .fact: nil
+    case .server, .began, .ended, .calm, .fact: nil
     }
   }
 }

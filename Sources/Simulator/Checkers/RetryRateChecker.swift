@@ -47,7 +47,7 @@ struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
       let first = line?.pinged ?? phoneState.now
       line?.pinged = first
     }
-    guard case .close(let attempt) = role, let line, line.attempt == attempt else { return }
+    guard case .close(let attempt, _) = role, let line, line.attempt == attempt else { return }
     self.line = nil
     guard isTick, wasConnected, phoneState.status.reason != .ended(.idle),
       leavesAt.map({ phoneState.now < $0 }) ?? true,

@@ -39,7 +39,7 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
   ) {
     switch role {
     case .open: tryOnce(phoneState)
-    case .close(let attempt): end(attempt, phoneState)
+    case .close(let attempt, _): end(attempt, phoneState)
     case .ping, .refreshCredentials, .request, .store, .notice, .signIn, .other: return
     }
   }

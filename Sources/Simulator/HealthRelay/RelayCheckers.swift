@@ -83,6 +83,7 @@ public struct RelayCheckers: FeatureCheckers {
       greeted[host.index] = []
       phones[host.index] = nil
     case .received, .ticked, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead,
+      .server,
       .calm:
       return
     }

@@ -49,8 +49,8 @@ extension RelayFeature {
         "connects" + (resume == nil ? "" : " as the phone it was")
           + ", as connection \(attempt.number)"
       )
-    case .close(let attempt, let code):
-      (.app, "closes connection \(attempt.number) with \(code)")
+    case .close(let attempt, let reason):
+      (.app, "closes connection \(attempt.number): \(reason)")
     case .ping(let attempt, _):
       isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
     case .read(let work, _, let question, _):
@@ -100,7 +100,7 @@ extension RelayFeature {
   public static func describe(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .backendStarted: [(.server, "starts with what it kept")]
-    case .backendEnded: [(.server, "its process ends")]
+    case .backendEnded: [(.server, "ends")]
     case .called(_, let facts): [(.user, "assistant \(facts.assistant) \(describe(facts))")]
     case .answered(let callID, let outcome):
       [(.server, "tells call \(callID.number): \(describe(outcome))")]

@@ -162,7 +162,7 @@ public struct RelayCallFacts: Sendable, Hashable {
   }
 
   /// The index of the phone that the assistant asks.
-  var phone: Int { min(assistant, RelayFeature.phones - 1) }
+  public var phone: Int { min(assistant, RelayFeature.phones - 1) }
 }
 
 /// The pair of a login.

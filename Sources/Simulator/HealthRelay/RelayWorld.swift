@@ -345,8 +345,8 @@ extension RelayWorld {
     switch effect {
     case .open(let attempt, let resume):
       dial(host, attempt, to: server, hello: RelayFeature.Hello(resume: resume?.text))
-    case .close(let attempt, let code):
-      hangUp(host, attempt, code: code)
+    case .close(let attempt, let reason):
+      hangUp(host, attempt, code: reason.closeCode)
       kernel.answerLater(.input(.closed(attempt)), to: host, after: kernel.roundTrip())
     case .ping(let attempt, let id): send(host, attempt, ping: id)
     case .read(let work, let id, let question, let inParts):

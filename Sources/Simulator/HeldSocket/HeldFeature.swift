@@ -183,6 +183,24 @@ public enum HeldFeature: SimulatedFeature {
   public static func statusLabel(_ effect: Effect) -> String? {
     if case .update(.status(let status)) = effect { TraceText.status(status) } else { nil }
   }
+
+  public static func describe(_ fact: Fact) -> [TracePart] {
+    switch fact {
+    case .heard(_, let packet): [(.server, "receives \(describe(packet))")]
+    }
+  }
+
+  private static func describe(_ packet: Packet) -> String {
+    switch packet {
+    case .opened, .welcome: "the beginning of a connection"
+    case .hello: "a greeting"
+    case .after(let number): "the request for messages after \(number)"
+    case .numbered(let number): "message \(number) of the server"
+    case .said(let number): "message \(number) of the user"
+    case .acknowledges(let number): "an acknowledgement of message \(number)"
+    case .standing(let version): "standing message \(version)"
+    }
+  }
 }
 
 extension SocketModel: LinkModel {
@@ -202,7 +220,7 @@ extension SocketModel: LinkModel {
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
     case .open(let attempt): .open(attempt)
-    case .close(let attempt, _): .close(attempt)
+    case .close(let attempt, let reason): .close(attempt, reason)
     case .ping(let attempt, _): .ping(attempt)
     case .refreshCredentials: .refreshCredentials
     case .update(.notice): .notice
@@ -251,7 +269,7 @@ extension HeldFeature {
     case .resume(_, let position): digest.mix(position?.text ?? "")
     case .store(let entry): digest.mix(2, entry.id)
     case .remove(let ids): digest.mix(3, UInt64(ids.count), ids.last ?? 0)
-    case .close(_, let code): digest.mix(4, UInt64(code))
+    case .close(_, let reason): digest.mix(4, UInt64(reason.closeCode))
     case .update(.sent(let count)): digest.mix(5, count)
     case .update(.proven(let id)): digest.mix(9, id)
     case .update(.status(let status)): digest.mix(status.phase.rawValue)

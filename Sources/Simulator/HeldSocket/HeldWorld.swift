@@ -65,7 +65,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   mutating func perform(_ effect: SocketModel.Effect, of phone: HostID) {
     switch effect {
     case .open(let attempt): dial(phone, attempt, to: server, hello: Nothing())
-    case .close(let attempt, let code): hangUp(phone, attempt, code: code)
+    case .close(let attempt, let reason): hangUp(phone, attempt, code: reason.closeCode)
     case .greet(let attempt, _, _): send(phone, attempt, .hello)
     case .resume(let attempt, let position):
       send(phone, attempt, .after(position.flatMap { Int($0.text) } ?? 0))

@@ -55,6 +55,7 @@ public struct Digest: Sendable {
     case .upgraded(_, let attempt, let status): mix(7, attempt.number, UInt64(status))
     case .serverLost(_, let attempt): mix(8, attempt.number)
     case .wentDead(_, let attempt): mix(9, attempt.number)
+    case .server: return  // Only watchers receive it.
     case .began(let event):
       mix(10)
       mix(event.text)
@@ -112,7 +113,7 @@ public struct Digest: Sendable {
   private mutating func mix(_ role: EffectRole) {
     switch role {
     case .open(let attempt): mix(40, attempt.number)
-    case .close(let attempt): mix(41, attempt.number)
+    case .close(let attempt, _): mix(41, attempt.number)
     case .ping(let attempt): mix(42, attempt.number)
     case .refreshCredentials: mix(43)
     case .request, .store: mix(44)

@@ -1,4 +1,4 @@
-import HoldfastCore
+public import HoldfastCore
 
 /// The part of a world's state that all features share: virtual time, hosts, traffic and records.
 ///
@@ -99,7 +99,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   // Clocks.
 
   /// The time that every wall clock shows when a run begins.
-  static var wallBase: Timestamp { Timestamp(nanoseconds: 1_800_000_000_000_000_000) }
+  static var wallBase: Timestamp { RunClock.start }
 
   // Time.
 
@@ -268,12 +268,26 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     watch?(seen, checkers.views[phone?.index ?? 0].phoneState)
   }
 
+  /// Passes an observation that no checker needs to the watcher.
+  func tell(_ seen: Observation<Feature>) {
+    guard let watch else { return }
+    var phoneState = checkers.views[0].phoneState
+    phoneState.now = now
+    watch(seen, phoneState)
+  }
+
   /// The result of the run.
   func outcome() -> RunOutcome<Feature> {
     RunOutcome(
       seed: plan.seed, server: plan.server, findings: checkers.findings + findings,
       counts: counts, digest: digest.value)
   }
+}
+
+/// The wall clock of a run.
+public enum RunClock {
+  /// The time that every wall clock shows when a run begins.
+  public static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 }
 
 extension Instant {

@@ -11,6 +11,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.hosts[server.slot].process = .running
     kernel.hosts[server.slot].run += 1
     kernel.hosts[server.slot].calls = 0
+    kernel.tell(.server(server, isRunning: true))
     boot(server)
   }
 
@@ -23,8 +24,8 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func halt(_ server: HostID) {
     guard kernel.hosts[server.slot].isRunning else { return }
     kernel.hosts[server.slot].process = .dead
-    kernel.hosts[server.slot].pendingKill = nil
-    kernel.hosts[server.slot].draining = nil
+    kernel.tell(.server(server, isRunning: false))
+    (kernel.hosts[server.slot].pendingKill, kernel.hosts[server.slot].draining) = (nil, nil)
     kernel.hosts[server.slot].calls = 0
     for phone in kernel.phones { kernel.hosts[phone.slot].network.poolIsDead = true }
     writeLast(server)

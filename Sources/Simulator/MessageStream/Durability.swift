@@ -57,6 +57,7 @@ struct Durability: StreamChecker {
       checkCursor(facts)
     case .killed: checkCursor(facts)
     case .launched, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began, .ended, .calm, .fact(.accepted(_, isNew: false)), .fact(.admitted),
       .fact(.stated):
       return

@@ -100,6 +100,7 @@ struct FetchChecker: StreamChecker {
       log = retained
       head = retained.last?.position
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began, .ended, .calm, .fact:
       return
     }

@@ -31,6 +31,7 @@ struct Heads: StreamChecker {
     case .fact(.accepted(let message, isNew: true)): end = message.position
     case .fact(.beganAnew(_, let retained)): end = retained.last?.position
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began,
       .ended, .calm, .fact:
       return
@@ -96,6 +97,7 @@ struct Edits: StreamChecker {
         pending[message.id] = nil
       }
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began,
       .ended, .calm, .fact:
       return

@@ -63,6 +63,7 @@ struct Ledger: StreamChecker {
       return
     case .fact(.beganAnew(_, let retained)): beginAnew(with: retained)
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .server,
       .began,
       .ended, .calm:
       return

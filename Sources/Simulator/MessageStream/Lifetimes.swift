@@ -28,7 +28,8 @@ struct Lifetimes: StreamChecker {
     case .serverLost(_, let attempt):
       held.remove(attempt)
       ends[attempt] = nil
-    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .wentDead, .began, .ended,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .wentDead, .server, .began,
+      .ended,
       .calm, .fact:
       return
     }

@@ -119,8 +119,8 @@ extension TraceText {
     case .open(let attempt, nil): (.app, "connects, as connection \(attempt.number)")
     case .open(let attempt, let after?):
       (.app, "connects behind \(after), as connection \(attempt.number)")
-    case .close(let attempt, let code):
-      (.app, "closes connection \(attempt.number) with \(code)")
+    case .close(let attempt, let reason):
+      (.app, "closes connection \(attempt.number): \(reason)")
     case .ping(let attempt, _):
       isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
     case .refreshCredentials: (.app, "asks for a new token")

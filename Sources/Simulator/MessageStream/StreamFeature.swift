@@ -250,7 +250,7 @@ extension StreamFeature {
   public static func mix(_ effect: Effect, into digest: inout Digest) {
     switch effect {
     case .open(_, let after): digest.mix(after?.offset ?? 0)
-    case .close(_, let code): digest.mix(UInt64(code))
+    case .close(_, let reason): digest.mix(UInt64(reason.closeCode))
     case .ping(_, let id): digest.mix(id)
     case .refreshCredentials: return
     case .fetch(let id, _): digest.mix(1, id.number)

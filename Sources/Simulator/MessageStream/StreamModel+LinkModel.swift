@@ -36,7 +36,7 @@ extension StreamModel: LinkModel {
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
     case .open(let attempt, _): .open(attempt)
-    case .close(let attempt, _): .close(attempt)
+    case .close(let attempt, let reason): .close(attempt, reason)
     case .ping(let attempt, _): .ping(attempt)
     case .refreshCredentials: .refreshCredentials
     case .fetch, .post: .request

@@ -265,7 +265,7 @@ extension StreamWorld {
     switch effect {
     case .open(let attempt, let after):
       dial(host, attempt, to: server, hello: .init(after: after, token: phone.token))
-    case .close(let attempt, let code): hangUp(host, attempt, code: code)
+    case .close(let attempt, let reason): hangUp(host, attempt, code: reason.closeCode)
     case .ping(let attempt, let id): send(host, attempt, ping: id)
     case .refreshCredentials: refresh()
     case .fetch(let id, let query): ask(.fetch(id, query))

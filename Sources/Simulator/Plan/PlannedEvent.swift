@@ -47,6 +47,17 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
   /// The duration of the event.
   public var span: Duration { values.span }
   var form: EventForm { eventKind.form }
+  /// Whether the event is the action of a person rather than a fault.
+  public var isOfPeople: Bool { form.isOfPeople }
+
+  /// The kind of host that the event affects.
+  public var hostKind: HostKind { kind ?? form.host }
+
+  /// Returns whether the event affects a phone, or the world around all phones.
+  public func concerns(phone index: Int) -> Bool {
+    let isOfPhones = hostKind == .phone || hostKind == .system
+    return !isOfPhones || host == nil || host == index
+  }
 
   /// The name of the event kind in tables and files.
   public var name: String { eventKind.name }

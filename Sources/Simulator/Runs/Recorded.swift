@@ -28,6 +28,7 @@ public protocol RunRecord {
 /// The checkers of a recorded run, and the phone state that they check.
 public struct RecordedState<Feature: SimulatedFeature> {
   var checkers = CheckerSet<Feature>()
+  var watch: RunWatch<Feature>?
 
   init(_ phoneState: PhoneState<Feature>) {
     checkers.views = [PhoneView(phoneState)]
@@ -39,7 +40,10 @@ public struct RecordedState<Feature: SimulatedFeature> {
     set { checkers.views[0].phoneState = newValue }
   }
 
-  mutating func see(_ seen: Observation<Feature>) { checkers.see(seen) }
+  mutating func see(_ seen: Observation<Feature>) {
+    checkers.see(seen)
+    watch?(seen, phoneState)
+  }
 
   /// Records the answer to a pending request.
   mutating func answer() { phoneState.underWay = max(0, phoneState.underWay - 1) }
@@ -61,12 +65,15 @@ public struct Recorded<Feature: ReplayedFeature> {
   private var broken: [String: Instant] = [:]
 
   /// Creates a run that begins with a model.
-  public init(_ model: Feature.Model) {
+  ///
+  /// - Parameter watch: Receives every observation, with the state of the phone right after it.
+  public init(_ model: Feature.Model, watch: RunWatch<Feature>? = nil) {
     var phoneState = PhoneState<Feature>(
       policy: model.policy, status: model.status, own: Feature.state(of: model))
     phoneState.isAwake = true
     phoneState.isSignedIn = false
     tape = RecordedState(phoneState)
+    tape.watch = watch
   }
 
   /// The findings so far, limited to the kinds that can be detected in a journal.

@@ -135,6 +135,7 @@ public struct Trace<Feature: SimulatedFeature> {
       return [(.server, "no longer has connection \(attempt.number)")]
     case .wentDead(_, let attempt):
       return [(.network, "nothing will pass on connection \(attempt.number) any more")]
+    case .server: return []
     case .began(let event): return [(event.form.isOfPeople ? .user : .plan, event.description)]
     case .ended(let event): return [(.plan, "over: \(event.description)")]
     case .calm: return [(.plan, "calm: from now on nothing goes wrong any more")]

@@ -144,7 +144,8 @@ extension TraceText {
   ) -> TracePart? {
     switch Model.role(of: effect) {
     case .open(let attempt): (.app, "connects, as connection \(attempt.number)")
-    case .close(let attempt): (.app, "closes connection \(attempt.number)")
+    case .close(let attempt, let reason):
+      (.app, "closes connection \(attempt.number): \(reason)")
     case .ping(let attempt): isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
     case .refreshCredentials: (.app, "asks for a new token")
     case .notice, .signIn: (.screen, "notice: \(effect)")

@@ -66,7 +66,8 @@ public struct SessionCheckers: FeatureCheckers {
     case .suspended, .resumed:
       connections[phoneState.own.phone].slept()
       prompts[phoneState.own.phone].slept()
-    case .killed, .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
+    case .killed, .received, .ticked, .upgraded, .serverLost, .wentDead, .server, .began, .ended,
+      .calm:
       return
     }
   }

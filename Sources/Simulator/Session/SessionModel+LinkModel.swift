@@ -36,7 +36,7 @@ extension SessionModel: LinkModel {
   public static func role(of effect: Effect) -> EffectRole {
     switch effect {
     case .open(let attempt): .open(attempt)
-    case .close(let attempt, _): .close(attempt)
+    case .close(let attempt, let reason): .close(attempt, reason)
     case .send(let attempt, .ping): .ping(attempt)
     case .refreshCredentials: .refreshCredentials
     case .commit: .store

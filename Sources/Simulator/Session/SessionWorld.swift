@@ -96,7 +96,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   mutating func perform(_ effect: SessionModel.Effect, of phone: HostID) {
     switch effect {
     case .open(let attempt): dial(phone, attempt, to: server, hello: Nothing())
-    case .close(let attempt, let code): hangUp(phone, attempt, code: code)
+    case .close(let attempt, let reason): hangUp(phone, attempt, code: reason.closeCode)
     case .connect(let attempt, var connect, let challenge):
       if kernel.plan.numbers.old == 1 { connect.version = SessionVersion.oldest.description }
       if let challenge {

@@ -389,7 +389,7 @@ extension SessionsFeature {
 
   public static func mix(_ effect: Effect, into digest: inout Digest) {
     switch effect {
-    case .close(_, let code): digest.mix(UInt64(code))
+    case .close(_, let reason): digest.mix(UInt64(reason.closeCode))
     case .connect(_, let connect, let challenge):
       digest.mix(1, connect.received ?? 0)
       digest.mix(challenge ?? "")

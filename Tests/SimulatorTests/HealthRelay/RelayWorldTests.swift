@@ -70,7 +70,8 @@ struct RelayWorldTests {
         if let line = try? encoder.encode(input) { lines.append(line) }
         lines += effects.compactMap { try? encoder.encode($0) }
       case .ticked(_, let effects): lines += effects.compactMap { try? encoder.encode($0) }
-      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+      case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .server,
+        .began,
         .ended, .calm, .fact:
         return
       }

@@ -39,7 +39,8 @@ extension Recording {
         if case .lost(let attempt, _)? = input.event { phoneState.remove(attempt) }
         follow(effects, &phoneState, &most)
       case .ticked(_, let effects): follow(effects, &phoneState, &most)
-      case .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began, .ended,
+      case .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .server, .began,
+        .ended,
         .calm, .fact:
         continue
       }

@@ -1,4 +1,5 @@
 import HoldfastBottleLink
+import HoldfastCommandKit
 import HoldfastHealthRelay
 import HoldfastHealthSync
 import HoldfastHeldSocket
@@ -6,14 +7,16 @@ import HoldfastCore
 import HoldfastDriver
 import HoldfastMessageStream
 import HoldfastSession
+import HoldfastLinkTrace
+import HoldfastWorlds
 
 /// A machine whose journals `holdfast replay` can read.
 struct JournaledMachine: Sendable {
   static let all = [
-    JournaledMachine(StreamModel.self), JournaledMachine(RelayModel.self),
-    JournaledMachine(PullModel.self), JournaledMachine(SocketModel.self),
-    JournaledMachine(BottleModel.self), JournaledMachine(SessionModel.self),
-    JournaledMachine(SyncModel.self),
+    JournaledMachine(of: StreamFeature.self), JournaledMachine(of: RelayFeature.self),
+    JournaledMachine(PullModel.self), JournaledMachine(of: HeldFeature.self),
+    JournaledMachine(of: BottleFeature.self), JournaledMachine(of: SessionsFeature.self),
+    JournaledMachine(of: SyncFeature.self),
   ]
 
   /// The machine's name in journals.
@@ -22,6 +25,17 @@ struct JournaledMachine: Sendable {
   let qualifiers: [String]
   /// Replays a journal of the machine. Returns the first divergences, at most `limit`.
   let replay: @Sendable (_ path: String, _ limit: Int) throws(JournalError) -> ReplayOutcome
+  /// Returns the trace of a journal of the machine. The value is `nil` if the machine has none.
+  private(set) var trace:
+    (@Sendable (_ path: String, _ name: String) throws(JournalError) -> JournalTrace)?
+
+  private init<Feature: ReplayedFeature & TracedFeature>(of feature: Feature.Type)
+  where Feature.Model: Journaled {
+    self.init(Feature.Model.self)
+    trace = { path, name throws(JournalError) in
+      try JournalTrace(Feature.self, journal: path, name: name)
+    }
+  }
 
   private init<M: Journaled>(_: M.Type) {
     name = M.journalName
@@ -57,6 +71,29 @@ struct ReplayOutcome {
         path: $0.path, line: $0.line, cause: $0.cause.input.map { "\($0)" } ?? "a deadline",
         expected: $0.expected.dropFirst(same).map { "\($0)" },
         got: $0.got.dropFirst(same).map { "\($0)" })
+    }
+  }
+}
+
+extension JournaledMachine {
+  /// Returns the machine of a journal.
+  init(of path: String) throws(JournalError) {
+    let name = try JournalFormat.machine(of: path)
+    guard let machine = Self.all.first(where: { $0.name == name }) else {
+      throw JournalError(path: path, line: 1, .machine(name, known: Self.all.map(\.name)))
+    }
+    self = machine
+  }
+
+  /// Calls a function that reads journals. Its errors become failures of the command.
+  static func reading<Value>(
+    _ body: () throws(JournalError) -> Value
+  ) throws(CommandFailure) -> Value {
+    do throws(JournalError) {
+      return try body()
+    } catch {
+      let text = error.description
+      throw CommandFailure(.failed, text.count <= 1_000 ? text : text.prefix(1_000) + "…")
     }
   }
 }

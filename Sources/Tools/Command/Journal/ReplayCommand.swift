@@ -6,8 +6,10 @@ import HoldfastWire
 
 /// The command `holdfast replay`: checks that the recorded inputs lead to the recorded effects.
 enum ReplayCommand {
-  private static let journal = Parameter.operand(
-    .text("JOURNAL"), "a file that `--journal` wrote")
+  private static let journals = Parameter.operands(
+    atLeast: 1, .text("JOURNAL"), "files that `--journal` wrote")
+  private static let html = Parameter.optional(
+    "html", .text("FILE"), "write a page that shows the run, with all journals on one time axis")
   /// The maximum number of divergences that are shown. Later divergences usually follow from the
   /// first.
   private static let limit = 20
@@ -25,35 +27,37 @@ enum ReplayCommand {
         the last line is event "replayed" with steps and diverged.
         """,
         """
+        With --html, the page is one file that loads nothing: what happened to each link and why, \
+        what was missed and fetched, and what the checkers found. It contains the texts of \
+        messages that the journals contain, so only its owner can read it. Give the journals of \
+        several runs of a link together, such as a.journal.old1 and a.journal: they are numbered.
+        """,
+        """
         `holdfast-sim judge JOURNAL` checks the promises of the run, as far as a journal tells.
         """,
       ],
       examples: [
-        .init("holdfast replay stream.journal", "prints the number of steps, and what differs")
+        .init("holdfast replay stream.journal", "prints the number of steps, and what differs"),
+        .init("holdfast replay --html run.html *.journal", "also writes a picture of the run"),
       ],
-      takes: journal, Shared.json, action: run)
+      takes: html, Shared.json, journals, action: run)
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
-    try TextFile.mustBeFile(call[journal], option: "holdfast replay")
-    let outcome: ReplayOutcome
-    do throws(JournalError) {
-      outcome = try replay(call[journal])
-    } catch {
-      throw CommandFailure(.failed, cut(error.description, to: 1_000))
+    let picture = call[html].map { JournalPicture(file: $0, journals: call[journals]) }
+    for path in call[journals] { try TextFile.mustBeFile(path, option: "holdfast replay") }
+    try picture?.check()
+    var diverged: ReplayOutcome?
+    for path in call[journals] {
+      let outcome = try JournaledMachine.reading { () throws(JournalError) in
+        try JournaledMachine(of: path).replay(path, limit)
+      }
+      for divergence in outcome.divergences { show(divergence, call) }
+      summarize(outcome, call)
+      if outcome.diverged > 0 { diverged = outcome }
     }
-    for divergence in outcome.divergences { show(divergence, call) }
-    summarize(outcome, call)
-    try conclude(outcome)
-  }
-
-  private static func replay(_ path: String) throws(JournalError) -> ReplayOutcome {
-    let name = try JournalFormat.machine(of: path)
-    guard let machine = JournaledMachine.all.first(where: { $0.name == name }) else {
-      throw JournalError(
-        path: path, line: 1, .machine(name, known: JournaledMachine.all.map(\.name)))
-    }
-    return try machine.replay(path, limit)
+    try picture?.write(call)
+    if let diverged { try conclude(diverged) }
   }
 
   private static func conclude(_ outcome: ReplayOutcome) throws(CommandFailure) {

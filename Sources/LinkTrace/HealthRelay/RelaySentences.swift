@@ -1,0 +1,13 @@
+import HoldfastCore
+import HoldfastHealthRelay
+public import HoldfastWorlds
+
+extension RelayFeature {
+  public static func sentence(of effect: Effect) -> String? {
+    switch effect {
+    case .notify: "The app shows a notification of the relay's state."
+    case .unnotify: "The app removes the notification."
+    case .open, .close, .ping, .read, .send, .discard, .fail, .refuse, .update: nil
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import HoldfastCommandKit
+import HoldfastCore
+import HoldfastJSON
+import HoldfastLinkTrace
+import HoldfastOwnerFiles
+
+/// A page that shows journals.
+struct JournalPicture {
+  let file: String
+  /// The paths of the journals, each once. The first part of a run is shown with its second part.
+  let journals: [String]
+
+  init(file: String, journals: [String]) {
+    self.file = file
+    var seen: Set<String> = []
+    self.journals = journals.filter {
+      let second = $0.hasSuffix(".1") ? String($0.dropLast(2)) : nil
+      return seen.insert($0).inserted && !(second.map(journals.contains) ?? false)
+    }
+  }
+
+  /// Throws an error if the page cannot be written, or if a journal cannot be shown.
+  func check() throws(CommandFailure) {
+    try TextFile.mustBeWritable(file)
+    var found = stat()
+    let exists = unsafe stat(file, &found) == 0
+    guard !exists || found.st_mode & S_IFMT == S_IFREG else {
+      throw CommandFailure(.usage, "\(file) is not a regular file", remedy: "name another file")
+    }
+    for path in journals {
+      var journal = stat()
+      let isSame =
+        unsafe stat(path, &journal) == 0 && exists && journal.st_ino == found.st_ino
+        && journal.st_dev == found.st_dev
+      guard !isSame else {
+        throw CommandFailure(
+          .usage, "--html would replace the journal \(path)", remedy: "name another file")
+      }
+      _ = try trace(of: path)
+    }
+  }
+
+  /// Writes the page. Only its owner can read it, as is true of a journal.
+  func write(_ call: Invocation) throws(CommandFailure) {
+    let traces = try traces(call)
+    do throws(OwnerFileError) {
+      try OwnerFile(file, maxBytes: .max, isSecret: true)
+        .replace(with: Array(PictureFile.text(of: traces.map(\.text)).utf8))
+    } catch {
+      throw CommandFailure(.failed, "\(file): \(error)")
+    }
+    call.put("wrote \(file)", event: "drawn") {
+      $0.entry("file", file)
+      $0.entry("links", traces.map(\.header.name))
+    }
+  }
+
+  /// Returns the traces that contain facts. The runs of a link are in order of time.
+  private func traces(_ call: Invocation) throws(CommandFailure) -> [JournalTrace] {
+    var traces: [JournalTrace] = []
+    for link in Self.links(journals) {
+      var runs: [JournalTrace] = []
+      for path in link {
+        let draw = try trace(of: path)
+        let name = Self.name(of: path)
+        let run = try JournaledMachine.reading { () throws(JournalError) in try draw(path, name) }
+        if run.facts.isEmpty {
+          call.diagnostic("\(path) contains no steps, and is left out of the picture")
+        } else {
+          runs.append(run)
+        }
+      }
+      runs.sort { $0.header.startedAt < $1.header.startedAt }
+      traces += Self.numbered(runs)
+    }
+    guard !traces.isEmpty else {
+      throw CommandFailure(
+        .failed, "no journal contains a step, so there is nothing to show",
+        remedy: "give a journal of a link that was used")
+    }
+    return traces
+  }
+
+  private static func numbered(_ runs: [JournalTrace]) -> [JournalTrace] {
+    guard runs.count > 1 else { return runs }
+    return runs.enumerated().map { index, run in
+      var run = run
+      run.header.run = index + 1
+      run.header.name += ", run \(index + 1)"
+      return run
+    }
+  }
+
+  private func trace(of path: String) throws(CommandFailure) -> (
+    (String, String) throws(JournalError) -> JournalTrace
+  ) {
+    let machine = try JournaledMachine.reading { () throws(JournalError) in
+      try JournaledMachine(of: path)
+    }
+    guard let trace = machine.trace else {
+      let drawn = JournaledMachine.all.filter { $0.trace != nil }.map(\.name)
+      throw CommandFailure(
+        .usage, "\(path) is a journal of \(machine.name), which has no picture",
+        remedy: "leave it out; --html shows \(drawn.joined(separator: ", "))")
+    }
+    return trace
+  }
+
+  /// Returns the journals of each link: those whose paths differ only in the number of an earlier
+  /// run, as in `a.journal.old1` and `a.journal`.
+  private static func links(_ journals: [String]) -> [[String]] {
+    var links: [(base: String, paths: [String])] = []
+    for path in journals {
+      let base = path.replacing(#/\.old[0-9]+$/#, with: "")
+      if let index = links.firstIndex(where: { $0.base == base }) {
+        links[index].paths.append(path)
+      } else {
+        links.append((base, [path]))
+      }
+    }
+    return links.map(\.paths)
+  }
+
+  /// Returns the name of a file without its extensions.
+  private static func name(of path: String) -> String {
+    let file = path.split(separator: "/").last ?? ""
+    return file.split(separator: ".").first.map(String.init) ?? path
+  }
+}

@@ -1,0 +1,237 @@
+// Turns the facts of a trace into spans and columns of numbers, which lanes draw.
+
+import { momentsOf } from './moments.js';
+import { Spans } from './spans.js';
+import { isTrying, linkStates } from './states.js';
+import { sumsOf } from './summary.js';
+
+/** The ways in which a message was shown; other ways count as `fetched`. */
+const ways = { live: 0, fetched: 1, poll: 2 };
+
+/**
+ * Returns the model of a trace.
+ *
+ * Facts with unknown lanes or kinds are kept in `events` only.
+ */
+export function buildModel({ header, events }, offset = 0) {
+  const collector = new Collector(events, Math.max(header.end + offset, events.at(-1).t, 0.001));
+  for (let index = 0; index < events.length; index++) collector.add(events[index], index);
+  const model = {
+    header, events, offset, end: collector.end, size: events.length, ...collector.finished(),
+  };
+  model.limits = limitsOf(header.policy);
+  model.moments = momentsOf(model);
+  model.sums = sumsOf(model);
+  return model;
+}
+
+/** The silence after which a connection is checked, and after which it is closed. */
+function limitsOf(policy) {
+  const number = value => Number.isFinite(value) && value > 0 ? value : null;
+  const silence = number(policy.silence);
+  const ping = number(policy.ping);
+  const pong = number(policy.pongTimeout);
+  if (silence) return { ping: null, pong, closed: silence };
+  if (ping && pong) return { ping, pong, closed: ping + pong };
+  return { ping: null, pong, closed: null };
+}
+
+class Collector {
+  constructor(events, end) {
+    this.end = end;
+    this.times = new Float64Array(events.length);
+    this.attemptsByNumber = new Map();
+    this.spans = { states: [], apps: [], paths: [] };
+    Object.assign(this.spans, { attempts: [], troubles: [], downs: [], fetches: [], posts: [] });
+    // Times, and the indexes of events at those times.
+    this.columns = { ins: [], outs: [], heard: [], commits: [], accepted: [] };
+    Object.assign(this.columns, { made: [], shown: [], sentFrom: [], sentTo: [] });
+    this.indexes = { pings: [], asks: [], shownEvents: [], sentEvents: [], marks: [] };
+    Object.assign(this.indexes, { tokens: [], serverMarks: [], findings: [], heads: [] });
+    this.via = [];
+    this.waiting = { times: [], counts: [] };
+    this.longest = 0;
+    this.beforeSuspension = null;
+  }
+
+  add(event, index) {
+    this.times[index] = event.t;
+    const kinds = collectors[event.lane];
+    kinds?.[event.kind]?.(this, event, index);
+  }
+
+  /** Begins a span and ends the one before it in its list. */
+  begin(list, event, fields) {
+    this.cut(list, event.t);
+    list.push({ t: event.t, until: this.end, ...fields });
+  }
+
+  cut(list, time) {
+    const last = list.at(-1);
+    if (last && last.until > time) last.until = time;
+  }
+
+  finished() {
+    const model = { times: this.times, longest: this.longest, ...this.indexes };
+    for (const name in this.spans) {
+      const items = name === 'states' ? this.spans[name].filter(hasLength) : this.spans[name];
+      model[name] = new Spans(items);
+    }
+    for (const name in this.columns) model[name] = Float64Array.from(this.columns[name]);
+    model.via = Uint8Array.from(this.via);
+    model.connections = new Spans(this.spans.attempts.filter(one => one.isUp).map(connection));
+    model.waiting = {
+      times: Float64Array.from(this.waiting.times), counts: this.waiting.counts,
+      most: this.waiting.counts.reduce((most, many) => Math.max(most, many), 1),
+    };
+    model.newestMade = model.made.reduce((most, one) => Math.max(most, one), -Infinity);
+    return model;
+  }
+}
+
+// A state that was replaced at once is not visible at any instant, and remains if it is the last.
+const hasLength = (span, index, all) => span.until > span.t || index === all.length - 1;
+
+const connection = attempt => ({ ...attempt, t: attempt.up });
+
+const kinds = table => Object.assign(Object.create(null), table);
+
+const collectors = kinds({
+  link: kinds({ state: addState }),
+  attempt: kinds({
+    open(to, event, index) {
+      const attempt = {
+        t: event.t, until: to.end, number: event.attempt, up: Infinity, isUp: false, isOver: false,
+        why: '', lost: false, event: index, upEvent: -1, endEvent: -1,
+      };
+      to.attemptsByNumber.set(event.attempt, attempt);
+      to.spans.attempts.push(attempt);
+    },
+    up(to, event, index) {
+      to.columns.heard.push(event.t);
+      const attempt = to.attemptsByNumber.get(event.attempt);
+      if (attempt) Object.assign(attempt, { up: event.t, isUp: true, upEvent: index });
+    },
+    end(to, event, index) {
+      const attempt = to.attemptsByNumber.get(event.attempt);
+      if (!attempt || attempt.isOver) return;
+      const why = String(event.why ?? '');
+      const lost = event.lost === true;
+      Object.assign(attempt, { until: event.t, why, lost, isOver: true, endEvent: index });
+    },
+  }),
+  traffic: kinds({
+    in: heard,
+    pingIn: (to, event, index) => {
+      heard(to, event);
+      to.indexes.pings.push(index);
+    },
+    pong: (to, event, index) => {
+      heard(to, event);
+      to.indexes.pings.push(index);
+    },
+    out: (to, event) => to.columns.outs.push(event.t),
+    pingOut: (to, event, index) => {
+      to.columns.outs.push(event.t);
+      to.indexes.pings.push(index);
+      to.indexes.asks.push(index);
+    },
+    poll: (to, event, index) => {
+      to.columns.outs.push(event.t);
+      to.indexes.pings.push(index);
+    },
+  }),
+  data: kinds({
+    message: addMessage,
+    sent: addSent,
+    outbox: (to, event) => addWaiting(to, event),
+    fetched: (to, event, index) => addRequest(to.spans.fetches, event, index),
+    post: (to, event, index) => addRequest(to.spans.posts, event, index),
+    head: (to, event, index) => to.indexes.heads.push(index),
+  }),
+  store: kinds({ commit: (to, event) => to.columns.commits.push(event.t) }),
+  device: kinds({
+    path: (to, event, index) => {
+      to.begin(to.spans.paths, event, { value: String(event.value ?? ''), event: index });
+    },
+    app: addApp,
+    token: (to, event, index) => to.indexes.tokens.push(index),
+    woke: addMark,
+    note: addMark,
+  }),
+  user: kinds({ want: addMark, leave: addMark, wrote: addMark, note: addMark }),
+  network: kinds({
+    trouble(to, event, index) {
+      const until = Math.max(event.t, event.until ?? to.end);
+      const name = String(event.name ?? 'fault');
+      to.spans.troubles.push({ t: event.t, until, name, event: index });
+    },
+    note: addMark,
+  }),
+  server: kinds({
+    down(to, event, index) {
+      const until = Math.max(event.t, event.until ?? to.end);
+      to.spans.downs.push({ t: event.t, until, event: index });
+    },
+    accepted: (to, event) => to.columns.accepted.push(event.t),
+    draining: (to, event, index) => to.indexes.serverMarks.push(index),
+    note: (to, event, index) => to.indexes.serverMarks.push(index),
+  }),
+  finding: kinds({ finding: (to, event, index) => to.indexes.findings.push(index) }),
+});
+
+function heard(to, event) {
+  to.columns.ins.push(event.t);
+  to.columns.heard.push(event.t);
+}
+
+function addMark(to, event, index) {
+  to.indexes.marks.push(index);
+}
+
+function addState(to, event, index) {
+  const waits = isTrying(event.state) && event.retryAt > event.t;
+  const state = waits ? 'waiting' : event.state;
+  to.begin(to.spans.states, event, {
+    state: linkStates.has(state) ? state : 'idle', retryAt: event.retryAt, try: event.try,
+    of: event.of, why: event.why ? String(event.why) : '', event: index,
+  });
+}
+
+function addApp(to, event, index) {
+  let value = String(event.value ?? '');
+  const last = to.spans.apps.at(-1)?.value;
+  if (value === 'resumed') value = to.beforeSuspension ?? 'foreground';
+  if (value === 'suspended' && last !== 'suspended') to.beforeSuspension = last ?? null;
+  if (value === 'killed') to.cut(to.spans.states, event.t);
+  to.begin(to.spans.apps, event, { value, event: index });
+}
+
+function addMessage(to, event, index) {
+  const made = event.made ?? event.t;
+  to.columns.made.push(made);
+  to.columns.shown.push(event.t);
+  to.via.push(ways[event.via] ?? ways.fetched);
+  to.indexes.shownEvents.push(index);
+  to.longest = Math.max(to.longest, event.t - made);
+}
+
+function addSent(to, event, index) {
+  const made = event.made ?? event.t;
+  to.columns.sentFrom.push(made);
+  to.columns.sentTo.push(event.t);
+  to.indexes.sentEvents.push(index);
+  to.longest = Math.max(to.longest, event.t - made);
+  addWaiting(to, event);
+}
+
+function addWaiting(to, event) {
+  if (!Number.isFinite(event.waiting)) return;
+  to.waiting.times.push(event.t);
+  to.waiting.counts.push(Math.max(0, event.waiting));
+}
+
+function addRequest(list, event, index) {
+  const from = Math.min(event.from ?? event.t, event.t);
+  list.push({ t: from, until: event.t, ok: event.ok !== false, event: index });
+}

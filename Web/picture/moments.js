@@ -1,0 +1,161 @@
+// Moments: the ends of open connections, links that did not connect at first, and findings.
+
+import { lowerBound, upperBound } from '../shared/numbers.js';
+import { reasonTitle } from './reasons.js';
+import { capitalized, count, spanText } from '../shared/words.js';
+
+const instantly = 1e-6;
+
+/** Returns the moments of a model in order of time. */
+export function momentsOf(model) {
+  const connected = model.states.length
+    ? model.states.items.filter(state => state.state === 'connected') : model.connections.items;
+  const starts = Float64Array.from(connected, state => state.t);
+  const back = (from, after) => {
+    const index = Math.max(lowerBound(starts, from - instantly), upperBound(starts, after));
+    return connected[index];
+  };
+  const found = [];
+  const first = firstFailure(model, back);
+  if (first) found.push(first);
+  for (const one of model.connections.items) {
+    if (one.isOver && !isWish(one.why)) found.push(loss(model, one, back(one.until, one.up)));
+  }
+  for (const event of model.findings) {
+    const { t, say, name } = model.events[event];
+    found.push({ t, until: t, finding: String(name ?? 'finding'), event, words: say });
+  }
+  return found.sort((a, b) => a.t - b.t || a.event - b.event);
+}
+
+const isWish = why => why === 'leaving' || why === 'left';
+
+/** Returns the moment of the first attempt if it failed: the link was not connected before it. */
+function firstFailure(model, back) {
+  const one = model.attempts.items[0];
+  if (!one || one.isUp || !one.isOver || !one.lost) return null;
+  const next = back(one.until, -Infinity);
+  return {
+    ...outage(model, one, next), t: one.until, isFirst: true, lost: true, why: one.why, missed: 0,
+    sent: 0, silent: 0, noticed: null, event: one.endEvent,
+  };
+}
+
+/** Returns whether a state is a wish of this device and not an outage. */
+const isWished = state => state.state === 'idle'
+  || (state.state === 'held' && state.why === 'background');
+
+/** Returns the part of a moment that all outages have. */
+function outage(model, one, next) {
+  const back = next?.t ?? model.end;
+  // An outage ends when the connection is no longer wanted. One that begins so ends with its rest.
+  // A killed app has no wish, and begins without a connection.
+  const hasWishes = one.lost && one.why !== 'killed';
+  const rest = hasWishes ? model.states.within(one.until, back).find(state =>
+    isWished(state) && state.t >= one.until - instantly && state.t < back) : undefined;
+  const until = rest?.t ?? back;
+  const tries = upperBound(model.attempts.starts, until + instantly)
+    - lowerBound(model.attempts.starts, one.until - instantly);
+  const standby = model.states.within(one.until, until).find(state =>
+    state.state === 'standby' && state.t >= one.until - instantly && state.t < until);
+  return {
+    until, back, isBack: next !== undefined && !rest, isRest: rest !== undefined,
+    tries: one.isUp ? tries : tries + 1,
+    polled: standby ? Math.min(standby.until, until) - standby.t : 0,
+    isLive: model.header.source === 'live',
+  };
+}
+
+function loss(model, one, next) {
+  const moment = outage(model, one, next);
+  const heard = model.heard[upperBound(model.heard, one.until) - 1] ?? one.up;
+  const lastHeard = Math.max(one.up, heard);
+  const trouble = troubleOf(model, one);
+  const [missed, shownAt] = missedMessages(model, one, lastHeard, moment.back);
+  const [sent, sentAt] = sentAfterwards(model, one, moment.back);
+  return {
+    ...moment, t: one.until, lost: one.lost, why: one.why, missed, sent, trouble,
+    whole: Math.max(shownAt, sentAt), silent: one.until - lastHeard, event: one.endEvent,
+    noticed: trouble ? Math.max(0, one.until - trouble.t) : null,
+  };
+}
+
+/** Returns the fault that was in force when a connection was lost. */
+function troubleOf(model, one) {
+  return model.troubles.within(one.until - 6, one.until + 0.5).findLast(trouble =>
+    trouble.name !== 'calm' && trouble.until >= one.until - 6 && trouble.t >= one.up - 1);
+}
+
+/**
+ * Returns the number of messages that were written after the last received byte and shown after
+ * the end of the connection, and the time at which the last of them was shown.
+ */
+function missedMessages(model, one, lastHeard, until) {
+  let many = 0;
+  let last = until;
+  const from = lowerBound(model.shown, one.until);
+  const to = upperBound(model.shown, until + Math.max(60, model.longest));
+  for (let index = from; index < to; index++) {
+    const made = model.made[index];
+    const shown = model.shown[index];
+    if (made < lastHeard - 1 || made >= until || shown - made <= 0.4) continue;
+    many++;
+    last = Math.max(last, shown);
+  }
+  return [many, last];
+}
+
+/** Returns the number of the user's entries that were sent after an outage, and the last time. */
+function sentAfterwards(model, one, until) {
+  let many = 0;
+  let last = until;
+  const from = lowerBound(model.sentTo, until - instantly);
+  const to = upperBound(model.sentTo, until + Math.max(60, model.longest));
+  for (let index = from; index < to; index++) {
+    if (model.sentFrom[index] >= until || model.sentFrom[index] <= one.up) continue;
+    many++;
+    last = Math.max(last, model.sentTo[index]);
+  }
+  return [many, last];
+}
+
+/**
+ * Returns the title of a moment, and the parts of its sentence.
+ *
+ * @returns {{title: string, parts: string[]}}
+ */
+export function momentWords(moment) {
+  if (moment.finding) return { title: `Finding: ${moment.finding}`, parts: [moment.words] };
+  const parts = [];
+  if (moment.isFirst) parts.push('the first attempt failed');
+  if (moment.trouble) {
+    const late = moment.noticed > 0.05;
+    parts.push(`${moment.trouble.name}, ` + (late ? `noticed after ${spanText(moment.noticed)}`
+      : 'noticed at once'));
+  }
+  if (moment.polled) parts.push(`polled for ${spanText(moment.polled)} instead`);
+  parts.push(returnWords(moment));
+  if (moment.missed) parts.push(`${count(moment.missed, 'message')} fetched afterwards`);
+  if (moment.sent) parts.push(`${count(moment.sent, 'message')} of the user sent afterwards`);
+  return { title: reasonTitle(moment.why, moment.silent), parts: capitalizedFirst(parts) };
+}
+
+const capitalizedFirst = ([first, ...rest]) => [capitalized(first), ...rest];
+
+function returnWords(moment) {
+  if (moment.isRest) return `not wanted after ${spanText(moment.until - moment.t)}`;
+  const word = moment.isFirst ? 'connected' : 'back';
+  if (!moment.isBack) return moment.isLive ? `not ${word} yet` : `not ${word} before the end`;
+  const tries = moment.tries > 1 ? `, on try ${moment.tries}` : '';
+  return `${word} after ${spanText(moment.until - moment.t)}${tries}`;
+}
+
+/** Returns the longest outage of moments; `null` if there is none. */
+export function longestOutage(moments) {
+  let longest = null;
+  for (const one of moments) {
+    if (!one.lost) continue;
+    if (!longest || one.until - one.t > longest.until - longest.t) longest = one;
+  }
+  return longest;
+}

@@ -17,7 +17,7 @@ PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test typecheck web embedded apple-check example lint demo portable \
-  bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install uninstall clean
+  bare sim nightly bluetooth docs playground kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install uninstall clean
 
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -106,11 +106,11 @@ SIMULATE = .build/release/holdfast-sim simulate
 sim: $(PROGRAMS_STAMP) ## plays 2,600 seeds of every world, and every deliberate defect
 	$(RELEASE) --product holdfast-sim
 	$(SIMULATE) all --break all
-	$(SIMULATE) all --preset all --seeds 1..2600
+	$(SIMULATE) all --preset all --seeds 1..2600 --html .build
 
 nightly: $(PROGRAMS_STAMP) ## plays 100,000 seeds of every world
 	$(RELEASE) --product holdfast-sim
-	$(SIMULATE) all --preset all --seeds 1..100000
+	$(SIMULATE) all --preset all --seeds 1..100000 --html .build
 
 torture: $(PROGRAMS_STAMP) ## kills, freezes and fills disks of real processes; ROUNDS=N (60), SEED=N
 	$(RELEASE) --product holdfast
@@ -134,6 +134,9 @@ mutants: setup ## counts the mutants caught; SAMPLE=N, EACH=N or ALL=1, SEED=N, 
 
 docs: setup ## builds the API reference of all products into .build/docs, and says how to open it
 	@SWIFT="$(SWIFT)" scripts/docs
+
+playground: setup ## builds the page on which policies are tried out with a fleet
+	@scripts/playground
 
 bench: setup ## measures in comparison with peers and limits, under 5 minutes; ONLY=ingest for one
 	@SWIFT="$(SWIFT)" scripts/bench $(ONLY:%=--only %)

@@ -140,6 +140,14 @@ let pure: [Target] = [
       "HoldfastFirmware", "HoldfastBottleLink",
       "HoldfastVirtualBottle",
     ]),
+  // Traces of runs, which pictures show.
+  played(
+    "HoldfastLinkTrace", at: "LinkTrace",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastWire", "HoldfastStorage", "HoldfastWorlds",
+      "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
+      "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastProtocols",
+    ]),
 ]
 
 // 2. Runtime: the only place that owns tasks and time.
@@ -401,7 +409,8 @@ let doors: [Target] = [
       "HoldfastCommandKit", "Holdfast", "HoldfastBackend", "HoldfastTestKit", "HoldfastCore",
       "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastServerCore", "HoldfastProtocols", "HoldfastServerSockets",
-      "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync",
+      "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync", "HoldfastDriver",
+      "HoldfastKeyedHashing", "HoldfastWorlds", "HoldfastLinkTrace",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
@@ -413,14 +422,15 @@ let doors: [Target] = [
       "HoldfastProtocols", "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession",
       "HoldfastHealthSync", "HoldfastSessionAudit", "HoldfastServerCore", "HoldfastOwnerFiles",
       "HoldfastChildProcesses", "HoldfastKeyedHashing", "CHoldfastOpenSSL", "HoldfastFirmware",
-      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastRadioSocket",
+      "HoldfastVirtualBottle", "HoldfastBottleLink", "HoldfastWorlds", "HoldfastLinkTrace",
+      "HoldfastRadioSocket",
     ] + onLinux("HoldfastBlueZ"),
     path: "Sources/Tools/Command", swiftSettings: strict),
   .executableTarget(
     name: "HoldfastSimulatorCommand",
     dependencies: [
       "HoldfastCommandKit", "HoldfastSimulator", "HoldfastCore", "HoldfastJSON",
-      "HoldfastDriver", "HoldfastWorlds",
+      "HoldfastDriver", "HoldfastWorlds", "HoldfastLinkTrace",
       "HoldfastOwnerFiles", "HoldfastHealthRelay",
     ],
     path: "Sources/SimulatorCommand", swiftSettings: strict),
@@ -429,7 +439,7 @@ let doors: [Target] = [
 // 5. Benchmarks: programs of their own, so that no product contains them.
 let measures: [Target] = [
   .target(
-    name: "HoldfastHerd", dependencies: ["HoldfastCore"], path: "Benchmarks/Herd",
+    name: "HoldfastHerd", dependencies: ["HoldfastCore", "HoldfastJSON"], path: "Benchmarks/Herd",
     swiftSettings: strict),
   .target(
     name: "HoldfastEngineBench",
@@ -515,6 +525,14 @@ let checks: [Target] = [
     ]),
   tests("HeldSocketTests", uses: ["HoldfastCore", "HoldfastHeldSocket", "HoldfastTestKit"]),
   tests(
+    "LinkTraceTests",
+    uses: [
+      "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
+      "HoldfastProtocols", "HoldfastMessageStream", "HoldfastHealthRelay", "HoldfastHeldSocket",
+      "HoldfastSession", "HoldfastHealthSync", "HoldfastBottleLink", "HoldfastWorlds",
+      "HoldfastLinkTrace",
+    ]),
+  tests(
     "SessionTests",
     uses: ["HoldfastCore", "HoldfastWire", "HoldfastStorage", "HoldfastSession", "HoldfastTestKit"]),
   tests(
@@ -588,10 +606,13 @@ let checks: [Target] = [
       "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "Holdfast", "HoldfastSocket",
       "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit", "HoldfastDemo", "HoldfastLab",
       "HoldfastServerCore", "HoldfastServerSockets", "HoldfastHealthSync", "HoldfastBottleLink",
+      "HoldfastWorlds", "HoldfastLinkTrace",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
-  tests("SimulateTests", uses: ["HoldfastCore", "HoldfastWorlds", "HoldfastTestKit"]),
+  tests(
+    "SimulateTests",
+    uses: ["HoldfastCore", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastTestKit"]),
   tests("HerdTests", uses: ["HoldfastCore", "HoldfastHerd", "HoldfastTestKit"]),
   tests(
     "RelayTests",

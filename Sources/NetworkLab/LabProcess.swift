@@ -24,8 +24,12 @@ public final class LabProcess: Sendable {
 
   /// Starts a program with its arguments. `environment` is added to this process's environment.
   ///
+  /// - Parameter endsWithParent: Whether the program, and what it starts, is killed when this process
+  ///   ends for any reason, even by SIGKILL.
   /// - Throws: `NetworkLabError` if the program cannot be started.
-  public init(_ arguments: [String], environment: [String: String] = [:]) throws {
+  public init(
+    _ arguments: [String], environment: [String: String] = [:], endsWithParent: Bool = false
+  ) throws {
     let (input, output, error) = (try Channel.pair(), try Channel.pair(), try Channel.pair())
     self.input = input.ours
     lines = Self.lines(of: output.ours)
@@ -33,7 +37,7 @@ public final class LabProcess: Sendable {
     defer { for end in [input.theirs, output.theirs, error.theirs] { Channel.close(end) } }
     child = try Shell.start(
       arguments, environment: environment, input: input.theirs, output: output.theirs,
-      error: error.theirs)
+      error: error.theirs, endsWithParent: endsWithParent)
     child.whenEnded { _ in }
   }
 
@@ -55,7 +59,7 @@ public final class LabProcess: Sendable {
 
   /// Sends a signal. `SIGTERM` requests that the program end.
   public func signal(_ number: Int32) {
-    child.signal(number)
+    child.signalAlone(number)
   }
 
   /// Waits for the program to end. Returns its exit status, or the number of the signal that ended

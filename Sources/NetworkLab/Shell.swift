@@ -70,7 +70,7 @@ public enum Shell {
   /// may miss the end of a program.
   static func start(
     _ arguments: [String], environment: [String: String] = [:], input: Int32, output: Int32,
-    error: Int32
+    error: Int32, endsWithParent: Bool = false
   ) throws(NetworkLabError) -> ChildProcess {
     guard let name = arguments.first, let tool = find(name) else {
       throw NetworkLabError(command: arguments, status: 127, output: "not found")
@@ -79,6 +79,7 @@ public enum Shell {
     launch.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
       .map { "\($0)=\($1)" }
     (launch.input, launch.output, launch.error) = (input, output, error)
+    launch.leadsGroup = endsWithParent
     do {
       return try ChildProcess(launch)
     } catch {

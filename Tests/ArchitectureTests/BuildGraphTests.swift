@@ -20,7 +20,8 @@ import Testing
   /// build.
   private static let simulating: Set<String> = [
     "HoldfastSimulator", "HoldfastSimulatorCommand", "SimulatorTests", "SimulateTests",
-    "HoldfastBench",
+    "HoldfastBench", "HoldfastLinkTrace", "LinkTraceTests", "HoldfastDemo", "HoldfastCommand",
+    "HoldfastTests",
   ]
 
   @Test func `the name of every target begins with the package's name`() throws {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CommandRunTests {
   @Test(arguments: [
-    [], ["demo"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
+    [], ["demo"], ["lab"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
     ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],
     ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
     ["health", "generate"], ["health", "show"], ["relay"], ["socket"],
@@ -37,8 +37,8 @@ import Testing
   @Test(arguments: [
     (
       [],
-      "holdfast: a command is missing; one of demo, serve, token, stream, send, history, outbox, "
-        + "consumer, replay, policy, health, relay, socket, session, audit, bottle, "
+      "holdfast: a command is missing; one of demo, lab, serve, token, stream, send, history, "
+        + "outbox, consumer, replay, policy, health, relay, socket, session, audit, bottle, "
         + "version, completions, manual"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),

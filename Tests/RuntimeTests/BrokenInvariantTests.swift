@@ -39,7 +39,7 @@ import Testing
       await driver.run()
     }
     var steps: [JournalStep<Bell>.Cause] = []
-    _ = try Replay<Bell>.run(journal: path, watch: { step, _ in steps.append(step.cause) })
+    _ = try Replay<Bell>.run(journal: path, watch: { step, _, _ in steps.append(step.cause) })
     #expect(steps == [.input(.say(7)), .input(.crack)])
   }
 }

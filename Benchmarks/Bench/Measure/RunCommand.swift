@@ -6,7 +6,7 @@ import HoldfastWire
 /// The command `HoldfastBench run`, which runs some or all benchmarks next to their peers.
 enum RunCommand {
   private static let only = Parameter<[String]>.repeated(
-    "only", .text("NAME"), "run only this benchmark")
+    "only", .text("NAME"), "run only this benchmark, or those that begin with NAME-")
   private static let full = Parameter<Bool>.flag("full", "more rounds and larger worlds")
   private static let json = Parameter<Bool>.flag("json", "one JSON object for each benchmark")
   private static let save = Parameter<String?>.optional(
@@ -26,15 +26,8 @@ enum RunCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let wanted = call[only]
-    let all = Catalogue.benchmarks(isFull: call[full])
-    for name in wanted where !all.contains(where: { $0.name == name }) {
-      throw CommandFailure(
-        .usage, "there is no benchmark \(name)",
-        remedy: "there are \(all.map(\.name).joined(separator: ", "))")
-    }
     var missed: [String] = []
-    for benchmark in all where wanted.isEmpty || wanted.contains(benchmark.name) {
+    for benchmark in try chosen(call[only], of: Catalogue.benchmarks(isFull: call[full])) {
       let rounds = call[full] ? benchmark.rounds.full : benchmark.rounds.quick
       let result = await benchmark.run(rounds: rounds) { call.console.diagnostic($0) }
       if let path = call[save] { try append(result, to: path) }
@@ -50,6 +43,25 @@ enum RunCommand {
     if !missed.isEmpty {
       call.console.diagnostic("below their aims: \(missed.joined(separator: ", "))")
     }
+  }
+
+  /// Returns the benchmarks with the given names. A name that none has selects those whose names
+  /// begin with it and a hyphen; without names, all are returned.
+  private static func chosen(
+    _ names: [String], of all: [Benchmark]
+  ) throws(CommandFailure) -> [Benchmark] {
+    var wanted: Set<String> = []
+    for name in names {
+      let exact = all.map(\.name).filter { $0 == name }
+      let found = exact.isEmpty ? all.map(\.name).filter { $0.hasPrefix("\(name)-") } : exact
+      guard !found.isEmpty else {
+        throw CommandFailure(
+          .usage, "there is no benchmark \(name)",
+          remedy: "there are \(all.map(\.name).joined(separator: ", "))")
+      }
+      wanted.formUnion(found)
+    }
+    return names.isEmpty ? all : all.filter { wanted.contains($0.name) }
   }
 
   private static func append(_ result: BenchmarkResult, to path: String) throws(CommandFailure) {

@@ -71,7 +71,15 @@ package final class ChildProcess: Sendable {
   ///
   /// - Returns: False if the process has ended.
   @discardableResult
-  package func signal(_ number: Int32) -> Bool {
+  package func signal(_ number: Int32) -> Bool { send(number, to: target) }
+
+  /// Sends a signal to the process alone, even if it leads a group.
+  ///
+  /// - Returns: False if the process has ended.
+  @discardableResult
+  package func signalAlone(_ number: Int32) -> Bool { send(number, to: identifier) }
+
+  private func send(_ number: Int32, to target: Int32) -> Bool {
     state.withLock {
       if case .ended = $0 { return false }
       _ = kill(target, number)

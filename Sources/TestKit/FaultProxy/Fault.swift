@@ -15,6 +15,9 @@ public enum Fault: Sendable, Equatable {
   /// Each direction of each connection transfers at most this many bytes per second, but at least
   /// 1.
   case rate(bytesPerSecond: Int)
+  /// The first request of each new connection is answered with these bytes, and the connection ends.
+  /// Open connections continue.
+  case answer([UInt8])
   /// Each connection ends with a FIN after exactly this many more bytes have been sent to the
   /// client.
   case cutAfter(bytes: Int)

@@ -25,6 +25,8 @@ public actor FaultProxy {
   private var listener: ProxyListener
   private var fault = Fault.pass
   private var links: [Int: Link] = [:]
+  /// The connections that the proxy itself answers.
+  private var answered: [Int: AnsweredLink] = [:]
   private var waiting: [Waiting] = []
 
   private struct Waiting {
@@ -44,6 +46,7 @@ public actor FaultProxy {
 
   deinit {
     for link in links.values { _ = link.close() }
+    for link in answered.values { link.close() }
     listener.shut()
     TCP.close(keeper)
     loop.wake()
@@ -63,6 +66,13 @@ public actor FaultProxy {
     for id in links.keys.sorted() { links[id]?.set(fault) }
     if fault == .cut || fault == .reset { endAll() }
     try updateListener()
+  }
+
+  /// Makes the open connections silent for good, as a phone's are after it has changed its network
+  /// path. New connections are not affected.
+  public func strand() {
+    admit()
+    for id in links.keys.sorted() { links[id]?.strand() }
   }
 
   /// Waits until the traffic satisfies `condition`, and returns that traffic.
@@ -86,10 +96,12 @@ public actor FaultProxy {
       }
       if outcome == .closed { links[id] = nil }
     }
-    traffic.open = links.count
+    for id in answered.keys.sorted() where answered[id]?.turn() == .closed { answered[id] = nil }
+    traffic.open = links.count + answered.count
     resumeWaiting()
     return PollLoop.Plan(
-      sockets: links.values.flatMap { $0.interests(at: now) } + listener.interests,
+      sockets: links.values.flatMap { $0.interests(at: now) } + listener.interests
+        + answered.values.map(\.interest),
       deadline: links.values.compactMap { $0.deadline(after: now) }.min())
   }
 
@@ -100,6 +112,10 @@ public actor FaultProxy {
         if fault == .reset { TCP.reset(client) } else { TCP.close(client) }
         continue
       }
+      if case .answer(let bytes) = fault {
+        answered[traffic.connections] = AnsweredLink(client, answer: bytes)
+        continue
+      }
       do throws(FaultProxyError) {
         let socket = try TCP.connecting(to: upstream)
         links[traffic.connections] = Link(client: client, upstream: socket, fault: fault)
@@ -107,14 +123,15 @@ public actor FaultProxy {
         TCP.reset(client)
       }
     }
-    traffic.open = links.count
+    traffic.open = links.count + answered.count
   }
 
   private func endAll() {
     for id in links.keys.sorted() {
       _ = fault == .reset ? links[id]?.reset() : links[id]?.close()
     }
-    links = [:]
+    for link in answered.values { link.close() }
+    (links, answered) = ([:], [:])
     traffic.open = 0
   }
 
@@ -122,7 +139,7 @@ public actor FaultProxy {
     switch fault {
     case .refuse: listener.shut()
     case .blackhole(let hole) where hole.connects == .hang: try listener.jam()
-    case .pass, .cut, .reset, .blackhole, .delay, .rate, .cutAfter: try listener.open()
+    case .pass, .cut, .reset, .blackhole, .delay, .rate, .cutAfter, .answer: try listener.open()
     }
   }
 

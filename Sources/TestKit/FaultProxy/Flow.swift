@@ -33,6 +33,9 @@ struct Flow {
   /// Whether more bytes may be read.
   var hasRoom: Bool { endDue == nil && buffered < Self.limit }
 
+  /// Whether the source has sent its last byte.
+  var hasEnd: Bool { endDue != nil }
+
   /// Whether the allowance is used up, so that no byte may be sent.
   var isExhausted: Bool { allowance == 0 }
 

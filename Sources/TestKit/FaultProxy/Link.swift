@@ -28,6 +28,8 @@ struct Link {
   /// Whether a socket failed during a silence. The failure is concealed until the silence ends.
   private var isBroken = false
   private var blocked: Set<Int32> = []
+  /// Whether nothing passes any more, whatever the fault is.
+  private var isStranded = false
 
   init(client: Int32, upstream: Int32, fault: Fault) {
     self.client = client
@@ -36,8 +38,15 @@ struct Link {
   }
 
   mutating func set(_ fault: Fault) {
+    guard !isStranded else { return }
     (up.course, down.course) = Self.courses(of: fault)
     if case .cutAfter(let bytes) = fault { down.allowance = bytes } else { down.allowance = nil }
+  }
+
+  /// Makes the connection silent for good. It ends when the client ends it.
+  mutating func strand() {
+    set(.blackhole(Blackhole(fate: .swallowed)))
+    isStranded = true
   }
 
   /// Transfers the available bytes, and passes the number sent in each direction to `moved`.
@@ -56,6 +65,7 @@ struct Link {
     if !isConnecting { moved(write(to: .upstream, at: now), 0) }
     moved(0, write(to: .client, at: now))
     if isBroken, !isSilent { return reset() }
+    if isStranded, isBroken || up.hasEnd { return reset() }
     if down.isExhausted { return close() }
     return up.endSent && down.endSent ? close() : .open
   }
@@ -141,7 +151,7 @@ struct Link {
 
   private static func courses(of fault: Fault) -> (up: Flow.Course, down: Flow.Course) {
     switch fault {
-    case .pass, .refuse, .cut, .reset, .cutAfter: (.pass, .pass)
+    case .pass, .refuse, .cut, .reset, .cutAfter, .answer: (.pass, .pass)
     case .delay(let delay): (.delay(delay), .delay(delay))
     case .rate(let rate): (.rate(rate), .rate(rate))
     case .blackhole(let hole):

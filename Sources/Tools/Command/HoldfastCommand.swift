@@ -6,8 +6,8 @@ struct HoldfastCommand {
   /// All commands of the program.
   private static let commands: [Command] =
     [
-      DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,
-      SendCommand.command, HistoryCommand.command, OutboxCommands.command,
+      DemoCommand.command, LabCommand.command, ServeCommand.command, TokenCommand.command,
+      StreamCommand.command, SendCommand.command, HistoryCommand.command, OutboxCommands.command,
       ConsumerCommands.command, ReplayCommand.command,
       PolicyCommands.command, HealthCommands.command, RelayCommand.command,
       SocketCommand.command, SessionCommand.command, AuditCommand.command, BottleCommands.command,

@@ -11,8 +11,10 @@ enum App: String, Sendable {
   case relay
   /// The app that sends prompts to a program over a session.
   case session
-  /// The app that holds a WebSocket. It runs within the process of the demo.
+  /// The app that holds a WebSocket. In the demo, it runs within the demo's process.
   case feed = "socket"
+  /// The app that uploads health samples.
+  case sync = "health sync"
   /// The app that fetches the drinks of a bottle.
   case bottle
   /// The bottle itself.
@@ -23,7 +25,7 @@ enum App: String, Sendable {
     switch self {
     case .feed: .app
     case .peripheral: .bottle
-    case .messages, .relay, .session, .bottle: .phone
+    case .messages, .relay, .session, .sync, .bottle: .phone
     }
   }
 }

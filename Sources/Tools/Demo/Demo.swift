@@ -23,6 +23,7 @@ public struct Demo: Sendable {
   private let scenarios: [any DemoScenario]
   private let seed: UInt64
   private let narrator: Narrator
+  private let page: String?
   private let output: @Sendable (String) -> Void
 
   /// Creates a demo.
@@ -32,15 +33,17 @@ public struct Demo: Sendable {
   ///   - names: The scenarios to play, from `Demo.names`. If the set is empty, all are played.
   ///     Scenarios that use the shop's messages are played while there is traffic.
   ///   - seed: The seed of the customers' texts.
+  ///   - page: The file into which a page of the demo is written; `nil` for no page.
   ///   - output: A function that receives the output line by line.
   public init(
     program: String, scenarios names: Set<String> = [], seed: UInt64, narrator: Narrator,
-    output: @escaping @Sendable (String) -> Void
+    page: String? = nil, output: @escaping @Sendable (String) -> Void
   ) {
     self.program = program
     scenarios = Self.scenarios(named: names)
     self.seed = seed
     self.narrator = narrator
+    self.page = page
     self.output = output
   }
 
@@ -53,15 +56,24 @@ public struct Demo: Sendable {
     defer { scratch.remove() }
     let environment = try await DemoEnvironment(
       scratch: scratch, scenarios: scenarios, seed: seed, program: program, narrator: narrator,
-      output: output)
+      isDrawn: page != nil, output: output)
     do throws(DemoFailure) {
       let isClean = try await environment.play()
+      await environment.picture?.stop()
       await environment.clear()
+      try await draw(environment)
       return isClean
     } catch {
       await environment.clear()
+      // What happened until the failure is worth a look, too.
+      try? await draw(environment)
       throw error
     }
+  }
+
+  private func draw(_ environment: DemoEnvironment) async throws(DemoFailure) {
+    guard let page, let picture = environment.picture else { return }
+    try await picture.write(to: page)
   }
 
   /// The path of the running program; `nil` if it is not known.

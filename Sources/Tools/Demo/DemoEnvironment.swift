@@ -2,6 +2,7 @@ import Holdfast
 import HoldfastBackend
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastLinkTrace
 import HoldfastPorts
 import HoldfastWire
 
@@ -11,7 +12,9 @@ actor DemoEnvironment {
   /// The maximum time of a recovery. A recovery that takes longer has failed.
   static let timeLimit = Duration.seconds(12)
 
-  let scene = Scene()
+  let scene: Scene
+  /// The page that shows the demo; `nil` if none is wanted.
+  let picture: DemoPicture?
   let server: Server
   let proxy: FaultProxy
   let phone: Phone
@@ -38,7 +41,7 @@ actor DemoEnvironment {
 
   init(
     scratch: Scratch, scenarios: [any DemoScenario], seed: UInt64, program: String,
-    narrator: Narrator,
+    narrator: Narrator, isDrawn: Bool = false,
     output: @escaping @Sendable (String) -> Void
   ) async throws(DemoFailure) {
     self.scenarios = scenarios
@@ -46,21 +49,28 @@ actor DemoEnvironment {
     ledger.hasTraffic = scenarios.contains { $0.needsTraffic }
     (self.scratch, self.seed, self.program) = (scratch, seed, program)
     (self.narrator, self.output) = (narrator, output)
+    let picture =
+      isDrawn ? DemoPicture(of: scenarios.compactMap(\.link), journals: scratch.path) : nil
+    self.picture = picture
+    scene = Scene(picture: picture)
     // The expiration time of a token is in whole seconds.
     let wall = BootClock().wall.advanced(by: Self.tokenLife).nanoseconds
     tokenEnd = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
     policy = try Self.checked { () throws(PolicyError) in try DemoPolicy.policy() }
-    server = Server(directory: scratch("server"))
+    server = Server(directory: scratch("server")) { isRunning in
+      await picture?.server(of: [.messages, .relay], isRunning: isRunning)
+    }
     try await server.start()
     let port = await server.port
     proxy = try Self.checked { () throws(FaultProxyError) in try FaultProxy(upstream: port) }
     http = try Self.checked { () throws(LinkFailure) in try HoldfastPlatform.network(proxy: "") }
-    customers = try Customers(http: http, scene: scene, server: await server.url, seed: seed)
+    customers = try Customers(
+      http: http, server: await server.url, seed: seed, accepted: Self.note(in: scene, picture))
     phone = Phone(
       .messages,
       arguments: Self.arguments(program, .messages, proxy, scratch) + [
         "--shop", Customers.shop, "--token-command", "cat \(scratch("token"))",
-      ] + DemoPolicy.arguments, scene: scene)
+      ] + DemoPolicy.arguments + Self.journal(of: .messages, picture), scene: scene)
   }
 
   private static func arguments(
@@ -70,6 +80,31 @@ actor DemoEnvironment {
       program, app.rawValue, "--json", "--server", "http://127.0.0.1:\(proxy.port)", "--data",
       scratch("phone"),
     ]
+  }
+
+  /// Returns a function that notes the messages that the server accepted.
+  private static func note(
+    in scene: Scene, _ picture: DemoPicture?
+  ) -> @Sendable (MessageChecker.Entry) async -> Void {
+    { entry in
+      await scene.note { $0.accept(entry) }
+      await picture?.add(.accepted, "The server accepted “\(entry.text)”.", of: .messages)
+    }
+  }
+
+  /// Returns the arguments with which an app writes its journal.
+  private static func journal(of app: App, _ picture: DemoPicture?) -> [String] {
+    picture.map { ["--journal", $0.journal(of: app)] } ?? []
+  }
+
+  /// Returns the arguments with which an app writes its journal, if a page is wanted.
+  func journal(of app: App) -> [String] { Self.journal(of: app, picture) }
+
+  /// Returns a server of its own for an app.
+  func server(of app: App, directory: String) -> Server {
+    Server(directory: directory) { [picture] isRunning in
+      await picture?.server(of: [app], isRunning: isRunning)
+    }
   }
 
   /// Returns the result of `make`, and converts its failure to a demo failure.
@@ -86,7 +121,9 @@ actor DemoEnvironment {
   /// Returns an app of the phone that connects through the proxy, with additional arguments.
   func app(_ app: App, _ arguments: [String]) -> Phone {
     let phone = Phone(
-      app, arguments: Self.arguments(program, app, proxy, scratch) + arguments, scene: scene)
+      app,
+      arguments: Self.arguments(program, app, proxy, scratch) + arguments + journal(of: app),
+      scene: scene)
     atEnd { await phone.quit() }
     return phone
   }
@@ -97,7 +134,7 @@ actor DemoEnvironment {
       app,
       arguments: [
         program, app.rawValue, "--json", "--server", server, "--data", scratch("phone-\(app)"),
-      ] + arguments, scene: scene)
+      ] + arguments + journal(of: app), scene: scene)
     atEnd { await phone.quit() }
     return phone
   }
@@ -196,11 +233,15 @@ actor DemoEnvironment {
   ) async throws(DemoFailure) {
     let before = await caughtUp()
     let start = moment ?? Scene.Moment.now
+    // What breaks while the relay is asked also concerns the messages, which use the same network.
+    let apps = app == .relay ? [app, .messages] : [app]
+    let fault = await picture?.begin(trouble, of: apps, in: start - .now) ?? []
     try await begin(self)
     let isNoticeable = trouble.bounds(policy).noticed != nil
     let noticed = isNoticeable ? try await notice(by: app, since: start) : nil
     try await pause(time)
     let isWhole = try await end(self)
+    await picture?.end(fault)
     let whole = try await heal(app, since: moment ?? .now, isWhole)
     note(trouble, noticed: noticed, whole: whole)
     guard let whole else { return }
@@ -264,9 +305,15 @@ actor Server {
   nonisolated let directory: String
   private var backend: Backend?
   private(set) var port: UInt16 = 0
+  private let changed: @Sendable (_ isRunning: Bool) async -> Void
 
-  init(directory: String) {
-    self.directory = directory
+  /// Creates a backend that does not run.
+  ///
+  /// - Parameter changed: A function that is called when the backend starts or ends.
+  init(
+    directory: String, changed: @escaping @Sendable (_ isRunning: Bool) async -> Void = { _ in }
+  ) {
+    (self.directory, self.changed) = (directory, changed)
   }
 
   var url: String { "http://127.0.0.1:\(port)" }
@@ -282,11 +329,14 @@ actor Server {
       throw .setup("the server did not start: \(error)")
     }
     backend = next
+    await changed(true)
   }
 
   /// Ends the backend without closing its connections, as in a crash.
   func crash() async {
-    await backend?.kill()
-    backend = nil
+    guard let backend else { return }
+    await backend.kill()
+    self.backend = nil
+    await changed(false)
   }
 }

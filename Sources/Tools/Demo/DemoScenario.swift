@@ -9,12 +9,15 @@ protocol DemoScenario: Sendable {
   var needsTraffic: Bool { get }
   /// The faults that the scenario plays, in order. The ledger has a row for each of them.
   var troubles: [Trouble] { get }
+  /// The link that the scenario shows; `nil` if an earlier scenario has launched its app.
+  var link: DemoLink? { get }
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure)
 }
 
 extension DemoScenario {
   var needsTraffic: Bool { true }
   var troubles: [Trouble] { [] }
+  var link: DemoLink? { nil }
 }
 
 extension Demo {

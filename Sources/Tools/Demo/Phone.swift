@@ -8,28 +8,47 @@ import HoldfastTestKit
   import Darwin
 #endif
 
+/// A receiver of the news of an app that runs in a separate process.
+protocol AppWatcher: Sendable {
+  func launched(_ app: App) async
+  func receive(_ line: AppLine?, from app: App) async
+  /// Receives the end of a run: its exit status and its last diagnostic.
+  func ended(_ app: App, _ ending: String) async
+}
+
 /// An app on the phone or a device near the phone, run in a separate process.
 ///
-/// The process can be killed and launched again with the same data.
+/// The process can be killed and launched again with the same data. It ends with this process, even
+/// if that one is killed.
 actor Phone {
   private let app: App
   private let arguments: [String]
-  private let scene: Scene
+  private let watcher: any AppWatcher
+  private let environment: [String: String]
   private var process: LabProcess?
   private var listening: Task<Void, Never>?
 
-  /// Creates an app. `arguments` is the command line that launches it.
-  init(_ app: App, arguments: [String], scene: Scene) {
-    (self.app, self.arguments, self.scene) = (app, arguments, scene)
+  /// Creates an app. `arguments` is the command line that launches it, and `environment` is added to
+  /// the variables of every app.
+  init(
+    _ app: App, arguments: [String], environment: [String: String] = [:],
+    scene watcher: any AppWatcher
+  ) {
+    (self.app, self.arguments, self.watcher) = (app, arguments, watcher)
+    self.environment = Self.environment.merging(environment) { $1 }
   }
 
+  /// The process ID of the app; `nil` if it is not running.
+  var identifier: Int32? { process?.identifier }
+
   func launch() async throws(DemoFailure) {
-    guard let process = try? LabProcess(arguments, environment: Self.environment) else {
+    let started = try? LabProcess(arguments, environment: environment, endsWithParent: true)
+    guard let process = started else {
       throw .setup("the phone's process could not be started")
     }
     self.process = process
-    await scene.launched(app)
-    let (app, scene) = (app, scene)
+    await watcher.launched(app)
+    let (app, watcher) = (app, watcher)
     listening = Task.detached {
       let complaint = Task.detached {
         var last = ""
@@ -37,11 +56,11 @@ actor Phone {
         return last
       }
       for await line in process.lines {
-        await scene.receive(AppLine(line), from: app)
+        await watcher.receive(AppLine(line), from: app)
       }
       let (status, reason) = (await process.exit(), await complaint.value)
       let ending = reason.isEmpty ? "status \(status)" : "status \(status): \(reason)"
-      await scene.ended(app, ending)
+      await watcher.ended(app, ending)
     }
   }
 
@@ -67,11 +86,14 @@ actor Phone {
   func quit() async {
     guard let process else { return }
     process.signal(SIGTERM)
-    let app = app
-    if await scene.wait(atMost: .seconds(2), until: { $0[app].ending != nil }) == nil {
-      process.signal(SIGKILL)
+    // A stopped process receives the signal only when it runs again.
+    process.signal(SIGCONT)
+    let patience = Task {
+      try? await Task.sleep(for: .seconds(2))
+      if !Task.isCancelled { process.signal(SIGKILL) }
     }
     await listening?.value
+    patience.cancel()
     self.process = nil
   }
 }

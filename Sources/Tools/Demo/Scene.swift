@@ -1,8 +1,9 @@
 import HoldfastCore
+import HoldfastLinkTrace
 import HoldfastWire
 
 /// The events of the demo so far, and the tasks that wait for further events.
-actor Scene {
+actor Scene: AppWatcher {
   typealias Moment = ContinuousClock.Instant
   typealias Condition = @Sendable (Facts) -> Bool
 
@@ -70,8 +71,14 @@ actor Scene {
   }
 
   private(set) var facts = Facts()
+  private let picture: DemoPicture?
   private var waiting: [Int: Waiting] = [:]
   private var lastWaiting = 0
+
+  /// Creates a scene without events.
+  ///
+  /// - Parameter picture: The page that shows the events.
+  init(picture: DemoPicture? = nil) { self.picture = picture }
 
   /// Changes the facts, and resumes the tasks whose conditions now hold.
   func note(_ change: (inout Facts) -> Void) {
@@ -92,20 +99,23 @@ actor Scene {
     }
   }
 
-  func receive(_ line: AppLine?, from app: App) {
+  func receive(_ line: AppLine?, from app: App) async {
     switch line {
     case .status(let status): note { $0[app].statuses.append((.now, status)) }
     case .message(let shown): if app == .messages { note { $0.show(shown) } }
     case .pair(let pair): note { $0.pair = pair }
     case .prompt(let prompt): note { $0.note(prompt) }
     case .drink(let id): note { $0.note(drink: id) }
-    case .record(let id): note { $0.records = max($0.records, id) }
+    case .record(let id):
+      note { $0.records = max($0.records, id) }
+      await picture?.add(.accepted, "The bottle recorded drink \(id).", of: .bottle)
     case .other, nil: return
     }
   }
 
-  func ended(_ app: App, _ ending: String) {
+  func ended(_ app: App, _ ending: String) async {
     note { $0[app].ending = ending }
+    await picture?.ended(app, isKilled: !ending.hasPrefix("status 0"))
   }
 
   /// Waits until `condition` holds. Returns the time, or `nil` if the condition does not hold

@@ -1,6 +1,7 @@
 import HoldfastCommandKit
 import Glibc
 import HoldfastDemo
+import HoldfastJSON
 import HoldfastCore
 
 /// The command `holdfast demo`: demonstrates a link that survives faults.
@@ -12,6 +13,12 @@ enum DemoCommand {
     "chapter", .choice("NAME", of: Demo.names),
     "play this chapter, and what it needs; several times for more; all without it")
 
+  private static let html = Parameter.optional(
+    "html", .text("FILE"), "write a page that shows what happened to each link, on one time axis")
+
+  private static let web = Parameter.flag(
+    "web", "show chapters on the page of `holdfast lab`, which presses its own buttons")
+
   static var command: Command {
     Command(
       "demo", "show on this machine that a link survives faults, in less than a minute",
@@ -22,23 +29,42 @@ enum DemoCommand {
         the link is cut, and an app holds a WebSocket to a server that knows nothing of Holdfast. \
         It ends with a ledger; the exit status is 0 only if the ledger is clean.
         """,
+        """
+        With --html, the page is one file that loads nothing: the chapters' faults, when the servers \
+        ran, what each link did and why, and which message came late. With --json, event "drawn" \
+        with file follows the ledger.
+        """,
+        """
+        With --web, the address of a page is printed, and nothing else is: its chapters press the \
+        buttons of `holdfast lab` for about three minutes. You may press them too. Ctrl-C ends it.
+        """,
         "The chapters: "
           + zip(Demo.names, Demo.titles).map { "\($0) (\($1))" }.joined(separator: "; ") + ".",
       ],
       examples: [
         .init("holdfast demo", "watch it"),
         .init("holdfast demo --chapter feed", "play one chapter"),
-        .init("holdfast demo --json", "the same as data; the last line is the ledger"),
+        .init("holdfast demo --html demo.html", "also writes a picture of it"),
+        .init("holdfast demo --web", "watch it in a browser, as it happens"),
+        .init("holdfast demo --json", "the same as data, which ends with the ledger"),
       ],
-      takes: chapters, seed, Shared.json, action: run)
+      takes: chapters, seed, html, web, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let console = call.console
+    if call[web] {
+      guard call[html] == nil, call[chapters].isEmpty else {
+        throw CommandFailure(.usage, "--web excludes --html and --chapter", remedy: "remove them")
+      }
+      let lab = LabCommand.Choice(features: Lab.names, playsChapters: true)
+      return try await LabCommand.show(lab, call)
+    }
+    if let page = call[html] { try TextFile.mustBeWritable(page) }
     let narrator = Narrator(call[Shared.json] ? .json : .people(console.style))
     let demo = Demo(
       program: try program(), scenarios: Set(call[chapters]), seed: UInt64(call[seed]),
-      narrator: narrator
+      narrator: narrator, page: call[html]
     ) {
       show($0, on: console)
     }
@@ -47,6 +73,9 @@ enum DemoCommand {
       isClean = try await CommandSignals.cancelling(demo.run)
     } catch {
       throw CommandFailure(.failed, error.description)
+    }
+    if let page = call[html] {
+      call.put("wrote \(page)", event: "drawn") { $0.entry("file", page) }
     }
     guard isClean else { throw CommandFailure(.failed, "the ledger is not clean") }
   }

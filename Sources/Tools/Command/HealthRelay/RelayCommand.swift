@@ -80,6 +80,7 @@ enum RelayCommand {
     configuration.notifier = HoldfastPlatform.notifier(
       application: "holdfast", otherwise: TextNotifier { call.report($0) })
     configuration.ports.network = network
+    configuration.ports.reachability = PathPipe.named(by: call)
     configuration.allowsPlaintext = call[Connection.plaintext]
     try await store.closing { () throws(CommandFailure) in
       let failure =

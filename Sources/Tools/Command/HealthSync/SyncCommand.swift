@@ -95,6 +95,7 @@ enum SyncCommand {
       }
       configuration.journal = call[Shared.journal]
       configuration.ports.network = network
+      configuration.ports.reachability = PathPipe.named(by: call)
       configuration.allowsPlaintext = call[Connection.plaintext]
       configuration.resumesFrom = call[resumeFrom]
       failure = try await follow(call, configuration, stores.health)

@@ -79,6 +79,7 @@ enum SocketCommand {
     var configuration = try configuration(call, address.url, policy)
     configuration.tokens = tokens?.source
     configuration.ports.network = try Connection.network(call, to: address)
+    configuration.ports.reachability = PathPipe.named(by: call)
     let run = LinkRun(call)
     configuration.ports.lifecycle = run.lifecycle
     let socket = try await CommandFailure.opening { () throws(OpenError) in

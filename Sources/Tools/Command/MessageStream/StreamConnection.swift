@@ -18,6 +18,7 @@ struct StreamConnection {
   var configuration: StreamConfiguration
   private let tokens: CommandTokens
   private let network: any SocketDialer & HTTPClient
+  private let reachability: (any ReachabilityMonitor)?
 
   /// Creates the connection that the options select. The options are checked before anything is
   /// opened.
@@ -42,6 +43,7 @@ struct StreamConnection {
     }
     self.tokens = tokens
     network = try Connection.network(call, to: address)
+    reachability = PathPipe.named(by: call)
   }
 
   /// Returns the streams of a store, which stays open when they are closed.
@@ -51,7 +53,7 @@ struct StreamConnection {
     try await CommandFailure.opening { () throws(OpenError) in
       try await ShopStreams(
         storage: .store(store), tokens: tokens.source,
-        ports: DevicePorts(network: network, lifecycle: lifecycle))
+        ports: DevicePorts(network: network, reachability: reachability, lifecycle: lifecycle))
     }
   }
 

@@ -82,6 +82,7 @@ enum SessionCommand {
       configuration.conversation = call[conversation]?.description
       configuration.journal = call[Shared.journal]
       configuration.ports.network = try Connection.network(call, to: address)
+      configuration.ports.reachability = PathPipe.named(by: call)
       if let failure = try await follow(call, configuration) { throw failure }
     }
   }

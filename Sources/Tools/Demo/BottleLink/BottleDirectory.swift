@@ -8,7 +8,11 @@ struct BottleDirectory: Sendable {
   private let program: String
 
   init(_ environment: isolated DemoEnvironment) throws(DemoFailure) {
-    (directory, program) = (environment.scratch("bottle"), environment.program)
+    try self.init(environment.scratch("bottle"), program: environment.program)
+  }
+
+  init(_ directory: String, program: String) throws(DemoFailure) {
+    (self.directory, self.program) = (directory, program)
     do {
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true)
@@ -26,30 +30,36 @@ struct BottleDirectory: Sendable {
 
   /// Returns a bottle that sleeps until it is moved. A notification carries four of its records.
   func bottle(on environment: isolated DemoEnvironment) -> Phone {
-    app(
-      .peripheral,
-      [
-        "virtual", "--socket", "radio", "--flash", "flash", "--mtu", "65", "--interactive",
-        "--json",
-      ], on: environment)
+    app(.peripheral, bottleArguments, on: environment)
+  }
+
+  /// The arguments of a bottle that sleeps until it is moved.
+  var bottleArguments: [String] {
+    arguments([
+      "virtual", "--socket", "radio", "--flash", "flash", "--mtu", "65", "--interactive", "--json",
+    ])
   }
 
   /// Returns the phone's app, configured with shorter waits.
   func phone(on environment: isolated DemoEnvironment) -> Phone {
+    app(.bottle, phoneArguments + environment.journal(of: .bottle), on: environment)
+  }
+
+  /// The arguments of the phone's app.
+  var phoneArguments: [String] {
     let settings = [
       "gate.background=300ms standby", "gate.foreground=100ms", "standby.fastFailure=100ms",
       "standby.floor=1s", "standby.background=1s", "standby.rest=0s",
     ]
-    return app(
-      .bottle,
+    return arguments(
       ["watch", "--radio", "radio", "--data", "data", "--json"]
-        + settings.flatMap { ["--set", $0] },
-      on: environment)
+        + settings.flatMap { ["--set", $0] })
   }
 
-  private func app(_ app: App, _ more: [String], on environment: isolated DemoEnvironment) -> Phone
-  {
-    let phone = Phone(app, arguments: arguments(more), scene: environment.scene)
+  private func app(
+    _ app: App, _ arguments: [String], on environment: isolated DemoEnvironment
+  ) -> Phone {
+    let phone = Phone(app, arguments: arguments, scene: environment.scene)
     environment.atEnd { await phone.quit() }
     return phone
   }

@@ -1,5 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastWorlds
 
 #if canImport(Glibc)
   import Glibc
@@ -18,6 +19,7 @@ struct BottleDrinks: DemoScenario {
   let needsTraffic = false
   let title = "A bottle wakes, and each drink is stored once"
   let troubles = [Trouble.bottleAsleep, .bottleKilled]
+  let link: DemoLink? = DemoLink(.bottle, "Bottle", BottleFeature.self)
 
   /// The numbers of drinks that are poured while the app is open, while the bottle is far from the
   /// phone, and before the kill.

@@ -1,4 +1,5 @@
 import HoldfastTestKit
+import HoldfastWorlds
 
 /// A scenario in which an assistant pairs with the phone and asks questions, one of them while the
 /// link is cut.
@@ -7,6 +8,7 @@ struct AssistantQuestions: DemoScenario {
   let needsTraffic = false
   let title = "An assistant asks the phone"
   let troubles = [Trouble.openQuestion]
+  let link: DemoLink? = DemoLink(.relay, "Assistant", RelayFeature.self)
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
     let data = try await HealthData(

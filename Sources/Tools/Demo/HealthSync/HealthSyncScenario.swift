@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastWorlds
 
 /// A scenario in which the phone and the server are killed while health samples are being uploaded.
 ///
@@ -10,6 +11,7 @@ struct HealthSyncing: DemoScenario {
   let needsTraffic = false
   let title = "Health samples reach the server once"
   let troubles = [Trouble.syncKilled]
+  let link: DemoLink? = DemoLink(.sync, "Health samples", SyncFeature.self)
 
   /// The rate of the upload in bytes per second. It is slow enough to kill both ends in the middle
   /// of the upload.
@@ -21,7 +23,7 @@ struct HealthSyncing: DemoScenario {
     let exports = try SyncExports(seed: environment.seed, in: environment.scratch("sync"))
     let samples = try await exports.bring(exports.older)
     environment.say(.phone, "imports \(samples) health samples")
-    let server = Server(directory: environment.scratch("sync-server"))
+    let server = environment.server(of: .sync, directory: environment.scratch("sync-server"))
     try await server.start()
     environment.atEnd { await server.crash() }
     let port = await server.port
@@ -30,8 +32,11 @@ struct HealthSyncing: DemoScenario {
     }
     let phone = try SyncPhone(environment, server.directory, at: proxy.port, exports.phone)
     let killed = try await kill(phone, server, proxy, on: environment)
+    let fault = await environment.picture?.begin(.syncKilled, of: [.sync]) ?? []
     try await server.start()
+    await environment.picture?.end(fault)
     let first = try await phone.sync()
+    await environment.picture?.ended(.sync, isKilled: false)
     let whole = Scene.Moment.now - killed
     environment.note(.syncKilled, noticed: nil, whole: first == 0 ? whole : nil)
     if first == 0 {
@@ -65,6 +70,7 @@ struct HealthSyncing: DemoScenario {
     }
     process.signal(SIGKILL)
     _ = await process.exit()
+    await environment.picture?.ended(.sync, isKilled: true)
     try await environment.set(.cut, on: proxy)
     await server.crash()
     environment.say(.phone, "and the server die, as by kill -9, in the middle of an upload")
@@ -100,12 +106,13 @@ private struct SyncPhone {
       throw .setup("the secret of the sync could not be read: \(error)")
     }
     let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
-    arguments = [
-      environment.program, "health", "sync", "--json", "--once", "--server",
-      "http://127.0.0.1:\(port)", "--secret-file", file, "--data", data, "--resume-from", "1000",
-      "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
-      "retry.windows=60/30s", "--set", "retry.serverJitter=100ms",
-    ]
+    arguments =
+      [
+        environment.program, "health", "sync", "--json", "--once", "--server",
+        "http://127.0.0.1:\(port)", "--secret-file", file, "--data", data, "--resume-from", "1000",
+        "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
+        "retry.windows=60/30s", "--set", "retry.serverJitter=100ms",
+      ] + environment.journal(of: .sync)
   }
 
   func launch() throws(DemoFailure) -> LabProcess {

@@ -3,12 +3,13 @@ import HoldfastProtocols
 import HoldfastServerSockets
 import Synchronization
 
-/// A WebSocket server with its own protocol: a feed of numbered lines, with one line every 50 ms.
+/// A WebSocket server with its own protocol: a feed of numbered lines, in the demo with one line every
+/// 50 ms.
 ///
 /// A client begins with `after N` and then receives the lines that follow line N. Any other text
 /// from a client is an order, which the server only records.
 actor FeedServer {
-  private static let pause = Duration.milliseconds(50)
+  private let pause: Duration
 
   private(set) var port: UInt16 = 0
   /// The number of the latest line.
@@ -16,6 +17,8 @@ actor FeedServer {
   private let received = Mutex<[String]>([])
   private var server: SocketServer<FeedHandler>?
   private var writing: Task<Void, Never>?
+
+  init(pause: Duration = .milliseconds(50)) { self.pause = pause }
 
   /// The orders received so far, in order of arrival.
   nonisolated var orders: [String] { received.withLock { $0 } }
@@ -54,7 +57,7 @@ actor FeedServer {
   }
 
   private func write() async {
-    while (try? await Task.sleep(for: Self.pause)) != nil {
+    while (try? await Task.sleep(for: pause)) != nil {
       count += 1
       server?.inject { handler, hub in handler.publish(on: hub) }
     }

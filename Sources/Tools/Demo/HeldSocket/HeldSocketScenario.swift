@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastWorlds
 
 /// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
 struct HeldFeed: DemoScenario {
@@ -10,6 +11,7 @@ struct HeldFeed: DemoScenario {
   let needsTraffic = false
   let title = "Any WebSocket, held"
   let troubles = [Trouble.feedCut, .feedHalfOpen, .feedRestart]
+  let link: DemoLink? = DemoLink(.feed, "Feed", HeldFeature.self)
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
     let server = FeedServer()
@@ -19,7 +21,8 @@ struct HeldFeed: DemoScenario {
     let proxy = try DemoEnvironment.checked { () throws(FaultProxyError) in
       try FaultProxy(upstream: port)
     }
-    let socket = try await Self.socket(to: proxy, environment.scene)
+    let socket = try await Self.socket(
+      to: proxy, environment.scene, journal: environment.picture?.journal(of: .feed))
     environment.atEnd { await socket.close() }
     environment.say(
       .app, "holds a WebSocket to a feed of 20 lines a second, with a protocol of its own")
@@ -44,6 +47,7 @@ struct HeldFeed: DemoScenario {
     try await environment.wait { $0.feed.contains(count) }
     var counts = FeedCounts(sent: acts.count)
     counts.count(lines: await environment.scene.facts.feed, of: count, server.orders)
+    await socket.close()
     environment.say(
       .app, "has shown \(count) lines; its orders, sent while offline, arrived once each")
     environment.ledger.sections.append(counts.section)
@@ -78,13 +82,14 @@ struct HeldFeed: DemoScenario {
 
   /// Returns the app's socket. The scene receives the events of the socket.
   private static func socket(
-    to proxy: FaultProxy, _ scene: Scene
+    to proxy: FaultProxy, _ scene: Scene, journal: String?
   ) async throws(DemoFailure) -> HeldSocket {
     do {
       var configuration = SocketConfiguration(
         "ws://127.0.0.1:\(proxy.port)/", policy: try FeedPolicy.policy())
       configuration.ports.network = try HoldfastPlatform.network(proxy: "")
       configuration.outbox = .memory
+      configuration.journal = journal
       configuration.messages.position = {
         $0.text.flatMap { $0.split(separator: " ").first.map(String.init) }
       }
@@ -99,11 +104,11 @@ struct HeldFeed: DemoScenario {
 }
 
 extension Scene {
-  fileprivate func receive(_ event: HeldSocket.Event) {
+  fileprivate func receive(_ event: HeldSocket.Event) async {
     switch event {
     case .status(let status):
       let isConnected = status.phase == .connected
-      receive(
+      await receive(
         .status(AppLine.Status(status: isConnected ? "CONNECTED" : "RECONNECTING")), from: .feed)
     case .text(let text):
       guard let number = text.split(separator: " ").first.flatMap({ Int($0) }) else { return }

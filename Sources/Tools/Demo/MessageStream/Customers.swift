@@ -8,8 +8,8 @@ import HoldfastWire
 ///
 /// A post that receives no answer is repeated with the same key, so that it counts once.
 actor Customers {
-  /// The pause between two messages of a customer. The two customers post about ten messages a
-  /// second each.
+  /// The pause between two messages of a customer of the demo. The two customers post about ten
+  /// messages a second each.
   static let pause = Duration.milliseconds(100)
   static let names = ["ann", "ben"]
   /// The ID of the shop.
@@ -17,7 +17,8 @@ actor Customers {
   private static let timeout = Duration.seconds(5)
 
   private let http: any HTTPClient
-  private let scene: Scene
+  private let pause: Duration
+  private let accepted: @Sendable (MessageChecker.Entry) async -> Void
   private let server: String
   nonisolated let shop: ShopID
   private var generator: RandomSource
@@ -26,17 +27,27 @@ actor Customers {
   private var writing: [Task<Void, Never>] = []
   private(set) var strangeAnswer: String?
 
+  /// Creates customers that do not write yet.
+  ///
+  /// - Parameters:
+  ///   - pause: The mean pause between two messages of a customer.
+  ///   - accepted: A function that receives each message that the server accepted.
   init(
-    http: any HTTPClient, scene: Scene, server: String, seed: UInt64
+    http: any HTTPClient, server: String, seed: UInt64, pause: Duration = Customers.pause,
+    accepted: @escaping @Sendable (MessageChecker.Entry) async -> Void
   ) throws(DemoFailure) {
     guard let shop = ShopID(Self.shop) else { throw .setup("the shop has no valid name") }
-    (self.http, self.scene, self.server, self.shop) = (http, scene, server, shop)
+    (self.http, self.server, self.shop) = (http, server, shop)
+    (self.pause, self.accepted) = (pause, accepted)
     generator = RandomSource(seed: seed)
   }
 
+  /// Replaces the tokens, which the server no longer accepts.
+  func renew(tokens: [String]) { self.tokens = tokens }
+
   func start(tokens: [String]) {
     self.tokens = tokens
-    writing = tokens.map { token in Task { await self.write(with: token) } }
+    writing = tokens.indices.map { index in Task { await self.write(as: index) } }
   }
 
   /// Stops the customers after each has finished its current message.
@@ -75,21 +86,21 @@ actor Customers {
         timeout: Self.timeout, maxBodyBytes: 1 << 20))
   }
 
-  private func write(with token: String) async {
+  private func write(as customer: Int) async {
     while isOpen {
       let text = Phrases.any(using: &generator)
       let key = UUID128.random(using: &generator)
       while !Task.isCancelled {
-        if let message = await post(text, key: key, token: token) {
+        if let message = await post(text, key: key, token: tokens[customer]) {
           let entry = MessageChecker.Entry(
             key: message.key, text: text, offset: message.position?.offset)
-          await scene.note { $0.accept(entry) }
+          await accepted(entry)
           break
         }
         try? await Task.sleep(for: Self.pause)
       }
       if Task.isCancelled { return }
-      try? await Task.sleep(for: Self.pause * (0.5 + generator.unit()))
+      try? await Task.sleep(for: pause * (0.5 + generator.unit()))
     }
   }
 

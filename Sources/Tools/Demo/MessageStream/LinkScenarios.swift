@@ -1,10 +1,12 @@
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastWorlds
 
 /// A scenario in which the phone connects and messages arrive.
 struct SteadyTraffic: DemoScenario {
   let name = "steady"
   let title = "Steady traffic"
+  let link: DemoLink? = DemoLink(.messages, "Shop messages", StreamFeature.self)
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
     try environment.giveToken(until: environment.tokenEnd)

@@ -1,5 +1,6 @@
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastWorlds
 
 /// A scenario in which prompts are sent over a session while both ends are killed.
 ///
@@ -9,12 +10,13 @@ struct SessionPrompts: DemoScenario {
   let needsTraffic = false
   let title = "Prompts in a session, each answered once"
   let troubles = [Trouble.bothKilled]
+  let link: DemoLink? = DemoLink(.session, "Session", SessionsFeature.self)
 
   private static let count = 24
   private static let conversation = "5e551011-0000-4000-8000-000000000001"
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
-    let server = Server(directory: environment.scratch("session-server"))
+    let server = environment.server(of: .session, directory: environment.scratch("session-server"))
     try await server.start()
     environment.atEnd { await server.crash() }
     let app = environment.app(

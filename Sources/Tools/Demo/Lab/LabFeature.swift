@@ -1,0 +1,95 @@
+import HoldfastCore
+import HoldfastPorts
+import HoldfastTestKit
+
+/// What the apps of a lab share.
+struct LabParts: Sendable {
+  let program: String
+  let scratch: Scratch
+  let backend: LabBackend
+  /// The network between the phone and the backend.
+  let proxy: FaultProxy
+  /// A client whose connections bypass the network's faults.
+  let http: any HTTPClient
+  /// Reports an event of the world around an app, such as a message that the server accepted.
+  let report: @Sendable (_ link: String, LabNews) async -> Void
+
+  /// The address of the backend behind the network.
+  var server: String { "http://127.0.0.1:\(proxy.port)" }
+
+  /// The arguments of an app that connects to the backend, with a data directory of its own.
+  func arguments(_ app: App, _ more: [String]) -> [String] {
+    [program] + app.rawValue.split(separator: " ").map(String.init) + [
+      "--json", "--server", server, "--data", scratch("phone-\(app.directory)"),
+    ] + more
+  }
+}
+
+/// An event of the world around an app.
+enum LabNews: Sendable {
+  /// The server accepted an entry.
+  case accepted(String)
+  /// Something that has only a sentence.
+  case server(String)
+}
+
+/// A feature in the lab: an app in a process of its own, the other end, and what a person does with
+/// it.
+protocol LabFeature: AppWatcher {
+  /// The name by which the feature is selected.
+  var name: String { get }
+  /// The title of the link.
+  var title: String { get }
+  /// What the person writes.
+  var writes: String { get }
+  var app: App { get }
+  /// The networks of the app that are not the backend's.
+  var networks: [FaultProxy] { get async }
+  /// The deeds of the network and of the server that the link does not notice.
+  var deaf: Set<LabDeed> { get }
+
+  /// Prepares the data of the app, and returns the arguments that launch it, without its journal.
+  func prepare() async throws(DemoFailure) -> [String]
+  /// Returns the tale of the app's journal.
+  func tale(of journal: String, start: Instant, startedAt: Timestamp) -> any LiveTale
+  /// Takes the part of the other end until the task is cancelled.
+  func work(on phone: Phone) async
+  /// Sends a text that the person wrote.
+  func say(_ text: String, on phone: Phone) async
+  /// Gives out new tokens. The backend no longer accepts the earlier ones.
+  func renew() async throws(DemoFailure)
+  /// Ends the feature's own server, if there is one, with or without a warning to its clients.
+  func endServer(isWarned: Bool) async
+  func startServer() async throws(DemoFailure)
+  /// Opens or closes the way of an app that uses neither proxy.
+  func open(_ isOpen: Bool) async
+  /// Ends what the feature itself has started.
+  func close() async
+}
+
+extension LabFeature {
+  var networks: [FaultProxy] { [] }
+  var deaf: Set<LabDeed> { [] }
+
+  func launched(_ app: App) async {}
+  func receive(_ line: AppLine?, from app: App) async {}
+  func ended(_ app: App, _ ending: String) async {}
+  func renew() async throws(DemoFailure) {}
+  func endServer(isWarned: Bool) async {}
+  func startServer() async throws(DemoFailure) {}
+  func open(_ isOpen: Bool) async {}
+  func close() async {}
+  func say(_ text: String, on phone: Phone) async { await phone.type(text) }
+
+  func work(on phone: Phone) async {}
+
+  /// Repeats an action with a pause before each, until the task is cancelled.
+  func each(_ pause: Duration, _ action: () async -> Void) async {
+    while (try? await Task.sleep(for: pause)) != nil { await action() }
+  }
+}
+
+extension App {
+  /// The name of the app's folder.
+  fileprivate var directory: String { rawValue.replacing(" ", with: "-") }
+}

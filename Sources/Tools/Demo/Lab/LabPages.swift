@@ -1,0 +1,106 @@
+import HoldfastCore
+import HoldfastProtocols
+import HoldfastServerSockets
+
+/// The handler of the lab's server. It serves the page, keeps the events, and passes on what a person
+/// does.
+struct LabPages: SocketHandler {
+  private let access: LabAccess
+  private let page: [UInt8]
+  private let perform: @Sendable (LabAct) -> Void
+  private var record = LabRecord()
+  /// The latest events without a number.
+  private var state: LabEvent
+  private var clock = LabEvent.clock(.zero)
+  private var chapter: LabEvent?
+  private var readers: Set<RequestID> = []
+  private var hasToldFull = false
+
+  init(_ access: LabAccess, page: String, perform: @escaping @Sendable (LabAct) -> Void) {
+    (self.access, self.perform) = (access, perform)
+    self.page = Array(page.utf8)
+    state = .state(on: [], busy: [])
+  }
+
+  /// The number of recorded events.
+  var count: Int { record.events.count }
+
+  /// Records events and sends them to all readers.
+  mutating func add(_ events: [LabEvent], on hub: SocketHub) {
+    var bytes: [UInt8] = []
+    for event in events {
+      switch event {
+      case .trace, .fact, .end: bytes += record.add(event)
+      case .clock:
+        clock = event
+        bytes += event.bytes
+      case .state:
+        state = event
+        bytes += event.bytes
+      case .chapter:
+        chapter = event
+        bytes += event.bytes
+      case .full: bytes += event.bytes
+      }
+    }
+    if record.isFull, !hasToldFull {
+      hasToldFull = true
+      bytes += LabEvent.full.bytes
+    }
+    for reader in readers { hub.write(bytes, to: reader) }
+  }
+
+  mutating func handle(_ event: HoldfastServerSockets.SocketEvent, on hub: SocketHub) {
+    switch event {
+    case .request(let id, let head, let body):
+      answer(id, access.read(head, body: body), on: hub)
+    case .upgrade(let id, _):
+      refuse(id, 400, "There is no WebSocket here.", on: hub)
+    case .abandoned(let id): readers.remove(id)
+    case .announced, .cut, .opened, .received, .text, .binary, .pong, .overflow, .drained, .closed,
+      .starved, .crowded, .woke:
+      break
+    }
+  }
+
+  private mutating func answer(_ id: RequestID, _ request: LabRequest, on hub: SocketHub) {
+    switch request {
+    case .page:
+      hub.respond(
+        to: id, status: 200,
+        headers: Self.safe + [
+          ("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", Self.policy),
+        ], body: page)
+    case .events(let number):
+      hub.begin(
+        id, status: 200,
+        headers: Self.safe + [("Content-Type", "text/event-stream; charset=utf-8")])
+      readers.insert(id)
+      // A reader that is backed up for long is disconnected, and continues after its last event.
+      let end = record.isFull ? LabEvent.full.bytes : []
+      let begin =
+        Array("retry: 1000\n\n".utf8) + clock.bytes + state.bytes + (chapter?.bytes ?? [])
+      hub.write(begin + record.after(number) + end, to: id)
+    case .act(let act):
+      perform(act)
+      hub.respond(to: id, status: 204, headers: Self.safe, body: [])
+    case .refused(let status, let sentence): refuse(id, status, sentence, on: hub)
+    }
+  }
+
+  private func refuse(_ id: RequestID, _ status: Int, _ sentence: String, on hub: SocketHub) {
+    hub.respond(
+      to: id, status: status,
+      headers: Self.safe + [("Content-Type", "text/plain; charset=utf-8")],
+      body: Array("\(sentence)\n".utf8))
+  }
+
+  private static let safe = [
+    ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+  ]
+  private static let policy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}

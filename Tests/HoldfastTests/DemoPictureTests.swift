@@ -1,0 +1,44 @@
+import Foundation
+import HoldfastTestKit
+import Testing
+
+/// Tests of the page that the demo writes.
+@Suite(.timeLimit(.minutes(10))) struct DemoPictureTests {
+  @Test func `each link of a demo has a trace with its faults`() async throws {
+    let scratch = try Scratch()
+    let outcome = try await CommandProcess.run(
+      "demo", "--chapter", "cut", "--chapter", "feed", "--html", scratch("demo.html"), "--json")
+    #expect(outcome.status == 0, "\(outcome.output)")
+    let last = try [String: Any].reading(outcome.output.last)
+    #expect(last["event"] as? String == "drawn")
+    #expect(last["file"] as? String == scratch("demo.html"))
+    #expect(try scratch.mode(of: "demo.html") == 0o600)
+    let traces = try Self.traces(in: scratch.text(of: "demo.html"))
+    #expect(traces.map(\.name) == ["Shop messages", "Feed"])
+    let faults = traces.map { trace in
+      trace.facts.filter { $0["kind"] as? String == "trouble" }
+        .map { "\($0["name"] ?? "") \($0["until"] == nil)" }
+    }
+    #expect(
+      faults == [
+        ["link cut false"], ["feed cut", "feed half-open", "feed restart"].map { $0 + " false" },
+      ])
+    let kinds = Set(traces[0].facts.compactMap { $0["kind"] as? String })
+    #expect(kinds.isSuperset(of: ["accepted", "message", "up", "end", "state"]))
+    for trace in traces {
+      let times = trace.facts.map { $0["t"] as? Double ?? -1 }
+      #expect(times == times.sorted() && times.first ?? -1 >= 0, "\(trace.name)")
+    }
+  }
+
+  private static func traces(
+    in page: String
+  ) throws -> [(name: String, facts: [[String: Any]])] {
+    let parts = page.components(separatedBy: "<script type=\"application/x-trace\">\n").dropFirst()
+    return try parts.map { part in
+      let text = part.components(separatedBy: "</script>")[0]
+      let lines = try text.split(separator: "\n").map { try [String: Any].reading(String($0)) }
+      return (lines.first?["name"] as? String ?? "", Array(lines.dropFirst()))
+    }
+  }
+}

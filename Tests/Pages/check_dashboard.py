@@ -10,6 +10,7 @@ line for each check, and exits with 1 if one fails. Needs Playwright for Python 
 CHROMIUM is the path of its program.
 """
 
+import calendar
 import json
 import os
 import pathlib
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 from playwright.sync_api import sync_playwright
 
@@ -105,6 +107,21 @@ def iso(seconds):
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
 
 
+def overlaps(urls):
+    """Returns the requests for days that another one has asked for too."""
+    seen, found = set(), []
+    for url in urls:
+        parts = urllib.parse.urlparse(url)
+        query = {key: values[0] for key, values in urllib.parse.parse_qs(parts.query).items()}
+        first, last = (calendar.timegm(time.strptime(query[key], "%Y-%m-%d")) // DAY
+                       for key in ("from", "to"))
+        days = {(parts.path, query.get("type"), day) for day in range(first, last + 1)}
+        if days & seen:
+            found.append(url)
+        seen |= days
+    return found
+
+
 def mean(values):
     values = list(values)
     return sum(values) / len(values)
@@ -178,7 +195,7 @@ class Checks:
     def run(self):
         for part in (self.signing, self.usual_data, self.keys, self.stepping, self.choosing,
                      self.failures, self.empty, self.clocks, self.odd, self.today, self.long,
-                     self.looks, self.small, self.paper):
+                     self.outdated, self.units, self.looks, self.small, self.paper):
             try:
                 part()
             except Exception as error:  # Of Playwright, or a page that does not settle.
@@ -519,6 +536,66 @@ class Checks:
                        draw)
         self.picture(page, "long")
         self.close(page, "ten years")
+
+    def outdated(self):
+        """A load of another period begins while one is under way."""
+        page = self.open("long")
+        page.requests.clear()
+        held, is_holding = [], True
+        days = re.compile("/api/health/(daily|sleep|workouts)")
+        page.route(days, lambda route: held.append(route) if is_holding else route.continue_())
+        for button in ("all", "365", "90"):
+            page.locator(f"[data-days='{button}']").click()
+            page.wait_for_timeout(100)
+        is_holding = False
+        for route in held:
+            route.continue_()
+        self.settle(page)
+        page.wait_for_timeout(500)
+        asked = [url for url in page.requests if days.search(url)]
+        self.check("loads that overlap ask no day twice", not overlaps(asked), overlaps(asked))
+        self.check("an outdated load asks for no more", len(asked) == 5, asked)
+        self.close(page, "outdated loads")
+
+    def units(self):
+        """Answers of a type in different units are not mixed."""
+        page = self.open("usual", "#days=10")
+
+        def answer(route):
+            at = urllib.parse.parse_qs(urllib.parse.urlparse(route.request.url).query)
+            if not at["type"][0].endswith("BodyMass"):
+                return route.continue_()
+            days = [day for day in (iso(NEWEST - age * DAY) for age in range(40))
+                    if at["from"][0] <= day <= at["to"][0]]
+            unit, value = ("kg", 80) if days[0] == iso(NEWEST) else ("lb", 176)
+            return route.fulfill(json={"unit": unit, "daily": [
+                {"date": day, "value": value, "min": value, "max": value} for day in days]})
+
+        def untold(route):
+            reply = route.fetch().json()
+            for one in reply["types"]:
+                if one["type"].endswith("BodyMass"):
+                    one["unit"] = None
+            route.fulfill(json=reply)
+
+        page.route("**/api/health/daily**", answer)
+        page.route("**/api/health/summary", untold)
+        page.select_option("#more", label="Weight")
+        self.settle(page)
+        page.locator("[data-days='30']").click()
+        self.settle(page)
+        section = self.section(page, "BodyMass")
+        self.check("the unit is that of the newest day", section.locator(".big").inner_text()
+                   == "80 kg", section.locator(".big").inner_text())
+        told = section.locator(".trend").all_inner_texts()
+        self.check("days in another unit are left out, and it says so",
+                   told[-1] == "10 days in another unit than kg are left out: lb.", told)
+        section.locator(".slider").focus()
+        page.keyboard.press("Home")
+        self.check("each of these days says so", self.value(page, "BodyMass").endswith(
+            "left out: in another unit (lb)"), self.value(page, "BodyMass"))
+        self.picture(page, "units")
+        self.close(page, "units")
 
     # How it looks.
 

@@ -12,8 +12,15 @@ export const secret = {
   remove: () => sessionStorage.removeItem(key),
 };
 
-/** Returns the answer to a request. */
-export async function ask(path, query = {}) {
+/** The longest time until an answer is complete, in milliseconds. */
+const patience = 60_000;
+
+const gone = () => {
+  throw new Error('The server cannot be reached.');
+};
+
+/** Returns the answer to a request, which `signal` can end. */
+export async function ask(path, query, signal) {
   const unknown = 'The server does not know this secret.';
   const word = secret.get() ?? '';
   // No secret has blanks or control characters, nor can a header field carry them.
@@ -23,11 +30,10 @@ export async function ask(path, query = {}) {
   const question = new URLSearchParams(query).toString();
   const answer = await fetch(`/api/health/${path}${question ? `?${question}` : ''}`, {
     cache: 'no-store', headers: { Authorization: `Bearer ${bytes}` },
-  }).catch(() => {
-    throw new Error('The server cannot be reached.');
-  });
+    signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+  }).catch(gone);
   if (answer.status === 401) throw new Refused(unknown);
-  const reply = await answer.json().catch(() => ({}));
+  const reply = await answer.json().catch(answer.ok ? gone : () => ({}));
   if (!answer.ok) throw new Error(reply.details ?? reply.error ?? `HTTP ${answer.status}`);
   return reply;
 }

@@ -10,11 +10,11 @@ import {
   keep, mostDays, period, periodText, readAddress, resetPeriod, shownDays, step, Unfit,
 } from './period.js';
 import { forgetCharts, startTips } from './slider.js';
-import { forget, knownFrom, load, summary, valuesOf } from './store.js';
+import { forget, knownFrom, load, summary, unitedOf, valuesOf } from './store.js';
 import { fillWorkouts } from './workouts.js';
 
-/** The number of the last load. An earlier one that is still under way shows nothing. */
-let turn = 0;
+/** Ends the last load when the page shows something else: it asks no more, and shows nothing. */
+let loading = new AbortController();
 /** What the server said about the samples, and the days that are shown. */
 let facts = null;
 let shown = null;
@@ -29,7 +29,7 @@ function enter() {
 }
 
 function leave(reason) {
-  ++turn;
+  loading.abort();
   facts = null;
   clear();
   forget();
@@ -53,7 +53,9 @@ function clear() {
 // Loading.
 
 async function reload() {
-  const mine = ++turn;
+  loading.abort();
+  loading = new AbortController();
+  const { signal } = loading;
   if (secret.get() === null) {
     leave('');
     return;
@@ -61,14 +63,11 @@ async function reload() {
   show('loading');
   byId('message').textContent = '';
   try {
-    const reply = await summary();
-    if (mine !== turn) return;
-    prepare(reply);
-    await Promise.all([...byId('cards').children].map(section => fill(section, mine)));
-    if (mine !== turn) return;
-    show('ready');
+    prepare(await summary(signal));
+    await Promise.all([...byId('cards').children].map(section => fill(section, signal)));
+    if (!signal.aborted) show('ready');
   } catch (error) {
-    if (mine === turn) fail(error);
+    if (!signal.aborted) fail(error);
   }
 }
 
@@ -77,8 +76,7 @@ function fail(error) {
     leave(error.message);
     return;
   }
-  // What is under way shows nothing any more.
-  ++turn;
+  loading.abort();
   clear();
   byId('message').replaceChildren(...error instanceof Unfit ? [error.message] : [
     `Nothing could be loaded: ${error.message} `,
@@ -165,14 +163,14 @@ function listOthers(reply) {
   byId('adding').hidden = !left.length;
 }
 
-async function fill(section, mine) {
+async function fill(section, signal) {
   const { type } = section.dataset;
   const { from, to, before } = shown;
   // A long period is drawn while it arrives, and compared when the one before has arrived.
-  await load(type, before ?? from, to, () => {
-    if (mine === turn) draw(section, { from, to, before: null });
+  await load(type, before ?? from, to, signal, () => {
+    if (!signal.aborted) draw(section, { from, to, before: null });
   });
-  if (mine !== turn) return;
+  if (signal.aborted) return;
   draw(section, shown);
   section.removeAttribute('aria-busy');
 }
@@ -180,27 +178,25 @@ async function fill(section, mine) {
 function draw(section, days) {
   const { type } = section.dataset;
   const { reply, today } = facts;
-  const stored = valuesOf(type);
+  const about = reply.types.find(one => one.type === type);
   if (type === workoutType) {
-    fillWorkouts(section, stored.values, days, dayOf(reply.types
-      .find(one => one.type === type).first));
+    fillWorkouts(section, valuesOf(type), days, dayOf(about.first));
     return;
   }
-  const about = reply.types.find(one => one.type === type);
-  const kind = usual.find(one => one.type === type)
-    ?? kindOf({ ...about, unit: stored.unit ?? about.unit });
-  fillCard(section, kind, stored.values, days, {
-    today, first: about ? dayOf(about.first) : null,
-    newest: about ? newestDay(type, about, stored) : null,
+  const built = usual.find(one => one.type === type);
+  const { unit, values, others } = built ? { values: valuesOf(type), others: new Map() }
+    : unitedOf(type, about.unit, days.before ?? days.from, days.to);
+  fillCard(section, built ?? kindOf({ ...about, unit }), values, days, {
+    today, others, first: dayOf(about.first), newest: newestDay(type, about),
     openDay: type === sleepType ? openNightOf(reply) : openDayOf(reply),
     knownFrom: knownFrom(type, days.to),
   });
 }
 
 /** Returns the newest day of a type: that of its newest sample, or of a value that it ends in. */
-function newestDay(type, about, { values }) {
+function newestDay(type, about) {
   const newest = dayOf(about.newest);
-  return values.has(newest + 1) ? newest + 1 : newest;
+  return valuesOf(type).has(newest + 1) ? newest + 1 : newest;
 }
 
 function remove(type) {
@@ -253,7 +249,6 @@ function move(direction) {
 function chooseDates(from, to) {
   const days = to - from + 1;
   if (!(days >= 1 && days <= mostDays)) {
-    ++turn;
     fail(new Unfit('Choose 1 to 3,653 days.'));
     return;
   }

@@ -17,13 +17,17 @@ import { columnWords, tableHeads, tableRow } from './words.js';
  * @param {object} kind What it shows.
  * @param {Map} values The values by day.
  * @param {object} period `from`, `to` and `before`, the first day of the period before; or `null`.
- * @param {object} facts What is known about the type: `first`, `newest`, `openDay`, `today`.
+ * @param {object} facts What is known about the type: `first`, `newest`, `openDay`, `today`, and
+ * the unit of each of the `others`: the days whose values are in another unit.
  */
 export function fillCard(section, kind, values, period, facts) {
   const { from, to } = period;
   const { openDay, knownFrom } = facts;
   const series = seriesOf(kind, values, { from, to, openDay, knownFrom });
-  const body = [headline(kind, series, facts), trend(kind, series, values, period, facts)];
+  const body = [
+    headline(kind, series, facts), trend(kind, series, values, period, facts),
+    ...otherUnits(kind, period, facts),
+  ];
   if (series.present) {
     const plot = make('div', { class: 'plot' });
     body.push(plot, legend(kind, series, facts), numbers(`${kind.name}, numbers`,
@@ -73,7 +77,17 @@ function trend(kind, series, values, { from, to, before }, facts) {
   return make('p', { class: 'trend' }, ...parts);
 }
 
-function legend(kind, series, { openDay }) {
+/** Returns a sentence about the days of a period that are left out for their unit, or nothing. */
+function otherUnits({ unit }, { from, to }, { others }) {
+  const left = [...others].filter(([day]) => day >= from && day <= to);
+  if (!left.length) return [];
+  const units = [...new Set(left.map(([, other]) => other ?? 'no unit'))].join(', ');
+  const are = left.length === 1 ? 'is' : 'are';
+  return [make('p', { class: 'trend' }, `${countText(left.length, 'day')} in another unit than `
+    + `${unit || 'that of the newest day'} ${are} left out: ${units}.`)];
+}
+
+function legend(kind, series, { openDay, others }) {
   const { columns } = series;
   const items = [];
   const item = (name, words) => items.push(
@@ -94,7 +108,10 @@ function legend(kind, series, { openDay }) {
   } else if (columns.some(({ from, to, days }) => days && from <= openDay && to >= openDay)) {
     item('open', 'a day that is not over is left out');
   }
-  if (gapsOf(columns, kind).length) item('hole', `no data: ${countText(series.missing, 'day')}`);
+  if (gapsOf(columns, kind).length) {
+    const unit = others.size && kind.unit ? ` in ${kind.unit}` : '';
+    item('hole', `no data${unit}: ${countText(series.missing, 'day')}`);
+  }
   return make('ul', { class: 'legend' }, ...items);
 }
 

@@ -14,7 +14,7 @@ export const dayNumber = text => Date.parse(`${text}T00:00:00Z`) / length;
 export const dayText = day => new Date(day * length).toISOString().slice(0, 10);
 
 /** Returns the year, the month from 0, the day of the month and the weekday from 0 for Sunday. */
-export function partsOf(day) {
+function partsOf(day) {
   const date = new Date(day * length);
   return {
     year: date.getUTCFullYear(), month: date.getUTCMonth(), date: date.getUTCDate(),
@@ -23,10 +23,10 @@ export function partsOf(day) {
 }
 
 /** Returns the number of the first day of a month. The month may be beyond its year. */
-export const firstOfMonth = (year, month) => Date.UTC(year, month, 1) / length;
+const firstOfMonth = (year, month) => Date.UTC(year, month, 1) / length;
 
 /** Returns a day in words: `14 Oct`. */
-export function shortDay(day) {
+function shortDay(day) {
   const { month, date } = partsOf(day);
   return `${date} ${months[month]}`;
 }
@@ -38,13 +38,13 @@ export const plainDay = day => `${shortDay(day)} ${partsOf(day).year}`;
 export const longDay = day => `${weekdays[partsOf(day).weekday]} ${plainDay(day)}`;
 
 /** Returns a weekday and a date: `Wed 14`. */
-export function weekdayText(day) {
+function weekdayText(day) {
   const { weekday, date } = partsOf(day);
   return `${weekdays[weekday]} ${date}`;
 }
 
 /** Returns the name of a month: `Oct`. */
-export const monthText = day => months[partsOf(day).month];
+const monthText = day => months[partsOf(day).month];
 
 /** Returns the days of an interval in words: `15 Sep to 14 Oct 2026`. */
 export function rangeText(from, to) {
@@ -80,7 +80,7 @@ export function agoText(time, now) {
 }
 
 /** Returns the span of a column of a chart that covers a number of days. */
-export const grainOf = days => days <= 400 ? 'day' : days <= 1200 ? 'week' : 'month';
+const grainOf = days => days <= 400 ? 'day' : days <= 1200 ? 'week' : 'month';
 
 /** Returns the first and the last day of each column of an interval. */
 export function columnsOf(from, to) {

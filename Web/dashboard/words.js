@@ -11,7 +11,7 @@ export function columnWords(kind, column, facts) {
 
 function sentence(kind, column, facts) {
   if (column.isLoading) return 'loading…';
-  if (!column.days) return whyMissing(column, facts);
+  if (!column.days) return otherUnit(column, facts) ?? whyMissing(column, facts);
   const isOne = column.grain === 'day';
   const whole = column.to - column.from + 1;
   const days = isOne ? '' : `, ${column.days} of ${countText(whole, 'day')} with data`;
@@ -40,6 +40,12 @@ const says = {
     return `${hoursText(value)} asleep${isOne ? '' : ' a night'}${detail}${awake}`;
   },
 };
+
+/** Returns the words of a column without data but in another unit; `null` for any other one. */
+function otherUnit({ from, to }, { others }) {
+  const day = [...others.keys()].find(day => day >= from && day <= to);
+  return day === undefined ? null : `left out: in another unit (${others.get(day) ?? 'none'})`;
+}
 
 /** Returns why a column has no data, as far as it is known. */
 function whyMissing({ from, to }, { first, newest, openDay, today }) {

@@ -99,6 +99,12 @@ struct Scale: Sendable, Hashable {
     // The result of an addition has no more exact decimal places than the larger of its operands.
     return result.rounded(toDigitsOf: max(abs(result), abs(offset)))
   }
+
+  /// Returns the number in the original unit, rounded to 15 digits.
+  func inverse(_ value: Double) -> Double {
+    let result = value / factor - offset
+    return result.rounded(toDigitsOf: max(abs(result), abs(offset)))
+  }
 }
 
 extension Double {

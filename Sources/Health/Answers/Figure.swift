@@ -115,13 +115,21 @@ package enum HealthUnits {
   /// differ.
   package static func convert(_ value: Double, from unit: String, to other: String) -> Double? {
     guard unit != other else { return value }
-    // If dimensions share a unit, those of readings take precedence over those of nutrients.
-    for dimension in [Dimension.mass, .energy, .count, .beats, .length, .time] {
+    for dimension in dimensions {
       guard let from = dimension.scale(from: unit), let into = dimension.scale(from: other) else {
         continue
       }
+      if from == into { return value }
+      guard from.offset == 0, into.offset == 0 else { return into.inverse(from(value)) }
       return from.factor == into.factor ? value : value * from.factor / into.factor
     }
     return nil
   }
+
+  /// The dimensions of units that are converted. If dimensions share a unit, those of readings take
+  /// precedence over those of nutrients.
+  private static let dimensions: [Dimension] = [
+    .mass, .energy, .count, .beats, .length, .time, .interval, .temperature, .pressure, .speed,
+    .volume, .glucose,
+  ]
 }

@@ -35,7 +35,7 @@ public struct HealthDays: Sendable {
   /// The way in which the samples of a day are combined.
   public let style: Style
   /// The unit of the values in HealthKit's spelling; `nil` if they have none, or if it is that of
-  /// the samples and none was read.
+  /// the type's samples and none was read.
   public private(set) var unit: String?
   /// The next query of samples, or `nil` when all samples were read.
   public private(set) var wanted: HealthSampleQuery?
@@ -44,6 +44,8 @@ public struct HealthDays: Sendable {
   private let zone: ZoneRules
   private let from: Timestamp
   private let end: Timestamp
+  /// The start of the newest sample of the type, whose unit is not yet known.
+  private var newest: Timestamp?
   private let calendar: CalendarBuckets
   private var readings: HealthReadings
   private var sources = Sources()
@@ -57,7 +59,12 @@ public struct HealthDays: Sendable {
   /// - Parameters:
   ///   - type: HealthKit's identifier.
   ///   - to: The end of the interval, exclusive.
-  public init(_ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules) {
+  ///   - newest: The start of the type's newest sample in any interval. A type without a unit of its
+  ///     own has the unit of that sample, so that the unit does not depend on the interval. Without
+  ///     such a sample, it has the unit of the first sample in the interval.
+  public init(
+    _ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules, newest: Timestamp? = nil
+  ) {
     self.type = type
     (self.from, end, self.zone) = (from, to, zone)
     kind = HealthKind.known(type)
@@ -66,14 +73,29 @@ public struct HealthDays: Sendable {
     calendar = CalendarBuckets(zone: zone, grouping: .day)
     readings = HealthReadings(type, from: from, to: to, zone: zone)
     merge = SourceMerge(calendar: calendar)
-    wanted = HealthSampleQuery(types: [type], from: from, to: to)
+    self.newest = kind == nil && style != .count ? newest : nil
+    wanted = values
+    if let newest = self.newest {
+      wanted = HealthSampleQuery(
+        types: [type], from: newest, to: newest.advanced(by: .nanoseconds(1)))
+    }
   }
+
+  /// The first query of the samples whose values are wanted.
+  private var values: HealthSampleQuery { HealthSampleQuery(types: [type], from: from, to: end) }
 
   /// Adds the page that `wanted` requested.
   public mutating func take(_ page: HealthSamplePage) {
     guard wanted != nil else { return }
     wanted?.after = page.next
     let isLast = page.next == nil
+    if let newest {
+      takeUnit(of: page.samples.filter { $0.start == newest })
+      guard isLast else { return }
+      self.newest = nil
+      wanted = values
+      return
+    }
     switch style {
     case .sum: for sample in page.samples { add(sample) }
     case .count: for sample in page.samples { count(sample) }
@@ -103,6 +125,15 @@ public struct HealthDays: Sendable {
   }
 
   // MARK: Samples
+
+  private mutating func takeUnit(of samples: [HealthSample]) {
+    for sample in samples {
+      if case .quantity(let value) = sample.value, value.isFinite { unit = Self.own(of: sample) }
+    }
+  }
+
+  /// Returns the unit of a sample.
+  private static func own(of sample: HealthSample) -> String { sample.unit ?? "count" }
 
   private mutating func add(_ sample: HealthSample) {
     guard let value = amount(of: sample) else { return }
@@ -134,14 +165,13 @@ public struct HealthDays: Sendable {
     counted[counted.count - 1].value += 1
   }
 
-  /// Returns a sample in the unit of the first one, or `nil` if its own unit differs in dimension.
-  /// Types that occur in answers have a unit of their own.
+  /// Returns a sample in the unit of the type, or `nil` if its own unit cannot be converted. Types that occur in answers have a unit of their own.
   private mutating func inUnit(_ sample: HealthSample) -> HealthSample? {
     guard kind == nil else { return sample }
     guard case .quantity(var value) = sample.value, value.isFinite else { return nil }
     // HealthKit stores a fraction of one.
     if sample.unit == "%" { value *= 100 }
-    let own = sample.unit ?? "count"
+    let own = Self.own(of: sample)
     if unit == nil { unit = own }
     guard let unit, let converted = HealthUnits.convert(value, from: own, to: unit) else {
       return nil

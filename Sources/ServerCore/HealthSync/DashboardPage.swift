@@ -388,8 +388,15 @@ const secret = {
   remove: () => sessionStorage.removeItem(key),
 };
 
-/** Returns the answer to a request. */
-async function ask(path, query = {}) {
+/** The longest time until an answer is complete, in milliseconds. */
+const patience = 60_000;
+
+const gone = () => {
+  throw new Error('The server cannot be reached.');
+};
+
+/** Returns the answer to a request, which `signal` can end. */
+async function ask(path, query, signal) {
   const unknown = 'The server does not know this secret.';
   const word = secret.get() ?? '';
   // No secret has blanks or control characters, nor can a header field carry them.
@@ -399,11 +406,10 @@ async function ask(path, query = {}) {
   const question = new URLSearchParams(query).toString();
   const answer = await fetch(`/api/health/${path}${question ? `?${question}` : ''}`, {
     cache: 'no-store', headers: { Authorization: `Bearer ${bytes}` },
-  }).catch(() => {
-    throw new Error('The server cannot be reached.');
-  });
+    signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+  }).catch(gone);
   if (answer.status === 401) throw new Refused(unknown);
-  const reply = await answer.json().catch(() => ({}));
+  const reply = await answer.json().catch(answer.ok ? gone : () => ({}));
   if (!answer.ok) throw new Error(reply.details ?? reply.error ?? `HTTP ${answer.status}`);
   return reply;
 }
@@ -560,7 +566,7 @@ function dateLabels(from, to, width) {
   }
   return found.length ? found : [{ day: from, text: plainDay(from) }];
 }
-Object.assign(shared, { dayNumber, dayText, partsOf, firstOfMonth, shortDay, plainDay, longDay, weekdayText, monthText, rangeText, dayOf, momentText, agoText, grainOf, columnsOf, columnText, dateLabels });
+Object.assign(shared, { dayNumber, dayText, plainDay, longDay, rangeText, dayOf, momentText, agoText, columnsOf, columnText, dateLabels });
 }
 {
 // Numbers, their units and their axes.
@@ -1336,7 +1342,7 @@ function columnWords(kind, column, facts) {
 
 function sentence(kind, column, facts) {
   if (column.isLoading) return 'loading…';
-  if (!column.days) return whyMissing(column, facts);
+  if (!column.days) return otherUnit(column, facts) ?? whyMissing(column, facts);
   const isOne = column.grain === 'day';
   const whole = column.to - column.from + 1;
   const days = isOne ? '' : `, ${column.days} of ${countText(whole, 'day')} with data`;
@@ -1365,6 +1371,12 @@ const says = {
     return `${hoursText(value)} asleep${isOne ? '' : ' a night'}${detail}${awake}`;
   },
 };
+
+/** Returns the words of a column without data but in another unit; `null` for any other one. */
+function otherUnit({ from, to }, { others }) {
+  const day = [...others.keys()].find(day => day >= from && day <= to);
+  return day === undefined ? null : `left out: in another unit (${others.get(day) ?? 'none'})`;
+}
 
 /** Returns why a column has no data, as far as it is known. */
 function whyMissing({ from, to }, { first, newest, openDay, today }) {
@@ -1419,13 +1431,17 @@ const { make, chart, hasTrend, plainDay, countText, stages, comparison, gapsOf, 
  * @param {object} kind What it shows.
  * @param {Map} values The values by day.
  * @param {object} period `from`, `to` and `before`, the first day of the period before; or `null`.
- * @param {object} facts What is known about the type: `first`, `newest`, `openDay`, `today`.
+ * @param {object} facts What is known about the type: `first`, `newest`, `openDay`, `today`, and
+ * the unit of each of the `others`: the days whose values are in another unit.
  */
 function fillCard(section, kind, values, period, facts) {
   const { from, to } = period;
   const { openDay, knownFrom } = facts;
   const series = seriesOf(kind, values, { from, to, openDay, knownFrom });
-  const body = [headline(kind, series, facts), trend(kind, series, values, period, facts)];
+  const body = [
+    headline(kind, series, facts), trend(kind, series, values, period, facts),
+    ...otherUnits(kind, period, facts),
+  ];
   if (series.present) {
     const plot = make('div', { class: 'plot' });
     body.push(plot, legend(kind, series, facts), numbers(`${kind.name}, numbers`,
@@ -1475,7 +1491,17 @@ function trend(kind, series, values, { from, to, before }, facts) {
   return make('p', { class: 'trend' }, ...parts);
 }
 
-function legend(kind, series, { openDay }) {
+/** Returns a sentence about the days of a period that are left out for their unit, or nothing. */
+function otherUnits({ unit }, { from, to }, { others }) {
+  const left = [...others].filter(([day]) => day >= from && day <= to);
+  if (!left.length) return [];
+  const units = [...new Set(left.map(([, other]) => other ?? 'no unit'))].join(', ');
+  const are = left.length === 1 ? 'is' : 'are';
+  return [make('p', { class: 'trend' }, `${countText(left.length, 'day')} in another unit than `
+    + `${unit || 'that of the newest day'} ${are} left out: ${units}.`)];
+}
+
+function legend(kind, series, { openDay, others }) {
   const { columns } = series;
   const items = [];
   const item = (name, words) => items.push(
@@ -1496,7 +1522,10 @@ function legend(kind, series, { openDay }) {
   } else if (columns.some(({ from, to, days }) => days && from <= openDay && to >= openDay)) {
     item('open', 'a day that is not over is left out');
   }
-  if (gapsOf(columns, kind).length) item('hole', `no data: ${countText(series.missing, 'day')}`);
+  if (gapsOf(columns, kind).length) {
+    const unit = others.size && kind.unit ? ` in ${kind.unit}` : '';
+    item('hole', `no data${unit}: ${countText(series.missing, 'day')}`);
+  }
   return make('ul', { class: 'legend' }, ...items);
 }
 
@@ -1656,21 +1685,27 @@ const { ask, dayNumber, dayOf, dayText, sleepType, workoutType } = shared;
 /** The most days of one request, so that each is answered at once. */
 const mostDays = 366;
 
-/** The days and values of each type: `{ values, loaded, unit }`. */
+/** The days and values of each type, and its last load: `{ values, loaded, last }`. */
 let known = new Map();
+
+/** Ends the requests for what is known, when it is forgotten. */
+let requests = new AbortController();
 
 /** What the summary said when the values were loaded. */
 let mark = '';
 
 /** Forgets all values. */
 function forget() {
+  requests.abort();
+  requests = new AbortController();
   known = new Map();
   mark = '';
 }
 
 /** Returns the summary of the person's samples. After new samples, the values are forgotten. */
-async function summary() {
-  const reply = await ask('summary');
+async function summary(signal) {
+  const reply = await ask('summary', {}, signal);
+  signal.throwIfAborted();
   const now = JSON.stringify([reply.types, reply.lastSync, reply.timeZone]);
   if (now !== mark) forget();
   mark = now;
@@ -1678,44 +1713,73 @@ async function summary() {
 }
 
 function storeOf(type) {
-  if (!known.has(type)) known.set(type, { values: new Map(), loaded: [], unit: null });
+  if (!known.has(type)) {
+    known.set(type, { values: new Map(), loaded: [], last: Promise.resolve() });
+  }
   return known.get(type);
 }
 
-/** Returns the known values of a type by the number of their day, and their unit. */
-const valuesOf = type => storeOf(type);
+/** Returns the known values of a type by the number of their day. */
+const valuesOf = type => storeOf(type).values;
+
+/**
+ * Returns the known values of an interval in one unit: `{ unit, values, others }`. Answers about a
+ * type without a unit of its own may have different ones: the unit is that of the newest day, and
+ * `others` has the units of the days whose values are in another one.
+ *
+ * @param {string|null} own The unit of the type, if it has one.
+ */
+function unitedOf(type, own, from, to) {
+  const all = [...storeOf(type).values].filter(([day]) => day >= from && day <= to);
+  const newest = all.reduce((found, one) => found && found[0] > one[0] ? found : one, null);
+  const unit = own ?? newest?.[1].unit ?? null;
+  const others = all.filter(([, value]) => value.unit !== unit);
+  return {
+    unit, values: new Map(all.filter(([, value]) => value.unit === unit)),
+    others: new Map(others.map(([day, value]) => [day, value.unit])),
+  };
+}
 
 /** Returns the first day from which all days up to another one are known. */
 function knownFrom(type, to) {
   return storeOf(type).loaded.find(([from, last]) => from <= to && to <= last)?.[0] ?? to + 1;
 }
 
-/** Loads the values of a type of an interval, the newest days first. */
-async function load(type, from, to, loaded = () => {}) {
+/**
+ * Loads the values of a type of an interval, the newest days first, until `signal` is aborted. A
+ * request that has begun is finished: the load after it waits for it, and asks for no day again.
+ */
+function load(type, from, to, signal, loaded = () => {}) {
   const store = storeOf(type);
-  for (const [first, last] of missing(store.loaded, from, to)) {
-    for (let end = last; end >= first; end -= mostDays) {
-      const begin = Math.max(first, end - mostDays + 1);
-      await request(type, store, begin, end);
-      loaded();
+  const all = requests.signal;
+  const whole = store.last.then(async () => {
+    for (const [first, last] of missing(store.loaded, from, to)) {
+      for (let end = last; end >= first; end -= mostDays) {
+        if (signal.aborted || all.aborted) return;
+        await request(type, store, Math.max(first, end - mostDays + 1), end, all);
+        loaded();
+      }
     }
-  }
+  });
+  store.last = whole.catch(() => {});
+  return whole;
 }
 
-async function request(type, store, from, to) {
+async function request(type, store, from, to, signal) {
   const days = { from: dayText(from), to: dayText(to) };
-  if (type === workoutType) await loadWorkouts(store, days);
-  else if (type === sleepType) takeNights(store, await ask('sleep', days));
-  else takeDays(store, await ask('daily', { type, ...days }));
+  if (type === workoutType) await loadWorkouts(store, days, signal);
+  else if (type === sleepType) takeNights(store, await ask('sleep', days, signal));
+  else takeDays(store, await ask('daily', { type, ...days }, signal));
   if (known.get(type) === store) store.loaded = joined(store.loaded, [from, to]);
 }
 
 function takeDays(store, reply) {
-  store.unit = reply.unit ?? store.unit;
+  const { unit } = reply;
   for (const { date, value, min, max } of reply.daily) {
     // A sum of more than a number can hold has no value.
     if (value === null) continue;
-    store.values.set(dayNumber(date), { value, low: min ?? value, high: max ?? value });
+    const [low, high] = [min ?? value, max ?? value];
+    store.values.set(dayNumber(date), { value, low, high, unit: unit ?? null });
   }
 }
 
@@ -1731,10 +1795,10 @@ function takeNights(store, reply) {
   }
 }
 
-async function loadWorkouts(store, days) {
+async function loadWorkouts(store, days, signal) {
   // An answer that is too long names the start of the first workout that it left out.
   for (let from = days.from; from;) {
-    const reply = await ask('workouts', { from, to: days.to });
+    const reply = await ask('workouts', { from, to: days.to }, signal);
     for (const workout of reply.workouts) {
       const day = dayOf(workout.start);
       const others = store.values.get(day) ?? [];
@@ -1770,7 +1834,7 @@ function joined(loaded, added) {
   }
   return result;
 }
-Object.assign(shared, { forget, summary, valuesOf, knownFrom, load });
+Object.assign(shared, { forget, summary, valuesOf, unitedOf, knownFrom, load });
 }
 {
 const { make, longDay, dayOf, countText, fittingText, hoursText, numberText, table } = shared;
@@ -1842,12 +1906,12 @@ function row(one) {
 Object.assign(shared, { fillWorkouts });
 }
 {
-const { byId, make, Refused, secret, fillCard, newCard, dayNumber, dayOf, dayText, adviceText, newestText, openDayOf, openNightOf, kindOf, nameOf, sleepType, usual, workoutType, keep, mostDays, period, periodText, readAddress, resetPeriod, shownDays, step, Unfit, forgetCharts, startTips, forget, knownFrom, load, summary, valuesOf, fillWorkouts } = shared;
+const { byId, make, Refused, secret, fillCard, newCard, dayNumber, dayOf, dayText, adviceText, newestText, openDayOf, openNightOf, kindOf, nameOf, sleepType, usual, workoutType, keep, mostDays, period, periodText, readAddress, resetPeriod, shownDays, step, Unfit, forgetCharts, startTips, forget, knownFrom, load, summary, unitedOf, valuesOf, fillWorkouts } = shared;
 // The page: signing in, the period, and the sections.
 
 
-/** The number of the last load. An earlier one that is still under way shows nothing. */
-let turn = 0;
+/** Ends the last load when the page shows something else: it asks no more, and shows nothing. */
+let loading = new AbortController();
 /** What the server said about the samples, and the days that are shown. */
 let facts = null;
 let shown = null;
@@ -1862,7 +1926,7 @@ function enter() {
 }
 
 function leave(reason) {
-  ++turn;
+  loading.abort();
   facts = null;
   clear();
   forget();
@@ -1886,7 +1950,9 @@ function clear() {
 // Loading.
 
 async function reload() {
-  const mine = ++turn;
+  loading.abort();
+  loading = new AbortController();
+  const { signal } = loading;
   if (secret.get() === null) {
     leave('');
     return;
@@ -1894,14 +1960,11 @@ async function reload() {
   show('loading');
   byId('message').textContent = '';
   try {
-    const reply = await summary();
-    if (mine !== turn) return;
-    prepare(reply);
-    await Promise.all([...byId('cards').children].map(section => fill(section, mine)));
-    if (mine !== turn) return;
-    show('ready');
+    prepare(await summary(signal));
+    await Promise.all([...byId('cards').children].map(section => fill(section, signal)));
+    if (!signal.aborted) show('ready');
   } catch (error) {
-    if (mine === turn) fail(error);
+    if (!signal.aborted) fail(error);
   }
 }
 
@@ -1910,8 +1973,7 @@ function fail(error) {
     leave(error.message);
     return;
   }
-  // What is under way shows nothing any more.
-  ++turn;
+  loading.abort();
   clear();
   byId('message').replaceChildren(...error instanceof Unfit ? [error.message] : [
     `Nothing could be loaded: ${error.message} `,
@@ -1998,14 +2060,14 @@ function listOthers(reply) {
   byId('adding').hidden = !left.length;
 }
 
-async function fill(section, mine) {
+async function fill(section, signal) {
   const { type } = section.dataset;
   const { from, to, before } = shown;
   // A long period is drawn while it arrives, and compared when the one before has arrived.
-  await load(type, before ?? from, to, () => {
-    if (mine === turn) draw(section, { from, to, before: null });
+  await load(type, before ?? from, to, signal, () => {
+    if (!signal.aborted) draw(section, { from, to, before: null });
   });
-  if (mine !== turn) return;
+  if (signal.aborted) return;
   draw(section, shown);
   section.removeAttribute('aria-busy');
 }
@@ -2013,27 +2075,25 @@ async function fill(section, mine) {
 function draw(section, days) {
   const { type } = section.dataset;
   const { reply, today } = facts;
-  const stored = valuesOf(type);
+  const about = reply.types.find(one => one.type === type);
   if (type === workoutType) {
-    fillWorkouts(section, stored.values, days, dayOf(reply.types
-      .find(one => one.type === type).first));
+    fillWorkouts(section, valuesOf(type), days, dayOf(about.first));
     return;
   }
-  const about = reply.types.find(one => one.type === type);
-  const kind = usual.find(one => one.type === type)
-    ?? kindOf({ ...about, unit: stored.unit ?? about.unit });
-  fillCard(section, kind, stored.values, days, {
-    today, first: about ? dayOf(about.first) : null,
-    newest: about ? newestDay(type, about, stored) : null,
+  const built = usual.find(one => one.type === type);
+  const { unit, values, others } = built ? { values: valuesOf(type), others: new Map() }
+    : unitedOf(type, about.unit, days.before ?? days.from, days.to);
+  fillCard(section, built ?? kindOf({ ...about, unit }), values, days, {
+    today, others, first: dayOf(about.first), newest: newestDay(type, about),
     openDay: type === sleepType ? openNightOf(reply) : openDayOf(reply),
     knownFrom: knownFrom(type, days.to),
   });
 }
 
 /** Returns the newest day of a type: that of its newest sample, or of a value that it ends in. */
-function newestDay(type, about, { values }) {
+function newestDay(type, about) {
   const newest = dayOf(about.newest);
-  return values.has(newest + 1) ? newest + 1 : newest;
+  return valuesOf(type).has(newest + 1) ? newest + 1 : newest;
 }
 
 function remove(type) {
@@ -2086,7 +2146,6 @@ function move(direction) {
 function chooseDates(from, to) {
   const days = to - from + 1;
   if (!(days >= 1 && days <= mostDays)) {
-    ++turn;
     fail(new Unfit('Choose 1 to 3,653 days.'));
     return;
   }

@@ -60,7 +60,8 @@ public struct SyncReport: Sendable {
         .days(
           HealthDays(
             type, from: zone.instant(of: first.midnight),
-            to: zone.instant(of: last.moved(by: 1).midnight), zone: zone))
+            to: zone.instant(of: last.moved(by: 1).midnight), zone: zone,
+            newest: stored.first { $0.type == type }?.last))
       ]
     }
     plan(first, last, today: today)

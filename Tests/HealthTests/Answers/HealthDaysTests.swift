@@ -105,6 +105,55 @@ import Testing
     #expect(share.style == .reading && share.unit == "%" && share.days.map(\.value) == [25])
   }
 
+  @Test(
+    arguments: [
+      ("WaterTemperature", "degC", [("degF", 86), ("K", 303.15)], 30),
+      ("WaterTemperature", "degF", [("degC", 30), ("K", 303.15)], 86),
+      ("DietaryFluid", "mL", [("L", 1.5)], 1_500), ("RunningSpeed", "km/hr", [("m/s", 10)], 36),
+      ("Pressure", "mmHg", [("kPa", 133.322387415)], 1_000),
+    ] as [(String, String, [(String, Double)], Double)])
+  func `samples in other units of the dimension are converted`(
+    name: String, unit: String, samples: [(String, Double)], value: Double
+  ) throws {
+    for (other, amount) in samples {
+      var found = HealthDays(
+        Self.quantity(name), from: Timestamp(nanoseconds: 0),
+        to: Timestamp(nanoseconds: 24 * Self.hour), zone: .utc,
+        newest: Timestamp(nanoseconds: 90 * Self.hour))
+      found.take(HealthSamplePage(samples: [Self.sample(name, 90, 1, unit: unit)]))
+      found.take(HealthSamplePage(samples: [Self.sample(name, 1, to: 2, amount, unit: other)]))
+      let day = try #require(found.days.first)
+      #expect(found.unit == unit && abs(day.value - value) < 1e-9 * value, "\(day.value)")
+    }
+  }
+
+  @Test func `the unit of the newest sample is that of every interval`() {
+    let type = Self.quantity("DistanceCycling")
+    let newest = Timestamp(nanoseconds: 90 * Self.hour)
+    let day = 24 * Self.hour
+    func values(_ samples: [HealthSample], _ first: HealthSamplePage) -> HealthDays {
+      var found = HealthDays(
+        type, from: Timestamp(nanoseconds: 0), to: Timestamp(nanoseconds: day), zone: .utc,
+        newest: newest)
+      #expect(found.wanted?.from == newest && found.wanted?.after == nil)
+      found.take(first)
+      #expect(found.wanted?.from == Timestamp(nanoseconds: 0) && found.wanted?.after == nil)
+      found.take(HealthSamplePage(samples: samples))
+      #expect(found.wanted == nil)
+      return found
+    }
+    let long = Self.sample("DistanceCycling", 80, to: 95, 1, unit: "kcal")
+    let last = Self.sample("DistanceCycling", 90, 1, unit: "km")
+    let metres = [Self.sample("DistanceCycling", 1, to: 2, 500, unit: "m")]
+    let found = values(metres, HealthSamplePage(samples: [long, last]))
+    #expect(found.unit == "km" && found.days.map(\.value) == [0.5])
+    // The newest sample can be deleted between the queries.
+    let alone = values(metres, HealthSamplePage(samples: []))
+    #expect(alone.unit == "m" && alone.days.map(\.value) == [500])
+    let none = values([], HealthSamplePage(samples: [last]))
+    #expect(none.unit == "km" && none.days.isEmpty)
+  }
+
   @Test func `the lengths of sessions are added, and other samples are counted`() {
     func session(_ type: String, _ start: Int64, _ end: Int64) -> HealthSample {
       HealthSample(

@@ -52,9 +52,9 @@ import Testing
   }
 
   @Test func `units are converted only within their dimension`() {
-    let known = ["mass", "energy", "count", "beats", "length", "time"].compactMap {
-      ReferenceDimension.all[$0]
-    }
+    let known = [
+      "mass", "energy", "count", "beats", "length", "time", "pressure", "speed", "volume",
+    ].compactMap { ReferenceDimension.all[$0] }
     for (dimension, other) in known.flatMap({ one in known.map { (one, $0) } }) {
       for from in dimension.units.compactMap(\.self) {
         for to in other.units.compactMap(\.self) where from != to {

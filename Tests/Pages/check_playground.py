@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the page that scripts/playground builds, in Chromium.
 
-    check_playground.py PAGE             prints one line for each check, and exits with 1 if one fails
-    check_playground.py PAGE REQUEST…    prints the engine's answer to each request, a line each
+    check_playground.py PAGE            prints a line for each check, and exits with 1 if one fails
+    check_playground.py PAGE REQUEST…   prints the engine's answer to each request, a line each
 
 Needs Playwright for Python and Chromium; CHROMIUM is the path of its program.
 """
@@ -226,12 +226,15 @@ class Checks:
         self.check("every control of the link's view has a name", not unnamed, unnamed)
         self.check("the link's view reports no problem", not page.problems, page.problems)
         self.deadlines(page)
+        self.pings(page)
+        self.bounds(page)
+        self.stopped(page)
         page.set_viewport_size(PHONE)
         width = page.evaluate("document.documentElement.scrollWidth")
         self.check("the link's view fits a phone", width <= PHONE["width"], width)
 
     def deadlines(self, page):
-        """Checks that the earliest deadline with a name is that of the link, whatever happens."""
+        """Checks that the deadlines of a link have names, and that no act is a problem."""
         chance = random.Random(1)
         policies = page.locator("#knob-policy optgroup").first.locator("option").all_inner_texts()
         wrong, seen = [], set()
@@ -246,8 +249,53 @@ class Checks:
             answer = page.evaluate(ASK, "\n".join([*lines, f"until={at + 600_000}"]))
             if "problems" in answer:
                 wrong.append((policy, answer["problems"]))
-        self.check("every deadline of the link has a name", len(policies) == 6 and not wrong, wrong)
+        self.check("random acts are played with each policy", len(policies) == 6 and not wrong,
+                   wrong)
         self.check("the deadlines of each part occur", len(seen) >= 10, sorted(seen))
+
+    def pings(self, page):
+        """Checks that a short silence does not move the pings of the server."""
+        answer = page.evaluate(ASK, "\n".join([
+            "link", "policy=socket", "act=0 want", "act=30000 silent", "act=30500 works",
+            "until=130000"]))
+        pings = [round(line["t"]) for line in answer["lines"] if line["say"] == "The server pings."]
+        self.check("the server pings after a short silence", pings == [54, 108], answer["lines"])
+
+    def bounds(self, page):
+        for name, lines, problem in (
+                ("acts", ["act=1 pull"] * 2001, "at most 2000 acts"),
+                ("steps", ["act=0 want", "set=liveness.ping=1s", "until=864000000"],
+                 "more than 200000 steps")):
+            answer = page.evaluate(ASK, "\n".join(["link", "policy=socket", *lines]))
+            self.check(f"an answer has a bound of its {name}", problem in str(
+                answer.get("problems")), (answer.get("problems"), answer["took"]))
+        answer = page.evaluate(ASK, "link\npolicy=socket\nact=0 want\nuntil=" + "9" * 18)
+        self.check("no link is played for more than ten days", answer["now"] == 864_000,
+                   (answer["now"], answer["took"]))
+        self.check("the lines, phases and connections have bounds", len(answer["lines"]) <= 300
+                   and max(len(answer["phases"]), len(answer["connections"])) <= 1000)
+
+    def stopped(self, page):
+        """Checks that a failure of the engine ends all requests, and that it is started again."""
+        failures = page.evaluate("""async () => {
+          const engine = playground.runs.engines.quick;
+          const asked = [engine.ask(['policies']), engine.ask(['policies'])];
+          engine.worker.dispatchEvent(new ErrorEvent('error', { message: 'unreachable' }));
+          return (await Promise.allSettled(asked)).map(one => one.reason?.message);
+        }""")
+        self.check("a failure of the engine ends all requests", failures == ["unreachable"] * 2,
+                   failures)
+        page.evaluate("""() => {
+          const engine = playground.runs.engines.quick;
+          playground.hand().pass(1);
+          engine.worker.dispatchEvent(new ErrorEvent('error', { message: 'unreachable' }));
+        }""")
+        wait_for(page, "document.getElementById('link-problem').textContent.includes('stopped')")
+        self.check("the link's view says so", page.inner_text("#link-problem")
+                   == "The engine has stopped: unreachable", page.inner_text("#link-problem"))
+        page.evaluate("() => { playground.hand().use({ policy: 'socket', changes: {} }); }")
+        wait_for(page, "document.getElementById('link-problem').hidden")
+        self.check("and goes on with the next act", page.evaluate("!playground.hand().isAsking"))
 
 
 def answers(browser, page, requests):

@@ -58,7 +58,7 @@ class Frame {
 const text = (words, fields) => svg('text', fields, words);
 
 /** Returns the seconds that the charts show: until nearly all phones are back, and some more. */
-export function lengthOf(...runs) {
+function lengthOf(...runs) {
   const ends = runs.filter(Boolean).map(run => {
     const back = run.most ?? run.all ?? 600;
     return Math.max(run.away + 20, (run.away + back) * 1.15);

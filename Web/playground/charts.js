@@ -54,7 +54,8 @@ function showSecond() {
   board.setAttribute('aria-valuetext',
     [title, ...pairs.map(([name, words]) => `${name} ${words}`)].join(', '));
   byId('second').replaceChildren(
-    make(at === null ? 'i' : 'b', {}, title), ...pairs.map(([name, words]) => make('span', {}, `${name} ${words}`)));
+    make(at === null ? 'i' : 'b', {}, title),
+    ...pairs.map(([name, words]) => make('span', {}, `${name} ${words}`)));
   if (at === null) return;
   drawn.areas.forEach((area, index) => area.append(mark(drawn.frames[index], at)));
 }

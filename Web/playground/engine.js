@@ -19,55 +19,58 @@ export class Engine {
   start() {
     const source = `(${program})();`;
     const address = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
-    this.worker = new Worker(address);
+    const worker = new Worker(address);
     URL.revokeObjectURL(address);
-    this.worker.onmessage = ({ data }) => this.take(data);
-    this.ready = new Promise((resolve, reject) => {
-      this.settle = { resolve, reject };
-    });
-    // Each request reports the failure.
-    this.ready.catch(() => {});
-    this.worker.onerror = event => this.settle.reject(new Error(event.message));
-    this.worker.postMessage({ packed: this.packed });
+    // A message may be on its way when its worker is dropped.
+    const ifPresent = take => event => { if (worker === this.worker) take(event); };
+    worker.onmessage = ifPresent(({ data }) => this.take(data));
+    worker.onerror = ifPresent(event => this.drop(event.message || 'the worker failed'));
+    worker.postMessage({ packed: this.packed });
+    this.worker = worker;
   }
 
-  take({ isReady, number, text, took, failure }) {
-    if (isReady) {
-      this.settle.resolve();
-      return;
-    }
-    if (number === undefined) {
-      this.settle.reject(new Error(failure));
+  take({ number, text, took, failure }) {
+    if (failure) {
+      this.drop(failure);
       return;
     }
     const { resolve, reject } = this.waiting.get(number);
     this.waiting.delete(number);
-    if (failure) reject(new Error(failure));
-    else resolve({ ...JSON.parse(text), text, took });
+    try {
+      resolve({ ...JSON.parse(text), text, took });
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  /** Ends the worker, whose memory a failure may have damaged, and all requests that wait. */
+  drop(reason) {
+    this.worker.terminate();
+    this.worker = null;
+    const waiting = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const { reject } of waiting) reject(new Error(reason));
   }
 
   /**
-   * Returns the answer to a request, with its `text` and the milliseconds that it `took`.
+   * Returns the answer to a request, with its `text` and the milliseconds that it `took`. After a
+   * failure, the next request starts the engine again.
    *
    * @param {string[]} lines The kind of the request, and lines `KEY=VALUE`.
    */
-  async ask(lines) {
-    const { worker } = this;
-    await this.ready;
-    // A later engine has its own requests.
-    if (worker !== this.worker) return new Promise(() => {});
+  ask(lines) {
+    if (!this.worker) this.start();
     this.number += 1;
     const { number } = this;
     return new Promise((resolve, reject) => {
       this.waiting.set(number, { resolve, reject });
-      worker.postMessage({ number, request: lines.join('\n') });
+      this.worker.postMessage({ number, request: lines.join('\n') });
     });
   }
 
-  /** Drops what the engine works on. Its answers never come. */
+  /** Drops what the engine works on, and starts it again. */
   restart() {
-    this.worker.terminate();
-    this.waiting.clear();
+    if (this.worker) this.drop('its request was dropped');
     this.start();
   }
 }

@@ -66,27 +66,39 @@ export class Hand {
 
   /** Goes to the next deadline. */
   skip() {
-    const next = this.answer?.deadlines[0]?.at;
-    if (next !== undefined) this.pass(Math.max(0.001, next - this.time + 0.001));
+    const next = this.answer?.next ?? null;
+    if (next !== null) this.pass(Math.max(0.001, next - this.time + 0.001));
   }
 
   async ask() {
     this.isStale = true;
     if (this.isAsking) return;
     this.isAsking = true;
-    while (this.isStale) {
-      this.isStale = false;
-      const { policy, changes } = this.settings;
-      const { problems, ...answer } = await this.engine.ask([
-        'link', `policy=${policy}`,
-        ...Object.entries(changes).map(([key, text]) => `set=${key}=${text}`),
-        ...this.acts.map(({ at, name }) => `act=${at} ${name}`),
-        `until=${Math.round(this.time * 1000)}`,
-      ]);
-      this.problems = problems ?? null;
-      if (!problems) this.answer = answer;
+    try {
+      while (this.isStale) {
+        this.isStale = false;
+        const { problems, ...answer } = await this.engine.ask(this.request());
+        this.problems = problems ?? null;
+        if (!problems) this.answer = answer;
+        this.changed();
+      }
+    } catch (error) {
+      // The clock would ask again at once, and most likely in vain. A person's next act asks.
+      this.isRunning = false;
+      this.problems = [`The engine has stopped: ${error.message}`];
       this.changed();
+    } finally {
+      this.isAsking = false;
     }
-    this.isAsking = false;
+  }
+
+  request() {
+    const { policy, changes } = this.settings;
+    return [
+      'link', `policy=${policy}`,
+      ...Object.entries(changes).map(([key, text]) => `set=${key}=${text}`),
+      ...this.acts.map(({ at, name }) => `act=${at} ${name}`),
+      `until=${Math.round(this.time * 1000)}`,
+    ];
   }
 }

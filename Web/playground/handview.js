@@ -60,7 +60,7 @@ function show() {
   // A status that stays must not be read again by a screen reader.
   const words = capitalized(answer.status);
   if (byId('status').textContent !== words) byId('status').textContent = words;
-  byId('skip').disabled = answer.deadlines.length === 0;
+  byId('skip').disabled = answer.next === null;
   showDeadlines(answer);
   showLines(answer);
   drawTimeline(answer);

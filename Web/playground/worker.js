@@ -5,16 +5,17 @@
  * its text. Its first message has the module; each other one is a request.
  */
 export function program() {
-  let engine = null;
+  /** The engine, or the failure of its start: a promise. */
+  let starting = null;
 
   async function start(packed) {
     const bytes = Uint8Array.from(atob(packed), letter => letter.charCodeAt(0));
     const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
     const module = await new Response(unpacked).arrayBuffer();
-    engine = (await WebAssembly.instantiate(module, {})).instance.exports;
+    return (await WebAssembly.instantiate(module, {})).instance.exports;
   }
 
-  function answer(request) {
+  function answer(engine, request) {
     const bytes = new TextEncoder().encode(request);
     const room = engine.holdfast_room(bytes.length);
     new Uint8Array(engine.memory.buffer, room, bytes.length).set(bytes);
@@ -28,14 +29,16 @@ export function program() {
 
   onmessage = async ({ data }) => {
     const { packed, number, request } = data;
+    if (packed !== undefined) {
+      starting = start(packed);
+      // Each request reports the failure.
+      starting.catch(() => {});
+      return;
+    }
     try {
-      if (packed !== undefined) {
-        await start(packed);
-        postMessage({ isReady: true });
-        return;
-      }
+      const engine = await starting;
       const began = performance.now();
-      const text = answer(request);
+      const text = answer(engine, request);
       postMessage({ number, text, took: performance.now() - began });
     } catch (error) {
       postMessage({ number, failure: String(error) });

@@ -3,9 +3,15 @@ import HoldfastJSON
 
 /// One link that is played by hand: its owner acts, and a small world around it answers.
 ///
-/// A request has the acts with their times. The link is played from the start each time, so that the
-/// same acts always give the same answer.
+/// A request has the acts with their times. The link is played from the start each time, so that
+/// the same acts always give the same answer. Of what happens, the newest is kept.
 struct Hand {
+  /// The most steps of an answer. A link with usual waits takes fewer in ten days.
+  private static let mostSteps = 200_000
+  /// The most acts of a request.
+  private static let mostActs = 2_000
+  /// The lines that an answer has, and its phases and connections.
+  private static let (keptLines, keptSpans) = (300, 1_000)
   private var link: HeldLink
   private var now = Instant.zero
   private var world = World()
@@ -53,10 +59,21 @@ struct Hand {
     link = HeldLink(policy: policy, seed: 1)
     give(.reachability(.reachable(path: PathID("Wi-Fi"))))
     give(.credentials(.available(expiresIn: .seconds(3600))))
+    guard acts.count <= Self.mostActs else {
+      problem = "a link has at most \(Self.mostActs) acts: begin again"
+      return
+    }
     var rest = acts[...]
+    var steps = 0
     while true {
       let times = [rest.first?.at, due.first?.at, link.deadline]
       guard let next = times.compactMap({ $0 }).min(), next <= end else { break }
+      guard steps < Self.mostSteps else {
+        problem =
+          "the link takes more than \(Self.mostSteps) steps: choose longer waits, or begin again"
+        return
+      }
+      steps += 1
       now = max(now, next)
       if let first = due.first, first.at <= now {
         due.removeFirst()
@@ -67,14 +84,8 @@ struct Hand {
       } else {
         carry(link.tick(at: now))
       }
-      checkDeadlines()
     }
     now = max(now, end)
-  }
-
-  private mutating func checkDeadlines() {
-    let named = link.namedDeadlines.first?.at
-    if named != link.deadline { problem = "the earliest deadline is not among those with names" }
   }
 }
 
@@ -107,8 +118,7 @@ extension Hand {
   private mutating func change(to path: String?) {
     world.path = path
     note("act", path.map { "The phone uses \($0) now." } ?? "The phone loses its network.")
-    // What was sent over the old path has no answer.
-    due = due.filter { $0.attempt == nil }
+    dropAnswers()
     give(.reachability(path.map { .reachable(path: PathID($0)) } ?? .unreachable))
   }
 
@@ -116,7 +126,7 @@ extension Hand {
     switch act {
     case "silent":
       world.server = .silent
-      due = due.filter { $0.attempt == nil }
+      dropAnswers()
       note("act", "From now on nothing arrives, and nothing is closed.")
     case "away":
       world.server = .away
@@ -127,9 +137,11 @@ extension Hand {
       let wasSilent = world.server == .silent
       world.server = .works
       note("act", wasSilent ? "What is sent arrives again." : "The server is back.")
-      if wasSilent, isConnected, let attempt = link.currentAttempt { beat(attempt) }
     }
   }
+
+  /// Drops what is on the way of a connection. Its server goes on to ping.
+  private mutating func dropAnswers() { due = due.filter { $0.attempt == nil || $0.repeats } }
 
   private mutating func cut(_ words: String, _ failure: LinkFailure) {
     guard let attempt = link.currentAttempt else {
@@ -179,8 +191,10 @@ extension Hand {
       return
     }
     if next.repeats, let attempt = next.attempt {
-      note("world", "The server pings.")
       beat(attempt)
+      // A ping that does not arrive is not seen.
+      guard answers else { return }
+      note("world", "The server pings.")
     }
     give(next.input)
     if case .opened(let attempt) = next.input { opened(attempt) }
@@ -205,7 +219,7 @@ extension Hand {
   }
 
   private mutating func open(_ attempt: AttemptID) {
-    connections.append(Connection(attempt: attempt, from: now))
+    Self.add(Connection(attempt: attempt, from: now), to: &connections, keeping: Self.keptSpans)
     world.used = world.path
     note("link", "It opens connection \(attempt.number).")
     if world.path == nil {
@@ -251,12 +265,19 @@ extension Hand {
   }
 
   private mutating func note(_ status: LinkStatus) {
-    phases.append((now, status.phase, status.mode == .polling))
+    let phase = (now, status.phase, status.mode == .polling)
+    Self.add(phase, to: &phases, keeping: Self.keptSpans)
     note("status", status.description)
   }
 
   private mutating func note(_ kind: String, _ say: String) {
-    lines.append(Line(at: now, kind: kind, say: say))
+    Self.add(Line(at: now, kind: kind, say: say), to: &lines, keeping: Self.keptLines)
+  }
+
+  /// Adds an item to a list that keeps at least the newest `count`, and at most twice as many.
+  private static func add<Item>(_ item: Item, to list: inout [Item], keeping count: Int) {
+    if list.count >= 2 * count { list.removeFirst(count) }
+    list.append(item)
   }
 }
 
@@ -270,8 +291,9 @@ extension Hand {
     if let problem { writer.entry("problems", [problem]) }
     writer.entry("now", Self.seconds(now))
     writer.entry("status", link.status.description)
+    writer.entry("next", link.deadline.map { Self.seconds($0) })
     writer.array("deadlines") { list in
-      for (name, at) in link.namedDeadlines {
+      for (name, at) in link.waitWords {
         list.object {
           $0.entry("name", name)
           $0.entry("at", Self.seconds(at))
@@ -279,7 +301,7 @@ extension Hand {
       }
     }
     writer.array("lines") { list in
-      for line in lines.suffix(300) {
+      for line in lines.suffix(Self.keptLines) {
         list.object {
           $0.entry("t", Self.seconds(line.at))
           $0.entry("kind", line.kind)
@@ -292,7 +314,7 @@ extension Hand {
 
   private func writePhases(_ writer: inout JSONWriter) {
     writer.array("phases") { list in
-      for (at, phase, isPolling) in phases {
+      for (at, phase, isPolling) in phases.suffix(Self.keptSpans) {
         list.object {
           $0.entry("t", Self.seconds(at))
           $0.entry("phase", phase.rawValue)
@@ -301,7 +323,7 @@ extension Hand {
       }
     }
     writer.array("connections") { list in
-      for one in connections {
+      for one in connections.suffix(Self.keptSpans) {
         list.object {
           $0.entry("number", one.attempt.number)
           $0.entry("from", Self.seconds(one.from))
@@ -325,15 +347,11 @@ extension Request {
     }
   }
 
-  /// The end of the request: at most ten days, which is long enough for any policy.
-  var end: Instant {
-    min(
-      value("until").flatMap { Self.instant($0[...]) } ?? .zero,
-      Instant(nanoseconds: 864_000_000_000_000))
-  }
+  /// The end of the request. Ten days are long enough for any policy.
+  var end: Instant { value("until").flatMap { Self.instant($0[...]) } ?? .zero }
 
-  /// Returns the instant after a number of milliseconds.
+  /// Returns the instant after a number of milliseconds: at most ten days.
   private static func instant(_ text: Substring) -> Instant? {
-    Int64(text).map { Instant(nanoseconds: $0 * 1_000_000) }
+    Int64(text).map { Instant(nanoseconds: min(max($0, 0), 864_000_000) * 1_000_000) }
   }
 }

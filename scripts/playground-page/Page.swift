@@ -1,9 +1,9 @@
 // The functions of the engine that the playground calls. scripts/playground compiles this file with
 // the core, the JSON writer and the herd to WebAssembly. The package never compiles it.
 //
-// The page takes room for a request, writes the request's lines there, and calls `answer`. The answer
-// is one JSON object, after its number of bytes as 32 bits, and stays until the page frees it. The
-// first line of a request is its kind; the others are `KEY=VALUE`.
+// The page takes room for a request, writes the request's lines there, and calls `answer`. The
+// answer is one JSON object, after its number of bytes as 32 bits, and stays until the page frees
+// it. The first line of a request is its kind; the others are `KEY=VALUE`.
 import HoldfastCore
 import HoldfastHerd
 import HoldfastJSON

@@ -1,9 +1,10 @@
-// The deadlines of a link by name. scripts/playground compiles this file into the core, whose state
-// it reads. The page checks that the earliest of them is the deadline of the link.
+// Words for the page about what a link waits for. scripts/playground compiles this file into the
+// core, whose state it reads. This is a text for readers, and not a second account of the link's
+// deadlines: nothing runs by it, and nothing is compared with it. The link runs by `deadline`.
 
 extension HeldLink {
-  /// The deadlines of the link: what each one ends, and when.
-  package var namedDeadlines: [(name: String, at: Instant)] {
+  /// What the state of the link waits for, in words, and until when: the earliest first.
+  package var waitWords: [(name: String, at: Instant)] {
     var list = stateDeadlines
     if let at = gate.leavesAt { list.append(("it leaves the background's connection", at)) }
     if credentialsDeadline != nil {

@@ -96,10 +96,10 @@ enum HostEvents {
 
 extension JavaHost {
   fileprivate func report(_ reachability: Reachability) {
-    state.withLock { state in
-      guard state.host != nil, state.reachability != reachability else { return }
+    send(reachability) { state in
+      guard state.host != nil, state.reachability != reachability else { return [:] }
       state.reachability = reachability
-      for stream in state.paths.values { stream.yield(reachability) }
+      return state.paths
     }
   }
 
@@ -112,11 +112,9 @@ extension JavaHost {
       guard let grant = try? grant(giveBack, in: thread) else { return false }
       notice.grant = grant
     }
-    state.withLock { state in
-      guard state.host != nil, state.take(event) else { return }
-      // Under the lock, so that all streams have the events in one order. The notice outlives it, so
-      // that no time is given back here.
-      for stream in state.listeners.values { stream.yield(notice) }
+    send(notice) { state in
+      guard state.host != nil, state.take(event) else { return [:] }
+      return state.listeners
     }
     return true
   }

@@ -37,6 +37,10 @@ public final class JavaHost: Sendable {
 
   let methods: Methods
   let state: Mutex<JavaState>
+  /// The lock under which events are sent, so that all streams have them in one order.
+  ///
+  /// `yield` waits for a task that is being cancelled, and that waits for `state` in `onTermination`.
+  private let order = Mutex(())
   /// A function that receives the texts of failures which no port can report.
   let note: @Sendable (String) -> Void
   private let handle: Int64
@@ -114,12 +118,24 @@ public final class JavaHost: Sendable {
       continuation.finish()
       return stream
     }
-    // In a task: `yield` runs under the lock and waits for a task that is being cancelled, which runs
-    // this function.
     continuation.onTermination = { [weak self] _ in
-      Task { self?.state.withLock { $0[keyPath: listeners].removeValue(forKey: number) } }
+      _ = self?.state.withLock { $0[keyPath: listeners].removeValue(forKey: number) }
     }
     return stream
+  }
+
+  /// Sends an element to the streams that `change` returns.
+  func send<Element: Sendable>(
+    _ element: Element,
+    _ change: @Sendable (inout JavaState) -> [Int64: AsyncStream<Element>.Continuation]
+  ) {
+    let streams = order.withLock { _ in
+      let streams = state.withLock { change(&$0) }
+      for stream in streams.values { stream.yield(element) }
+      return streams
+    }
+    // The streams are released without the lock, since the grants of their elements call back.
+    withExtendedLifetime(streams) {}
   }
 
   /// Runs a function with the host, in this thread.

@@ -10,22 +10,19 @@ struct LinkMemory {
   /// The attempts that have not ended, and whether their connections are open. The system can make
   /// a queued connection while another attempt is in progress.
   private var attempts: [AttemptID: Bool] = [:]
-  /// The attempt that began or opened last.
-  private var current: AttemptID?
-  private var heardAt: Duration?
+  /// The time of the last received byte of each attempt, or that at which it began or opened.
+  private var heardAt: [AttemptID: Duration] = [:]
   private var status: LinkStatus?
 
   /// The attempts that have not ended.
   var open: [AttemptID] { attempts.keys.sorted { $0.number < $1.number } }
 
   mutating func open(_ attempt: AttemptID, at: Duration) {
-    attempts[attempt] = false
-    (current, heardAt) = (attempt, at)
+    (attempts[attempt], heardAt[attempt]) = (false, at)
   }
 
   mutating func up(_ attempt: AttemptID, at: Duration) {
-    attempts[attempt] = true
-    (current, heardAt) = (attempt, at)
+    (attempts[attempt], heardAt[attempt]) = (true, at)
   }
 
   func isOpen(_ attempt: AttemptID) -> Bool { attempts[attempt] != nil }
@@ -33,17 +30,18 @@ struct LinkMemory {
 
   /// Ends an attempt. Returns whether its connection was open.
   mutating func end(_ attempt: AttemptID) -> Bool {
-    if attempt == current { (current, heardAt) = (nil, nil) }
+    heardAt[attempt] = nil
     return attempts.removeValue(forKey: attempt) ?? false
   }
 
-  /// Returns the time since the last received byte; `nil` without a connection.
-  func quiet(at: Duration) -> Duration? { heardAt.map { at - $0 } }
+  /// Returns the time since an attempt received its last byte; `nil` if the attempt has ended.
+  func quiet(_ attempt: AttemptID, at: Duration) -> Duration? { heardAt[attempt].map { at - $0 } }
 
-  /// Records a received byte. Returns the time without any before it.
-  mutating func hear(at: Duration) -> Duration? {
-    defer { if current != nil { heardAt = at } }
-    return quiet(at: at)
+  /// Records a received byte of an attempt. Returns the time without any before it.
+  mutating func hear(_ attempt: AttemptID, at: Duration) -> Duration? {
+    guard let quiet = quiet(attempt, at: at) else { return nil }
+    heardAt[attempt] = at
+    return quiet
   }
 
   /// Returns the status if it differs from the last one.

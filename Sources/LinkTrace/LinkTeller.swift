@@ -39,17 +39,19 @@ public struct LinkTeller<Feature: TracedFeature> {
     _ seen: Observation<Feature>, _ state: PhoneState<Feature>, line: Int? = nil
   ) {
     if let host = seen.host, host.kind != .phone || host.index != phone { return }
-    guard facts.count < Self.limit else { return }
+    guard facts.count < Self.limit else { return endKnown(seen, state) }
     at = start.duration(to: state.now)
     (self.line, cause) = (line, nil)
     switch seen {
     case .received(_, let input, let isLate, let effects):
       receive(input, isLate: isLate, state)
       perform(effects, state)
+      settle(Feature.waiting(state.own))
       show(state)
     case .ticked(_, let effects):
       cause = link.waitFact
       perform(effects, state)
+      settle(Feature.waiting(state.own))
       show(state)
     case .launched(_, let run): launch(run)
     case .killed:
@@ -68,6 +70,20 @@ public struct LinkTeller<Feature: TracedFeature> {
 
   /// The number of facts after which a trace ends, so that a page of it can be opened.
   private static var limit: Int { 300_000 }
+
+  /// Sets the ends of facts that were in progress when the trace had its last fact.
+  private mutating func endKnown(_ seen: Observation<Feature>, _ state: PhoneState<Feature>) {
+    let until = start.duration(to: state.now)
+    switch seen {
+    case .server(let host, isRunning: true):
+      if let index = world.downs.removeValue(forKey: host) { facts[index].until = until }
+    case .ended(let event):
+      if let index = world.ended("\(event)") { facts[index].until = until }
+    case .server, .upgraded, .serverLost, .wentDead, .began, .calm, .fact, .launched, .killed,
+      .suspended, .resumed, .received, .ticked:
+      return
+    }
+  }
 
   /// Adds a finding of a checker, unless it is one of another phone.
   public mutating func add(_ finding: Finding) {
@@ -143,13 +159,12 @@ public struct LinkTeller<Feature: TracedFeature> {
 
   private mutating func change(_ event: LinkEvent?, _ say: String) {
     guard case .device(.reachability(let way))? = event else { add(.note(.user), say); return }
-    let value =
-      switch way {
-      case .reachable(let path, _): path.name
-      case .unreachable: "none"
-      case .captivePortal: "login page"
-      }
-    add(.path(value), say)
+    switch way {
+    case .reachable(let path, _):
+      add(.path(path.name), "The device uses the network “\(path.name)”.")
+    case .unreachable: add(.path("none"), "The device has no network.")
+    case .captivePortal: add(.path("login page"), "A login page answers in place of the server.")
+    }
   }
 
   private mutating func trigger(_ event: LinkEvent?, _ say: String) {
@@ -170,16 +185,16 @@ public struct LinkTeller<Feature: TracedFeature> {
 
   private mutating func lost(_ attempt: AttemptID, _ failure: LinkFailure) {
     guard link.isOpen(attempt) else { return }
-    let quiet = link.quiet(at: at)
-    var words = failure.description
-    if let quiet, quiet >= .seconds(2) {
+    let own = Feature.words(for: failure)
+    var words = own?.say ?? failure.description
+    if let quiet = link.quiet(attempt, at: at), quiet >= .seconds(2) {
       words += "; nothing had arrived for \(Sentence.length(quiet))"
     }
-    end(attempt, TraceReason.word(for: failure), words, isLost: true)
+    end(attempt, own?.why.rawValue ?? TraceReason.word(for: failure), words, isLost: true)
   }
 
   private mutating func hear(_ input: Feature.Input, _ attempt: AttemptID, _ say: String) {
-    let quiet = link.hear(at: at)
+    let quiet = link.hear(attempt, at: at)
     var say = say
     if let quiet, quiet >= .seconds(5) {
       say += " Nothing had arrived for \(Sentence.length(quiet))."
@@ -226,7 +241,7 @@ public struct LinkTeller<Feature: TracedFeature> {
   ) {
     guard link.isOpen(attempt) else { return }
     var words = reason.description
-    if reason == .silent, let quiet = link.quiet(at: at) {
+    if reason == .silent, let quiet = link.quiet(attempt, at: at) {
       let limit = state.policy.liveness.silence.map { ", and the limit is \(Sentence.length($0))" }
       words =
         "nothing arrived for \(Sentence.length(quiet))"
@@ -252,11 +267,19 @@ public struct LinkTeller<Feature: TracedFeature> {
     var shown = TraceEvent.State(phase: Sentence.phase(status))
     (shown.attempt, shown.most) = (status.attempt, status.maxAttempts)
     shown.retryAt = status.retryAt.map { max(start.duration(to: $0), at) }
-    shown.why = status.reason.map { TraceReason.word(for: $0) }
+    shown.why = status.reason.map { word(for: $0) }
     shown.quality = status.quality
     let wait = shown.retryAt.map { $0 - at }
     let index = add(.state(shown), Sentence.of(status, wait: wait, state.policy))
     link.waitFact = wait == nil ? nil : index
+  }
+
+  private func word(for reason: LinkStatus.Reason) -> String {
+    switch reason {
+    case .failure(let failure), .exhausted(let failure):
+      Feature.words(for: failure)?.why.rawValue ?? TraceReason.word(for: failure)
+    case .blocked, .signIn, .ended, .debouncing, .limited: TraceReason.word(for: reason)
+    }
   }
 
   // MARK: Data
@@ -282,8 +305,9 @@ public struct LinkTeller<Feature: TracedFeature> {
       waiting[id] = at
       add(.outbox(waiting: waiting.count), say + " \(waiting.count) waiting.")
     case .settled(let id, let isSent): settle(id, isSent: isSent)
+    case .unproven(let count): for id in oldest.prefix(count) { settle(id, isSent: false) }
     case .settledThrough(let number):
-      for id in waiting.keys.filter({ UInt64($0).map { $0 <= number } ?? false }).sorted() {
+      for id in oldest.prefix(while: { (UInt64($0) ?? .max) <= number }) {
         settle(id, isSent: true)
       }
     case .shown(let text, let made, let via, let position, let id):
@@ -293,13 +317,23 @@ public struct LinkTeller<Feature: TracedFeature> {
     case .gap: add(.gap, "Entries are missing here and will be fetched.")
     case .gapClosed: add(.gapClosed, "The missing entries have arrived.")
     case .wrote: add(.wrote, say)
-    case .sends(let bytes):
-      add(.outgoing(bytes: bytes), say.isEmpty ? "A message is sent." : say)
+    case .sends(let bytes): add(.outgoing(bytes: bytes), say.isEmpty ? "A message is sent." : say)
     case .receives: return
     case .accepted(let id): accept(id, say)
     case .reached: reach(say)
     case .draining: add(.draining, say)
     }
+  }
+
+  /// The entries that wait to be sent, the oldest first, if they are numbered.
+  private var oldest: [String] {
+    waiting.keys.sorted { (UInt64($0) ?? .max, $0) < (UInt64($1) ?? .max, $1) }
+  }
+
+  /// Settles the oldest entries so that `count` entries wait; none if `count` is `nil`.
+  private mutating func settle(_ count: Int?) {
+    guard let count, waiting.count > count else { return }
+    for id in oldest.prefix(waiting.count - count) { settle(id, isSent: true) }
   }
 
   private mutating func settle(_ id: String, isSent: Bool) {
@@ -348,14 +382,15 @@ public struct LinkTeller<Feature: TracedFeature> {
   }
 
   private mutating func begin(_ event: PlannedEvent<Feature.EventKind>) {
-    let say = Sentence.of(event)
+    let isOfUser = Feature.isOfUser(event)
+    let say = Sentence.of(event, isOfUser: isOfUser)
     if case .common(.serverClock) = event.eventKind {
       world.clockJump = (world.clockJump ?? .zero) + event.time
     }
     if event.isOfPeople {
-      // What a person does with this phone's app is told by the app's inputs.
-      let isTold = event.hostKind == .phone && event.length == .zero && Sentence.isOfUser(event)
-      if !isTold { add(.note(.user), say) }
+      // The app's inputs contain what a person does with this phone's app.
+      let isKnown = isOfUser && event.length == .zero
+      if !isKnown { add(.note(.user), say) }
     } else if Feature.ordinaryEvents.contains(event.name) {
       add(.note(event.hostKind == .phone ? .device : .server), say)
     } else {
@@ -367,7 +402,7 @@ public struct LinkTeller<Feature: TracedFeature> {
 
   private mutating func server(_ host: HostID, isRunning: Bool) {
     guard host.kind == .backend || host.kind == .peripheral else { return }
-    let name = host.kind == .backend ? "server" : "bottle"
+    let name = Feature.serverName
     if isRunning, let index = world.downs.removeValue(forKey: host) {
       facts[index].until = at
       add(.note(.server), "The \(name) runs again.")

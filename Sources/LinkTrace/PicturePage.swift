@@ -117,7 +117,16 @@ h1 small {
   letter-spacing: 0;
   margin-left: .45rem;
 }
-.story { margin: .1rem 0 0; font-size: 1rem; max-width: 62rem; text-wrap: pretty; }
+/* The sentences use the width below the tools. */
+header > div:first-child { display: contents; }
+.story {
+  grid-column: 1 / -1;
+  grid-row: 2;
+  margin: .1rem 0 0;
+  font-size: 1rem;
+  max-width: 78rem;
+  text-wrap: pretty;
+}
 .tools {
   display: flex;
   gap: .35rem;
@@ -162,6 +171,7 @@ h1 small {
   border-radius: 6px;
   padding: .2rem .55rem;
 }
+#copy { min-width: 5.9rem; }
 .icon { width: 1.95rem; padding: .2rem 0; text-align: center; }
 .message {
   margin: 0 1.1rem .6rem;
@@ -445,6 +455,7 @@ kbd {
 }
 @media (max-width: 42.49rem) {
   header { grid-template-columns: minmax(0, 1fr); padding: .7rem .75rem .5rem; }
+  .tools { grid-row: 3; }
   .tools { justify-content: flex-start; }
   .tools input { flex: 1 1 100%; width: auto; min-height: 2.4rem; }
   #matches:empty { display: none; }
@@ -494,7 +505,8 @@ kbd {
   aside, aside .card:first-child { display: block; height: auto; min-height: 0; }
   aside { margin-top: .3rem; }
   .moments { max-height: none; overflow: visible; columns: 3; }
-  .moment { padding: .2rem .45rem; }
+  .moment { padding: .15rem .45rem; line-height: 1.2; }
+  .card h2 { padding-block: .2rem; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 @media (forced-colors: active) {
@@ -524,7 +536,7 @@ kbd {
 <button type="button" id="policy" title="The policy of the link">Policy</button>
 <button type="button" class="icon" id="theme" aria-label="Light or dark"
   title="Light or dark">◐</button>
-<button type="button" id="copy" title="Copy a link to this instant (c)">Link</button>
+<button type="button" id="copy" title="Copy a link to this instant (c)">Copy link</button>
 <button type="button" class="icon" id="help" aria-label="Keys" title="Keys (?)">?</button>
 </div>
 </header>
@@ -683,17 +695,21 @@ function axisText(time, step) {
   return [days && `${days} d`, hours && `${hours} h`].filter(Boolean).join(' ');
 }
 
-/** Returns a duration, such as `0.8 ms`, `240 ms`, `1.3 s`, `35 s`, `4 min 35 s`, `2 h 5 min`. */
+/**
+ * Returns a duration, such as `0.8 ms`, `240 ms`, `12.3 s`, `4 min 35 s`, `2 h 5 min`. From 1 ms it
+ * is cut off as in the sentences of a trace, so that both tell a length in the same words.
+ */
 function spanText(seconds) {
   if (!Number.isFinite(seconds)) return 'unlimited time';
-  if (seconds < 0.00005) return '0 s';
-  if (seconds < 0.01) return `${+(seconds * 1000).toFixed(1)} ms`;
-  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 9.95) return `${+seconds.toFixed(1)} s`;
-  if (seconds < 119.5) return `${Math.round(seconds)} s`;
-  if (seconds < hour - 0.5) return pair(Math.round(seconds), minute, 'min', 's');
-  if (seconds < 2 * day) return pair(Math.round(seconds / minute), 60, 'h', 'min');
-  return pair(Math.round(seconds / hour), 24, 'd', 'h');
+  // Times of a trace have six decimals, and their difference is a little off.
+  const time = seconds + 0.5e-6;
+  if (time < 0.00005) return '0 s';
+  if (time < 0.001) return `${Math.floor(time * 10_000) / 10} ms`;
+  if (time < 1) return `${Math.floor(time * 1000)} ms`;
+  if (time < minute) return `${Math.floor(time * 10) / 10} s`;
+  if (time < hour) return pair(Math.floor(time), minute, 'min', 's');
+  if (time < 2 * day) return pair(Math.floor(time / minute), 60, 'h', 'min');
+  return pair(Math.floor(time / hour), 24, 'd', 'h');
 }
 
 function pair(amount, size, name, rest) {
@@ -706,9 +722,19 @@ function count(many, one, more = `${one}s`) {
   return `${many.toLocaleString('en')} ${many === 1 ? one : more}`;
 }
 
+/** Returns the word of a place in an order, such as `1st`, `2nd`, `13th`. */
+function ordinal(number) {
+  const isTeen = number % 100 > 10 && number % 100 < 14;
+  return number + (isTeen ? 'th' : ['th', 'st', 'nd', 'rd'][number % 10] ?? 'th');
+}
+
+/** Returns how often something happened: `once`, `twice`, `3 times`. */
+const timesText = many =>
+  ['', 'once', 'twice'][many] ?? `${many.toLocaleString('en')} times`;
+
 /** Returns a text with a capital first letter. */
 const capitalized = text => text.charAt(0).toUpperCase() + text.slice(1);
-Object.assign(shared, { timeStep, clockText, axisText, spanText, count, capitalized });
+Object.assign(shared, { timeStep, clockText, axisText, spanText, count, ordinal, timesText, capitalized });
 }
 {
 const { capitalized, spanText } = shared;
@@ -757,7 +783,10 @@ const statuses = new Map([
 
 /** Returns the title of a loss for a reason, after `silent` seconds without a byte. */
 function reasonTitle(why, silent) {
-  if (why === 'silent') return `Nothing received for ${spanText(silent)}`;
+  // A source may tell of a silence that began before what the trace has.
+  if (why === 'silent') {
+    return silent < 0.05 ? 'Nothing received in time' : `Nothing received for ${spanText(silent)}`;
+  }
   const close = /^close (\d+)$/.exec(why);
   if (close) return `Closed by the server (${coded(close[1], closeCodes)})`;
   const status = /^HTTP (\d+)$/.exec(why);
@@ -772,8 +801,9 @@ function coded(digits, names) {
 Object.assign(shared, { reasonTitle });
 }
 {
-const { lowerBound, upperBound, reasonTitle, capitalized, count, spanText } = shared;
-// Moments: the ends of open connections, links that did not connect at first, and findings.
+const { lowerBound, upperBound, reasonTitle, capitalized, count, ordinal, spanText } = shared;
+// Moments: the ends of open connections, links that did not connect at first, kills of the app, the
+// ends of the user's wish, and findings.
 
 
 const instantly = 1e-6;
@@ -791,7 +821,15 @@ function momentsOf(model) {
   const first = firstFailure(model, back);
   if (first) found.push(first);
   for (const one of model.connections.items) {
-    if (one.isOver && !isWish(one.why)) found.push(loss(model, one, back(one.until, one.up)));
+    if (!one.isOver || isWish(one.why) || isOfKill(model, one)) continue;
+    found.push(loss(model, one, back(one.until, one.up)));
+  }
+  for (const end of model.runs.ends) {
+    found.push(restart(model, end, back(Math.min(end.until, model.end), end.t)));
+  }
+  for (const event of model.leaves) {
+    const { t, say } = model.events[event];
+    found.push({ t, until: t, isLeave: true, event, words: say });
   }
   for (const event of model.findings) {
     const { t, say, name } = model.events[event];
@@ -801,6 +839,28 @@ function momentsOf(model) {
 }
 
 const isWish = why => why === 'leaving' || why === 'left';
+
+/** Returns whether a connection ended by a kill, which is a moment of its own. */
+const isOfKill = (model, one) => one.why === 'killed'
+  && model.runs.ends.some(end => Math.abs(end.t - one.until) < 0.01);
+
+/** Returns the moment of an end of the app, whose time without the app is not a gap. */
+function restart(model, { t, until, event, run, isKill, isInferred }, next) {
+  const isBack = next !== undefined;
+  const started = Math.min(until, model.end);
+  const one = model.connections.items.findLast(other => Math.abs(other.until - t) < 0.01);
+  const heard = model.heard[upperBound(model.heard, t) - 1] ?? t;
+  const end = next?.t ?? started;
+  const [missed, shownAt] = one ? missedMessages(model, one, heard, end) : [0, end];
+  return {
+    t, until: end, whole: shownAt, event, run, missed, started, isBack, lost: isKill,
+    isKill, isRestart: true, isInferred,
+    hasStarted: until <= model.end,
+  };
+}
+
+/** Returns whether a moment is a gap: a time without a connection that the app wanted. */
+const isGap = moment => moment.lost === true && !moment.isRestart;
 
 /** Returns the moment of the first attempt if it failed: the link was not connected before it. */
 function firstFailure(model, back) {
@@ -824,16 +884,23 @@ function outage(model, one, next) {
   // A killed app has no wish, and begins without a connection.
   const hasWishes = one.lost && one.why !== 'killed';
   const rest = hasWishes ? model.states.within(one.until, back).find(state =>
-    isWished(state) && state.t >= one.until - instantly && state.t < back) : undefined;
-  const until = rest?.t ?? back;
+    isWished(state) && state.t >= one.until - instantly
+      && (state.t < back || (!next && state.t === back))) : undefined;
+  // So does one in which the app ends.
+  const death = hasWishes ? model.runs.ends.find(end =>
+    end.t >= one.until - instantly && end.t <= (rest?.t ?? back) + instantly) : undefined;
+  const until = death?.t ?? rest?.t ?? back;
+  const isRest = rest !== undefined || death !== undefined;
   const tries = upperBound(model.attempts.starts, until + instantly)
     - lowerBound(model.attempts.starts, one.until - instantly);
-  const standby = model.states.within(one.until, until).find(state =>
-    state.state === 'standby' && state.t >= one.until - instantly && state.t < until);
+  const polled = model.states.within(one.until, until).reduce((sum, state) =>
+    state.state === 'standby' && state.t >= one.until - instantly && state.t < until
+      ? sum + Math.min(state.until, until) - state.t : sum, 0);
   return {
-    until, back, isBack: next !== undefined && !rest, isRest: rest !== undefined,
+    until, back, isBack: next !== undefined && !isRest, isRest,
+    isResting: rest?.state === 'held', isEnded: death !== undefined,
     tries: one.isUp ? tries : tries + 1,
-    polled: standby ? Math.min(standby.until, until) - standby.t : 0,
+    number: next && !isRest ? model.attempts.at(next.t)?.number : undefined, polled,
     isLive: model.header.source === 'live',
   };
 }
@@ -870,7 +937,7 @@ function missedMessages(model, one, lastHeard, until) {
   for (let index = from; index < to; index++) {
     const made = model.made[index];
     const shown = model.shown[index];
-    if (made < lastHeard - 1 || made >= until || shown - made <= 0.4) continue;
+    if (made < lastHeard - 1 || made >= until || !model.via[index]) continue;
     many++;
     last = Math.max(last, shown);
   }
@@ -897,6 +964,8 @@ function sentAfterwards(model, one, until) {
  * @returns {{title: string, parts: string[]}}
  */
 function momentWords(moment) {
+  if (moment.isLeave) return { title: 'No longer wanted', parts: [moment.words] };
+  if (moment.isRestart) return restartWords(moment);
   if (moment.finding) return { title: `Finding: ${moment.finding}`, parts: [moment.words] };
   const parts = [];
   if (moment.isFirst) parts.push('the first attempt failed');
@@ -905,6 +974,7 @@ function momentWords(moment) {
     parts.push(`${moment.trouble.name}, ` + (late ? `noticed after ${spanText(moment.noticed)}`
       : 'noticed at once'));
   }
+  if (!moment.trouble && moment.why === 'background') parts.push('this is no loss');
   if (moment.polled) parts.push(`polled for ${spanText(moment.polled)} instead`);
   parts.push(returnWords(moment));
   if (moment.missed) parts.push(`${count(moment.missed, 'message')} fetched afterwards`);
@@ -912,13 +982,32 @@ function momentWords(moment) {
   return { title: reasonTitle(moment.why, moment.silent), parts: capitalizedFirst(parts) };
 }
 
+function restartWords(moment) {
+  const { t, until, started, run, isKill, isBack, hasStarted, missed, isInferred } = moment;
+  const title = isKill ? 'The app was killed' : 'The app started again';
+  if (!hasStarted) return { title, parts: ['It was not running until the end'] };
+  const off = started - t;
+  const parts = [off < instantly ? `started again at once as run ${run}`
+    : `not running for ${isInferred ? 'at most ' : ''}${spanText(off)} (not counted as a gap)`];
+  if (off >= instantly) parts.push(`started as run ${run}`);
+  if (isBack) parts.push(`connected ${spanText(until - started)} later`);
+  if (missed) parts.push(`${count(missed, 'message')} fetched afterwards`);
+  return { title, parts: capitalizedFirst(parts) };
+}
+
 const capitalizedFirst = ([first, ...rest]) => [capitalized(first), ...rest];
 
 function returnWords(moment) {
-  if (moment.isRest) return `not wanted after ${spanText(moment.until - moment.t)}`;
   const word = moment.isFirst ? 'connected' : 'back';
+  if (moment.isRest) {
+    let rest = moment.isResting ? 'the app went to the background' : 'it was switched off';
+    if (moment.isEnded) rest = 'the app ended';
+    return `not ${word} until ${rest}, ${spanText(moment.until - moment.t)} later`;
+  }
   if (!moment.isBack) return moment.isLive ? `not ${word} yet` : `not ${word} before the end`;
-  const tries = moment.tries > 1 ? `, on try ${moment.tries}` : '';
+  const { number } = moment;
+  const tries = moment.tries > 1 ? ` with ${number === undefined ? 'its'
+    : `connection ${number}, the`} ${ordinal(moment.tries)} try` : '';
   return `${word} after ${spanText(moment.until - moment.t)}${tries}`;
 }
 
@@ -926,12 +1015,18 @@ function returnWords(moment) {
 function longestOutage(moments) {
   let longest = null;
   for (const one of moments) {
-    if (!one.lost) continue;
+    if (!isGap(one)) continue;
     if (!longest || one.until - one.t > longest.until - longest.t) longest = one;
   }
   return longest;
 }
-Object.assign(shared, { momentsOf, momentWords, longestOutage });
+
+/** Returns the moment that a person looks at first; `undefined` if there is none. */
+function worstMoment(moments) {
+  return moments.find(one => one.finding) ?? longestOutage(moments)
+    ?? moments.find(one => one.lost) ?? moments.find(one => !one.isLeave);
+}
+Object.assign(shared, { momentsOf, isGap, momentWords, longestOutage, worstMoment });
 }
 {
 // What the page shows, and the functions that hear of its changes.
@@ -970,7 +1065,7 @@ function changed(change, ...details) {
 Object.assign(shared, { state, model, on, changed });
 }
 {
-const { clamp, lowerBound, changed, model, state } = shared;
+const { clamp, lowerBound, worstMoment, changed, model, state } = shared;
 // The interval in sight and the instant in focus.
 
 
@@ -1117,10 +1212,24 @@ function choose(index) {
   changed('link');
   place(view.cursor);
 }
-Object.assign(shared, { view, wholeAxis, show, stopMoving, advance, zoom, pan, showAll, place, stepTo, step, stepMoment, showMoment, showLastMoment, choose });
+
+/** Chooses another link, and shows its life with the cursor on its worst moment. */
+function visit(index) {
+  choose(index);
+  const one = model();
+  if (one.header.source === 'live') return;
+  const [from, to] = one.life;
+  const pad = Math.max(0.05, (to - from) * 0.04);
+  if (to - from > state.end * 0.8) showAll();
+  else show(from - pad, to + pad);
+  const worst = worstMoment(one.moments);
+  if (worst) place(worst.t, worst.event);
+  else place(from);
+}
+Object.assign(shared, { view, wholeAxis, show, stopMoving, advance, zoom, pan, showAll, place, stepTo, step, stepMoment, showMoment, showLastMoment, choose, visit });
 }
 {
-const { longestOutage, lowerBound, model, on, state, choose, place, show, showAll, view } = shared;
+const { worstMoment, lowerBound, model, on, state, choose, place, show, showAll, view } = shared;
 // The instant, the interval and the link in the address of the page.
 
 
@@ -1175,8 +1284,7 @@ function recall() {
     place(time, eventAt(time, number(found.get('e'))));
     return;
   }
-  const { moments } = model();
-  const first = moments.find(one => one.finding) ?? longestOutage(moments) ?? moments[0];
+  const first = worstMoment(model().moments);
   if (first) place(first.t, first.event);
 }
 
@@ -1237,7 +1345,25 @@ function svg(name, attributes = {}, ...content) {
 Object.assign(shared, { byId, make, svg });
 }
 {
-const { clamp } = shared;
+// The places of labels in a row.
+
+/** The places that labels take in a row, of which no two overlap. */
+class Places {
+  constructor() {
+    this.taken = [];
+  }
+
+  /** Takes a place unless a label is there. Returns whether it was free. */
+  take(from, to, gap = 6) {
+    if (this.taken.some(([a, b]) => from < b + gap && to > a - gap)) return false;
+    this.taken.push([from, to]);
+    return true;
+  }
+}
+Object.assign(shared, { Places });
+}
+{
+const { clamp, Places } = shared;
 // The lane of attempts and connections.
 
 
@@ -1252,7 +1378,6 @@ const connectionsLane = {
   draw(surface, lane) {
     const margin = surface.duration(20);
     const spans = surface.model.attempts.within(surface.from - margin, surface.to + margin);
-    const texts = { free: -Infinity };
     const top = lane.top + barTop;
     let lastEnd = -Infinity;
     let lastMark = -Infinity;
@@ -1268,8 +1393,8 @@ const connectionsLane = {
       const x = surface.x(span.until);
       if (x > surface.width + 1) continue;
       if (drawEnd(surface, span, x, top, x - lastMark < 9)) lastMark = x;
-      drawWhy(surface, span, x, top, texts);
     }
+    drawWhys(surface, shown, top);
   },
 
   hit(surface, lane, x) {
@@ -1282,7 +1407,7 @@ const connectionsLane = {
       if (!span.isOver || distance > reach) continue;
       if (!best || distance < Math.abs(best.until - time)) best = span;
     }
-    if (best) return best.endEvent;
+    if (best) return best.endEvent >= 0 ? best.endEvent : best.upEvent;
     const span = attempts.nearest(time, reach);
     if (!span) return -1;
     return span.isUp && span.up <= time + reach ? span.upEvent : span.event;
@@ -1337,14 +1462,28 @@ function drawEnd(surface, span, x, top, isCrowded) {
   return true;
 }
 
-function drawWhy(surface, span, x, top, texts) {
-  if (!span.why || x < texts.free) return;
-  const half = surface.measure(span.why, 'small') / 2;
-  const middle = clamp(x, half + 2, surface.width - half - 2);
-  if (middle - half <= texts.free) return;
-  const color = span.lost ? 'bad' : 'faint';
-  surface.text(span.why, middle, top + barHeight + 11, color, { font: 'small', align: 'center' });
-  texts.free = middle + half + 6;
+/** Writes why connections ended: those that were lost first, and the others where room is left. */
+function drawWhys(surface, spans, top) {
+  const places = new Places();
+  const rank = span => (span.lost ? 2 : 0) + (span.isUp ? 1 : 0);
+  const ended = spans.filter(span => span.isOver && span.why);
+  for (const span of ended.toSorted((a, b) => rank(b) - rank(a) || a.t - b.t)) {
+    const x = surface.x(span.until);
+    if (x >= -1 && x <= surface.width + 1) drawWhy(surface, span, x, top, places);
+  }
+}
+
+function drawWhy(surface, span, x, top, places) {
+  const words = span.why === 'killed' ? `killed, run ${span.run + 1}` : span.why;
+  const size = surface.measure(words, 'small');
+  // A label that has no room in the middle of its mark may stand beside it.
+  for (const shift of [-0.5, 0, -1]) {
+    const left = clamp(x + size * shift, 2, surface.width - size - 2);
+    if (!places.take(left, left + size)) continue;
+    const color = span.lost ? 'bad' : 'faint';
+    surface.text(words, left, top + barHeight + 11, color, { font: 'small' });
+    return;
+  }
 }
 Object.assign(shared, { connectionsLane });
 }
@@ -1387,7 +1526,10 @@ function pathWords(path) {
   if (path === 'none') return 'no network';
   return path === 'login page' ? 'login page' : `network ${path}`;
 }
-Object.assign(shared, { linkStates, isTrying, appStates, isBlocked, pathWords });
+
+/** A message is late if it was fetched or polled, or shown more than these seconds after it. */
+const lateAfter = 5;
+Object.assign(shared, { linkStates, isTrying, appStates, isBlocked, pathWords, lateAfter });
 }
 {
 const { upperBound, appStates, isBlocked, isTrying, linkStates, pathWords, spanText } = shared;
@@ -1474,11 +1616,7 @@ function drawPath(surface, lane, span, middle) {
   surface.fill(blocked ? 'bad' : 'ok', a, lane.bottom - 4, Math.max(1, b - a), 2.5);
   const left = Math.max(0, a) + 6;
   const limit = Math.min(surface.width, b) - 4;
-  if (blocked) {
-    surface.hatch('bad', a, lane.bottom - 8, Math.max(1, b - a), 4, 4, 1);
-    surface.fitText([pathWords(span.value)], left, middle, limit, 'bad', { back: 'panel' });
-    return;
-  }
+  if (blocked) surface.hatch('bad', a, lane.bottom - 8, Math.max(1, b - a), 4, 4, 1);
   // The name of the path stands behind the word for the app, if the app has one there.
   const app = model.apps.lastBegun(Math.max(span.t, surface.from));
   const word = app ? appStates.get(app.value)?.name ?? app.value : '';
@@ -1488,7 +1626,7 @@ function drawPath(surface, lane, span, middle) {
   const next = model.apps.items[upperBound(model.apps.starts, surface.time(left))];
   const end = Math.min(limit, next ? surface.x(next.t) - 6 : Infinity);
   if (isHere && app.until < span.until && !appStates.get(app.value)?.isActive) return;
-  surface.fitText([pathWords(span.value)], x, middle, end, 'faint');
+  surface.fitText([pathWords(span.value)], x, middle, end, blocked ? 'bad' : 'faint');
 }
 
 /** The state of the link, higher where it is better. */
@@ -1500,7 +1638,7 @@ const linkLane = {
     const { model } = surface;
     const base = lane.bottom - 4;
     const room = lane.height - 12;
-    const spans = model.states.within(surface.from, surface.to);
+    const spans = model.bands.within(surface.from, surface.to);
     const drawn = visible(surface, spans);
     for (const span of drawn) drawState(surface, span, base, room);
     surface.rule('line', base + 0.5);
@@ -1896,7 +2034,7 @@ const serverLane = {
 Object.assign(shared, { requestsLane, serverLane });
 }
 {
-const { lowerBound, upperBound, spanText } = shared;
+const { lowerBound, upperBound, Places, spanText } = shared;
 // The lanes of traffic and of the time since the last received byte.
 
 
@@ -1931,13 +2069,18 @@ const trafficLane = {
     const isOut = y > lane.top + lane.height / 2;
     const reach = surface.duration(7);
     const found = surface.nearestEvent(surface.time(x), reach, event =>
-      event.lane === 'traffic' && outgoing.has(event.kind) === isOut);
+      isDrawn(event) && outgoing.has(event.kind) === isOut);
     if (found >= 0) return found;
-    return surface.nearestEvent(surface.time(x), reach, event => event.lane === 'traffic');
+    return surface.nearestEvent(surface.time(x), reach, isDrawn);
   },
 };
 
 const outgoing = new Set(['out', 'pingOut', 'poll']);
+const incoming = new Set(['in', 'pingIn', 'pong']);
+
+/** Returns whether an event is drawn as traffic. Notes are not. */
+const isDrawn = event => event.lane === 'traffic'
+  && (outgoing.has(event.kind) || incoming.has(event.kind));
 
 /** The time since the last received byte, with the limits of the policy. */
 const silenceLane = {
@@ -1952,6 +2095,7 @@ const silenceLane = {
       surface.fill('badwash', 0, lane.top, surface.width, scale.y(closed) - lane.top);
     }
     drawRamps(surface, scale);
+    drawAsleep(surface, lane);
     if (closed && ping === null) {
       surface.rule('bad', scale.y(closed), [5, 3]);
       drawLossDots(surface, scale, closed);
@@ -1962,15 +2106,16 @@ const silenceLane = {
     surface.rule('line', scale.base + 0.5);
     if (ping !== null) {
       surface.rule('out', scale.y(ping), [2, 3]);
-      drawAnswerWindows(surface, scale);
-      surface.text(`ping after ${spanText(ping)}`, surface.width - 5, scale.y(ping) - 7, 'out',
+      const words = `ping after ${spanText(ping)}`;
+      drawAnswerWindows(surface, scale, surface.measure(words, 'small') + 9);
+      surface.text(words, surface.width - 5, scale.y(ping) - 7, 'out',
         { font: 'small', align: 'right', back: 'panel' });
     }
   },
 
   hit(surface, lane, x) {
     return surface.nearestEvent(surface.time(x), surface.duration(7), event =>
-      event.lane === 'traffic' || (event.lane === 'attempt' && event.kind === 'end'));
+      isDrawn(event) || (event.lane === 'attempt' && event.kind === 'end'));
   },
 };
 
@@ -1984,7 +2129,23 @@ function silenceScale(model, lane) {
       top = Math.max(top, Math.min(120, (one.until - one.t) / 8));
     }
   }
-  return { base, room, top, y: seconds => base - Math.min(1.04, seconds / top) * room };
+  const most = 1.04 * top;
+  return { base, room, top, most, y: seconds => base - Math.min(most, seconds) / top * room };
+}
+
+/** Marks the times in which the app was suspended with an open connection. */
+function drawAsleep(surface, lane) {
+  const { pen, model } = surface;
+  for (const span of model.apps.within(surface.from, surface.to)) {
+    if (span.value !== 'suspended' || !model.connections.at(span.t)) continue;
+    const a = surface.x(span.t);
+    const b = surface.x(span.until);
+    pen.globalAlpha = 0.6;
+    surface.hatch('panel', a, lane.top, b - a, lane.height, 5, 1.6);
+    pen.globalAlpha = 1;
+    surface.fitText(['asleep, could not check', 'asleep'], Math.max(0, a) + 4, lane.bottom - 15,
+      Math.min(surface.width, b) - 3, 'ink', { font: 'small', back: 'panel' });
+  }
 }
 
 /** Draws a triangle for each silence; where several share a pixel, the height of the longest. */
@@ -2004,6 +2165,8 @@ function drawRamps(surface, scale) {
       const a = surface.x(from);
       if (b < 0 || a > surface.width) return;
       pen.moveTo(a, scale.base);
+      // A longer silence than fits goes on at the top, so that it crosses the limit at the limit.
+      if (to - from > scale.most) pen.lineTo(surface.x(from + scale.most), scale.y(scale.most));
       pen.lineTo(b, scale.y(to - from));
       pen.lineTo(b, scale.base);
       pen.closePath();
@@ -2038,13 +2201,19 @@ function eachSilence(surface, one, ramp) {
   ramp(last, next);
 }
 
+/** Returns when a connection brought something for the last time. */
+function lastHeardIn({ heard }, one) {
+  return Math.max(one.up, heard[upperBound(heard, one.until) - 1] ?? one.up);
+}
+
 function drawLossDots(surface, scale, closed) {
   let last = -Infinity;
   for (const one of surface.model.connections.within(surface.from, surface.to)) {
     const isSilent = one.lost && (one.why === 'silent' || one.why === 'no pong');
     const x = surface.x(one.until);
     if (!isSilent || x < 0 || x > surface.width || x - last < 4) continue;
-    surface.dot('bad', x, scale.y(closed), 4);
+    const silent = one.until - lastHeardIn(surface.model, one);
+    surface.dot('bad', x, scale.y(Math.max(closed, silent)), 4);
     last = x;
   }
 }
@@ -2052,22 +2221,24 @@ function drawLossDots(surface, scale, closed) {
 const mostWindows = 400;
 
 /** Draws the time in which the answer to each ping is due. */
-function drawAnswerWindows(surface, scale) {
+function drawAnswerWindows(surface, scale, reserved) {
   const { model } = surface;
   const { pong } = model.limits;
   const margin = pong / (surface.to - surface.from) * surface.width;
   const asks = surface.inSight(model.asks, margin);
   if (asks.length > mostWindows) return;
+  const places = new Places();
+  places.take(surface.width - reserved, surface.width);
   for (const index of asks) {
     const asked = model.times[index];
     const answered = model.heard[upperBound(model.heard, asked)] ?? Infinity;
     const over = model.connections.lastBegun(asked)?.until ?? asked;
     const until = Math.min(answered, asked + pong, Math.max(over, asked));
-    drawAnswerWindow(surface, scale, { asked, until, due: asked + pong });
+    drawAnswerWindow(surface, scale, { asked, until, due: asked + pong }, places);
   }
 }
 
-function drawAnswerWindow(surface, scale, { asked, until, due }) {
+function drawAnswerWindow(surface, scale, { asked, until, due }, places) {
   const a = surface.x(asked);
   const b = surface.x(until);
   const end = surface.x(due);
@@ -2080,12 +2251,12 @@ function drawAnswerWindow(surface, scale, { asked, until, due }) {
   if (isMissed) {
     const words = `no answer in ${spanText(due - asked)}`;
     const size = surface.measure(words, 'small');
-    if (end - a > 8) {
-      surface.text(words, Math.min(b + 9, surface.width - size - 4), level, 'bad',
-        { font: 'small', back: 'panel' });
+    const left = Math.min(b + 9, surface.width - size - 4);
+    if (end - a > 8 && places.take(left, left + size)) {
+      surface.text(words, left, level, 'bad', { font: 'small', back: 'panel' });
     }
     surface.dot('bad', b, level, 4);
-  } else if (end - a > 90) {
+  } else if (end - a > 90 && places.take(a + 4, a + 4 + surface.measure('answer due', 'small'))) {
     surface.text('answer due', a + 4, level - 8, 'out', { font: 'small' });
   }
 }
@@ -2389,7 +2560,7 @@ class Surface {
 Object.assign(shared, { Surface });
 }
 {
-const { connectionsLane, deviceLane, linkLane, messagesLane, outboxLane, requestsLane, serverLane, silenceLane, trafficLane, clamp, Surface, axisText, spanText, timeStep } = shared;
+const { connectionsLane, deviceLane, linkLane, messagesLane, outboxLane, requestsLane, serverLane, silenceLane, trafficLane, clamp, Places, Surface, axisText, spanText, timeStep } = shared;
 // The lanes of one link: their places, what crosses all of them, and what lies under a point.
 
 
@@ -2401,6 +2572,8 @@ const laneList = [
 const bareAxis = 24;
 const troubleRow = 22;
 const gap = 1;
+/** The most names of faults that are tried. */
+const mostNames = 400;
 /** The height of a lane's name where it stands above the lane. */
 const nameHeight = 13;
 
@@ -2506,25 +2679,36 @@ class Lanes {
 
   drawTroubles() {
     const { surface } = this;
-    const { model, width } = surface;
+    const { model } = surface;
     const spans = model.troubles.within(surface.from, surface.to);
     const height = this.plan.height - 20;
-    let free = -Infinity;
-    spans.forEach((one, index) => {
+    for (const one of spans) {
       const a = surface.x(one.t);
       const size = Math.max(3, surface.x(one.until) - a);
       surface.fill('badwash', a, 20, size, height);
       surface.hatch('badhatch', a, 20, size, height, 7, 1);
       surface.fill('bad', a, 20, size, 2);
-      const left = Math.max(2, a) + 1;
-      const next = spans[index + 1];
-      const limit = Math.min(width - 2, next ? Math.max(surface.x(next.t) - 4, left) : Infinity);
-      if (left < free) return;
-      const words = one.until - one.t > 0.5 ? [`${one.name} ${spanText(one.until - one.t)}`] : [];
-      const end = surface.fitText([...words, one.name], left, 33, limit, 'bad',
-        { font: 'bold', back: 'panel' });
-      free = Math.max(free, end + 6);
-    });
+    }
+    this.nameTroubles(spans.filter(one => one.until >= surface.from));
+  }
+
+  /** Writes the names of faults: those at a loss first, then the longest, as many as fit. */
+  nameTroubles(spans) {
+    const { surface } = this;
+    const { causes } = surface.model;
+    const places = new Places();
+    const rank = one => causes.has(one) ? 1 : 0;
+    const ranked = spans.toSorted((a, b) =>
+      rank(b) - rank(a) || (b.until - b.t) - (a.until - a.t) || a.t - b.t);
+    for (const one of ranked.slice(0, mostNames)) {
+      const left = Math.max(2, surface.x(one.t)) + 1;
+      const length = one.until - one.t > 0.5 ? [`${one.name} ${spanText(one.until - one.t)}`] : [];
+      const words = [...length, one.name].find(text => {
+        const end = left + surface.measure(text, 'bold');
+        return end <= surface.width - 2 && places.take(left, end);
+      });
+      if (words) surface.text(words, left, 33, 'bad', { font: 'bold', back: 'panel' });
+    }
   }
 
   /** Draws a line through the lanes for each moment. */
@@ -2674,7 +2858,7 @@ function drawRibbon(canvas, model, { from, to, width, height, colors }) {
   }
   let column = NaN;
   let lowest = 0;
-  for (const one of model.states.items) {
+  for (const one of model.bands.items) {
     const { level, color } = linkStates.get(one.state);
     const a = x(one.t);
     const size = Math.max(1, x(one.until) - a);
@@ -2711,23 +2895,48 @@ function drawLosses(pen, model, x, height, colors) {
 Object.assign(shared, { drawRibbon });
 }
 {
-const { longestOutage, lowerBound, upperBound, appStates, isTrying, linkStates, pathWords, clockText, count, spanText } = shared;
+const { isGap, longestOutage, lowerBound, upperBound, appStates, isTrying, lateAfter, linkStates, pathWords, clockText, count, spanText, timesText } = shared;
 // Sums of a trace, its sentence, and the state of every lane at an instant.
 
 
 /** Returns the sums of a model that has its moments. */
 function sumsOf(model) {
-  const outages = model.moments.filter(one => one.lost);
+  const outages = model.moments.filter(isGap);
   const drops = outages.filter(one => !one.isFirst);
   return {
     drops: drops.length, back: drops.filter(one => one.isBack).length,
     rests: drops.filter(one => one.isRest).length,
     longest: longestOutage(outages), shown: model.shown.length,
-    late: model.moments.reduce((sum, one) => sum + (one.missed ?? 0), 0),
+    ...lateOf(model), ...offOf(model), ...uploadsOf(model),
     isConnected: model.connections.length > 0
       || model.states.items.some(state => state.state === 'connected'),
     ...positionsOf(model),
   };
+}
+
+/** Counts messages that were fetched, polled, or shown long after they were made. */
+function lateOf({ via, slow }) {
+  const late = via.reduce((sum, way) => sum + (way ? 1 : 0), 0);
+  const polled = via.reduce((sum, way) => sum + (way === 2 ? 1 : 0), 0);
+  return { late, polled, slow, fetched: late - polled - slow };
+}
+
+/** Sums the times in which the app did not run, was in the background, and was suspended. */
+function offOf({ apps, runs }) {
+  const sum = value => apps.items.reduce((total, span) =>
+    span.value === value ? total + span.until - span.t : total, 0);
+  return {
+    kills: runs.ends.filter(end => end.isKill).length, off: sum('killed'),
+    background: sum('background'), asleep: sum('suspended'),
+  };
+}
+
+/** Counts the uploads of a link that only sends, and those that failed. */
+function uploadsOf({ attempts, connections, posts, states }) {
+  const sends = states.items.every(state => state.state === 'idle') && !attempts.length;
+  if (!sends || connections.length || !posts.length) return { uploads: 0, failed: 0 };
+  const failed = posts.items.filter(post => !post.ok).length;
+  return { uploads: posts.length, failed };
 }
 
 /** Counts positions that were never shown between the first and the last, and those shown twice. */
@@ -2737,7 +2946,7 @@ function positionsOf(model) {
   let high = -Infinity;
   for (const index of model.shownEvents) {
     const { position } = model.events[index];
-    if (!Number.isFinite(position)) return { missing: null, twice: null };
+    if (!Number.isFinite(position)) return unnumbered(model);
     seen.add(position);
     low = Math.min(low, position);
     high = Math.max(high, position);
@@ -2746,42 +2955,103 @@ function positionsOf(model) {
   return { missing: high - low + 1 - seen.size, twice: model.shownEvents.length - seen.size };
 }
 
+/** Counts messages that the server accepted and that were not shown, if the trace tells of them. */
+function unnumbered({ accepted, shown, header }) {
+  if (!header.world || !accepted.length) return { missing: null, twice: null };
+  return { missing: Math.max(0, accepted.length - shown.length), twice: null };
+}
+
 /** Returns the trace in a few sentences. */
 function story(model) {
   const { sums } = model;
-  const parts = [linkSentence(model)];
-  if (sums.longest) {
+  const parts = [linkSentence(model), ...offSentences(sums)];
+  // A link that never connected has no gap.
+  if (sums.longest && sums.isConnected) {
     const { t, until, trouble, why } = sums.longest;
     const cause = trouble?.name ?? (why || 'no reason given');
     parts.push(`The longest gap was ${spanText(until - t)}, at ${clockText(t)} (${cause}).`);
   }
-  if (sums.shown) {
-    const late = sums.late ? `${sums.late.toLocaleString('en')} of them late` : 'none late';
-    const whole = sums.missing === null ? ''
-      : `, ${sums.missing || 'none'} missing, ${sums.twice || 'none'} twice`;
-    parts.push(`${count(sums.shown, 'message')} shown, ${late}${whole}.`);
+  if (sums.shown) parts.push(messageSentence(sums));
+  parts.push(findingSentence(model));
+  return parts.filter(Boolean).join(' ');
+}
+
+/** Returns sentences about the times that are not counted as gaps. */
+function offSentences({ kills, off, background, asleep }) {
+  const parts = [];
+  if (kills) {
+    const length = off < 0.001 ? 'started again at once' : `not running for ${spanText(off)}`;
+    parts.push(`was killed ${timesText(kills)} (${length})`);
   }
-  const broken = model.findings.length;
-  if (broken) parts.push(`The checkers have ${count(broken, 'finding')}.`);
-  return parts.join(' ');
+  if (background) parts.push(`was in the background for ${spanText(background)}`);
+  if (asleep) parts.push(`was asleep for ${spanText(asleep)}`);
+  if (!parts.length) return [];
+  const last = parts.pop();
+  const words = parts.length ? `${parts.join(', ')} and ${last}` : last;
+  return [`The app ${words}, which is not counted as a gap.`];
+}
+
+function messageSentence(sums) {
+  const number = many => many.toLocaleString('en');
+  const kinds = [
+    [sums.fetched, 'fetched later'], [sums.polled, 'polled'],
+    [sums.slow, `more than ${spanText(lateAfter)} after they were made`],
+  ].filter(([many]) => many)
+    .map(([many, words], _, all) => all.length > 1 ? `${number(many)} ${words}` : words);
+  const late = sums.late ? `${number(sums.late)} late (${kinds.join(', ')})` : 'none late';
+  const shown = `${count(sums.shown, 'message')} shown, ${late}`;
+  if (sums.missing === null) return `${shown}; whether messages are missing is not known.`;
+  const twice = sums.twice === null ? '' : `, ${sums.twice || 'none'} twice`;
+  return `${shown}, ${sums.missing || 'none'} missing${twice}.`;
+}
+
+/** Returns why a message was late; an empty text for other events. */
+function lateWords(model, event) {
+  const index = lowerBound(model.shownEvents, event);
+  const way = model.shownEvents[index] === event ? model.via[index] : 0;
+  if (!way) return '';
+  const isLive = model.events[event].via === 'live';
+  const how = isLive ? '' : way === 2 ? 'polled, ' : 'fetched later, ';
+  return `late: ${how}${spanText(model.shown[index] - model.made[index])} after it was made`;
+}
+
+function findingSentence({ findings, header }) {
+  if (findings.length) return `The checkers have ${count(findings.length, 'finding')}.`;
+  if (header.source === 'journal') return 'The journal has no findings.';
+  const isChecked = header.source === 'simulator' || header.source === 'demo';
+  return isChecked ? 'Checked: no findings.' : '';
 }
 
 function linkSentence(model) {
   const { sums } = model;
-  const length = spanText(model.end - model.offset);
+  const length = spanText(model.life[1] - model.life[0]);
+  if (sums.uploads) return uploadSentence(sums, length);
   if (!model.states.length && !model.attempts.length) return `${length} without a link.`;
   if (!sums.isConnected) {
-    const tries = model.attempts.length;
-    return `It did not connect in ${length}` + (tries ? `: ${count(tries, 'attempt')}.` : '.');
+    return `It did not connect in ${length}${triesText(model.attempts)}.`;
   }
   if (!sums.drops) return `It never dropped in ${length}.`;
-  const times = many => ['', 'once', 'twice'][many] ?? `${many.toLocaleString('en')} times`;
   let end = 'has not come back';
   if (sums.back === sums.drops) end = sums.drops === 1 ? 'came back' : 'came back each time';
   else if (sums.rests === sums.drops) end = 'was not wanted afterwards';
   else if (sums.back + sums.rests === sums.drops) end = 'came back each time it was still wanted';
-  else if (sums.back) end = `came back ${times(sums.back)}`;
-  return `It dropped ${times(sums.drops)} in ${length} and ${end}.`;
+  else if (sums.back) end = `came back ${timesText(sums.back)}`;
+  return `It dropped ${timesText(sums.drops)} in ${length} and ${end}.`;
+}
+
+/** Returns the number of attempts that failed, and why if all failed for the same reason. */
+function triesText({ items }) {
+  if (!items.length) return '';
+  const whys = new Set(items.map(one => one.why));
+  const [why] = whys;
+  const each = items.length > 1 ? 'each ' : '';
+  return ` (${count(items.length, 'attempt')}${whys.size === 1 && why ? `, ${each}${why}` : ''})`;
+}
+
+function uploadSentence({ uploads, failed }, length) {
+  const accepted = uploads - failed;
+  const end = failed ? `${accepted} accepted, ${failed} failed` : 'all accepted';
+  return `It sent ${count(uploads, 'upload')} in ${length}, ${end}.`;
 }
 
 /** Returns for how long nothing had been received at an instant; `NaN` without a connection. */
@@ -2820,8 +3090,9 @@ function linkWords(model, time) {
     return `next try in ${spanText(Math.max(0, state.retryAt - time))}${number}${why}`;
   }
   const number = isTrying(state.state) && state.try ? `, try ${state.try}` : '';
-  const since = time - state.t < recent ? ', just now' : ` for ${spanText(time - state.t)}`;
-  return linkStates.get(state.state).name + number + since + why;
+  const since = model.bands.at(time)?.t ?? state.t;
+  const length = time - since < recent ? ', just now' : ` for ${spanText(time - since)}`;
+  return linkStates.get(state.state).name + number + length + why;
 }
 
 function attemptWords(model, time) {
@@ -2830,7 +3101,8 @@ function attemptWords(model, time) {
   let words = `attempted for ${spanText(time - one.t)}`;
   if (one.isUp && one.up <= time) words = `open for ${spanText(time - one.up)}`;
   else if (time - one.t < recent) words = 'attempted now';
-  return `number ${one.number}, ${words}`;
+  const run = model.runs.number > 1 ? ` of run ${one.run}` : '';
+  return `number ${one.number}${run}, ${words}`;
 }
 
 function silenceWords(model, time) {
@@ -2842,7 +3114,13 @@ function silenceWords(model, time) {
     if (asked === undefined || asked <= time - silent) return spanText(silent);
     return `${spanText(silent)}; a ping waits for ${spanText(time - asked)} of ${spanText(pong)}`;
   }
-  return spanText(silent) + (closed ? ` of the ${spanText(closed)} that are allowed` : '');
+  if (!closed) return spanText(silent);
+  // A suspended app has no timers.
+  if (silent > closed && model.apps.at(time)?.value === 'suspended') {
+    return `${spanText(silent)}; asleep, could not check the limit of ${spanText(closed)}`;
+  }
+  if (silent > closed) return `${spanText(silent)}, more than the limit of ${spanText(closed)}`;
+  return `${spanText(silent)} of the ${spanText(closed)} that are allowed`;
 }
 
 function lastAsk(model, time) {
@@ -2891,10 +3169,10 @@ function outboxWords(model, time) {
   const many = counts[upperBound(times, time) - 1] ?? 0;
   return many ? count(many, 'message waits', 'messages wait') : 'empty';
 }
-Object.assign(shared, { sumsOf, story, instant });
+Object.assign(shared, { sumsOf, story, lateWords, instant });
 }
 {
-const { drawRibbon, byId, make, clamp, model, on, state, story, choose, show, view, wholeAxis } = shared;
+const { drawRibbon, byId, make, clamp, model, on, state, story, choose, show, view, visit, wholeAxis } = shared;
 // The title, the sentence, and the ribbons of all links.
 
 
@@ -2910,7 +3188,7 @@ function startLinks() {
 /** Chooses the link above or below. */
 function stepLink(direction, withFocus) {
   const many = state.models.length;
-  choose((state.chosen + direction + many) % many);
+  visit((state.chosen + direction + many) % many);
   byId('live').textContent = `${model().header.name}. ${story(model())}`;
   if (withFocus) rows()[state.chosen].focus();
 }
@@ -2922,8 +3200,12 @@ function fillRows() {
 
 function row(one, index) {
   const chooseIt = event => {
+    if (index !== state.chosen) {
+      visit(index);
+      return;
+    }
     choose(index);
-    // A click by a pointer also moves the interval; one by a key has no place.
+    // A click on the chosen link by a pointer moves the interval; one by a key has no place.
     if (event.detail) moveTo(event);
   };
   return make('button', {
@@ -3012,8 +3294,8 @@ const { byId, make, Lanes, drawRibbons, moveBrush, model, on, state, advance, vi
 
 /** The widest window in which names stand above their lanes. */
 const narrow = 680;
-/** The height below the lanes, for the legend and the table's title. */
-const below = 96;
+/** The height below the lanes and the legend, for the table's title. */
+const below = 58;
 const tall = 40;
 
 /** The drawn lanes. */
@@ -3045,8 +3327,8 @@ function layOut() {
   if (!state.models.length) return;
   const board = byId('board');
   const top = board.getBoundingClientRect().top + scrollY;
-  const room = paper ? paperRoom() : innerHeight - top - below;
-  lanes.use(model(), { isNarrow: innerWidth < narrow && !paper, room, least: paper ? 0.8 : 1 });
+  const room = paper ? paperRoom() : innerHeight - top - byId('legend').offsetHeight - below;
+  lanes.use(model(), { isNarrow: innerWidth < narrow && !paper, room, least: paper ? 0.66 : 1 });
   lanes.width = paper ? paper.width : Math.max(120, board.clientWidth);
   lanes.left = paper ? paper.left : byId('links').clientWidth - board.clientWidth;
   board.style.height = `${lanes.plan.height}px`;
@@ -3059,8 +3341,9 @@ function layOut() {
 /** Returns the height of the lanes that leaves place for the rest of a printed page. */
 function paperRoom() {
   const ribbons = state.models.length * 23;
-  const moments = Math.ceil(model().moments.length / 3) * 42;
-  return paper.height - 126 - ribbons - moments;
+  const moments = Math.ceil(model().moments.length / 3) * 56;
+  const legend = Math.ceil(byId('legend').childElementCount / 7) * 16;
+  return paper.height - 124 - legend - ribbons - moments;
 }
 
 function nameOf(lane) {
@@ -3244,10 +3527,10 @@ async function copyLink() {
     await navigator.clipboard.writeText(location.href);
     button.textContent = 'Copied';
   } catch {
-    button.textContent = 'In the address';
+    button.textContent = 'In address';
   }
   setTimeout(() => {
-    button.textContent = 'Link';
+    button.textContent = 'Copy link';
   }, 1500);
 }
 
@@ -3267,7 +3550,7 @@ function startKeys() {
 Object.assign(shared, { startKeys });
 }
 {
-const { byId, make, svg } = shared;
+const { byId, make, svg, lateAfter, spanText } = shared;
 // The legend.
 
 
@@ -3299,33 +3582,87 @@ const trouble = () => picture(18,
 
 const rising = () => line('out', { 'stroke-dasharray': '4 2', y1: 11, y2: 1 });
 
+const wedge = (color, points, attributes = {}) => picture(18, svg('polygon', {
+  points, fill: `var(--${color})`, ...attributes,
+}));
+
+const triangle = color => picture(12, svg('polygon', { points: '2,2 10,2 6,9',
+  fill: `var(--${color})` }));
+
+const circle = color => picture(12, svg('circle', {
+  cx: 6, cy: 6, r: 3.5, fill: 'var(--panel)', stroke: `var(--${color})`, 'stroke-width': 1.5,
+}));
+
+const hatched = (color, width = 18) => picture(width,
+  svg('rect', { width, y: 1, height: 10, fill: `var(--${color}soft)` }),
+  svg('path', {
+    d: 'M0 7L6 1M2 11L12 1M8 11L18 1M14 11L18 7', stroke: `var(--${color})`, 'stroke-width': 0.8,
+  }));
+
+const bar = color => picture(10, svg('rect', {
+  x: 1, y: 3, width: 8, height: 6, fill: `var(--${color})`,
+}));
+
+const tick = () => picture(8, svg('path', {
+  d: 'M2 11V5M6 11V7', stroke: 'var(--faint)', 'stroke-width': 1.5,
+}));
+
+const late = `message, late: fetched, or after more than ${spanText(lateAfter)}`;
+
 /** The entries: what they need in a model, their picture and their words. */
 const entries = [
   [hasState('connected'), () => box('ok'), 'connected'],
-  [hasAttempts, () => box('try', { 'stroke-dasharray': '3 2' }),
-    'attempt, or time until the next one'],
+  [hasAttempts, () => box('try', { 'stroke-dasharray': '3 2' }), 'attempt'],
+  [hasState('waiting'), () => wedge('try', '1,2 17,11 1,11', { opacity: 0.5 }),
+    'time until the next attempt'],
   [hasState('standby'), () => box('poll'), 'polling instead'],
   [hasState('held'), () => box('rest'), 'resting'],
-  [hasAttempts, cross, 'lost'],
-  [hasAttempts, square, 'closed by this end'],
-  [hasMessages, () => line('ok'), 'message, live'],
-  [hasMessages, () => line('late'), 'message, fetched later'],
-  [model => model.via.includes(2), () => line('poll'), 'message, polled'],
+  [hasApp('background', 'suspended'), () => hatched('rest'), 'app in the background or asleep'],
+  [hasApp('killed'), () => hatched('bad'), 'app not running'],
+  [hasEnd(true), cross, 'lost'],
+  [hasEnd(false), square, 'closed by this end'],
+  [model => model.pings.length > 0, () => circle('ok'), 'ping, pong or poll'],
+  [model => model.connections.length > 0 && model.heard.length > 0,
+    () => wedge('silence', '1,11 17,2 17,11'), 'silence'],
+  [hasWay(0), () => line('ok'), 'message, live'],
+  [hasWay(1), () => line('late'), late],
+  [hasWay(2), () => line('poll'), 'message, late: polled'],
   [model => model.sentTo.length > 0, rising,
     'the user’s, waiting to be sent'],
+  [model => model.fetches.length > 0, () => bar('late'), 'fetch'],
+  [model => model.posts.length > 0, () => bar('out'), 'upload'],
+  [hasFailedRequest, () => bar('bad'), 'failed request'],
+  [model => model.commits.length > 0, tick, 'stored'],
+  [model => model.tokens.length > 0, () => circle('late'), 'token'],
+  [model => model.marks.length + model.serverMarks.length > 0, () => triangle('soft'),
+    'event of the phone, the user or the server'],
+  [model => model.downs.length > 0, () => hatched('bad'), 'server down'],
   [model => model.troubles.length > 0, trouble, 'fault outside'],
+  [model => model.findings.length > 0, () => triangle('poll'), 'finding'],
 ];
 
 function hasState(name) {
   return model => model.states.items.some(state => state.state === name);
 }
 
-function hasAttempts(model) {
-  return model.attempts.length > 0;
+function hasApp(...values) {
+  return model => model.apps.items.some(app => values.includes(app.value));
 }
 
-function hasMessages(model) {
-  return model.shown.length > 0;
+function hasEnd(lost) {
+  return model => model.attempts.items.some(one => one.isOver && one.lost === lost);
+}
+
+function hasWay(way) {
+  return model => model.via.includes(way);
+}
+
+function hasFailedRequest({ fetches, posts }) {
+  return fetches.items.some(one => !one.ok) || posts.items.some(one => !one.ok);
+}
+
+function hasAttempts(model) {
+  return model.attempts.length > 0;
 }
 
 /** Shows the entries for what a model contains. */
@@ -3395,7 +3732,7 @@ function startDeeds(lab, setFollow) {
 function showDeeds({ on: inForce, busy }) {
   for (const [name, { element, groupName, lasts }] of buttons) {
     if (lasts) element.setAttribute('aria-pressed', inForce.includes(name));
-    else element.setAttribute('aria-disabled', busy.includes(groupName));
+    element.setAttribute('aria-disabled', busy.includes(groupName));
   }
 }
 
@@ -3433,11 +3770,12 @@ function press(name, lasts, element) {
 
 function writing() {
   const field = make('input', { id: 'write', autocomplete: 'off', maxlength: longestText });
-  const submit = event => {
+  const submit = async event => {
     event.preventDefault();
-    if (!field.value.trim()) return;
-    send('say', field.value);
-    field.value = '';
+    const text = field.value;
+    if (!text.trim()) return;
+    const isSent = await send('say', text);
+    if (isSent && field.value === text) field.value = '';
   };
   return make('form', { class: 'group', on: { submit } }, field,
     make('button', { type: 'submit' }, 'Send'));
@@ -3452,13 +3790,16 @@ function showWriting() {
   byId('write').setAttribute('aria-label', words);
 }
 
+/** Returns whether the lab accepted the request. */
 async function send(path, body) {
   const headers = { 'X-Lab': labSecret, 'X-Lab-Link': chosenLink()?.name ?? links[0].name };
   try {
     const answer = await fetch(`/lab/do/${path}`, { method: 'POST', headers, body });
     if (!answer.ok) showMessages([(await answer.text()).trim()]);
+    return answer.ok;
   } catch {
     showMessages(['The lab does not answer.']);
+    return false;
   }
 }
 Object.assign(shared, { labSecret, startDeeds, showDeeds, showFollow, showChapter });
@@ -3673,6 +4014,66 @@ class GrowingTrace {
 Object.assign(shared, { GrowingTrace });
 }
 {
+// The runs of the app, and the times between them.
+
+/** The lanes of facts that do not come from the app. */
+const outside = new Set(['network', 'server', 'finding']);
+
+/** Returns whether a fault is a kill of the app, and not one of the server. */
+const isKillOfApp = name => /\bkill/.test(name) && !/\bserver\b/.test(name);
+
+/** The runs of an app, and what ended each: `{ t, until, event, run, isKill }`. */
+class Runs {
+  constructor() {
+    this.number = 0;
+    this.ends = [];
+    /** The first and the last fact of the app, and the index of the last one. */
+    this.first = NaN;
+    this.last = NaN;
+    this.lastIndex = -1;
+  }
+
+  /** Takes a fact of the trace. */
+  see(event, index) {
+    if (outside.has(event.lane)) return;
+    // Another run's first fact is no longer a fact of this one.
+    this.before = { t: this.last, event: this.lastIndex };
+    if (Number.isNaN(this.first)) this.first = event.t;
+    this.last = event.t;
+    this.lastIndex = index;
+  }
+
+  /** Takes a fact that the app was killed. */
+  killed(t, event) {
+    if (this.ends.at(-1)?.until === Infinity) return;
+    this.ends.push({ t, until: Infinity, event, run: this.number + 1, isKill: true });
+  }
+
+  /**
+   * Takes the begin of a run.
+   *
+   * @returns {object|null} The end of the run before it, if no fact tells of that.
+   */
+  launched({ t }, index, { attempts, troubles }) {
+    this.number++;
+    const last = this.ends.at(-1);
+    if (last?.until === Infinity) {
+      Object.assign(last, { until: t, run: this.number });
+      return null;
+    }
+    if (this.number === 1 || this.before.event < 0) return null;
+    const fault = troubles.findLast(one => isKillOfApp(one.name) && one.until > this.before.t
+      && one.t > (last?.until ?? -Infinity));
+    const death = fault ? { t: fault.t, event: fault.event } : this.before;
+    const isKill = fault !== undefined || attempts.some(one => !one.isOver);
+    const end = { ...death, until: t, run: this.number, isKill, isInferred: !fault };
+    this.ends.push(end);
+    return end;
+  }
+}
+Object.assign(shared, { Runs });
+}
+{
 const { lowerBound, upperBound } = shared;
 // Lists of events that last.
 
@@ -3742,7 +4143,7 @@ function isSorted(items) {
 Object.assign(shared, { Spans });
 }
 {
-const { momentsOf, Spans, isTrying, linkStates, sumsOf } = shared;
+const { momentsOf, Runs, Spans, isTrying, lateAfter, linkStates, sumsOf } = shared;
 // Turns the facts of a trace into spans and columns of numbers, which lanes draw.
 
 
@@ -3761,9 +4162,25 @@ function buildModel({ header, events }, offset = 0) {
     header, events, offset, end: collector.end, size: events.length, ...collector.finished(),
   };
   model.limits = limitsOf(header.policy);
+  model.life = lifeOf(model);
   model.moments = momentsOf(model);
+  model.causes = causesOf(model);
   model.sums = sumsOf(model);
   return model;
+}
+
+/** Returns the faults that were in force at a loss. */
+function causesOf({ moments, troubles }) {
+  return new Set(moments.filter(one => one.lost).flatMap(({ t, trouble }) =>
+    trouble ? [trouble] : troubles.within(t, t).filter(one => one.until >= t)));
+}
+
+/** The time from the first fact of the app to its last one, or to the end if the link lives on. */
+function lifeOf({ runs, states, end }) {
+  const { first, last } = runs;
+  if (Number.isNaN(first)) return [0, end];
+  const isOff = !states.length || states.items.at(-1).state === 'idle';
+  return [first, isOff ? last : end];
 }
 
 /** The silence after which a connection is checked, and after which it is closed. */
@@ -3789,14 +4206,19 @@ class Collector {
     Object.assign(this.columns, { made: [], shown: [], sentFrom: [], sentTo: [] });
     this.indexes = { pings: [], asks: [], shownEvents: [], sentEvents: [], marks: [] };
     Object.assign(this.indexes, { tokens: [], serverMarks: [], findings: [], heads: [] });
+    this.indexes.leaves = [];
     this.via = [];
+    this.runs = new Runs();
     this.waiting = { times: [], counts: [] };
     this.longest = 0;
+    /** The number of messages that came at once by a connection and were late nevertheless. */
+    this.slow = 0;
     this.beforeSuspension = null;
   }
 
   add(event, index) {
     this.times[index] = event.t;
+    this.runs.see(event, index);
     const kinds = collectors[event.lane];
     kinds?.[event.kind]?.(this, event, index);
   }
@@ -3813,13 +4235,15 @@ class Collector {
   }
 
   finished() {
-    const model = { times: this.times, longest: this.longest, ...this.indexes };
+    const model = { times: this.times, longest: this.longest, slow: this.slow, ...this.indexes };
     for (const name in this.spans) {
       const items = name === 'states' ? this.spans[name].filter(hasLength) : this.spans[name];
       model[name] = new Spans(items);
     }
     for (const name in this.columns) model[name] = Float64Array.from(this.columns[name]);
     model.via = Uint8Array.from(this.via);
+    model.bands = new Spans(merged(model.states.items));
+    model.runs = this.runs;
     model.connections = new Spans(this.spans.attempts.filter(one => one.isUp).map(connection));
     model.waiting = {
       times: Float64Array.from(this.waiting.times), counts: this.waiting.counts,
@@ -3833,6 +4257,22 @@ class Collector {
 // A state that was replaced at once is not visible at any instant, and remains if it is the last.
 const hasLength = (span, index, all) => span.until > span.t || index === all.length - 1;
 
+/** Returns states without those that only tell again what was already so. */
+function merged(states) {
+  const found = [];
+  for (const state of states) {
+    const last = found.at(-1);
+    const isSame = last && last.until >= state.t && last.state === state.state
+      && last.try === state.try && last.retryAt === state.retryAt
+      && (isSteady(state.state) || last.why === state.why);
+    if (isSame) found[found.length - 1] = { ...last, until: state.until };
+    else found.push(state);
+  }
+  return found;
+}
+
+const isSteady = state => state === 'connected' || state === 'standby' || state === 'idle';
+
 const connection = attempt => ({ ...attempt, t: attempt.up });
 
 const kinds = table => Object.assign(Object.create(null), table);
@@ -3842,8 +4282,8 @@ const collectors = kinds({
   attempt: kinds({
     open(to, event, index) {
       const attempt = {
-        t: event.t, until: to.end, number: event.attempt, up: Infinity, isUp: false, isOver: false,
-        why: '', lost: false, event: index, upEvent: -1, endEvent: -1,
+        t: event.t, until: to.end, number: event.attempt, run: to.runs.number, up: Infinity,
+        isUp: false, isOver: false, why: '', lost: false, event: index, upEvent: -1, endEvent: -1,
       };
       to.attemptsByNumber.set(event.attempt, attempt);
       to.spans.attempts.push(attempt);
@@ -3900,7 +4340,7 @@ const collectors = kinds({
     woke: addMark,
     note: addMark,
   }),
-  user: kinds({ want: addMark, leave: addMark, wrote: addMark, note: addMark }),
+  user: kinds({ want: addMark, leave: addLeave, wrote: addMark, note: addMark }),
   network: kinds({
     trouble(to, event, index) {
       const until = Math.max(event.t, event.until ?? to.end);
@@ -3930,6 +4370,11 @@ function addMark(to, event, index) {
   to.indexes.marks.push(index);
 }
 
+function addLeave(to, event, index) {
+  addMark(to, event, index);
+  to.indexes.leaves.push(index);
+}
+
 function addState(to, event, index) {
   const waits = isTrying(event.state) && event.retryAt > event.t;
   const state = waits ? 'waiting' : event.state;
@@ -3941,18 +4386,38 @@ function addState(to, event, index) {
 
 function addApp(to, event, index) {
   let value = String(event.value ?? '');
+  if (value === 'launched') addRun(to, event, index);
   const last = to.spans.apps.at(-1)?.value;
   if (value === 'resumed') value = to.beforeSuspension ?? 'foreground';
   if (value === 'suspended' && last !== 'suspended') to.beforeSuspension = last ?? null;
-  if (value === 'killed') to.cut(to.spans.states, event.t);
+  if (value === 'killed') {
+    to.cut(to.spans.states, event.t);
+    to.runs.killed(event.t, index);
+  }
   to.begin(to.spans.apps, event, { value, event: index });
+}
+
+/** Begins a run of the app. If no fact tells of the end of the one before it, it is inferred. */
+function addRun(to, event, index) {
+  const death = to.runs.launched(event, index, to.spans);
+  if (!death) return;
+  to.cut(to.spans.states, death.t);
+  to.begin(to.spans.apps, { t: death.t }, { value: 'killed', event: -1 });
+  for (const attempt of to.spans.attempts) {
+    if (attempt.isOver) continue;
+    const until = Math.max(attempt.t, death.t);
+    Object.assign(attempt, { until, why: 'killed', lost: true, isOver: true });
+  }
 }
 
 function addMessage(to, event, index) {
   const made = event.made ?? event.t;
   to.columns.made.push(made);
   to.columns.shown.push(event.t);
-  to.via.push(ways[event.via] ?? ways.fetched);
+  const way = ways[event.via] ?? ways.fetched;
+  const isSlow = way === ways.live && event.t - made > lateAfter;
+  if (isSlow) to.slow++;
+  to.via.push(isSlow ? ways.fetched : way);
   to.indexes.shownEvents.push(index);
   to.longest = Math.max(to.longest, event.t - made);
 }
@@ -3979,7 +4444,7 @@ function addRequest(list, event, index) {
 Object.assign(shared, { buildModel });
 }
 {
-const { byId, clamp, labSecret, showChapter, showDeeds, showFollow, startDeeds, GrowingTrace, showMessages, buildModel, headerOf, changed, model, on, state, choose, place, show, view } = shared;
+const { byId, clamp, labSecret, showChapter, showDeeds, showFollow, startDeeds, GrowingTrace, showMessages, buildModel, momentsOf, headerOf, Spans, changed, model, on, state, sumsOf, choose, place, show, view } = shared;
 // The lab's page: traces that grow while they are shown.
 
 
@@ -3996,7 +4461,8 @@ let order = [];
 let isFollowing = true;
 let isOwnMove = false;
 let span = firstSpan;
-let isDirty = false;
+/** The traces with facts that are not shown yet. */
+const grownTraces = new Set();
 let lastSaid = null;
 
 /**
@@ -4057,9 +4523,10 @@ const traceOf = link => traces.find(one => one.link === link);
 
 function begin(link, header) {
   if (traceOf(link)) return;
-  traces.push(new GrowingTrace(link, headerOf(JSON.stringify(header))));
+  const trace = new GrowingTrace(link, headerOf(JSON.stringify(header)));
+  traces.push(trace);
   traces.sort((a, b) => order.indexOf(a.link) - order.indexOf(b.link));
-  isDirty = true;
+  grownTraces.add(trace);
 }
 
 function add(link, fact) {
@@ -4067,23 +4534,25 @@ function add(link, fact) {
   if (!trace) return;
   const added = trace.add(fact);
   if (model()?.link === link && view.focus >= added) view.focus++;
-  isDirty = true;
+  grownTraces.add(trace);
 }
 
 function end(link, fact, until) {
-  traceOf(link)?.end(fact, until);
-  isDirty = true;
+  const trace = traceOf(link);
+  if (!trace) return;
+  trace.end(fact, until);
+  grownTraces.add(trace);
 }
 
 /** Shows what has arrived, and how much time has passed. */
 function update() {
   const shown = traces.filter(one => one.events.length);
-  if (!shown.length || document.hidden || (!isDirty && !clock.isRunning)) return;
-  isDirty = false;
+  if (!shown.length || document.hidden || (!grownTraces.size && !clock.isRunning)) return;
   const chosen = model()?.link;
   const time = Math.max(now(), ...shown.map(one => one.events.at(-1).t));
   const isNew = shown.length !== state.models.length;
   state.models = shown.map(trace => grown(trace, time));
+  grownTraces.clear();
   state.startedAt = shown[0].header.startedAt;
   state.end = time;
   state.chosen = Math.max(0, state.models.findIndex(one => one.link === chosen));
@@ -4098,8 +4567,32 @@ function update() {
   tellState();
 }
 
-function grown({ link, header, events }, time) {
+/** Returns the model of a trace. It is built again only if facts have arrived. */
+function grown(trace, time) {
+  const { link, header, events } = trace;
+  const last = state.models.find(one => one.link === link);
+  // Until the time is later than that of the last fact, ended spans look as if they were open.
+  if (last && !grownTraces.has(trace) && last.end > events.at(-1).t) return extended(last, time);
   return Object.assign(buildModel({ header: { ...header, end: time }, events }), { link });
+}
+
+/** Returns a model without new facts at a later time: what has not ended lasts until then. */
+function extended(last, time) {
+  const next = { ...last, header: { ...last.header, end: time }, end: time };
+  for (const name in last) {
+    if (last[name] instanceof Spans) next[name] = longer(last[name], last.end, time);
+  }
+  // The sums change only with an outage that has not ended.
+  if (last.moments.some(one => one.back === last.end || one.until === last.end)) {
+    next.moments = momentsOf(next);
+    next.sums = sumsOf(next);
+  }
+  return next;
+}
+
+function longer(spans, end, time) {
+  if (!spans.items.some(span => span.until === end)) return spans;
+  return new Spans(spans.items.map(span => span.until === end ? { ...span, until: time } : span));
 }
 
 /** Moves the interval, and the cursor unless a person reads the values of the board. */
@@ -4341,6 +4834,7 @@ function startMoments() {
   on('link', fill);
   on('grown', refill);
   on('instant', mark);
+  new ResizeObserver(scrollSoon).observe(byId('moments'));
 }
 
 /** The words of the list, to see whether it has changed. */
@@ -4366,7 +4860,8 @@ function fill() {
   const longest = widths.reduce((most, width) => Math.max(most, width), 4);
   byId('moments').style.setProperty('--time', `${longest}ch`);
   if (!moments.length) {
-    const words = sums.isConnected ? 'The link never dropped.' : 'The link did not connect.';
+    let words = sums.isConnected ? 'The link never dropped.' : 'The link did not connect.';
+    if (sums.uploads) words = 'Every upload was accepted.';
     byId('moments').append(make('li', { class: 'empty' }, words));
   }
   if (moments.length > most) {
@@ -4402,22 +4897,33 @@ function mark() {
       continue;
     }
     button.setAttribute('aria-current', 'true');
-    scrollTo(element);
+    scrollSoon();
   }
 }
 
-/** Scrolls the list, and not the page. */
-function scrollTo(element) {
+/** Scrolls after a layout: the card below the list changes its height with the instant. */
+function scrollSoon() {
+  requestAnimationFrame(() => {
+    const element = byId('moments').querySelector('li:has([aria-current])');
+    if (element) scrollToWhole(element);
+  });
+}
+
+/** Scrolls the list, and not the page, so that an entry and the one before it are whole. */
+function scrollToWhole(element) {
   const list = byId('moments');
   const top = element.offsetTop - list.offsetTop;
   const isSeen = top >= list.scrollTop
     && top + element.offsetHeight <= list.scrollTop + list.clientHeight;
-  if (!isSeen) list.scrollTop = top - list.clientHeight / 3;
+  if (isSeen) return;
+  const before = element.previousElementSibling?.offsetHeight ?? 0;
+  const isRoomy = before + element.offsetHeight <= list.clientHeight;
+  list.scrollTop = top - (isRoomy ? before : 0);
 }
 Object.assign(shared, { startMoments });
 }
 {
-const { byId, make, effectsOf, model, on, state, instant, stepTo, view, clockText } = shared;
+const { byId, make, effectsOf, model, on, state, instant, lateWords, stepTo, view, clockText } = shared;
 // The card of the instant in focus, and its words for screen readers.
 
 
@@ -4455,7 +4961,9 @@ function eventBox(index) {
   if (event.by !== undefined) related.unshift(row('because:', event.by));
   const inferred = event.guess === true ? ' (inferred: the source does not tell)' : '';
   const line = Number.isInteger(event.line) ? make('p', {}, `journal, line ${event.line}`) : null;
-  return make('div', { class: 'event' }, make('p', {}, event.say + inferred), ...related, line);
+  const late = lateWords(model(), index);
+  return make('div', { class: 'event' }, make('p', {}, event.say + inferred),
+    late ? make('p', {}, late) : null, ...related, line);
 }
 
 function describeBoard(lines) {
@@ -4469,7 +4977,7 @@ function describeBoard(lines) {
 Object.assign(shared, { startNow });
 }
 {
-const { byId, make, clamp, model, instant, wholeAxis, clockText } = shared;
+const { byId, make, clamp, model, instant, lateWords, wholeAxis, clockText } = shared;
 // The words beside the pointer.
 
 
@@ -4498,7 +5006,10 @@ function showTip(lanes, x, y, event) {
   tip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tip;
   const isLow = event.clientY + 18 + height > innerHeight;
-  tip.style.left = `${clamp(event.clientX + 14, 8, Math.max(8, innerWidth - width - 8))}px`;
+  // The words stay over the lanes, and beside what they are about.
+  const edge = byId('board').getBoundingClientRect().right - width - 4;
+  const left = event.clientX + 14 <= edge ? event.clientX + 14 : event.clientX - width - 14;
+  tip.style.left = `${clamp(left, 8, Math.max(8, innerWidth - width - 8))}px`;
   tip.style.top = `${event.clientY + (isLow ? -height - 12 : 18)}px`;
 }
 
@@ -4508,7 +5019,9 @@ function contentAt(lanes, x, y, time) {
   if (index >= 0) {
     const { t, say, by } = events[index];
     const cause = by === undefined ? [] : [make('em', {}, `because: ${events[by].say}`)];
-    return [make('b', {}, clockText(t, 0.01)), ` ${say}`, ...cause];
+    const late = lateWords(model(), index);
+    const more = late ? [make('em', {}, late)] : [];
+    return [make('b', {}, clockText(t, 0.01)), ` ${say}`, ...more, ...cause];
   }
   const lines = instant(model(), time);
   const wanted = lineOfLane[lanes.laneAt(y)?.kind.key];
@@ -4661,6 +5174,11 @@ const times = {
   pongTimeout: 'answer due within',
 };
 
+/** The schedules that a trace also has in words. */
+const schedules = { 'retry.first': 'first', 'retry.reconnect': 'reconnect' };
+const seconds = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86400 };
+const yesNo = { true: 'yes', false: 'no', off: 'off' };
+
 /** Shows the values on demand. */
 function startPolicy() {
   on('link', fill);
@@ -4679,12 +5197,25 @@ function fill() {
 /** Returns the values of a policy: all of them if the trace has them, else the fields it has. */
 function entriesOf({ name, values, ...fields }) {
   if (typeof values === 'object' && values !== null) {
-    return Object.entries(values).map(([key, value]) => [key, textOf(value)]);
+    return Object.entries(values).map(([key, value]) =>
+      [key, textOf(fields[schedules[key]] ?? withUnits(key, value))]);
   }
   return Object.entries(fields).map(([key, value]) => {
     const isTime = key in times;
     return [times[key] ?? key, isTime && Number.isFinite(value) ? spanText(value) : textOf(value)];
   });
+}
+
+/** Returns a value of a policy with the units of its times, such as `1.5 s` and `10 in 1 min`. */
+function withUnits(key, value) {
+  if (typeof value !== 'string') return value;
+  if (Object.hasOwn(yesNo, value)) return yesNo[value];
+  if (/[jJ]itter$/.test(key) && Number(value) < 1) return `±${Number(value) * 100} %`;
+  const list = /^[\d.]+(ms|s|m|h|d)(,[\d.]+(ms|s|m|h|d))+$/.test(value);
+  return (list ? value.replaceAll(',', ', ') : value)
+    .replace(/^(\d+)\/(?=\d)/, '$1 in ').replace(/:(?=\d)/, ', then a pause of ')
+    .replace(/(\d+(?:\.\d+)?)(ms|s|m|h|d)(?![a-zA-Z])/g,
+      (_, number, unit) => spanText(number * seconds[unit]));
 }
 
 function textOf(value) {

@@ -25,15 +25,9 @@ enum Sentence {
   static func closed(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
 
   /// Returns the sentence of a planned event.
-  static func of<Kind>(_ event: PlannedEvent<Kind>) -> String {
+  static func of<Kind>(_ event: PlannedEvent<Kind>, isOfUser: Bool) -> String {
     let words = event.description
-    return isOfUser(event) ? "The user \(words)." : capitalized(words) + "."
-  }
-
-  /// Returns whether a planned event is an act of the phone's user, and not one of other people.
-  static func isOfUser<Kind>(_ event: PlannedEvent<Kind>) -> Bool {
-    let others = ["others ", "an ", "strangers "]
-    return event.isOfPeople && !others.contains { event.description.hasPrefix($0) }
+    return isOfUser ? "The user \(words)." : capitalized(words) + "."
   }
 
   /// Returns the name of a planned event in a few words.
@@ -124,9 +118,10 @@ enum Sentence {
     case .failed: return "Has ended\(why)."
     case .standby: return "Waits in standby\(why)."
     case .connecting, .reconnecting:
-      let verb = status.phase == .connecting ? "Connects" : "Reconnects"
+      // A link that never was connected has this phase after its first failed attempt, too.
+      let verb = status.phase == .connecting ? "Connects" : "Tries again"
       let most = status.maxAttempts.map { " of \($0)" } ?? ""
-      let number = status.attempt > 0 ? ", try \(status.attempt)\(most)" : ""
+      let number = status.attempt > 0 ? ", attempt \(status.attempt)\(most)" : ""
       let time = wait.map { $0 > .zero ? ", in \(length($0))" : ", now" } ?? ", now"
       let rule = wait.map { PolicyWords.explain($0, status, policy) } ?? ""
       return verb + number + time + rule + why + "."

@@ -20,6 +20,13 @@ public protocol TracedFeature: SimulatedFeature {
   static func linkName(of model: Model) -> String?
   /// Returns the index of the phone that a fact about the world concerns; `nil` if it concerns all.
   static func phone(of fact: Fact) -> Int?
+  /// Returns the number of the user's entries that wait to be sent; `nil` if the events of data say
+  /// when each entry is sent.
+  static func waiting(_ state: State) -> Int?
+  /// Returns the words for a failure of a connection; `nil` if those of every link are used.
+  static func words(for failure: LinkFailure) -> (why: TraceReason, say: String)?
+  /// The name of the server in sentences.
+  static var serverName: String { get }
   /// The names of planned events that are neither faults nor acts of the phone's user.
   static var ordinaryEvents: Set<String> { get }
 }
@@ -30,6 +37,9 @@ extension TracedFeature {
   public static func sentence(of effect: Effect) -> String? { nil }
   public static func linkName(of model: Model) -> String? { nil }
   public static func phone(of fact: Fact) -> Int? { nil }
+  public static func waiting(_ state: State) -> Int? { nil }
+  public static func words(for failure: LinkFailure) -> (why: TraceReason, say: String)? { nil }
+  public static var serverName: String { "server" }
   public static var ordinaryEvents: Set<String> { [] }
 }
 
@@ -44,6 +54,11 @@ extension TracedFeature {
     if let sentence = sentence(of: effect) { return sentence }
     if let status = statusLabel(effect) { return "The app shows the state: \(status)." }
     return describe(effect, isVerbose: true).map(Sentence.of) ?? ""
+  }
+
+  /// Returns whether a planned event is an act of the phone's user, and not one of other people.
+  static func isOfUser(_ event: PlannedEvent<EventKind>) -> Bool {
+    event.isOfPeople && event.hostKind == .phone && !ordinaryEvents.contains(event.name)
   }
 }
 
@@ -67,6 +82,8 @@ public enum TraceNews: Sendable, Hashable {
   case waits(String)
   /// An entry no longer waits.
   case settled(String, isSent: Bool)
+  /// The oldest entries no longer wait, and whether they arrived is not known.
+  case unproven(count: Int)
   /// All entries with a number up to this one no longer wait.
   case settledThrough(UInt64)
   /// The app shows an entry. The identity, if there is one, is that with which a server accepted it.

@@ -51,6 +51,18 @@ public enum TraceWriter {
     return bytes
   }
 
+  /// Returns a time as a decimal number of seconds with at most six decimals, rounded down, as JSON
+  /// contains it.
+  public static func seconds(_ time: Duration) -> String {
+    let microseconds = time.nanoseconds / 1_000
+    let digits = String(microseconds.magnitude)
+    let padded = String(repeating: "0", count: max(0, 7 - digits.count)) + digits
+    var text = (microseconds < 0 ? "-" : "") + padded.dropLast(6)
+    let fraction = padded.suffix(6)
+    if let last = fraction.lastIndex(where: { $0 != "0" }) { text += "." + fraction[...last] }
+    return text
+  }
+
   /// Returns the line of a header, without its end.
   public static func line(_ header: TraceHeader) -> [UInt8] {
     var writer = JSONWriter(capacity: 512)
@@ -147,13 +159,6 @@ extension JSONWriter {
   fileprivate mutating func time(_ name: String, _ time: Duration?) {
     key(name)
     guard let time else { return null() }
-    // Seconds with at most six decimals, as a decimal number that is not rounded.
-    let microseconds = time.nanoseconds / 1_000
-    let digits = String(microseconds.magnitude)
-    let padded = String(repeating: "0", count: max(0, 7 - digits.count)) + digits
-    var text = (microseconds < 0 ? "-" : "") + padded.dropLast(6)
-    let fraction = padded.suffix(6)
-    if let last = fraction.lastIndex(where: { $0 != "0" }) { text += "." + fraction[...last] }
-    raw(text.utf8)
+    raw(TraceWriter.seconds(time).utf8)
   }
 }

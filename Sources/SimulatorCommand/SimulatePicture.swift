@@ -1,7 +1,6 @@
 import HoldfastCommandKit
 import HoldfastJSON
 import HoldfastLinkTrace
-import HoldfastOwnerFiles
 import HoldfastSimulator
 import HoldfastWorlds
 
@@ -30,17 +29,26 @@ struct SimulatePicture<Feature: TracedFeature> {
     }
   }
 
-  /// Throws an error if a file cannot be written, so that no long run is played in vain.
-  func check() throws(CommandFailure) {
-    if let folder { try TextFile.mustBeWritable("\(folder)/\(Feature.name).html") }
-    for (option, path) in [("--html", page), ("--trace-file", traces)] {
-      guard let path else { continue }
-      if path == "-" {
-        throw CommandFailure(
-          .usage, "\(option) cannot be standard output, where results are printed",
-          remedy: "name a file")
-      }
-      try TextFile.mustBeWritable(path)
+  /// Throws an error if a file cannot be written or would replace another file of the call, so that
+  /// no long run is played in vain.
+  ///
+  /// - Parameter corpus: The file into which a shrunk plan will be written; `nil` if there is none,
+  ///   or if its name is not known before the run.
+  func check(corpus: String? = nil) throws(CommandFailure) {
+    if let folder {
+      return try PrivateOutput("\(folder)/\(Feature.name).html", option: "--html").check()
+    }
+    let policy = call[SimulateParameters.policy(Feature.policy)]
+    var used = [corpus, call[SimulateParameters.plan], policy].compactMap(\.self)
+    var outputs = [traces.map { PrivateOutput($0, option: "--trace-file") }]
+    if let page {
+      outputs.append(PrivateOutput(page, option: "--html"))
+    } else if let corpus {
+      outputs.append(PrivateOutput(Self.page(beside: corpus), option: "--corpus"))
+    }
+    for output in outputs.compactMap(\.self) {
+      try output.check(isNoneOf: used)
+      used.append(output.path)
     }
   }
 
@@ -71,27 +79,26 @@ struct SimulatePicture<Feature: TracedFeature> {
     let texts = run.traces.map(\.text)
     let title = SimulateFormat.title(plan)
     if let page {
-      try write(Array(PictureFile.text(of: texts).utf8), to: page, "the page of \(title)")
+      let output = PrivateOutput(page, option: "--html")
+      try write(Array(PictureFile.text(of: texts).utf8), to: output, "the page of \(title)")
     }
     guard let traces else { return }
     for (phone, text) in texts.enumerated() {
       let isOnly = texts.count == 1
+      let output = PrivateOutput(
+        isOnly ? traces : Self.numbered(traces, phone), option: "--trace-file")
       try write(
-        text, to: isOnly ? traces : Self.numbered(traces, phone),
+        text, to: output,
         "the trace of \(title)" + (isOnly ? "" : ", phone \(phone),"))
     }
   }
 
   private func write(
-    _ bytes: [UInt8], to path: String, _ what: String
+    _ bytes: [UInt8], to output: PrivateOutput, _ what: String
   ) throws(CommandFailure) {
-    do throws(OwnerFileError) {
-      try OwnerFile(path, maxBytes: .max, isSecret: true).replace(with: bytes)
-    } catch {
-      throw CommandFailure(.failed, "\(path): \(error)")
-    }
+    try output.write(bytes)
     request.watch.output.put {
-      call.put("\(what) is in \(path)", event: "drawn") { $0.entry("file", path) }
+      call.put("\(what) is in \(output.path)", event: "drawn") { $0.entry("file", output.path) }
     }
   }
 

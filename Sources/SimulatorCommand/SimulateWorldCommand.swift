@@ -74,8 +74,11 @@ enum SimulateWorldCommand<Feature: TracedFeature> {
     if call[Options.defect(Feature.Defect.self)] == .all {
       return try await SimulateBreaks(call: call, request: request).run()
     }
+    if call[Options.shrink] {
+      try TextFile.mustBeWritable(call[Options.corpus] ?? SimulateParameters.usualCorpus)
+    }
     let picture = SimulatePicture(call: call, request: request, isOfAll: isOfAll)
-    try picture.check()
+    try picture.check(corpus: call[Options.shrink] ? call[Options.corpus] : nil)
     if call[Options.trace] {
       let plan = try request.onePlan(for: "--trace")
       let found = request.watched(plan) {
@@ -83,9 +86,6 @@ enum SimulateWorldCommand<Feature: TracedFeature> {
       }
       try picture.draw(plan)
       return try SimulateCommands.conclude(found)
-    }
-    if call[Options.shrink] {
-      try TextFile.mustBeWritable(call[Options.corpus] ?? SimulateParameters.usualCorpus)
     }
     let (summary, failure) = await play(request, call)
     if !call[Options.shrink] { try picture.draw(summary) }

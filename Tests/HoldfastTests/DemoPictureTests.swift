@@ -23,6 +23,8 @@ import Testing
       faults == [
         ["link cut false"], ["feed cut", "feed half-open", "feed restart"].map { $0 + " false" },
       ])
+    let downs = traces[1].facts.filter { $0["kind"] as? String == "down" }
+    #expect(downs.count == 1 && downs[0]["until"] != nil)
     let kinds = Set(traces[0].facts.compactMap { $0["kind"] as? String })
     #expect(kinds.isSuperset(of: ["accepted", "message", "up", "end", "state"]))
     for trace in traces {

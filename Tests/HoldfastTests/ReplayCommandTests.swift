@@ -8,10 +8,12 @@ import Testing
       let outcome = try await CommandProcess.run("replay", path)
       #expect(outcome.status == 0)
       #expect(outcome.output.count == 1)
+      #expect(outcome.output.first?.hasPrefix("\(path): ") == true)
       #expect(outcome.output.first?.hasSuffix(" steps, none diverged") == true)
       let json = try [String: Any].reading(
         try await CommandProcess.run("replay", path, "--json").output.last)
       #expect(json["event"] as? String == "replayed")
+      #expect(json["path"] as? String == path)
       #expect(json["diverged"] as? Int == 0)
       #expect((json["steps"] as? Int ?? 0) > 5)
     }

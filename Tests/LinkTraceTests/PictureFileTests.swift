@@ -20,7 +20,7 @@ import Testing
     }
     #expect(page.pieces(Self.plain).count == 1)
     #expect(parts.count == 3)
-    #expect(page.utf8.count < 200_000)
+    #expect(page.utf8.count < 300_000)
     for (part, trace) in zip(parts.dropFirst(), [first, second]) {
       let text = String(part.prefix { $0 != "<" })
       let packed = try #require(Data(base64Encoded: text))

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastHeldSocket
 import HoldfastLinkTrace
 import HoldfastWorlds
 import Testing
@@ -55,6 +56,25 @@ import Testing
     #expect(states.first?.0 == .idle)
     #expect(states.first?.1 == facts[killed].at)
     #expect(states.contains { $0.0 == .connected && $0.1 >= facts[killed].at + .seconds(20) })
+  }
+
+  @Test(arguments: SocketSettings.Outbox.allCases)
+  func `entries of the user do not wait for ever, with any outbox`(outbox: SocketSettings.Outbox) {
+    let says = (1...20).map {
+      TimedEvent(at: .seconds(30 + 5 * $0), PlannedEvent<HeldFeature.EventKind>(.say))
+    }
+    var plan = WorldPlan<HeldFeature>(seed: 1, events: says, length: .seconds(300))
+    plan.numbers.outbox = outbox
+    let facts = SimulatedRun<HeldFeature>(plan).traces[0].facts
+    let waiting = facts.compactMap { fact -> Int? in
+      switch fact.event {
+      case .outbox(let count), .sent(_, let count): count
+      case _: nil
+      }
+    }
+    #expect(waiting.count >= 40 && waiting.last == 0, "\(waiting)")
+    let sent = facts.count { if case .sent = $0.event { true } else { false } }
+    #expect(sent == 20)
   }
 
   @Test func `a fact follows its cause`() {

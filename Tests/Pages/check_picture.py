@@ -263,7 +263,8 @@ class Checks:
         finding = next((fact for fact in facts if fact["kind"] == "finding"), None)
         moment = page.evaluate("""() => {
           const { models, chosen } = picture.state;
-          const lost = models[chosen].moments.filter(one => one.lost);
+          const lost = models[chosen].moments.filter(one =>
+            one.lost && !one.isRestart);
           return lost.length ? lost.reduce((most, one) =>
             one.until - one.t > most.until - most.t ? one : most) : null;
         }""")
@@ -276,7 +277,7 @@ class Checks:
         story = page.locator("#story").inner_text()
         self.check("the story is a sentence", story.endswith(".") and len(story) > 20, story)
         if ends:
-            told = "It dropped" in story or "did not" in story
+            told = any(word in story for word in ("It dropped", "did not", "was killed"))
             self.check("the story tells of losses", told, story)
         self.check("the title is the link's name", header["name"] in page.title(), page.title())
         rows = page.locator(".linkrow").count()
@@ -621,8 +622,8 @@ class Checks:
                           close=False)
         page.locator("#policy").click()
         shown = [page.locator(f"#policy-values {name}").all_inner_texts() for name in ("dt", "dd")]
-        self.check("the panel has every value of the policy",
-                   shown == [list(values), list(values.values())], shown)
+        self.check("the panel has every value of the policy, with units",
+                   shown == [list(values), ["10 s", "0 s, 1 s, 2 s"]], shown)
         page.context.close()
         page = self.opens("no policy", trace({"policy": {}}), close=False)
         self.check("no panel without a policy", not page.locator("#policy").is_visible())
@@ -630,6 +631,10 @@ class Checks:
         self.newer()
         self.markup()
         self.reasons()
+        self.sentences()
+        self.restarts()
+        self.silences()
+        self.layouts()
 
     def opens(self, name, text, expected="", more=(), close=True):
         page = self.page_of(element(text), *map(element, more))
@@ -643,6 +648,162 @@ class Checks:
         if close:
             page.context.close()
         return page
+
+    def story_of(self, header, facts):
+        """Returns the sentences of a trace, and the words of its moments."""
+        page = self.page_of(element(trace(header, facts)))
+        story = page.locator("#story").inner_text()
+        moments = page.locator("#moments li").all_inner_texts()
+        page.context.close()
+        return story, [" | ".join(words.split("\n")) for words in moments]
+
+    def tells(self, name, seen, *expected):
+        missing = [words for words in expected if words not in str(seen)]
+        self.check(f"tells {name}", not missing, (missing, seen))
+
+    def sentences(self):
+        """Checks the headline: messages, findings, links without a connection, uploads."""
+        messages = [
+            {"t": 4 + at, "lane": "data", "kind": "message", "say": "Shown.", "made": made,
+             "via": via} for at, (made, via) in enumerate(
+                 [(4, "live"), (-2, "live"), (5, "catchUp"), (6, "poll")])]
+        facts = sorted([*FACTS, *messages], key=lambda fact: fact["t"])
+        for fact in facts:
+            fact.pop("by", None)
+        story, _ = self.story_of({}, facts)
+        self.tells("which messages were late", story,
+                   "4 messages shown, 3 late (1 fetched later, 1 polled, 1 more than 5 s after",
+                   "whether messages are missing is not known", "Checked: no findings.")
+        accepted = [{"t": 3, "lane": "server", "kind": "accepted", "say": "Accepted."}] * 4
+        story, _ = self.story_of({"world": True, "source": "journal"},
+                                 sorted([*facts, *accepted], key=lambda fact: fact["t"]))
+        self.tells("what the server had", story, "none missing", "The journal has no findings.")
+        leave = {"t": 9, "lane": "user", "kind": "leave", "say": "The user leaves."}
+        idle = {"t": 9, "lane": "link", "kind": "state", "say": "Off.", "state": "idle"}
+        story, moments = self.story_of({}, [
+            FACTS[0], FACTS[4], FACTS[3],
+            {"t": 1.5, "lane": "attempt", "kind": "end", "say": "Refused.", "attempt": 1,
+             "why": "refused", "lost": True}, leave, idle])
+        self.tells("of a link that never connected", story,
+                   "It did not connect in 9 s (1 attempt, refused).")
+        self.check("no gap without a connection", "gap" not in story, story)
+        self.tells("of its end", moments, "switched off, 7.5 s later", "No longer wanted")
+        post = {"lane": "data", "kind": "post", "say": "Sent.", "from": 1}
+        story, _ = self.story_of({}, [
+            FACTS[0], {**idle, "t": 0}, {**post, "t": 2, "ok": True}, {**post, "t": 3, "ok": False},
+            {**leave, "t": 4}])
+        self.tells("of uploads", story, "It sent 2 uploads in 4 s, 1 accepted, 1 failed.")
+        same = [{**FACTS[6], "t": 2 + at / 2} for at in range(6)]
+        page = self.page_of(element(trace(facts=[*FACTS[:6], *same])))
+        many = page.evaluate("picture.state.models[0].bands.items"
+                             ".filter(one => one.state === 'connected').length")
+        self.check("a state that is told again is drawn once", many == 1, many)
+        page.context.close()
+
+    def restarts(self):
+        """Checks kills of the app, told and inferred, and the numbers of connections."""
+        app = {"lane": "device", "kind": "app", "say": "App."}
+        again = [
+            {**app, "t": 14, "value": "launched"},
+            *({**fact, "t": 13 + fact["t"]} for fact in FACTS[3:8] if fact["kind"] != "in")]
+        for fact in again:
+            fact.pop("by", None)
+        killed = [
+            {**app, "t": 8, "value": "killed"},
+            {"t": 8, "lane": "attempt", "kind": "end", "say": "Over.", "attempt": 1,
+             "why": "killed", "lost": True}]
+        fault = {"t": 8, "until": 13, "lane": "network", "kind": "trouble", "say": "Killed.",
+                 "name": "phone killed"}
+        for name, facts in (("told", killed), ("inferred", [fault])):
+            story, moments = self.story_of({}, [*FACTS[:8], *facts, *again])
+            self.tells(f"of a kill ({name})", story, "It never dropped",
+                       "killed once (not running for 6 s)", "not counted as a gap")
+            self.tells(f"of the next run ({name})", moments, "The app was killed", "run 2",
+                       "Not running for 6 s")
+        states = [{"t": at, "lane": "link", "kind": "state", "say": "S.", "state": state}
+                  for at, state in ((13, "standby"), (14, "connecting"), (14.5, "standby"))]
+        facts = sorted([*FACTS[:9], *states, *FACTS[10:]], key=lambda fact: fact["t"])
+        for fact in facts:
+            fact.pop("by", None)
+        more = {"t": 15.2, "lane": "attempt", "kind": "end", "say": "No.", "attempt": 2,
+                "why": "refused", "lost": True}
+        third = [{**facts[at], "attempt": 3, "t": 15.5 + at / 100} for at in (-3, -2)]
+        _, moments = self.story_of({}, [*facts[:-2], more, *third, {**facts[-1], "t": 16}])
+        self.tells("how long it polled in all", moments, "Polled for 2.5 s instead")
+        self.tells("which connection came back", moments, "with connection 3, the 2nd try")
+
+    def silences(self):
+        """Checks that a silence crosses the limit at the limit, and what a suspended app says."""
+        app = {"lane": "device", "kind": "app", "say": "App."}
+        facts = [*FACTS[:8], {**app, "t": 5, "value": "suspended"},
+                 {**app, "t": 28, "value": "resumed"}, {**FACTS[8], "t": 29}]
+        page = self.page_of(element(trace(facts=facts)))
+        page.evaluate("picture.show(0, 30, false)")
+        page.wait_for_timeout(200)
+        seen = page.evaluate("""() => {
+          const { lanes } = picture;
+          const lane = lanes.lane('silence');
+          const canvas = document.getElementById('canvas');
+          const ratio = canvas.width / lanes.width;
+          const room = lane.height - 18;
+          const y = lane.bottom - 6 - room / 1.12 + 3;
+          const pen = canvas.getContext('2d');
+          const color = time => [...pen.getImageData(lanes.x(time) * ratio, y * ratio, 1, 1).data];
+          return [color(12.5), color(16), color(16.02), color(20)].map(([r, g, b]) => r - b > 60);
+        }""")
+        self.check("a silence crosses the limit at the limit", not seen[0] and any(seen[1:]), seen)
+        page.evaluate("""() => {
+          const { lanes } = picture;
+          const lane = lanes.lane('silence');
+          const box = document.getElementById('board').getBoundingClientRect();
+          document.getElementById('board').dispatchEvent(new PointerEvent('pointermove', {
+            clientX: box.left + lanes.x(22), clientY: box.top + lane.top + 20, bubbles: true }));
+        }""")
+        tip = page.locator("#tip").inner_text()
+        self.tells("of a suspended app", tip, "19 s; asleep, could not check the limit of 10 s")
+        page.context.close()
+
+    def layouts(self):
+        """Checks what a choice shows, and what stays where it is."""
+        late = [{**fact, "t": fact["t"] + 1000} for fact in FACTS]
+        page = self.page_of(element(trace({"end": 1100})),
+                            element(trace({"name": "another", "end": 1100}, late)))
+        page.locator(".linkrow").nth(1).click(position={"x": 300, "y": 5})
+        page.evaluate(STILL)
+        cursor, start, end = page.evaluate(
+            "(({ cursor, from, to }) => [cursor, from, to])(picture.view)")
+        self.check("a choice shows the link's life at its worst moment",
+                   abs(cursor - 1013) < 0.01 and start > 900 and end >= 1099, (cursor, start, end))
+        before = page.locator("#help").bounding_box()
+        page.locator("#copy").click()
+        page.wait_for_timeout(100)
+        after = page.locator("#help").bounding_box()
+        words = page.locator("#copy").inner_text()
+        self.check("the answer of a button moves nothing", before == after
+                   and words in ("Copied", "In address"), (words, before, after))
+        board, tip = page.evaluate("""() => {
+          const board = document.getElementById('board');
+          const box = board.getBoundingClientRect();
+          board.dispatchEvent(new PointerEvent('pointermove', {
+            clientX: box.right - 6, clientY: box.top + 60, bubbles: true }));
+          return [box.right, document.getElementById('tip').getBoundingClientRect().right];
+        }""")
+        self.check("the tip does not cover the card", tip <= board, (tip, board))
+        page.context.close()
+        facts = [{**fact, "t": fact["t"] + 20 * at, "attempt": at + 1} for at in range(40)
+                 for fact in (FACTS[3], FACTS[5], FACTS[8])]
+        page = self.page_of(element(trace({"end": 800}, facts)))
+        page.locator("#board").focus()
+        for key in ("Shift+ArrowRight", "Shift+ArrowRight", "End", "Shift+ArrowLeft"):
+            page.keyboard.press(key)
+            page.wait_for_timeout(150)
+            whole = page.evaluate("""() => {
+              const list = document.getElementById('moments').getBoundingClientRect();
+              const one = document.querySelector('.moment[aria-current]')?.getBoundingClientRect();
+              return !one || (one.top >= list.top - 1 && one.bottom <= list.bottom + 1);
+            }""")
+            self.check(f"the moment in focus is whole after {key}", whole)
+        page.context.close()
 
     def newer(self):
         facts = [
@@ -784,6 +945,7 @@ def wrong_hits(facts, offset, grid):
         "server": {("server", kind) for kind in ("down", "draining", "note")},
     }
     ends = span_ends(facts)
+    pauses = pauses_of(facts)
     wrong = []
     # A killed app has no state of the link until the next one.
     states = [fact for fact in facts if fact["kind"] == "state" or fact.get("value") == "killed"]
@@ -791,6 +953,8 @@ def wrong_hits(facts, offset, grid):
         time -= offset
         if event < 0:
             last = [fact for fact in states if fact["t"] < time - reach][-1:]
+            if any(a - reach <= time <= b + reach for a, b in pauses):
+                continue
             if key == "link" and last and last[0]["kind"] == "state" and time < states[-1]["t"]:
                 wrong.append((key, time, "nothing"))
             continue
@@ -804,6 +968,23 @@ def wrong_hits(facts, offset, grid):
     return wrong
 
 
+def pauses_of(facts):
+    """Returns the times between runs of the app that no fact ends: nothing is known of the link."""
+    pauses, last, begun, killed = [], 0, False, False
+    for fact in facts:
+        value = fact.get("value") if fact["kind"] == "app" else None
+        if value == "launched" and begun and not killed:
+            fault = [one["t"] for one in facts if one["kind"] == "trouble"
+                     and "kill" in one["name"] and "server" not in one["name"]
+                     and one["t"] < fact["t"]][-1:]
+            pauses.append((min([last, *fault]), fact["t"]))
+        begun = begun or value == "launched"
+        killed = value == "killed" or (killed and value != "launched")
+        if fact["lane"] not in ("network", "server", "finding"):
+            last = fact["t"]
+    return pauses
+
+
 def span_ends(facts):
     """Returns the ends of facts that last until the next one of their kind or connection."""
     ends, last = {}, {}
@@ -813,6 +994,8 @@ def span_ends(facts):
         name = fact["kind"]
         if name in ("open", "up"):
             ends[id(fact)] = over.get(fact.get("attempt"), finish)
+        if name in ("down", "trouble") and "until" not in fact:
+            ends[id(fact)] = finish
         if name in ("state", "app", "path"):
             if name in last:
                 ends[id(last[name])] = fact["t"]

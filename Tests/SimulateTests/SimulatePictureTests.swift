@@ -104,6 +104,17 @@ import Testing
     (
       ["--html", "-"], "--html cannot be standard output, where results are printed; name a file"
     ),
+    (
+      ["--html", "x", "--trace-file", "x"],
+      "--html would replace x, which the command also uses; name another file"
+    ),
+    (
+      ["--html", "/dev/null"], "/dev/null is not a regular file; name another file with --html"
+    ),
+    (
+      ["--shrink", "--corpus", "x.json", "--html", "./x.json"],
+      "--html would replace x.json, which the command also uses; name another file"
+    ),
   ])
   func `options without an effect are refused`(arguments: [String], line: String) async throws {
     let outcome = try await SimulatorProcess.run(["simulate", "held-socket"] + arguments)

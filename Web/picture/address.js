@@ -1,6 +1,6 @@
 // The instant, the interval and the link in the address of the page.
 
-import { longestOutage } from './moments.js';
+import { worstMoment } from './moments.js';
 import { lowerBound } from '../shared/numbers.js';
 import { model, on, state } from './state.js';
 import { choose, place, show, showAll, view } from './view.js';
@@ -56,8 +56,7 @@ export function recall() {
     place(time, eventAt(time, number(found.get('e'))));
     return;
   }
-  const { moments } = model();
-  const first = moments.find(one => one.finding) ?? longestOutage(moments) ?? moments[0];
+  const first = worstMoment(model().moments);
   if (first) place(first.t, first.event);
 }
 

@@ -8,8 +8,8 @@ import { advance, view } from './view.js';
 
 /** The widest window in which names stand above their lanes. */
 const narrow = 680;
-/** The height below the lanes, for the legend and the table's title. */
-const below = 96;
+/** The height below the lanes and the legend, for the table's title. */
+const below = 58;
 const tall = 40;
 
 /** The drawn lanes. */
@@ -41,8 +41,8 @@ function layOut() {
   if (!state.models.length) return;
   const board = byId('board');
   const top = board.getBoundingClientRect().top + scrollY;
-  const room = paper ? paperRoom() : innerHeight - top - below;
-  lanes.use(model(), { isNarrow: innerWidth < narrow && !paper, room, least: paper ? 0.8 : 1 });
+  const room = paper ? paperRoom() : innerHeight - top - byId('legend').offsetHeight - below;
+  lanes.use(model(), { isNarrow: innerWidth < narrow && !paper, room, least: paper ? 0.66 : 1 });
   lanes.width = paper ? paper.width : Math.max(120, board.clientWidth);
   lanes.left = paper ? paper.left : byId('links').clientWidth - board.clientWidth;
   board.style.height = `${lanes.plan.height}px`;
@@ -55,8 +55,9 @@ function layOut() {
 /** Returns the height of the lanes that leaves place for the rest of a printed page. */
 function paperRoom() {
   const ribbons = state.models.length * 23;
-  const moments = Math.ceil(model().moments.length / 3) * 42;
-  return paper.height - 126 - ribbons - moments;
+  const moments = Math.ceil(model().moments.length / 3) * 56;
+  const legend = Math.ceil(byId('legend').childElementCount / 7) * 16;
+  return paper.height - 124 - legend - ribbons - moments;
 }
 
 function nameOf(lane) {

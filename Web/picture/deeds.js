@@ -33,7 +33,7 @@ export function startDeeds(lab, setFollow) {
 export function showDeeds({ on: inForce, busy }) {
   for (const [name, { element, groupName, lasts }] of buttons) {
     if (lasts) element.setAttribute('aria-pressed', inForce.includes(name));
-    else element.setAttribute('aria-disabled', busy.includes(groupName));
+    element.setAttribute('aria-disabled', busy.includes(groupName));
   }
 }
 
@@ -71,11 +71,12 @@ function press(name, lasts, element) {
 
 function writing() {
   const field = make('input', { id: 'write', autocomplete: 'off', maxlength: longestText });
-  const submit = event => {
+  const submit = async event => {
     event.preventDefault();
-    if (!field.value.trim()) return;
-    send('say', field.value);
-    field.value = '';
+    const text = field.value;
+    if (!text.trim()) return;
+    const isSent = await send('say', text);
+    if (isSent && field.value === text) field.value = '';
   };
   return make('form', { class: 'group', on: { submit } }, field,
     make('button', { type: 'submit' }, 'Send'));
@@ -90,12 +91,15 @@ function showWriting() {
   byId('write').setAttribute('aria-label', words);
 }
 
+/** Returns whether the lab accepted the request. */
 async function send(path, body) {
   const headers = { 'X-Lab': labSecret, 'X-Lab-Link': chosenLink()?.name ?? links[0].name };
   try {
     const answer = await fetch(`/lab/do/${path}`, { method: 'POST', headers, body });
     if (!answer.ok) showMessages([(await answer.text()).trim()]);
+    return answer.ok;
   } catch {
     showMessages(['The lab does not answer.']);
+    return false;
   }
 }

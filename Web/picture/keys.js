@@ -77,10 +77,10 @@ async function copyLink() {
     await navigator.clipboard.writeText(location.href);
     button.textContent = 'Copied';
   } catch {
-    button.textContent = 'In the address';
+    button.textContent = 'In address';
   }
   setTimeout(() => {
-    button.textContent = 'Link';
+    button.textContent = 'Copy link';
   }, 1500);
 }
 

@@ -1,6 +1,7 @@
 // The lane of attempts and connections.
 
 import { clamp } from '../shared/numbers.js';
+import { Places } from './places.js';
 
 const barHeight = 18;
 const barTop = 6;
@@ -13,7 +14,6 @@ export const connectionsLane = {
   draw(surface, lane) {
     const margin = surface.duration(20);
     const spans = surface.model.attempts.within(surface.from - margin, surface.to + margin);
-    const texts = { free: -Infinity };
     const top = lane.top + barTop;
     let lastEnd = -Infinity;
     let lastMark = -Infinity;
@@ -29,8 +29,8 @@ export const connectionsLane = {
       const x = surface.x(span.until);
       if (x > surface.width + 1) continue;
       if (drawEnd(surface, span, x, top, x - lastMark < 9)) lastMark = x;
-      drawWhy(surface, span, x, top, texts);
     }
+    drawWhys(surface, shown, top);
   },
 
   hit(surface, lane, x) {
@@ -43,7 +43,7 @@ export const connectionsLane = {
       if (!span.isOver || distance > reach) continue;
       if (!best || distance < Math.abs(best.until - time)) best = span;
     }
-    if (best) return best.endEvent;
+    if (best) return best.endEvent >= 0 ? best.endEvent : best.upEvent;
     const span = attempts.nearest(time, reach);
     if (!span) return -1;
     return span.isUp && span.up <= time + reach ? span.upEvent : span.event;
@@ -98,12 +98,26 @@ function drawEnd(surface, span, x, top, isCrowded) {
   return true;
 }
 
-function drawWhy(surface, span, x, top, texts) {
-  if (!span.why || x < texts.free) return;
-  const half = surface.measure(span.why, 'small') / 2;
-  const middle = clamp(x, half + 2, surface.width - half - 2);
-  if (middle - half <= texts.free) return;
-  const color = span.lost ? 'bad' : 'faint';
-  surface.text(span.why, middle, top + barHeight + 11, color, { font: 'small', align: 'center' });
-  texts.free = middle + half + 6;
+/** Writes why connections ended: those that were lost first, and the others where room is left. */
+function drawWhys(surface, spans, top) {
+  const places = new Places();
+  const rank = span => (span.lost ? 2 : 0) + (span.isUp ? 1 : 0);
+  const ended = spans.filter(span => span.isOver && span.why);
+  for (const span of ended.toSorted((a, b) => rank(b) - rank(a) || a.t - b.t)) {
+    const x = surface.x(span.until);
+    if (x >= -1 && x <= surface.width + 1) drawWhy(surface, span, x, top, places);
+  }
+}
+
+function drawWhy(surface, span, x, top, places) {
+  const words = span.why === 'killed' ? `killed, run ${span.run + 1}` : span.why;
+  const size = surface.measure(words, 'small');
+  // A label that has no room in the middle of its mark may stand beside it.
+  for (const shift of [-0.5, 0, -1]) {
+    const left = clamp(x + size * shift, 2, surface.width - size - 2);
+    if (!places.take(left, left + size)) continue;
+    const color = span.lost ? 'bad' : 'faint';
+    surface.text(words, left, top + barHeight + 11, color, { font: 'small' });
+    return;
+  }
 }

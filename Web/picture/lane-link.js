@@ -84,11 +84,7 @@ function drawPath(surface, lane, span, middle) {
   surface.fill(blocked ? 'bad' : 'ok', a, lane.bottom - 4, Math.max(1, b - a), 2.5);
   const left = Math.max(0, a) + 6;
   const limit = Math.min(surface.width, b) - 4;
-  if (blocked) {
-    surface.hatch('bad', a, lane.bottom - 8, Math.max(1, b - a), 4, 4, 1);
-    surface.fitText([pathWords(span.value)], left, middle, limit, 'bad', { back: 'panel' });
-    return;
-  }
+  if (blocked) surface.hatch('bad', a, lane.bottom - 8, Math.max(1, b - a), 4, 4, 1);
   // The name of the path stands behind the word for the app, if the app has one there.
   const app = model.apps.lastBegun(Math.max(span.t, surface.from));
   const word = app ? appStates.get(app.value)?.name ?? app.value : '';
@@ -98,7 +94,7 @@ function drawPath(surface, lane, span, middle) {
   const next = model.apps.items[upperBound(model.apps.starts, surface.time(left))];
   const end = Math.min(limit, next ? surface.x(next.t) - 6 : Infinity);
   if (isHere && app.until < span.until && !appStates.get(app.value)?.isActive) return;
-  surface.fitText([pathWords(span.value)], x, middle, end, 'faint');
+  surface.fitText([pathWords(span.value)], x, middle, end, blocked ? 'bad' : 'faint');
 }
 
 /** The state of the link, higher where it is better. */
@@ -110,7 +106,7 @@ export const linkLane = {
     const { model } = surface;
     const base = lane.bottom - 4;
     const room = lane.height - 12;
-    const spans = model.states.within(surface.from, surface.to);
+    const spans = model.bands.within(surface.from, surface.to);
     const drawn = visible(surface, spans);
     for (const span of drawn) drawState(surface, span, base, room);
     surface.rule('line', base + 0.5);

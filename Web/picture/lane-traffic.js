@@ -1,6 +1,7 @@
 // The lanes of traffic and of the time since the last received byte.
 
 import { lowerBound, upperBound } from '../shared/numbers.js';
+import { Places } from './places.js';
 import { spanText } from '../shared/words.js';
 
 /** What was received above a line, and what was sent below it. */
@@ -34,13 +35,18 @@ export const trafficLane = {
     const isOut = y > lane.top + lane.height / 2;
     const reach = surface.duration(7);
     const found = surface.nearestEvent(surface.time(x), reach, event =>
-      event.lane === 'traffic' && outgoing.has(event.kind) === isOut);
+      isDrawn(event) && outgoing.has(event.kind) === isOut);
     if (found >= 0) return found;
-    return surface.nearestEvent(surface.time(x), reach, event => event.lane === 'traffic');
+    return surface.nearestEvent(surface.time(x), reach, isDrawn);
   },
 };
 
 const outgoing = new Set(['out', 'pingOut', 'poll']);
+const incoming = new Set(['in', 'pingIn', 'pong']);
+
+/** Returns whether an event is drawn as traffic. Notes are not. */
+const isDrawn = event => event.lane === 'traffic'
+  && (outgoing.has(event.kind) || incoming.has(event.kind));
 
 /** The time since the last received byte, with the limits of the policy. */
 export const silenceLane = {
@@ -55,6 +61,7 @@ export const silenceLane = {
       surface.fill('badwash', 0, lane.top, surface.width, scale.y(closed) - lane.top);
     }
     drawRamps(surface, scale);
+    drawAsleep(surface, lane);
     if (closed && ping === null) {
       surface.rule('bad', scale.y(closed), [5, 3]);
       drawLossDots(surface, scale, closed);
@@ -65,15 +72,16 @@ export const silenceLane = {
     surface.rule('line', scale.base + 0.5);
     if (ping !== null) {
       surface.rule('out', scale.y(ping), [2, 3]);
-      drawAnswerWindows(surface, scale);
-      surface.text(`ping after ${spanText(ping)}`, surface.width - 5, scale.y(ping) - 7, 'out',
+      const words = `ping after ${spanText(ping)}`;
+      drawAnswerWindows(surface, scale, surface.measure(words, 'small') + 9);
+      surface.text(words, surface.width - 5, scale.y(ping) - 7, 'out',
         { font: 'small', align: 'right', back: 'panel' });
     }
   },
 
   hit(surface, lane, x) {
     return surface.nearestEvent(surface.time(x), surface.duration(7), event =>
-      event.lane === 'traffic' || (event.lane === 'attempt' && event.kind === 'end'));
+      isDrawn(event) || (event.lane === 'attempt' && event.kind === 'end'));
   },
 };
 
@@ -87,7 +95,23 @@ function silenceScale(model, lane) {
       top = Math.max(top, Math.min(120, (one.until - one.t) / 8));
     }
   }
-  return { base, room, top, y: seconds => base - Math.min(1.04, seconds / top) * room };
+  const most = 1.04 * top;
+  return { base, room, top, most, y: seconds => base - Math.min(most, seconds) / top * room };
+}
+
+/** Marks the times in which the app was suspended with an open connection. */
+function drawAsleep(surface, lane) {
+  const { pen, model } = surface;
+  for (const span of model.apps.within(surface.from, surface.to)) {
+    if (span.value !== 'suspended' || !model.connections.at(span.t)) continue;
+    const a = surface.x(span.t);
+    const b = surface.x(span.until);
+    pen.globalAlpha = 0.6;
+    surface.hatch('panel', a, lane.top, b - a, lane.height, 5, 1.6);
+    pen.globalAlpha = 1;
+    surface.fitText(['asleep, could not check', 'asleep'], Math.max(0, a) + 4, lane.bottom - 15,
+      Math.min(surface.width, b) - 3, 'ink', { font: 'small', back: 'panel' });
+  }
 }
 
 /** Draws a triangle for each silence; where several share a pixel, the height of the longest. */
@@ -107,6 +131,8 @@ function drawRamps(surface, scale) {
       const a = surface.x(from);
       if (b < 0 || a > surface.width) return;
       pen.moveTo(a, scale.base);
+      // A longer silence than fits goes on at the top, so that it crosses the limit at the limit.
+      if (to - from > scale.most) pen.lineTo(surface.x(from + scale.most), scale.y(scale.most));
       pen.lineTo(b, scale.y(to - from));
       pen.lineTo(b, scale.base);
       pen.closePath();
@@ -141,13 +167,19 @@ function eachSilence(surface, one, ramp) {
   ramp(last, next);
 }
 
+/** Returns when a connection brought something for the last time. */
+function lastHeardIn({ heard }, one) {
+  return Math.max(one.up, heard[upperBound(heard, one.until) - 1] ?? one.up);
+}
+
 function drawLossDots(surface, scale, closed) {
   let last = -Infinity;
   for (const one of surface.model.connections.within(surface.from, surface.to)) {
     const isSilent = one.lost && (one.why === 'silent' || one.why === 'no pong');
     const x = surface.x(one.until);
     if (!isSilent || x < 0 || x > surface.width || x - last < 4) continue;
-    surface.dot('bad', x, scale.y(closed), 4);
+    const silent = one.until - lastHeardIn(surface.model, one);
+    surface.dot('bad', x, scale.y(Math.max(closed, silent)), 4);
     last = x;
   }
 }
@@ -155,22 +187,24 @@ function drawLossDots(surface, scale, closed) {
 const mostWindows = 400;
 
 /** Draws the time in which the answer to each ping is due. */
-function drawAnswerWindows(surface, scale) {
+function drawAnswerWindows(surface, scale, reserved) {
   const { model } = surface;
   const { pong } = model.limits;
   const margin = pong / (surface.to - surface.from) * surface.width;
   const asks = surface.inSight(model.asks, margin);
   if (asks.length > mostWindows) return;
+  const places = new Places();
+  places.take(surface.width - reserved, surface.width);
   for (const index of asks) {
     const asked = model.times[index];
     const answered = model.heard[upperBound(model.heard, asked)] ?? Infinity;
     const over = model.connections.lastBegun(asked)?.until ?? asked;
     const until = Math.min(answered, asked + pong, Math.max(over, asked));
-    drawAnswerWindow(surface, scale, { asked, until, due: asked + pong });
+    drawAnswerWindow(surface, scale, { asked, until, due: asked + pong }, places);
   }
 }
 
-function drawAnswerWindow(surface, scale, { asked, until, due }) {
+function drawAnswerWindow(surface, scale, { asked, until, due }, places) {
   const a = surface.x(asked);
   const b = surface.x(until);
   const end = surface.x(due);
@@ -183,12 +217,12 @@ function drawAnswerWindow(surface, scale, { asked, until, due }) {
   if (isMissed) {
     const words = `no answer in ${spanText(due - asked)}`;
     const size = surface.measure(words, 'small');
-    if (end - a > 8) {
-      surface.text(words, Math.min(b + 9, surface.width - size - 4), level, 'bad',
-        { font: 'small', back: 'panel' });
+    const left = Math.min(b + 9, surface.width - size - 4);
+    if (end - a > 8 && places.take(left, left + size)) {
+      surface.text(words, left, level, 'bad', { font: 'small', back: 'panel' });
     }
     surface.dot('bad', b, level, 4);
-  } else if (end - a > 90) {
+  } else if (end - a > 90 && places.take(a + 4, a + 4 + surface.measure('answer due', 'small'))) {
     surface.text('answer due', a + 4, level - 8, 'out', { font: 'small' });
   }
 }

@@ -6,6 +6,7 @@ import { messagesLane, outboxLane } from './lane-messages.js';
 import { requestsLane, serverLane } from './lane-requests.js';
 import { silenceLane, trafficLane } from './lane-traffic.js';
 import { clamp } from '../shared/numbers.js';
+import { Places } from './places.js';
 import { Surface } from './surface.js';
 import { axisText, spanText, timeStep } from '../shared/words.js';
 
@@ -17,6 +18,8 @@ const laneList = [
 const bareAxis = 24;
 const troubleRow = 22;
 const gap = 1;
+/** The most names of faults that are tried. */
+const mostNames = 400;
 /** The height of a lane's name where it stands above the lane. */
 const nameHeight = 13;
 
@@ -122,25 +125,36 @@ export class Lanes {
 
   drawTroubles() {
     const { surface } = this;
-    const { model, width } = surface;
+    const { model } = surface;
     const spans = model.troubles.within(surface.from, surface.to);
     const height = this.plan.height - 20;
-    let free = -Infinity;
-    spans.forEach((one, index) => {
+    for (const one of spans) {
       const a = surface.x(one.t);
       const size = Math.max(3, surface.x(one.until) - a);
       surface.fill('badwash', a, 20, size, height);
       surface.hatch('badhatch', a, 20, size, height, 7, 1);
       surface.fill('bad', a, 20, size, 2);
-      const left = Math.max(2, a) + 1;
-      const next = spans[index + 1];
-      const limit = Math.min(width - 2, next ? Math.max(surface.x(next.t) - 4, left) : Infinity);
-      if (left < free) return;
-      const words = one.until - one.t > 0.5 ? [`${one.name} ${spanText(one.until - one.t)}`] : [];
-      const end = surface.fitText([...words, one.name], left, 33, limit, 'bad',
-        { font: 'bold', back: 'panel' });
-      free = Math.max(free, end + 6);
-    });
+    }
+    this.nameTroubles(spans.filter(one => one.until >= surface.from));
+  }
+
+  /** Writes the names of faults: those at a loss first, then the longest, as many as fit. */
+  nameTroubles(spans) {
+    const { surface } = this;
+    const { causes } = surface.model;
+    const places = new Places();
+    const rank = one => causes.has(one) ? 1 : 0;
+    const ranked = spans.toSorted((a, b) =>
+      rank(b) - rank(a) || (b.until - b.t) - (a.until - a.t) || a.t - b.t);
+    for (const one of ranked.slice(0, mostNames)) {
+      const left = Math.max(2, surface.x(one.t)) + 1;
+      const length = one.until - one.t > 0.5 ? [`${one.name} ${spanText(one.until - one.t)}`] : [];
+      const words = [...length, one.name].find(text => {
+        const end = left + surface.measure(text, 'bold');
+        return end <= surface.width - 2 && places.take(left, end);
+      });
+      if (words) surface.text(words, left, 33, 'bad', { font: 'bold', back: 'panel' });
+    }
   }
 
   /** Draws a line through the lanes for each moment. */

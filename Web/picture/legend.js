@@ -1,6 +1,8 @@
 // The legend.
 
 import { byId, make, svg } from '../shared/elements.js';
+import { lateAfter } from './states.js';
+import { spanText } from '../shared/words.js';
 
 const picture = (width, ...content) =>
   svg('svg', { width, height: 12, 'aria-hidden': 'true' }, ...content);
@@ -30,33 +32,87 @@ const trouble = () => picture(18,
 
 const rising = () => line('out', { 'stroke-dasharray': '4 2', y1: 11, y2: 1 });
 
+const wedge = (color, points, attributes = {}) => picture(18, svg('polygon', {
+  points, fill: `var(--${color})`, ...attributes,
+}));
+
+const triangle = color => picture(12, svg('polygon', { points: '2,2 10,2 6,9',
+  fill: `var(--${color})` }));
+
+const circle = color => picture(12, svg('circle', {
+  cx: 6, cy: 6, r: 3.5, fill: 'var(--panel)', stroke: `var(--${color})`, 'stroke-width': 1.5,
+}));
+
+const hatched = (color, width = 18) => picture(width,
+  svg('rect', { width, y: 1, height: 10, fill: `var(--${color}soft)` }),
+  svg('path', {
+    d: 'M0 7L6 1M2 11L12 1M8 11L18 1M14 11L18 7', stroke: `var(--${color})`, 'stroke-width': 0.8,
+  }));
+
+const bar = color => picture(10, svg('rect', {
+  x: 1, y: 3, width: 8, height: 6, fill: `var(--${color})`,
+}));
+
+const tick = () => picture(8, svg('path', {
+  d: 'M2 11V5M6 11V7', stroke: 'var(--faint)', 'stroke-width': 1.5,
+}));
+
+const late = `message, late: fetched, or after more than ${spanText(lateAfter)}`;
+
 /** The entries: what they need in a model, their picture and their words. */
 const entries = [
   [hasState('connected'), () => box('ok'), 'connected'],
-  [hasAttempts, () => box('try', { 'stroke-dasharray': '3 2' }),
-    'attempt, or time until the next one'],
+  [hasAttempts, () => box('try', { 'stroke-dasharray': '3 2' }), 'attempt'],
+  [hasState('waiting'), () => wedge('try', '1,2 17,11 1,11', { opacity: 0.5 }),
+    'time until the next attempt'],
   [hasState('standby'), () => box('poll'), 'polling instead'],
   [hasState('held'), () => box('rest'), 'resting'],
-  [hasAttempts, cross, 'lost'],
-  [hasAttempts, square, 'closed by this end'],
-  [hasMessages, () => line('ok'), 'message, live'],
-  [hasMessages, () => line('late'), 'message, fetched later'],
-  [model => model.via.includes(2), () => line('poll'), 'message, polled'],
+  [hasApp('background', 'suspended'), () => hatched('rest'), 'app in the background or asleep'],
+  [hasApp('killed'), () => hatched('bad'), 'app not running'],
+  [hasEnd(true), cross, 'lost'],
+  [hasEnd(false), square, 'closed by this end'],
+  [model => model.pings.length > 0, () => circle('ok'), 'ping, pong or poll'],
+  [model => model.connections.length > 0 && model.heard.length > 0,
+    () => wedge('silence', '1,11 17,2 17,11'), 'silence'],
+  [hasWay(0), () => line('ok'), 'message, live'],
+  [hasWay(1), () => line('late'), late],
+  [hasWay(2), () => line('poll'), 'message, late: polled'],
   [model => model.sentTo.length > 0, rising,
     'the user’s, waiting to be sent'],
+  [model => model.fetches.length > 0, () => bar('late'), 'fetch'],
+  [model => model.posts.length > 0, () => bar('out'), 'upload'],
+  [hasFailedRequest, () => bar('bad'), 'failed request'],
+  [model => model.commits.length > 0, tick, 'stored'],
+  [model => model.tokens.length > 0, () => circle('late'), 'token'],
+  [model => model.marks.length + model.serverMarks.length > 0, () => triangle('soft'),
+    'event of the phone, the user or the server'],
+  [model => model.downs.length > 0, () => hatched('bad'), 'server down'],
   [model => model.troubles.length > 0, trouble, 'fault outside'],
+  [model => model.findings.length > 0, () => triangle('poll'), 'finding'],
 ];
 
 function hasState(name) {
   return model => model.states.items.some(state => state.state === name);
 }
 
-function hasAttempts(model) {
-  return model.attempts.length > 0;
+function hasApp(...values) {
+  return model => model.apps.items.some(app => values.includes(app.value));
 }
 
-function hasMessages(model) {
-  return model.shown.length > 0;
+function hasEnd(lost) {
+  return model => model.attempts.items.some(one => one.isOver && one.lost === lost);
+}
+
+function hasWay(way) {
+  return model => model.via.includes(way);
+}
+
+function hasFailedRequest({ fetches, posts }) {
+  return fetches.items.some(one => !one.ok) || posts.items.some(one => !one.ok);
+}
+
+function hasAttempts(model) {
+  return model.attempts.length > 0;
 }
 
 /** Shows the entries for what a model contains. */

@@ -5,7 +5,7 @@ import { byId, make } from '../shared/elements.js';
 import { clamp } from '../shared/numbers.js';
 import { model, on, state } from './state.js';
 import { story } from './summary.js';
-import { choose, show, view, wholeAxis } from './view.js';
+import { choose, show, view, visit, wholeAxis } from './view.js';
 
 const rows = () => [...byId('links').querySelectorAll('.linkrow')];
 
@@ -19,7 +19,7 @@ export function startLinks() {
 /** Chooses the link above or below. */
 export function stepLink(direction, withFocus) {
   const many = state.models.length;
-  choose((state.chosen + direction + many) % many);
+  visit((state.chosen + direction + many) % many);
   byId('live').textContent = `${model().header.name}. ${story(model())}`;
   if (withFocus) rows()[state.chosen].focus();
 }
@@ -31,8 +31,12 @@ function fillRows() {
 
 function row(one, index) {
   const chooseIt = event => {
+    if (index !== state.chosen) {
+      visit(index);
+      return;
+    }
     choose(index);
-    // A click by a pointer also moves the interval; one by a key has no place.
+    // A click on the chosen link by a pointer moves the interval; one by a key has no place.
     if (event.detail) moveTo(event);
   };
   return make('button', {

@@ -6,8 +6,11 @@ import { labSecret, showChapter, showDeeds, showFollow, startDeeds } from './dee
 import { GrowingTrace } from './growing.js';
 import { showMessages } from './message.js';
 import { buildModel } from './model.js';
+import { momentsOf } from './moments.js';
 import { headerOf } from './reading.js';
+import { Spans } from './spans.js';
 import { changed, model, on, state } from './state.js';
+import { sumsOf } from './summary.js';
 import { choose, place, show, view } from './view.js';
 
 /** The time between two updates, in milliseconds. */
@@ -23,7 +26,8 @@ let order = [];
 let isFollowing = true;
 let isOwnMove = false;
 let span = firstSpan;
-let isDirty = false;
+/** The traces with facts that are not shown yet. */
+const grownTraces = new Set();
 let lastSaid = null;
 
 /**
@@ -84,9 +88,10 @@ const traceOf = link => traces.find(one => one.link === link);
 
 function begin(link, header) {
   if (traceOf(link)) return;
-  traces.push(new GrowingTrace(link, headerOf(JSON.stringify(header))));
+  const trace = new GrowingTrace(link, headerOf(JSON.stringify(header)));
+  traces.push(trace);
   traces.sort((a, b) => order.indexOf(a.link) - order.indexOf(b.link));
-  isDirty = true;
+  grownTraces.add(trace);
 }
 
 function add(link, fact) {
@@ -94,23 +99,25 @@ function add(link, fact) {
   if (!trace) return;
   const added = trace.add(fact);
   if (model()?.link === link && view.focus >= added) view.focus++;
-  isDirty = true;
+  grownTraces.add(trace);
 }
 
 function end(link, fact, until) {
-  traceOf(link)?.end(fact, until);
-  isDirty = true;
+  const trace = traceOf(link);
+  if (!trace) return;
+  trace.end(fact, until);
+  grownTraces.add(trace);
 }
 
 /** Shows what has arrived, and how much time has passed. */
 function update() {
   const shown = traces.filter(one => one.events.length);
-  if (!shown.length || document.hidden || (!isDirty && !clock.isRunning)) return;
-  isDirty = false;
+  if (!shown.length || document.hidden || (!grownTraces.size && !clock.isRunning)) return;
   const chosen = model()?.link;
   const time = Math.max(now(), ...shown.map(one => one.events.at(-1).t));
   const isNew = shown.length !== state.models.length;
   state.models = shown.map(trace => grown(trace, time));
+  grownTraces.clear();
   state.startedAt = shown[0].header.startedAt;
   state.end = time;
   state.chosen = Math.max(0, state.models.findIndex(one => one.link === chosen));
@@ -125,8 +132,32 @@ function update() {
   tellState();
 }
 
-function grown({ link, header, events }, time) {
+/** Returns the model of a trace. It is built again only if facts have arrived. */
+function grown(trace, time) {
+  const { link, header, events } = trace;
+  const last = state.models.find(one => one.link === link);
+  // Until the time is later than that of the last fact, ended spans look as if they were open.
+  if (last && !grownTraces.has(trace) && last.end > events.at(-1).t) return extended(last, time);
   return Object.assign(buildModel({ header: { ...header, end: time }, events }), { link });
+}
+
+/** Returns a model without new facts at a later time: what has not ended lasts until then. */
+function extended(last, time) {
+  const next = { ...last, header: { ...last.header, end: time }, end: time };
+  for (const name in last) {
+    if (last[name] instanceof Spans) next[name] = longer(last[name], last.end, time);
+  }
+  // The sums change only with an outage that has not ended.
+  if (last.moments.some(one => one.back === last.end || one.until === last.end)) {
+    next.moments = momentsOf(next);
+    next.sums = sumsOf(next);
+  }
+  return next;
+}
+
+function longer(spans, end, time) {
+  if (!spans.items.some(span => span.until === end)) return spans;
+  return new Spans(spans.items.map(span => span.until === end ? { ...span, until: time } : span));
 }
 
 /** Moves the interval, and the cursor unless a person reads the values of the board. */

@@ -1,8 +1,9 @@
 // Turns the facts of a trace into spans and columns of numbers, which lanes draw.
 
 import { momentsOf } from './moments.js';
+import { Runs } from './runs.js';
 import { Spans } from './spans.js';
-import { isTrying, linkStates } from './states.js';
+import { isTrying, lateAfter, linkStates } from './states.js';
 import { sumsOf } from './summary.js';
 
 /** The ways in which a message was shown; other ways count as `fetched`. */
@@ -20,9 +21,25 @@ export function buildModel({ header, events }, offset = 0) {
     header, events, offset, end: collector.end, size: events.length, ...collector.finished(),
   };
   model.limits = limitsOf(header.policy);
+  model.life = lifeOf(model);
   model.moments = momentsOf(model);
+  model.causes = causesOf(model);
   model.sums = sumsOf(model);
   return model;
+}
+
+/** Returns the faults that were in force at a loss. */
+function causesOf({ moments, troubles }) {
+  return new Set(moments.filter(one => one.lost).flatMap(({ t, trouble }) =>
+    trouble ? [trouble] : troubles.within(t, t).filter(one => one.until >= t)));
+}
+
+/** The time from the first fact of the app to its last one, or to the end if the link lives on. */
+function lifeOf({ runs, states, end }) {
+  const { first, last } = runs;
+  if (Number.isNaN(first)) return [0, end];
+  const isOff = !states.length || states.items.at(-1).state === 'idle';
+  return [first, isOff ? last : end];
 }
 
 /** The silence after which a connection is checked, and after which it is closed. */
@@ -48,14 +65,19 @@ class Collector {
     Object.assign(this.columns, { made: [], shown: [], sentFrom: [], sentTo: [] });
     this.indexes = { pings: [], asks: [], shownEvents: [], sentEvents: [], marks: [] };
     Object.assign(this.indexes, { tokens: [], serverMarks: [], findings: [], heads: [] });
+    this.indexes.leaves = [];
     this.via = [];
+    this.runs = new Runs();
     this.waiting = { times: [], counts: [] };
     this.longest = 0;
+    /** The number of messages that came at once by a connection and were late nevertheless. */
+    this.slow = 0;
     this.beforeSuspension = null;
   }
 
   add(event, index) {
     this.times[index] = event.t;
+    this.runs.see(event, index);
     const kinds = collectors[event.lane];
     kinds?.[event.kind]?.(this, event, index);
   }
@@ -72,13 +94,15 @@ class Collector {
   }
 
   finished() {
-    const model = { times: this.times, longest: this.longest, ...this.indexes };
+    const model = { times: this.times, longest: this.longest, slow: this.slow, ...this.indexes };
     for (const name in this.spans) {
       const items = name === 'states' ? this.spans[name].filter(hasLength) : this.spans[name];
       model[name] = new Spans(items);
     }
     for (const name in this.columns) model[name] = Float64Array.from(this.columns[name]);
     model.via = Uint8Array.from(this.via);
+    model.bands = new Spans(merged(model.states.items));
+    model.runs = this.runs;
     model.connections = new Spans(this.spans.attempts.filter(one => one.isUp).map(connection));
     model.waiting = {
       times: Float64Array.from(this.waiting.times), counts: this.waiting.counts,
@@ -92,6 +116,22 @@ class Collector {
 // A state that was replaced at once is not visible at any instant, and remains if it is the last.
 const hasLength = (span, index, all) => span.until > span.t || index === all.length - 1;
 
+/** Returns states without those that only tell again what was already so. */
+function merged(states) {
+  const found = [];
+  for (const state of states) {
+    const last = found.at(-1);
+    const isSame = last && last.until >= state.t && last.state === state.state
+      && last.try === state.try && last.retryAt === state.retryAt
+      && (isSteady(state.state) || last.why === state.why);
+    if (isSame) found[found.length - 1] = { ...last, until: state.until };
+    else found.push(state);
+  }
+  return found;
+}
+
+const isSteady = state => state === 'connected' || state === 'standby' || state === 'idle';
+
 const connection = attempt => ({ ...attempt, t: attempt.up });
 
 const kinds = table => Object.assign(Object.create(null), table);
@@ -101,8 +141,8 @@ const collectors = kinds({
   attempt: kinds({
     open(to, event, index) {
       const attempt = {
-        t: event.t, until: to.end, number: event.attempt, up: Infinity, isUp: false, isOver: false,
-        why: '', lost: false, event: index, upEvent: -1, endEvent: -1,
+        t: event.t, until: to.end, number: event.attempt, run: to.runs.number, up: Infinity,
+        isUp: false, isOver: false, why: '', lost: false, event: index, upEvent: -1, endEvent: -1,
       };
       to.attemptsByNumber.set(event.attempt, attempt);
       to.spans.attempts.push(attempt);
@@ -159,7 +199,7 @@ const collectors = kinds({
     woke: addMark,
     note: addMark,
   }),
-  user: kinds({ want: addMark, leave: addMark, wrote: addMark, note: addMark }),
+  user: kinds({ want: addMark, leave: addLeave, wrote: addMark, note: addMark }),
   network: kinds({
     trouble(to, event, index) {
       const until = Math.max(event.t, event.until ?? to.end);
@@ -189,6 +229,11 @@ function addMark(to, event, index) {
   to.indexes.marks.push(index);
 }
 
+function addLeave(to, event, index) {
+  addMark(to, event, index);
+  to.indexes.leaves.push(index);
+}
+
 function addState(to, event, index) {
   const waits = isTrying(event.state) && event.retryAt > event.t;
   const state = waits ? 'waiting' : event.state;
@@ -200,18 +245,38 @@ function addState(to, event, index) {
 
 function addApp(to, event, index) {
   let value = String(event.value ?? '');
+  if (value === 'launched') addRun(to, event, index);
   const last = to.spans.apps.at(-1)?.value;
   if (value === 'resumed') value = to.beforeSuspension ?? 'foreground';
   if (value === 'suspended' && last !== 'suspended') to.beforeSuspension = last ?? null;
-  if (value === 'killed') to.cut(to.spans.states, event.t);
+  if (value === 'killed') {
+    to.cut(to.spans.states, event.t);
+    to.runs.killed(event.t, index);
+  }
   to.begin(to.spans.apps, event, { value, event: index });
+}
+
+/** Begins a run of the app. If no fact tells of the end of the one before it, it is inferred. */
+function addRun(to, event, index) {
+  const death = to.runs.launched(event, index, to.spans);
+  if (!death) return;
+  to.cut(to.spans.states, death.t);
+  to.begin(to.spans.apps, { t: death.t }, { value: 'killed', event: -1 });
+  for (const attempt of to.spans.attempts) {
+    if (attempt.isOver) continue;
+    const until = Math.max(attempt.t, death.t);
+    Object.assign(attempt, { until, why: 'killed', lost: true, isOver: true });
+  }
 }
 
 function addMessage(to, event, index) {
   const made = event.made ?? event.t;
   to.columns.made.push(made);
   to.columns.shown.push(event.t);
-  to.via.push(ways[event.via] ?? ways.fetched);
+  const way = ways[event.via] ?? ways.fetched;
+  const isSlow = way === ways.live && event.t - made > lateAfter;
+  if (isSlow) to.slow++;
+  to.via.push(isSlow ? ways.fetched : way);
   to.indexes.shownEvents.push(index);
   to.longest = Math.max(to.longest, event.t - made);
 }

@@ -13,6 +13,7 @@ export function startMoments() {
   on('link', fill);
   on('grown', refill);
   on('instant', mark);
+  new ResizeObserver(scrollSoon).observe(byId('moments'));
 }
 
 /** The words of the list, to see whether it has changed. */
@@ -38,7 +39,8 @@ function fill() {
   const longest = widths.reduce((most, width) => Math.max(most, width), 4);
   byId('moments').style.setProperty('--time', `${longest}ch`);
   if (!moments.length) {
-    const words = sums.isConnected ? 'The link never dropped.' : 'The link did not connect.';
+    let words = sums.isConnected ? 'The link never dropped.' : 'The link did not connect.';
+    if (sums.uploads) words = 'Every upload was accepted.';
     byId('moments').append(make('li', { class: 'empty' }, words));
   }
   if (moments.length > most) {
@@ -74,15 +76,26 @@ function mark() {
       continue;
     }
     button.setAttribute('aria-current', 'true');
-    scrollTo(element);
+    scrollSoon();
   }
 }
 
-/** Scrolls the list, and not the page. */
-function scrollTo(element) {
+/** Scrolls after a layout: the card below the list changes its height with the instant. */
+function scrollSoon() {
+  requestAnimationFrame(() => {
+    const element = byId('moments').querySelector('li:has([aria-current])');
+    if (element) scrollToWhole(element);
+  });
+}
+
+/** Scrolls the list, and not the page, so that an entry and the one before it are whole. */
+function scrollToWhole(element) {
   const list = byId('moments');
   const top = element.offsetTop - list.offsetTop;
   const isSeen = top >= list.scrollTop
     && top + element.offsetHeight <= list.scrollTop + list.clientHeight;
-  if (!isSeen) list.scrollTop = top - list.clientHeight / 3;
+  if (isSeen) return;
+  const before = element.previousElementSibling?.offsetHeight ?? 0;
+  const isRoomy = before + element.offsetHeight <= list.clientHeight;
+  list.scrollTop = top - (isRoomy ? before : 0);
 }

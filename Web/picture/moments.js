@@ -1,8 +1,9 @@
-// Moments: the ends of open connections, links that did not connect at first, and findings.
+// Moments: the ends of open connections, links that did not connect at first, kills of the app, the
+// ends of the user's wish, and findings.
 
 import { lowerBound, upperBound } from '../shared/numbers.js';
 import { reasonTitle } from './reasons.js';
-import { capitalized, count, spanText } from '../shared/words.js';
+import { capitalized, count, ordinal, spanText } from '../shared/words.js';
 
 const instantly = 1e-6;
 
@@ -19,7 +20,15 @@ export function momentsOf(model) {
   const first = firstFailure(model, back);
   if (first) found.push(first);
   for (const one of model.connections.items) {
-    if (one.isOver && !isWish(one.why)) found.push(loss(model, one, back(one.until, one.up)));
+    if (!one.isOver || isWish(one.why) || isOfKill(model, one)) continue;
+    found.push(loss(model, one, back(one.until, one.up)));
+  }
+  for (const end of model.runs.ends) {
+    found.push(restart(model, end, back(Math.min(end.until, model.end), end.t)));
+  }
+  for (const event of model.leaves) {
+    const { t, say } = model.events[event];
+    found.push({ t, until: t, isLeave: true, event, words: say });
   }
   for (const event of model.findings) {
     const { t, say, name } = model.events[event];
@@ -29,6 +38,28 @@ export function momentsOf(model) {
 }
 
 const isWish = why => why === 'leaving' || why === 'left';
+
+/** Returns whether a connection ended by a kill, which is a moment of its own. */
+const isOfKill = (model, one) => one.why === 'killed'
+  && model.runs.ends.some(end => Math.abs(end.t - one.until) < 0.01);
+
+/** Returns the moment of an end of the app, whose time without the app is not a gap. */
+function restart(model, { t, until, event, run, isKill, isInferred }, next) {
+  const isBack = next !== undefined;
+  const started = Math.min(until, model.end);
+  const one = model.connections.items.findLast(other => Math.abs(other.until - t) < 0.01);
+  const heard = model.heard[upperBound(model.heard, t) - 1] ?? t;
+  const end = next?.t ?? started;
+  const [missed, shownAt] = one ? missedMessages(model, one, heard, end) : [0, end];
+  return {
+    t, until: end, whole: shownAt, event, run, missed, started, isBack, lost: isKill,
+    isKill, isRestart: true, isInferred,
+    hasStarted: until <= model.end,
+  };
+}
+
+/** Returns whether a moment is a gap: a time without a connection that the app wanted. */
+export const isGap = moment => moment.lost === true && !moment.isRestart;
 
 /** Returns the moment of the first attempt if it failed: the link was not connected before it. */
 function firstFailure(model, back) {
@@ -52,16 +83,23 @@ function outage(model, one, next) {
   // A killed app has no wish, and begins without a connection.
   const hasWishes = one.lost && one.why !== 'killed';
   const rest = hasWishes ? model.states.within(one.until, back).find(state =>
-    isWished(state) && state.t >= one.until - instantly && state.t < back) : undefined;
-  const until = rest?.t ?? back;
+    isWished(state) && state.t >= one.until - instantly
+      && (state.t < back || (!next && state.t === back))) : undefined;
+  // So does one in which the app ends.
+  const death = hasWishes ? model.runs.ends.find(end =>
+    end.t >= one.until - instantly && end.t <= (rest?.t ?? back) + instantly) : undefined;
+  const until = death?.t ?? rest?.t ?? back;
+  const isRest = rest !== undefined || death !== undefined;
   const tries = upperBound(model.attempts.starts, until + instantly)
     - lowerBound(model.attempts.starts, one.until - instantly);
-  const standby = model.states.within(one.until, until).find(state =>
-    state.state === 'standby' && state.t >= one.until - instantly && state.t < until);
+  const polled = model.states.within(one.until, until).reduce((sum, state) =>
+    state.state === 'standby' && state.t >= one.until - instantly && state.t < until
+      ? sum + Math.min(state.until, until) - state.t : sum, 0);
   return {
-    until, back, isBack: next !== undefined && !rest, isRest: rest !== undefined,
+    until, back, isBack: next !== undefined && !isRest, isRest,
+    isResting: rest?.state === 'held', isEnded: death !== undefined,
     tries: one.isUp ? tries : tries + 1,
-    polled: standby ? Math.min(standby.until, until) - standby.t : 0,
+    number: next && !isRest ? model.attempts.at(next.t)?.number : undefined, polled,
     isLive: model.header.source === 'live',
   };
 }
@@ -98,7 +136,7 @@ function missedMessages(model, one, lastHeard, until) {
   for (let index = from; index < to; index++) {
     const made = model.made[index];
     const shown = model.shown[index];
-    if (made < lastHeard - 1 || made >= until || shown - made <= 0.4) continue;
+    if (made < lastHeard - 1 || made >= until || !model.via[index]) continue;
     many++;
     last = Math.max(last, shown);
   }
@@ -125,6 +163,8 @@ function sentAfterwards(model, one, until) {
  * @returns {{title: string, parts: string[]}}
  */
 export function momentWords(moment) {
+  if (moment.isLeave) return { title: 'No longer wanted', parts: [moment.words] };
+  if (moment.isRestart) return restartWords(moment);
   if (moment.finding) return { title: `Finding: ${moment.finding}`, parts: [moment.words] };
   const parts = [];
   if (moment.isFirst) parts.push('the first attempt failed');
@@ -133,6 +173,7 @@ export function momentWords(moment) {
     parts.push(`${moment.trouble.name}, ` + (late ? `noticed after ${spanText(moment.noticed)}`
       : 'noticed at once'));
   }
+  if (!moment.trouble && moment.why === 'background') parts.push('this is no loss');
   if (moment.polled) parts.push(`polled for ${spanText(moment.polled)} instead`);
   parts.push(returnWords(moment));
   if (moment.missed) parts.push(`${count(moment.missed, 'message')} fetched afterwards`);
@@ -140,13 +181,32 @@ export function momentWords(moment) {
   return { title: reasonTitle(moment.why, moment.silent), parts: capitalizedFirst(parts) };
 }
 
+function restartWords(moment) {
+  const { t, until, started, run, isKill, isBack, hasStarted, missed, isInferred } = moment;
+  const title = isKill ? 'The app was killed' : 'The app started again';
+  if (!hasStarted) return { title, parts: ['It was not running until the end'] };
+  const off = started - t;
+  const parts = [off < instantly ? `started again at once as run ${run}`
+    : `not running for ${isInferred ? 'at most ' : ''}${spanText(off)} (not counted as a gap)`];
+  if (off >= instantly) parts.push(`started as run ${run}`);
+  if (isBack) parts.push(`connected ${spanText(until - started)} later`);
+  if (missed) parts.push(`${count(missed, 'message')} fetched afterwards`);
+  return { title, parts: capitalizedFirst(parts) };
+}
+
 const capitalizedFirst = ([first, ...rest]) => [capitalized(first), ...rest];
 
 function returnWords(moment) {
-  if (moment.isRest) return `not wanted after ${spanText(moment.until - moment.t)}`;
   const word = moment.isFirst ? 'connected' : 'back';
+  if (moment.isRest) {
+    let rest = moment.isResting ? 'the app went to the background' : 'it was switched off';
+    if (moment.isEnded) rest = 'the app ended';
+    return `not ${word} until ${rest}, ${spanText(moment.until - moment.t)} later`;
+  }
   if (!moment.isBack) return moment.isLive ? `not ${word} yet` : `not ${word} before the end`;
-  const tries = moment.tries > 1 ? `, on try ${moment.tries}` : '';
+  const { number } = moment;
+  const tries = moment.tries > 1 ? ` with ${number === undefined ? 'its'
+    : `connection ${number}, the`} ${ordinal(moment.tries)} try` : '';
   return `${word} after ${spanText(moment.until - moment.t)}${tries}`;
 }
 
@@ -154,8 +214,14 @@ function returnWords(moment) {
 export function longestOutage(moments) {
   let longest = null;
   for (const one of moments) {
-    if (!one.lost) continue;
+    if (!isGap(one)) continue;
     if (!longest || one.until - one.t > longest.until - longest.t) longest = one;
   }
   return longest;
+}
+
+/** Returns the moment that a person looks at first; `undefined` if there is none. */
+export function worstMoment(moments) {
+  return moments.find(one => one.finding) ?? longestOutage(moments)
+    ?? moments.find(one => one.lost) ?? moments.find(one => !one.isLeave);
 }

@@ -3,7 +3,7 @@
 import { byId, make } from '../shared/elements.js';
 import { effectsOf } from './lanes.js';
 import { model, on, state } from './state.js';
-import { instant } from './summary.js';
+import { instant, lateWords } from './summary.js';
 import { stepTo, view } from './view.js';
 import { clockText } from '../shared/words.js';
 
@@ -41,7 +41,9 @@ function eventBox(index) {
   if (event.by !== undefined) related.unshift(row('because:', event.by));
   const inferred = event.guess === true ? ' (inferred: the source does not tell)' : '';
   const line = Number.isInteger(event.line) ? make('p', {}, `journal, line ${event.line}`) : null;
-  return make('div', { class: 'event' }, make('p', {}, event.say + inferred), ...related, line);
+  const late = lateWords(model(), index);
+  return make('div', { class: 'event' }, make('p', {}, event.say + inferred),
+    late ? make('p', {}, late) : null, ...related, line);
 }
 
 function describeBoard(lines) {

@@ -44,7 +44,10 @@ const statuses = new Map([
 
 /** Returns the title of a loss for a reason, after `silent` seconds without a byte. */
 export function reasonTitle(why, silent) {
-  if (why === 'silent') return `Nothing received for ${spanText(silent)}`;
+  // A source may tell of a silence that began before what the trace has.
+  if (why === 'silent') {
+    return silent < 0.05 ? 'Nothing received in time' : `Nothing received for ${spanText(silent)}`;
+  }
   const close = /^close (\d+)$/.exec(why);
   if (close) return `Closed by the server (${coded(close[1], closeCodes)})`;
   const status = /^HTTP (\d+)$/.exec(why);

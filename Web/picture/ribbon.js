@@ -17,7 +17,7 @@ export function drawRibbon(canvas, model, { from, to, width, height, colors }) {
   }
   let column = NaN;
   let lowest = 0;
-  for (const one of model.states.items) {
+  for (const one of model.bands.items) {
     const { level, color } = linkStates.get(one.state);
     const a = x(one.t);
     const size = Math.max(1, x(one.until) - a);

@@ -36,3 +36,6 @@ export function pathWords(path) {
   if (path === 'none') return 'no network';
   return path === 'login page' ? 'login page' : `network ${path}`;
 }
+
+/** A message is late if it was fetched or polled, or shown more than these seconds after it. */
+export const lateAfter = 5;

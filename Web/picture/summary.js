@@ -1,23 +1,48 @@
 // Sums of a trace, its sentence, and the state of every lane at an instant.
 
-import { longestOutage } from './moments.js';
+import { isGap, longestOutage } from './moments.js';
 import { lowerBound, upperBound } from '../shared/numbers.js';
-import { appStates, isTrying, linkStates, pathWords } from './states.js';
-import { clockText, count, spanText } from '../shared/words.js';
+import { appStates, isTrying, lateAfter, linkStates, pathWords } from './states.js';
+import { clockText, count, spanText, timesText } from '../shared/words.js';
 
 /** Returns the sums of a model that has its moments. */
 export function sumsOf(model) {
-  const outages = model.moments.filter(one => one.lost);
+  const outages = model.moments.filter(isGap);
   const drops = outages.filter(one => !one.isFirst);
   return {
     drops: drops.length, back: drops.filter(one => one.isBack).length,
     rests: drops.filter(one => one.isRest).length,
     longest: longestOutage(outages), shown: model.shown.length,
-    late: model.moments.reduce((sum, one) => sum + (one.missed ?? 0), 0),
+    ...lateOf(model), ...offOf(model), ...uploadsOf(model),
     isConnected: model.connections.length > 0
       || model.states.items.some(state => state.state === 'connected'),
     ...positionsOf(model),
   };
+}
+
+/** Counts messages that were fetched, polled, or shown long after they were made. */
+function lateOf({ via, slow }) {
+  const late = via.reduce((sum, way) => sum + (way ? 1 : 0), 0);
+  const polled = via.reduce((sum, way) => sum + (way === 2 ? 1 : 0), 0);
+  return { late, polled, slow, fetched: late - polled - slow };
+}
+
+/** Sums the times in which the app did not run, was in the background, and was suspended. */
+function offOf({ apps, runs }) {
+  const sum = value => apps.items.reduce((total, span) =>
+    span.value === value ? total + span.until - span.t : total, 0);
+  return {
+    kills: runs.ends.filter(end => end.isKill).length, off: sum('killed'),
+    background: sum('background'), asleep: sum('suspended'),
+  };
+}
+
+/** Counts the uploads of a link that only sends, and those that failed. */
+function uploadsOf({ attempts, connections, posts, states }) {
+  const sends = states.items.every(state => state.state === 'idle') && !attempts.length;
+  if (!sends || connections.length || !posts.length) return { uploads: 0, failed: 0 };
+  const failed = posts.items.filter(post => !post.ok).length;
+  return { uploads: posts.length, failed };
 }
 
 /** Counts positions that were never shown between the first and the last, and those shown twice. */
@@ -27,7 +52,7 @@ function positionsOf(model) {
   let high = -Infinity;
   for (const index of model.shownEvents) {
     const { position } = model.events[index];
-    if (!Number.isFinite(position)) return { missing: null, twice: null };
+    if (!Number.isFinite(position)) return unnumbered(model);
     seen.add(position);
     low = Math.min(low, position);
     high = Math.max(high, position);
@@ -36,42 +61,103 @@ function positionsOf(model) {
   return { missing: high - low + 1 - seen.size, twice: model.shownEvents.length - seen.size };
 }
 
+/** Counts messages that the server accepted and that were not shown, if the trace tells of them. */
+function unnumbered({ accepted, shown, header }) {
+  if (!header.world || !accepted.length) return { missing: null, twice: null };
+  return { missing: Math.max(0, accepted.length - shown.length), twice: null };
+}
+
 /** Returns the trace in a few sentences. */
 export function story(model) {
   const { sums } = model;
-  const parts = [linkSentence(model)];
-  if (sums.longest) {
+  const parts = [linkSentence(model), ...offSentences(sums)];
+  // A link that never connected has no gap.
+  if (sums.longest && sums.isConnected) {
     const { t, until, trouble, why } = sums.longest;
     const cause = trouble?.name ?? (why || 'no reason given');
     parts.push(`The longest gap was ${spanText(until - t)}, at ${clockText(t)} (${cause}).`);
   }
-  if (sums.shown) {
-    const late = sums.late ? `${sums.late.toLocaleString('en')} of them late` : 'none late';
-    const whole = sums.missing === null ? ''
-      : `, ${sums.missing || 'none'} missing, ${sums.twice || 'none'} twice`;
-    parts.push(`${count(sums.shown, 'message')} shown, ${late}${whole}.`);
+  if (sums.shown) parts.push(messageSentence(sums));
+  parts.push(findingSentence(model));
+  return parts.filter(Boolean).join(' ');
+}
+
+/** Returns sentences about the times that are not counted as gaps. */
+function offSentences({ kills, off, background, asleep }) {
+  const parts = [];
+  if (kills) {
+    const length = off < 0.001 ? 'started again at once' : `not running for ${spanText(off)}`;
+    parts.push(`was killed ${timesText(kills)} (${length})`);
   }
-  const broken = model.findings.length;
-  if (broken) parts.push(`The checkers have ${count(broken, 'finding')}.`);
-  return parts.join(' ');
+  if (background) parts.push(`was in the background for ${spanText(background)}`);
+  if (asleep) parts.push(`was asleep for ${spanText(asleep)}`);
+  if (!parts.length) return [];
+  const last = parts.pop();
+  const words = parts.length ? `${parts.join(', ')} and ${last}` : last;
+  return [`The app ${words}, which is not counted as a gap.`];
+}
+
+function messageSentence(sums) {
+  const number = many => many.toLocaleString('en');
+  const kinds = [
+    [sums.fetched, 'fetched later'], [sums.polled, 'polled'],
+    [sums.slow, `more than ${spanText(lateAfter)} after they were made`],
+  ].filter(([many]) => many)
+    .map(([many, words], _, all) => all.length > 1 ? `${number(many)} ${words}` : words);
+  const late = sums.late ? `${number(sums.late)} late (${kinds.join(', ')})` : 'none late';
+  const shown = `${count(sums.shown, 'message')} shown, ${late}`;
+  if (sums.missing === null) return `${shown}; whether messages are missing is not known.`;
+  const twice = sums.twice === null ? '' : `, ${sums.twice || 'none'} twice`;
+  return `${shown}, ${sums.missing || 'none'} missing${twice}.`;
+}
+
+/** Returns why a message was late; an empty text for other events. */
+export function lateWords(model, event) {
+  const index = lowerBound(model.shownEvents, event);
+  const way = model.shownEvents[index] === event ? model.via[index] : 0;
+  if (!way) return '';
+  const isLive = model.events[event].via === 'live';
+  const how = isLive ? '' : way === 2 ? 'polled, ' : 'fetched later, ';
+  return `late: ${how}${spanText(model.shown[index] - model.made[index])} after it was made`;
+}
+
+function findingSentence({ findings, header }) {
+  if (findings.length) return `The checkers have ${count(findings.length, 'finding')}.`;
+  if (header.source === 'journal') return 'The journal has no findings.';
+  const isChecked = header.source === 'simulator' || header.source === 'demo';
+  return isChecked ? 'Checked: no findings.' : '';
 }
 
 function linkSentence(model) {
   const { sums } = model;
-  const length = spanText(model.end - model.offset);
+  const length = spanText(model.life[1] - model.life[0]);
+  if (sums.uploads) return uploadSentence(sums, length);
   if (!model.states.length && !model.attempts.length) return `${length} without a link.`;
   if (!sums.isConnected) {
-    const tries = model.attempts.length;
-    return `It did not connect in ${length}` + (tries ? `: ${count(tries, 'attempt')}.` : '.');
+    return `It did not connect in ${length}${triesText(model.attempts)}.`;
   }
   if (!sums.drops) return `It never dropped in ${length}.`;
-  const times = many => ['', 'once', 'twice'][many] ?? `${many.toLocaleString('en')} times`;
   let end = 'has not come back';
   if (sums.back === sums.drops) end = sums.drops === 1 ? 'came back' : 'came back each time';
   else if (sums.rests === sums.drops) end = 'was not wanted afterwards';
   else if (sums.back + sums.rests === sums.drops) end = 'came back each time it was still wanted';
-  else if (sums.back) end = `came back ${times(sums.back)}`;
-  return `It dropped ${times(sums.drops)} in ${length} and ${end}.`;
+  else if (sums.back) end = `came back ${timesText(sums.back)}`;
+  return `It dropped ${timesText(sums.drops)} in ${length} and ${end}.`;
+}
+
+/** Returns the number of attempts that failed, and why if all failed for the same reason. */
+function triesText({ items }) {
+  if (!items.length) return '';
+  const whys = new Set(items.map(one => one.why));
+  const [why] = whys;
+  const each = items.length > 1 ? 'each ' : '';
+  return ` (${count(items.length, 'attempt')}${whys.size === 1 && why ? `, ${each}${why}` : ''})`;
+}
+
+function uploadSentence({ uploads, failed }, length) {
+  const accepted = uploads - failed;
+  const end = failed ? `${accepted} accepted, ${failed} failed` : 'all accepted';
+  return `It sent ${count(uploads, 'upload')} in ${length}, ${end}.`;
 }
 
 /** Returns for how long nothing had been received at an instant; `NaN` without a connection. */
@@ -110,8 +196,9 @@ function linkWords(model, time) {
     return `next try in ${spanText(Math.max(0, state.retryAt - time))}${number}${why}`;
   }
   const number = isTrying(state.state) && state.try ? `, try ${state.try}` : '';
-  const since = time - state.t < recent ? ', just now' : ` for ${spanText(time - state.t)}`;
-  return linkStates.get(state.state).name + number + since + why;
+  const since = model.bands.at(time)?.t ?? state.t;
+  const length = time - since < recent ? ', just now' : ` for ${spanText(time - since)}`;
+  return linkStates.get(state.state).name + number + length + why;
 }
 
 function attemptWords(model, time) {
@@ -120,7 +207,8 @@ function attemptWords(model, time) {
   let words = `attempted for ${spanText(time - one.t)}`;
   if (one.isUp && one.up <= time) words = `open for ${spanText(time - one.up)}`;
   else if (time - one.t < recent) words = 'attempted now';
-  return `number ${one.number}, ${words}`;
+  const run = model.runs.number > 1 ? ` of run ${one.run}` : '';
+  return `number ${one.number}${run}, ${words}`;
 }
 
 function silenceWords(model, time) {
@@ -132,7 +220,13 @@ function silenceWords(model, time) {
     if (asked === undefined || asked <= time - silent) return spanText(silent);
     return `${spanText(silent)}; a ping waits for ${spanText(time - asked)} of ${spanText(pong)}`;
   }
-  return spanText(silent) + (closed ? ` of the ${spanText(closed)} that are allowed` : '');
+  if (!closed) return spanText(silent);
+  // A suspended app has no timers.
+  if (silent > closed && model.apps.at(time)?.value === 'suspended') {
+    return `${spanText(silent)}; asleep, could not check the limit of ${spanText(closed)}`;
+  }
+  if (silent > closed) return `${spanText(silent)}, more than the limit of ${spanText(closed)}`;
+  return `${spanText(silent)} of the ${spanText(closed)} that are allowed`;
 }
 
 function lastAsk(model, time) {

@@ -3,7 +3,7 @@
 import { byId, make } from '../shared/elements.js';
 import { clamp } from '../shared/numbers.js';
 import { model } from './state.js';
-import { instant } from './summary.js';
+import { instant, lateWords } from './summary.js';
 import { wholeAxis } from './view.js';
 import { clockText } from '../shared/words.js';
 
@@ -32,7 +32,10 @@ export function showTip(lanes, x, y, event) {
   tip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tip;
   const isLow = event.clientY + 18 + height > innerHeight;
-  tip.style.left = `${clamp(event.clientX + 14, 8, Math.max(8, innerWidth - width - 8))}px`;
+  // The words stay over the lanes, and beside what they are about.
+  const edge = byId('board').getBoundingClientRect().right - width - 4;
+  const left = event.clientX + 14 <= edge ? event.clientX + 14 : event.clientX - width - 14;
+  tip.style.left = `${clamp(left, 8, Math.max(8, innerWidth - width - 8))}px`;
   tip.style.top = `${event.clientY + (isLow ? -height - 12 : 18)}px`;
 }
 
@@ -42,7 +45,9 @@ function contentAt(lanes, x, y, time) {
   if (index >= 0) {
     const { t, say, by } = events[index];
     const cause = by === undefined ? [] : [make('em', {}, `because: ${events[by].say}`)];
-    return [make('b', {}, clockText(t, 0.01)), ` ${say}`, ...cause];
+    const late = lateWords(model(), index);
+    const more = late ? [make('em', {}, late)] : [];
+    return [make('b', {}, clockText(t, 0.01)), ` ${say}`, ...more, ...cause];
   }
   const lines = instant(model(), time);
   const wanted = lineOfLane[lanes.laneAt(y)?.kind.key];

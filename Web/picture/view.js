@@ -1,6 +1,7 @@
 // The interval in sight and the instant in focus.
 
 import { clamp, lowerBound } from '../shared/numbers.js';
+import { worstMoment } from './moments.js';
 import { changed, model, state } from './state.js';
 
 /** The interval, the cursor, the event in focus or -1, and what the pointer does. */
@@ -145,4 +146,18 @@ export function choose(index) {
   view.focus = -1;
   changed('link');
   place(view.cursor);
+}
+
+/** Chooses another link, and shows its life with the cursor on its worst moment. */
+export function visit(index) {
+  choose(index);
+  const one = model();
+  if (one.header.source === 'live') return;
+  const [from, to] = one.life;
+  const pad = Math.max(0.05, (to - from) * 0.04);
+  if (to - from > state.end * 0.8) showAll();
+  else show(from - pad, to + pad);
+  const worst = worstMoment(one.moments);
+  if (worst) place(worst.t, worst.event);
+  else place(from);
 }

@@ -49,17 +49,21 @@ export function axisText(time, step) {
   return [days && `${days} d`, hours && `${hours} h`].filter(Boolean).join(' ');
 }
 
-/** Returns a duration, such as `0.8 ms`, `240 ms`, `1.3 s`, `35 s`, `4 min 35 s`, `2 h 5 min`. */
+/**
+ * Returns a duration, such as `0.8 ms`, `240 ms`, `12.3 s`, `4 min 35 s`, `2 h 5 min`. From 1 ms it
+ * is cut off as in the sentences of a trace, so that both tell a length in the same words.
+ */
 export function spanText(seconds) {
   if (!Number.isFinite(seconds)) return 'unlimited time';
-  if (seconds < 0.00005) return '0 s';
-  if (seconds < 0.01) return `${+(seconds * 1000).toFixed(1)} ms`;
-  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 9.95) return `${+seconds.toFixed(1)} s`;
-  if (seconds < 119.5) return `${Math.round(seconds)} s`;
-  if (seconds < hour - 0.5) return pair(Math.round(seconds), minute, 'min', 's');
-  if (seconds < 2 * day) return pair(Math.round(seconds / minute), 60, 'h', 'min');
-  return pair(Math.round(seconds / hour), 24, 'd', 'h');
+  // Times of a trace have six decimals, and their difference is a little off.
+  const time = seconds + 0.5e-6;
+  if (time < 0.00005) return '0 s';
+  if (time < 0.001) return `${Math.floor(time * 10_000) / 10} ms`;
+  if (time < 1) return `${Math.floor(time * 1000)} ms`;
+  if (time < minute) return `${Math.floor(time * 10) / 10} s`;
+  if (time < hour) return pair(Math.floor(time), minute, 'min', 's');
+  if (time < 2 * day) return pair(Math.floor(time / minute), 60, 'h', 'min');
+  return pair(Math.floor(time / hour), 24, 'd', 'h');
 }
 
 function pair(amount, size, name, rest) {
@@ -71,6 +75,16 @@ function pair(amount, size, name, rest) {
 export function count(many, one, more = `${one}s`) {
   return `${many.toLocaleString('en')} ${many === 1 ? one : more}`;
 }
+
+/** Returns the word of a place in an order, such as `1st`, `2nd`, `13th`. */
+export function ordinal(number) {
+  const isTeen = number % 100 > 10 && number % 100 < 14;
+  return number + (isTeen ? 'th' : ['th', 'st', 'nd', 'rd'][number % 10] ?? 'th');
+}
+
+/** Returns how often something happened: `once`, `twice`, `3 times`. */
+export const timesText = many =>
+  ['', 'once', 'twice'][many] ?? `${many.toLocaleString('en')} times`;
 
 /** Returns a text with a capital first letter. */
 export const capitalized = text => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,5 +1,5 @@
 public import HoldfastBottleLink
-import HoldfastCore
+public import HoldfastCore
 import HoldfastStorage
 import HoldfastWire
 public import HoldfastWorlds
@@ -39,6 +39,14 @@ extension BottleFeature: TracedFeature {
   public static func news(of fact: Fact) -> [TraceNews] {
     if case .recorded(let id) = fact { [.accepted("\(id)")] } else { [] }
   }
+
+  public static func words(for failure: LinkFailure) -> (why: TraceReason, say: String)? {
+    // The radio ends a connection after its own time without an answer, which is not the policy's.
+    guard failure == .timeout(.silence) else { return nil }
+    return (.noAnswer, "the radio no longer received the bottle, which is off or out of range")
+  }
+
+  public static var serverName: String { "bottle" }
 
   public static var ordinaryEvents: Set<String> { ["measures"] }
 }

@@ -59,7 +59,8 @@ extension BottleFeature {
     case .bluetoothUnavailable: "Bluetooth is not available"
     case .connectionFailed: "no connection was made"
     case .syncFailed: "the drinks were not received"
-    case .nothingCame(let said): "none of \(Sentence.count(Int(said), "reported record")) came"
+    case .nothingCame(let said):
+      said == 1 ? "the reported record did not come" : "none of \(said) reported records came"
     }
   }
 

@@ -12,7 +12,7 @@ extension SyncFeature {
       "The app reads \(name(type)), as read \(fetch.number)."
     case .commit(let commit, _): "The app stores the queue, as change \(commit.number)."
     case .delete(let files):
-      "The app deletes \(Sentence.count(files.count, "file")) that are not needed."
+      "The app deletes \(Sentence.count(files.count, "file")) no longer needed."
     case .update(.batch(let report)):
       "Batch \(report.file) is \(report.state.rawValue)"
         + (report.reason.map { ": \($0)." } ?? ".")

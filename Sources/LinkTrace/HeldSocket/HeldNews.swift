@@ -28,6 +28,7 @@ extension HeldFeature: TracedFeature {
           position: nil)
       ]
     case .update(.proven(let id)): [.settledThrough(id)]
+    case .update(.notice(.unproven(let count, isRepeated: false))): [.unproven(count: count)]
     case .update(.notice(.notConnected(let id))), .update(.notice(.refused(let id, _))),
       .update(.notice(.notStored(let id, _))):
       [.settled(String(id), isSent: false)]
@@ -38,6 +39,9 @@ extension HeldFeature: TracedFeature {
   public static func news(of fact: Fact) -> [TraceNews] {
     if case .heard(_, .said) = fact { [.reached] } else { [] }
   }
+
+  /// Without an outbox that repeats, only the queue shows that an entry arrived.
+  public static func waiting(_ state: State) -> Int? { state.queued }
 
   public static var ordinaryEvents: Set<String> { ["feed"] }
 }

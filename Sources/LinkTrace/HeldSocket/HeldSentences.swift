@@ -11,6 +11,8 @@ extension HeldFeature {
       isPaused
         ? "The app left too many messages unread: connection \(attempt.number) is not read."
         : "Connection \(attempt.number) is read again."
+    case .socket(let attempt, .message(let message, _)):
+      "Connection \(attempt.number) brings \(Sentence.content(message))."
     case .socket(let attempt, .unsent): "Connection \(attempt.number) takes no more messages."
     case .restored(let messages):
       "The disk gives back \(Sentence.count(messages.count, "message")) to be sent."
@@ -46,11 +48,19 @@ extension HeldFeature {
     case .status: nil
     case .quality(let quality): "The quality of the connection is \(quality.rawValue)."
     case .message(let message):
-      "The app shows \(message.text.map(Sentence.quoted) ?? "\(message.count) bytes")."
+      "The app shows \(Sentence.content(message))."
     case .sent(let count): "\(Sentence.count(Int(clamping: count), "message")) sent so far."
     case .stored(let id): "The outbox has stored message \(id)."
     case .proven(let id): "All messages up to number \(id) have arrived."
     case .notice(let notice): "The app reports: \(notice)."
     }
+  }
+}
+
+extension Sentence {
+  /// Returns the content of a message in a few words.
+  fileprivate static func content(_ message: SocketMessage) -> String {
+    if message.count == 0 { return "an empty message" }
+    return message.text.map(quoted) ?? count(message.count, "byte")
   }
 }

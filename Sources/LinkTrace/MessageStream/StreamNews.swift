@@ -60,5 +60,5 @@ extension StreamFeature: TracedFeature {
     }
   }
 
-  public static var ordinaryEvents: Set<String> { ["edit"] }
+  public static var ordinaryEvents: Set<String> { ["edit", "others"] }
 }

@@ -54,7 +54,8 @@ extension SessionsFeature {
     case .status(let status): "The app shows the state: \(status)."
     case .quality(let quality, _): "The quality of the connection is \(quality.rawValue)."
     case .pending(let prompts):
-      "\(Sentence.count(prompts.count, "prompt")) of an earlier run are unanswered."
+      "\(Sentence.count(prompts.count, "prompt")) of an earlier run "
+        + (prompts.count == 1 ? "is unanswered." : "are unanswered.")
     case .part(_, _, let index, _): "Part \(index) of an answer is shown."
     case .record(let record): sentence(of: record.reason)
     case .notice(let notice): "The app reports: \(notice)."

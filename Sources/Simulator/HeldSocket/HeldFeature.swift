@@ -70,7 +70,8 @@ public enum HeldFeature: SimulatedFeature {
     var shown = 0
     /// The number of the server's newest message.
     var fed = 0
-    var queued = 0
+    /// The number of the user's messages that are to be sent, or whose arrival is not proven.
+    public internal(set) var queued = 0
     var handed = 0
 
     /// Copies the state of the model.

@@ -106,6 +106,18 @@ import Testing
     #expect(text(-1) == text(0))
   }
 
+  @Test func `a full record still has room for the ends of its facts`() {
+    var record = LabRecord(limit: 1)
+    let fact = TraceFact.world(.trouble(name: "cut"), at: .zero, "Cut.")
+    #expect(!record.add(.fact(link: "stream", fact)).isEmpty)
+    #expect(record.isFull)
+    #expect(record.add(.fact(link: "stream", fact)).isEmpty)
+    #expect(record.add(.end(link: "stream", fact: 1, at: .seconds(1))).isEmpty)
+    #expect(record.add(.end(link: "session", fact: 0, at: .seconds(1))).isEmpty)
+    #expect(!record.add(.end(link: "stream", fact: 0, at: .seconds(1))).isEmpty)
+    #expect(record.events.count == 2)
+  }
+
   @Test func `a fact is one line of JSON with its link`() {
     let fact = TraceFact.world(.trouble(name: "cut"), at: .seconds(2), "Line one\nline two.")
     let text = String(decoding: LabEvent.fact(link: "stream", fact).bytes, as: UTF8.self)

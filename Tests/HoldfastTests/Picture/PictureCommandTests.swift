@@ -86,7 +86,9 @@ import Testing
       let journal = directory + "/a.journal"
       try await RecordedLinks.socket(journal)
       for (file, reason) in [
-        (journal, "--html would replace the journal"), ("/dev/null", "is not a regular file"),
+        (journal, "--html would replace \(journal)"), ("/dev/null", "is not a regular file"),
+        ("\(directory)//a.journal", "--html would replace"),
+        (journal + ".1", "--html would replace \(journal).1"), ("-", "cannot be standard output"),
         (directory, "cannot be written"), (directory + "/none/a.html", "cannot be written"),
       ] {
         let outcome = try await CommandProcess.run("replay", "--html", file, journal)

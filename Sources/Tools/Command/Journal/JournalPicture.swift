@@ -1,18 +1,19 @@
-import Glibc
 import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
 import HoldfastLinkTrace
-import HoldfastOwnerFiles
 
 /// A page that shows journals.
 struct JournalPicture {
-  let file: String
+  private let file: PrivateOutput
   /// The paths of the journals, each once. The first part of a run is shown with its second part.
-  let journals: [String]
+  private let journals: [String]
+  /// All files that are read: the given ones, and the first parts of their runs.
+  private let files: [String]
 
   init(file: String, journals: [String]) {
-    self.file = file
+    self.file = PrivateOutput(file, option: "--html")
+    files = journals.flatMap { [$0, "\($0).1"] }
     var seen: Set<String> = []
     self.journals = journals.filter {
       let second = $0.hasSuffix(".1") ? String($0.dropLast(2)) : nil
@@ -22,36 +23,16 @@ struct JournalPicture {
 
   /// Throws an error if the page cannot be written, or if a journal cannot be shown.
   func check() throws(CommandFailure) {
-    try TextFile.mustBeWritable(file)
-    var found = stat()
-    let exists = unsafe stat(file, &found) == 0
-    guard !exists || found.st_mode & S_IFMT == S_IFREG else {
-      throw CommandFailure(.usage, "\(file) is not a regular file", remedy: "name another file")
-    }
-    for path in journals {
-      var journal = stat()
-      let isSame =
-        unsafe stat(path, &journal) == 0 && exists && journal.st_ino == found.st_ino
-        && journal.st_dev == found.st_dev
-      guard !isSame else {
-        throw CommandFailure(
-          .usage, "--html would replace the journal \(path)", remedy: "name another file")
-      }
-      _ = try trace(of: path)
-    }
+    try file.check(isNoneOf: files)
+    for path in journals { _ = try trace(of: path) }
   }
 
   /// Writes the page. Only its owner can read it, as is true of a journal.
   func write(_ call: Invocation) throws(CommandFailure) {
     let traces = try traces(call)
-    do throws(OwnerFileError) {
-      try OwnerFile(file, maxBytes: .max, isSecret: true)
-        .replace(with: Array(PictureFile.text(of: traces.map(\.text)).utf8))
-    } catch {
-      throw CommandFailure(.failed, "\(file): \(error)")
-    }
-    call.put("wrote \(file)", event: "drawn") {
-      $0.entry("file", file)
+    try file.write(Array(PictureFile.text(of: traces.map(\.text)).utf8))
+    call.put("wrote \(file.path)", event: "drawn") {
+      $0.entry("file", file.path)
       $0.entry("links", traces.map(\.header.name))
     }
   }

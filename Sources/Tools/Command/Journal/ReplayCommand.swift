@@ -24,7 +24,7 @@ enum ReplayCommand {
         Gives a new engine the recorded inputs at the recorded instants, and compares its \
         effects with the recorded ones. Exits with 0 if every step is the same. With --json \
         each divergence is one object (event "divergence", path, line, cause, expected, got), and \
-        the last line is event "replayed" with steps and diverged.
+        each journal ends with event "replayed" with path, steps and diverged.
         """,
         """
         With --html, the page is one file that loads nothing: what happened to each link and why, \
@@ -47,23 +47,20 @@ enum ReplayCommand {
     let picture = call[html].map { JournalPicture(file: $0, journals: call[journals]) }
     for path in call[journals] { try TextFile.mustBeFile(path, option: "holdfast replay") }
     try picture?.check()
-    var diverged: ReplayOutcome?
+    var (steps, diverged) = (UInt64(0), UInt64(0))
     for path in call[journals] {
       let outcome = try JournaledMachine.reading { () throws(JournalError) in
         try JournaledMachine(of: path).replay(path, limit)
       }
       for divergence in outcome.divergences { show(divergence, call) }
-      summarize(outcome, call)
-      if outcome.diverged > 0 { diverged = outcome }
+      summarize(outcome, of: path, call)
+      steps += outcome.steps
+      diverged += outcome.diverged
     }
     try picture?.write(call)
-    if let diverged { try conclude(diverged) }
-  }
-
-  private static func conclude(_ outcome: ReplayOutcome) throws(CommandFailure) {
-    guard outcome.diverged == 0 else {
+    guard diverged == 0 else {
       throw CommandFailure(
-        .failed, "\(outcome.diverged) of \(outcome.steps) steps diverged",
+        .failed, "\(diverged) of \(steps) steps diverged",
         remedy: "replay it with the version that wrote it")
     }
   }
@@ -86,10 +83,13 @@ enum ReplayCommand {
     }
   }
 
-  private static func summarize(_ outcome: ReplayOutcome, _ call: Invocation) {
+  private static func summarize(
+    _ outcome: ReplayOutcome, of path: String, _ call: Invocation
+  ) {
     let steps = outcome.steps == 1 ? "1 step" : "\(outcome.steps) steps"
     let found = outcome.diverged == 0 ? "none diverged" : "\(outcome.diverged) diverged"
-    call.put("\(steps), \(found)", event: "replayed") {
+    call.put("\(path): \(steps), \(found)", event: "replayed") {
+      $0.entry("path", path)
       $0.entry("steps", outcome.steps)
       $0.entry("diverged", outcome.diverged)
     }

@@ -197,6 +197,8 @@ class Checks:
         self.check("404 for an unknown button", status == 404, status)
         status = ask("POST", "/lab/do/half-open")[0]
         self.check("404 for half a button", status == 404, status)
+        status = ask("POST", "/lab/do/say", body=b"   ")[0]
+        self.check("400 for a text of spaces", status == 400, status)
         status = ask("POST", "/lab/do/say", body=b"x" * 5000)[0]
         self.check("a long text is refused", status in (400, 413), status)
         page = ask("GET", "/")[1]
@@ -388,6 +390,8 @@ class Checks:
         since = self.press("kill-app")
         self.check("kill the app: in the picture",
                    self.fact(since, "device", "app", "killed") is not None)
+        status, say, _ = self.lab.ask("POST", "/lab/do/background/on")
+        self.check("kill the app: the phone is busy", status == 409 and "Background" in say, status)
         self.check("kill the app: the process is gone", self.gone(before))
         self.check("kill the app: it is launched again",
                    self.fact(since, "device", "app", "launched") is not None
@@ -484,10 +488,12 @@ class Checks:
         before = [one[0] for one in children(lab.process.pid)]
         status, left = lab.end(signal.SIGKILL)
         self.check("after SIGKILL no process is left", before and not left, (before, left))
-        lab = Lab(self.program, "stream")
+        lab = Lab(self.program, "stream", "session", "sync")
         folders.append(lab.folder)
         lab.ask("POST", "/lab/do/sleep/on")
         time.sleep(0.5)
+        status = lab.ask("POST", "/lab/do/say", body=b"nobody reads this")[0]
+        self.check("409 for a text to an app that is asleep", status == 409, status)
         status, left = lab.end(signal.SIGKILL)
         self.check("after SIGKILL no stopped process is left", not left, left)
         for folder in folders:
@@ -542,6 +548,12 @@ class Checks:
             launched = self.fact(since, "device", "app", "launched", link=name)
             self.check(f"{name}: launched again", launched is not None
                        and self.is_well(name, launched["t"]), self.evaluate(STATE, name))
+        since = self.press("login-page")
+        self.fact(since, "attempt", "end")
+        self.page.wait_for_timeout(1000)
+        end = self.fact(since, "attempt", "end", link="bottle", seconds=0.1)
+        self.check("login page: the bottle does not notice it", end is None, end)
+        self.stop("login-page")
         self.page.wait_for_timeout(1000)
         self.shot("lab-all")
         self.check("the console has no message with all features", not self.page.problems,

@@ -10,7 +10,8 @@
 ///
 /// This also works if an uncatchable signal ends this process. The leader is a shell that reads
 /// from a pipe. Only this process can write to the pipe, so the shell reaches the end of the file
-/// once this process has ended. The shell starts first, so the program never runs without it. Its
+/// once this process has ended. It ignores SIGHUP, which the kernel sends to a stopped group that has
+/// lost its parent. The shell starts first, so the program never runs without it. Its
 /// process ID identifies the group, and is released only after the program has ended.
 struct GroupKeeper: Sendable {
   /// The process ID of the shell, which is also the ID of the group.
@@ -19,7 +20,8 @@ struct GroupKeeper: Sendable {
 
   init() throws(ChildFailure) {
     let pipe = try Pipe()
-    var launch = ChildLaunch("/bin/sh", ["sh", "-c", "read -r word; kill -KILL 0"])
+    var launch = ChildLaunch(
+      "/bin/sh", ["sh", "-c", "trap '' HUP INT TERM; read -r word; kill -KILL 0"])
     launch.environment = []
     launch.input = pipe.reading
     (launch.leadsGroup, launch.closesOthers) = (true, true)

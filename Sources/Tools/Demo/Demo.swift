@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastCommandKit
 import HoldfastTestKit
 
 /// The reason why the demo ended early.
@@ -23,8 +24,9 @@ public struct Demo: Sendable {
   private let scenarios: [any DemoScenario]
   private let seed: UInt64
   private let narrator: Narrator
-  private let page: String?
+  private let page: PrivateOutput?
   private let output: @Sendable (String) -> Void
+  private let wrote: @Sendable () -> Void
 
   /// Creates a demo.
   ///
@@ -34,16 +36,19 @@ public struct Demo: Sendable {
   ///     Scenarios that use the shop's messages are played while there is traffic.
   ///   - seed: The seed of the customers' texts.
   ///   - page: The file into which a page of the demo is written; `nil` for no page.
+  ///   - wrote: A function that is called at the end if the page was written.
   ///   - output: A function that receives the output line by line.
   public init(
     program: String, scenarios names: Set<String> = [], seed: UInt64, narrator: Narrator,
-    page: String? = nil, output: @escaping @Sendable (String) -> Void
+    page: String? = nil, wrote: @escaping @Sendable () -> Void = {},
+    output: @escaping @Sendable (String) -> Void
   ) {
     self.program = program
     scenarios = Self.scenarios(named: names)
     self.seed = seed
     self.narrator = narrator
-    self.page = page
+    self.page = page.map { PrivateOutput($0, option: "--html") }
+    self.wrote = wrote
     self.output = output
   }
 
@@ -52,28 +57,36 @@ public struct Demo: Sendable {
   /// Cancel the task to end the demo early. In every case, the demo leaves no processes or files
   /// behind.
   public func run() async throws(DemoFailure) -> Bool {
+    let (isClean, isDrawn) = try await played()
+    if isDrawn { wrote() }
+    return try isClean.get()
+  }
+
+  /// Plays the scenarios. Returns whether the ledger is clean, and whether the page was written.
+  private func played() async throws(DemoFailure) -> (Result<Bool, DemoFailure>, isDrawn: Bool) {
     let scratch = try DemoEnvironment.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
     let environment = try await DemoEnvironment(
       scratch: scratch, scenarios: scenarios, seed: seed, program: program, narrator: narrator,
       isDrawn: page != nil, output: output)
+    let isClean: Result<Bool, DemoFailure>
     do throws(DemoFailure) {
-      let isClean = try await environment.play()
-      await environment.picture?.stop()
-      await environment.clear()
-      try await draw(environment)
-      return isClean
+      isClean = .success(try await environment.play())
     } catch {
-      await environment.clear()
-      // What happened until the failure is worth a look, too.
-      try? await draw(environment)
-      throw error
+      isClean = .failure(error)
     }
-  }
-
-  private func draw(_ environment: DemoEnvironment) async throws(DemoFailure) {
-    guard let page, let picture = environment.picture else { return }
-    try await picture.write(to: page)
+    // The ends of the apps and of the servers belong to no scenario.
+    await environment.picture?.stop()
+    await environment.clear()
+    guard let page, let picture = environment.picture else { return (isClean, false) }
+    do throws(DemoFailure) {
+      // What happened until a failure is worth a look, too.
+      try await picture.write(to: page)
+    } catch {
+      guard case .failure(let cause) = isClean else { throw error }
+      throw .setup("\(cause); \(error)")
+    }
+    return (isClean, true)
   }
 
   /// The path of the running program; `nil` if it is not known.

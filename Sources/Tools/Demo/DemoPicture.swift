@@ -1,7 +1,7 @@
+import HoldfastCommandKit
 import HoldfastCore
 import HoldfastDriver
 import HoldfastLinkTrace
-import HoldfastOwnerFiles
 import HoldfastPorts
 import HoldfastWorlds
 
@@ -114,7 +114,7 @@ actor DemoPicture {
   func stop() { end = now }
 
   /// Writes the page. The file has mode 0600, as a journal has.
-  func write(to file: String) throws(DemoFailure) {
+  func write(to file: PrivateOutput) throws(DemoFailure) {
     let end = end ?? now
     let traces = links.indices.compactMap { index -> [UInt8]? in
       links[index].told += links[index].tale.read()
@@ -128,9 +128,10 @@ actor DemoPicture {
       for fact in facts.indices { facts[fact].line = nil }
       return TraceWriter.text(header, facts.inOrderOfTime())
     }
-    try DemoEnvironment.checked { () throws(OwnerFileError) in
-      try OwnerFile(file, maxBytes: .max, isSecret: true)
-        .replace(with: Array(PictureFile.text(of: traces).utf8))
+    do throws(CommandFailure) {
+      try file.write(Array(PictureFile.text(of: traces).utf8))
+    } catch {
+      throw .setup("the page was not written: \(error.cause)")
     }
   }
 }

@@ -6,8 +6,8 @@ import HoldfastCore
 
 /// The command `holdfast demo`: demonstrates a link that survives faults.
 enum DemoCommand {
-  private static let seed = Parameter.option(
-    "seed", .integer("N", 0...Int.max), default: 1, "the seed of what the customers write")
+  private static let seed = Parameter.optional(
+    "seed", .integer("N", 0...Int.max), usual: "1", "the seed of what the customers write")
 
   private static let chapters = Parameter.repeated(
     "chapter", .choice("NAME", of: Demo.names),
@@ -54,17 +54,23 @@ enum DemoCommand {
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let console = call.console
     if call[web] {
-      guard call[html] == nil, call[chapters].isEmpty else {
-        throw CommandFailure(.usage, "--web excludes --html and --chapter", remedy: "remove them")
+      guard call[html] == nil, call[chapters].isEmpty, call[seed] == nil else {
+        throw CommandFailure(
+          .usage, "--web excludes --html, --chapter and --seed", remedy: "remove them")
       }
       let lab = LabCommand.Choice(features: Lab.names, playsChapters: true)
       return try await LabCommand.show(lab, call)
     }
-    if let page = call[html] { try TextFile.mustBeWritable(page) }
+    let page = call[html].map { PrivateOutput($0, option: "--html") }
+    try page?.check()
     let narrator = Narrator(call[Shared.json] ? .json : .people(console.style))
+    let wrote = { @Sendable in
+      guard let page else { return }
+      call.put("wrote \(page.path)", event: "drawn") { $0.entry("file", page.path) }
+    }
     let demo = Demo(
-      program: try program(), scenarios: Set(call[chapters]), seed: UInt64(call[seed]),
-      narrator: narrator, page: call[html]
+      program: try program(), scenarios: Set(call[chapters]), seed: UInt64(call[seed] ?? 1),
+      narrator: narrator, page: page?.path, wrote: wrote
     ) {
       show($0, on: console)
     }
@@ -73,9 +79,6 @@ enum DemoCommand {
       isClean = try await CommandSignals.cancelling(demo.run)
     } catch {
       throw CommandFailure(.failed, error.description)
-    }
-    if let page = call[html] {
-      call.put("wrote \(page)", event: "drawn") { $0.entry("file", page) }
     }
     guard isClean else { throw CommandFailure(.failed, "the ledger is not clean") }
   }

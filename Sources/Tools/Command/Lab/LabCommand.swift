@@ -4,6 +4,7 @@ import HoldfastCommandKit
 import HoldfastCore
 import HoldfastDemo
 import HoldfastJSON
+import HoldfastOwnerFiles
 
 /// The command `holdfast lab`: shows links live, with buttons for what happens to them.
 enum LabCommand {
@@ -67,7 +68,10 @@ enum LabCommand {
         onSecondStop: { CommandSignals.abandon(command) },
         stopping: { CommandSignals.watchOutput(of: command) }
       ) { () async throws(DemoFailure) in
-        try await lab.run { announce($0, choice, call) }
+        try await lab.run { address, folder in
+          announce(address, choice, call)
+          if choice.opens { open(address, folder, call) }
+        }
       }
     } catch {
       throw CommandFailure(.failed, error.description)
@@ -85,10 +89,22 @@ enum LabCommand {
       call.console.line("\(call.console.style.heading("the lab")) is at \(address)")
       call.console.line("  end     Ctrl-C")
     }
-    guard choice.opens else { return }
+  }
+
+  /// Opens the page in the browser. Other users can see the arguments of a program, so they name a
+  /// file with the address, which only its owner can read.
+  private static func open(_ address: String, _ folder: String, _ call: Invocation) {
+    let file = "\(folder)/open.html"
+    let page =
+      "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=\(address)\"><title>Lab</title>\n"
+    do throws(OwnerFileError) {
+      try OwnerFile(file, maxBytes: 4_096, isSecret: true).replace(with: Array(page.utf8))
+    } catch {
+      return call.diagnostic(
+        "\(file) could not be written (\(error)); open the address yourself")
+    }
     do throws(ChildFailure) {
-      let browser = try ChildProcess(
-        ChildLaunch("/usr/bin/xdg-open", ["xdg-open", address]))
+      let browser = try ChildProcess(ChildLaunch("/usr/bin/xdg-open", ["xdg-open", file]))
       browser.whenEnded { [browser] ending in
         _ = browser
         guard ending != .exited(0) else { return }

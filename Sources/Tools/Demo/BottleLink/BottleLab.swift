@@ -9,7 +9,10 @@ actor BottleLab: LabFeature {
   nonisolated let title = "Bottle"
   nonisolated let writes = "the millilitres of a drink"
   nonisolated let app = App.bottle
-  nonisolated let deaf: Set<LabDeed> = [.slow, .loginPage, .unavailable, .expireTokens, .loseWiFi]
+  nonisolated let hasOwnServer = true
+  nonisolated let unaffectedBy: Set<LabDeed> = [
+    .slow, .loginPage, .unavailable, .expireTokens, .loseWiFi,
+  ]
 
   private static let pause = Duration.seconds(14)
   private static let usualDrink = 120
@@ -24,8 +27,8 @@ actor BottleLab: LabFeature {
   func prepare() async throws(DemoFailure) -> [String] {
     let directory = try BottleDirectory(parts.scratch("bottle"), program: parts.program)
     let bottle = Phone(.peripheral, arguments: directory.bottleArguments, scene: Unwatched())
-    try await bottle.launch()
     self.bottle = bottle
+    try await bottle.launch()
     return directory.phoneArguments
   }
 

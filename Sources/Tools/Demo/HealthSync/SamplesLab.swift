@@ -13,13 +13,15 @@ actor SamplesLab: LabFeature {
 
   private static let pause = Duration.seconds(15)
   /// The number of days from 1970-01-01 to 2025-10-20.
-  private static let firstDay = 20_381
+  private static let lastStart = 20_381
   private static let density = 0.2
   /// The maximum number of days. An export of more would take too long to read again.
   private static let mostDays = 60
+  private static let firstDays = 7
 
   private let parts: LabParts
-  private var days = 7
+  private var firstDay = SamplesLab.lastStart
+  private var days = SamplesLab.firstDays
 
   init(_ parts: LabParts) { self.parts = parts }
 
@@ -38,9 +40,9 @@ actor SamplesLab: LabFeature {
     JournalTale(SyncFeature.self, journal: journal, start: start, startedAt: startedAt)
   }
 
-  func work(on phone: Phone) async { await each(Self.pause) { addDay() } }
+  func work(on phone: Phone) async { await each(Self.pause) { await addDay() } }
 
-  func say(_ text: String, on phone: Phone) async { addDay() }
+  func say(_ text: String, on phone: Phone) async { await addDay() }
 
   /// Copies the secret that the backend has created.
   func renew() async throws(DemoFailure) {
@@ -55,16 +57,26 @@ actor SamplesLab: LabFeature {
     }
   }
 
-  private func addDay() {
-    guard days < Self.mostDays else { return }
-    days += 1
-    try? writeExport()
+  /// Adds a day to the export. One with too many days is replaced with one of earlier days.
+  private func addDay() async {
+    if days < Self.mostDays {
+      days += 1
+    } else {
+      (firstDay, days) = (firstDay - Self.mostDays, Self.firstDays)
+      await parts.report(
+        name, .server("The export is full. The next one begins again, with earlier days."))
+    }
+    do throws(DemoFailure) {
+      try writeExport()
+    } catch {
+      await parts.report(name, .server("\(error)"))
+    }
   }
 
   private func writeExport() throws(DemoFailure) {
     var generator = HealthExportGenerator(
       HealthExportGenerator.Plan(
-        seed: 1, firstDay: Self.firstDay, days: days, density: Self.density))
+        seed: 1, firstDay: firstDay, days: days, density: Self.density))
     var bytes: [UInt8] = []
     while let chunk = generator.next() { bytes += chunk }
     do throws(OwnerFileError) {

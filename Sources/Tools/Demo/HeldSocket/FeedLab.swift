@@ -9,7 +9,8 @@ actor FeedLab: LabFeature {
   nonisolated let title = "Feed"
   nonisolated let writes = "an order to the feed"
   nonisolated let app = App.feed
-  nonisolated let deaf: Set<LabDeed> = [.expireTokens]
+  nonisolated let hasOwnServer = true
+  nonisolated let unaffectedBy: Set<LabDeed> = [.expireTokens]
 
   private let parts: LabParts
   private let server = FeedServer(pause: .seconds(2))

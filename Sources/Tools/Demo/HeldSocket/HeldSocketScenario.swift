@@ -73,9 +73,14 @@ struct HeldFeed: DemoScenario {
       (
         .feedRestart,
         { environment throws(DemoFailure) in
+          await environment.picture?.server(of: [.feed], isRunning: false)
           await server.stop()
           environment.say(.server, "of the feed closes with 1001; lines are written all the same")
-        }, { _ throws(DemoFailure) in try await server.start() }
+        },
+        { environment throws(DemoFailure) in
+          try await server.start()
+          await environment.picture?.server(of: [.feed], isRunning: true)
+        }
       ),
     ]
   }

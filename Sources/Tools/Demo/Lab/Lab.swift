@@ -14,6 +14,10 @@ public struct Lab: Sendable {
   private let port: UInt16
   private let playsChapters: Bool
 
+  /// The maximum number of requests of persons that wait. Further ones are refused. The limit is
+  /// Holdfast's own.
+  private static let longestQueue = 100
+
   /// Creates a lab.
   ///
   /// - Parameters:
@@ -33,20 +37,24 @@ public struct Lab: Sendable {
   /// Afterwards, no process and no file of the lab is left. If this process is killed, the processes
   /// end too, and the files are in the system's temporary directory.
   ///
-  /// - Parameter ready: A function that is called with the address of the page, once every app was
-  ///   launched.
-  public func run(ready: @Sendable (String) -> Void) async throws(DemoFailure) {
+  /// - Parameter ready: A function that is called once every app was launched, with the address of
+  ///   the page and with the lab's folder, which only its owner can read.
+  public func run(
+    ready: @Sendable (_ address: String, _ folder: String) -> Void
+  ) async throws(DemoFailure) {
     let scratch = try DemoEnvironment.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
     let (acts, sink) = AsyncStream.makeStream(
-      of: LabAct.self, bufferingPolicy: .bufferingNewest(100))
+      of: LabAct.self, bufferingPolicy: .bufferingOldest(Self.longestQueue))
     let chosen = Self.features.filter { names.isEmpty || names.contains($0.name) }
     let bench = try await LabBench(program: program, scratch: scratch)
     do throws(DemoFailure) {
       try await bench.prepare(chosen.map(\.make))
-      let address = try await bench.serve(on: port) { sink.yield($0) }
+      let address = try await bench.serve(on: port) { act in
+        if case .enqueued = sink.yield(act) { true } else { false }
+      }
       try await bench.launch()
-      ready(address)
+      ready(address, scratch.path)
       let playing = playsChapters ? Task { await bench.playChapters() } : nil
       await bench.follow(acts)
       playing?.cancel()
@@ -73,6 +81,8 @@ actor LabBench {
   let startedAt: Timestamp
   let parts: LabParts
   private let news: AsyncStream<(String, LabNews)>
+  /// The features whose parts must be closed, including one whose preparation failed.
+  private var features: [any LabFeature] = []
   var links: [LabLink] = []
   var on: Set<LabDeed> = []
   var busy: Set<LabDeed.Group> = []
@@ -82,26 +92,23 @@ actor LabBench {
   var deeds: [LabDeed.Group: Task<Void, Never>] = [:]
   /// The facts of the deeds in force.
   var lasting: [LabDeed: [(link: LabLink, fact: Int)]] = [:]
-  private var isEnding = false
+  /// The last change of the networks. Each one waits for the one before it.
+  var networkTurn: Task<Void, Never>?
+  /// The search for a login page, while there is one.
+  var loginCheck: Task<Void, Never>?
+  private(set) var isEnding = false
+
+  /// The maximum number of reports of the features that wait for the next turn. Further ones are
+  /// lost. The limit is Holdfast's own.
+  private static let longestNews = 1_000
 
   init(program: String, scratch: Scratch) async throws(DemoFailure) {
     let clock = BootClock()
     (self.clock, start, startedAt) = (clock, clock.now, clock.wall)
-    let backend = LabBackend(program: program, directory: scratch("server"))
-    try await backend.start()
-    let port = await backend.port
     let (news, sink) = AsyncStream.makeStream(
-      of: (String, LabNews).self, bufferingPolicy: .bufferingNewest(1_000))
+      of: (String, LabNews).self, bufferingPolicy: .bufferingOldest(Self.longestNews))
     self.news = news
-    parts = LabParts(
-      program: program, scratch: scratch, backend: backend,
-      proxy: try DemoEnvironment.checked { () throws(FaultProxyError) in
-        try FaultProxy(upstream: port)
-      },
-      http: try DemoEnvironment.checked { () throws(LinkFailure) in
-        try HoldfastPlatform.network(proxy: "")
-      },
-      report: { sink.yield(($0, $1)) })
+    parts = try await LabParts(program: program, scratch: scratch) { sink.yield(($0, $1)) }
   }
 
   /// The time since the beginning of all traces.
@@ -113,12 +120,13 @@ actor LabBench {
   func prepare(_ makers: [Lab.Maker]) async throws(DemoFailure) {
     for make in makers {
       let feature = make(parts)
+      features.append(feature)
       let arguments = try await feature.prepare()
       let journal = parts.scratch("\(feature.name).jsonl")
       let path = try LabPath(parts.scratch("\(feature.name).path"))
       let phone = Phone(
         feature.app, arguments: arguments + ["--journal", journal],
-        environment: [LabPath.variable: path.file, "NO_COLOR": "1"],
+        environment: [LabNetworkPath.variable: path.file, "NO_COLOR": "1"],
         scene: LabWatcher(feature: feature) { [weak self] in await self?.ended(feature.name, $0) })
       links.append(
         LabLink(
@@ -128,8 +136,11 @@ actor LabBench {
   }
 
   /// Starts the server of the page. Returns its address.
+  ///
+  /// - Parameter perform: A function that queues what a person does. It returns false if the queue
+  ///   is full.
   func serve(
-    on port: UInt16, perform: @escaping @Sendable (LabAct) -> Void
+    on port: UInt16, perform: @escaping @Sendable (LabAct) -> Bool
   ) async throws(DemoFailure) -> String {
     do throws(SocketServerError) {
       var configuration = SocketServerConfiguration()
@@ -157,7 +168,7 @@ actor LabBench {
     for link in links {
       let (feature, phone) = (link.feature, link.phone)
       working.append(Task { await feature.work(on: phone) })
-      link.path.tell("wifi")
+      link.path.tell(path, isFirst: true)
       try await link.phone.launch()
     }
     working.append(
@@ -176,23 +187,25 @@ actor LabBench {
       looks += 1
       try? await Task.sleep(for: Self.pace)
     }
+    isEnding = true
     acting.cancel()
+    await acting.value
   }
 
-  /// Ends all processes and the server of the page.
+  /// Ends all processes and the server of the page. Afterwards, nothing uses the lab's files.
   func clear() async {
     isEnding = true
+    loginCheck?.cancel()
     for task in working { task.cancel() }
-    for task in deeds.values {
-      task.cancel()
-      await task.value
-    }
-    for link in links {
-      await link.phone.quit()
-      await link.feature.close()
-    }
+    for task in deeds.values { task.cancel() }
+    for task in deeds.values { await task.value }
+    await networkTurn?.value
+    for link in links { await link.phone.quit() }
+    for feature in features { await feature.close() }
     await parts.backend.stop()
     await server?.stop()
+    // Requests to the backend, for which the work may wait, have failed by now.
+    for task in working { await task.value }
   }
 
   // MARK: Telling
@@ -244,11 +257,12 @@ actor LabBench {
     guard !isEnding, let link = links.first(where: { $0.feature.name == name }), !link.isKilled
     else { return }
     look()
+    link.isKilled = true
     link.tale.end(at: clock.now)
     tell(.note(.device), "The app ended by itself with \(ending).", to: [link])
-    link.isKilled = true
-    try? await Task.sleep(for: .seconds(2))
-    await launch(link)
+    await untilFree(.phone)
+    // What the phone did meanwhile may have launched the app.
+    if link.isKilled, !isEnding { await relaunch() }
   }
 
   /// Launches an app that is not running.
@@ -256,14 +270,19 @@ actor LabBench {
     guard !isEnding, link.isKilled else { return }
     link.isKilled = false
     link.path.tell(path, isFirst: true)
-    try? await link.phone.launch()
+    do throws(DemoFailure) {
+      try await link.phone.launch()
+    } catch {
+      link.isKilled = true
+      tell(.note(.device), "The app was not launched: \(error).", to: [link])
+    }
   }
 
   /// The network path that the phone reports.
-  var path: String {
-    if on.contains(.noWay) { return "none" }
-    if on.contains(.loginPage) { return "portal" }
-    return on.contains(.loseWiFi) ? "cell" : "wifi"
+  var path: LabNetworkPath {
+    if on.contains(.noWay) { return .unreachable }
+    if on.contains(.loginPage) { return .loginPage }
+    return on.contains(.loseWiFi) ? .cellular : .wifi
   }
 }
 

@@ -25,9 +25,6 @@ actor LabBackend {
   /// The address that bypasses the network's faults.
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// The process ID; `nil` while the backend is not running.
-  var identifier: Int32? { process?.identifier }
-
   /// Starts the backend. Returns once it accepts connections.
   func start() async throws(DemoFailure) {
     let arguments = [

@@ -21,17 +21,20 @@ extension LabBench {
   private static let delay = Duration.milliseconds(800)
 
   func perform(_ act: LabAct) async {
+    guard !isEnding else { return }
     switch act {
     case .say(let text, let name):
       let link = links.first { $0.feature.name == name } ?? links.first
       if let link { await link.feature.say(text, on: link.phone) }
     case .deed(let deed, let isOn):
-      if deed.lasts {
-        guard on.contains(deed) != isOn else { return }
-        if isOn { on.insert(deed) } else { on.remove(deed) }
-        await change(deed, isOn)
-      } else if !busy.contains(deed.group) {
-        await play(deed)
+      // The page may not know yet that a part of the world cannot be changed.
+      if !busy.contains(deed.group) {
+        if !deed.lasts {
+          await play(deed)
+        } else if on.contains(deed) != isOn {
+          if isOn { on.insert(deed) } else { on.remove(deed) }
+          await change(deed, isOn)
+        }
       }
       postState()
     }
@@ -49,12 +52,9 @@ extension LabBench {
     switch deed {
     case .halfOpen, .slow: await setNetworks()
     case .loginPage:
-      if isOn { await setNetworks(.reset) }
-      await setNetworks()
-      if isOn { findLoginPage() } else { tellPath() }
-    case .unavailable:
-      if isOn { await setNetworks(.reset) }
-      await setNetworks()
+      await setNetworks(resettingFor: isOn ? deed : nil)
+      if isOn { findLoginPage() } else { loseLoginPage() }
+    case .unavailable: await setNetworks(resettingFor: isOn ? deed : nil)
     case .noWay:
       tellPath()
       await setNetworks()
@@ -62,9 +62,11 @@ extension LabBench {
       tellPath()
       for proxy in await networks { await proxy.strand() }
     case .background:
-      for link in links { await link.phone.signal(isOn ? SIGUSR1 : SIGUSR2) }
+      for link in links where !link.isKilled {
+        await link.phone.signal(isOn ? SIGUSR1 : SIGUSR2)
+      }
     case .sleep:
-      for link in links {
+      for link in links where !link.isKilled {
         await link.phone.signal(isOn ? SIGSTOP : SIGCONT)
         link.tale.sleep(isOn, at: clock.now)
       }
@@ -78,8 +80,7 @@ extension LabBench {
     switch deed {
     case .cut:
       tell(.trouble(name: "cut"), deed.sentence, to: reached(by: deed), until: now)
-      await setNetworks(.reset)
-      await setNetworks()
+      await setNetworks(resettingFor: deed)
     case .restart, .kill, .expireTokens: occupy(.server) { await self.restartServer(deed) }
     case .killApp: occupy(.phone) { await self.killApps() }
     case .halfOpen, .slow, .noWay, .loginPage, .unavailable, .background, .sleep, .loseWiFi: return
@@ -88,6 +89,7 @@ extension LabBench {
 
   /// Runs work during which a part of the world cannot be changed otherwise.
   private func occupy(_ group: LabDeed.Group, _ work: @escaping @Sendable () async -> Void) {
+    guard !isEnding else { return }
     busy.insert(group)
     deeds[group] = Task {
       await work()
@@ -100,11 +102,16 @@ extension LabBench {
     postState()
   }
 
+  /// Waits until a part of the world can be changed.
+  func untilFree(_ group: LabDeed.Group) async {
+    while let task = deeds[group], busy.contains(group) { await task.value }
+  }
+
   // MARK: The network
 
   /// The links that notice a deed.
   private func reached(by deed: LabDeed) -> [LabLink] {
-    links.filter { !$0.feature.deaf.contains(deed) }
+    links.filter { !$0.feature.unaffectedBy.contains(deed) }
   }
 
   private var networks: [FaultProxy] {
@@ -115,16 +122,49 @@ extension LabBench {
     }
   }
 
-  /// Applies a fault, or that of the deeds in force.
-  private func setNetworks(_ fault: Fault? = nil) async {
-    let fault = fault ?? self.fault
-    for proxy in await networks { try? await proxy.set(fault) }
-    let isOpen =
-      switch fault {
-      case .pass, .delay, .answer: true
-      case .refuse, .cut, .reset, .blackhole, .rate, .cutAfter: false
+  /// Changes the networks after the changes that were begun before.
+  private func inNetworkTurn(_ work: @escaping @Sendable () async -> Void) async {
+    let before = networkTurn
+    let turn = Task {
+      await before?.value
+      await work()
+    }
+    networkTurn = turn
+    await turn.value
+  }
+
+  /// Applies the fault of the deeds in force.
+  ///
+  /// - Parameter deed: A deed for which every connection is reset before.
+  private func setNetworks(resettingFor deed: LabDeed? = nil) async {
+    await inNetworkTurn {
+      if let deed { await self.reset(for: deed) }
+      await self.applyFault()
+    }
+  }
+
+  private func reset(for deed: LabDeed) async {
+    await apply(.reset)
+    for link in reached(by: deed) { await link.feature.open(false) }
+  }
+
+  private func applyFault() async {
+    await apply(fault)
+    for link in links {
+      let closing = on.intersection([.noWay, .halfOpen]).subtracting(link.feature.unaffectedBy)
+      await link.feature.open(closing.isEmpty)
+    }
+  }
+
+  private func apply(_ fault: Fault) async {
+    for proxy in await networks {
+      do throws(FaultProxyError) {
+        try await proxy.set(fault)
+      } catch {
+        let say = "The network was not changed: \(error.call) failed with errno \(error.code)."
+        tell(.note(.network), say, to: links)
       }
-    for link in links { await link.feature.open(isOpen) }
+    }
   }
 
   /// The fault of the deeds in force. The worst one hides the others.
@@ -159,10 +199,16 @@ extension LabBench {
 
   /// Makes the phone's system find the login page after a while.
   private func findLoginPage() {
-    Task {
-      try? await Task.sleep(for: Self.check)
-      if on.contains(.loginPage) { tellPath() }
+    loginCheck = Task {
+      guard (try? await Task.sleep(for: Self.check)) != nil else { return }
+      tellPath()
     }
+  }
+
+  private func loseLoginPage() {
+    loginCheck?.cancel()
+    loginCheck = nil
+    tellPath()
   }
 
   private func tellPath() { for link in links { link.path.tell(path) } }
@@ -170,25 +216,52 @@ extension LabBench {
   // MARK: The server
 
   private func restartServer(_ deed: LabDeed) async {
-    let links = reached(by: deed)
+    let (links, renews) = (reached(by: deed), deed == .expireTokens)
     tell(deed == .restart ? .draining : .note(.server), deed.sentence, to: links)
     let downs = tell(.down, "The server is not running.", to: links)
-    for link in links { await link.feature.endServer(isWarned: deed != .kill) }
+    // The feed's server resets its network, which a change of the fault must not undo before.
+    await inNetworkTurn { await self.endServers(deed) }
     if deed == .kill { await parts.backend.kill() } else { await parts.backend.stop() }
-    if deed == .expireTokens { await parts.backend.forgetKeys() }
+    if renews { await parts.backend.forgetKeys() }
     try? await Task.sleep(for: deed == .kill ? Self.crash : Self.restart)
     guard !Task.isCancelled else { return }
+    let failure = await startBackend()
+    for link in links {
+      let failure = await startServer(of: link.feature, afterFailure: failure, renews: renews)
+      if let failure {
+        tell(.note(.server), "The server did not start again: \(failure).", to: [link])
+      } else {
+        end(downs.filter { $0.link === link })
+        tell(.note(.server), "The server runs again.", to: [link])
+      }
+    }
+    await setNetworks()
+  }
+
+  private func endServers(_ deed: LabDeed) async {
+    for link in reached(by: deed) { await link.feature.endServer(isWarned: deed != .kill) }
+  }
+
+  private func startBackend() async -> DemoFailure? {
     do throws(DemoFailure) {
       try await parts.backend.start()
-      for link in links {
-        try await link.feature.startServer()
-        if deed == .expireTokens { try await link.feature.renew() }
-      }
-      await setNetworks()
-      end(downs)
-      tell(.note(.server), "The server runs again.", to: links)
+      return nil
     } catch {
-      tell(.note(.server), "The server did not start again: \(error).", to: links)
+      return error
+    }
+  }
+
+  /// Starts the server of a feature. Returns the reason why it does not run.
+  private func startServer(
+    of feature: any LabFeature, afterFailure failure: DemoFailure?, renews: Bool
+  ) async -> DemoFailure? {
+    if let failure, !feature.hasOwnServer { return failure }
+    do throws(DemoFailure) {
+      try await feature.startServer()
+      if renews { try await feature.renew() }
+      return nil
+    } catch {
+      return error
     }
   }
 
@@ -204,6 +277,20 @@ extension LabBench {
     on.subtract([.sleep, .background])
     look()
     postState()
+    await launchAfterPause()
+  }
+
+  /// Launches the apps that ended by themselves. A new process is awake and in the foreground, so
+  /// all others are too.
+  func relaunch() async {
+    occupy(.phone) { await self.launchAfterPause() }
+    for deed in [LabDeed.sleep, .background] where on.remove(deed) != nil {
+      await change(deed, false)
+    }
+    postState()
+  }
+
+  private func launchAfterPause() async {
     try? await Task.sleep(for: Self.relaunch)
     guard !Task.isCancelled else { return }
     for link in links { await launch(link) }

@@ -35,12 +35,14 @@ extension LabBench {
     let chapters = LabChapter.all
     guard await pause(Self.beginning) else { return }
     for (index, chapter) in chapters.enumerated() {
+      await untilFree(chapter.deed.group)
       let title = "\(index + 1) of \(chapters.count): \(chapter.deed.title)"
       tell(.note(.user), "Chapter \(title). \(chapter.deed.sentence)", to: links)
       post([.chapter(title, chapter.deed.sentence)])
       await perform(.deed(chapter.deed, isOn: true))
       if chapter.deed.lasts {
         guard await pause(chapter.time) else { return }
+        await untilFree(chapter.deed.group)
         await perform(.deed(chapter.deed, isOn: false))
       }
       guard await pause(chapter.rest) else { return }

@@ -1,3 +1,4 @@
+import Holdfast
 import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
@@ -13,6 +14,26 @@ struct LabParts: Sendable {
   let http: any HTTPClient
   /// Reports an event of the world around an app, such as a message that the server accepted.
   let report: @Sendable (_ link: String, LabNews) async -> Void
+
+  /// Starts the backend, and the network in front of it.
+  init(
+    program: String, scratch: Scratch,
+    report: @escaping @Sendable (_ link: String, LabNews) async -> Void
+  ) async throws(DemoFailure) {
+    (self.program, self.scratch, self.report) = (program, scratch, report)
+    http = try DemoEnvironment.checked { () throws(LinkFailure) in
+      try HoldfastPlatform.network(proxy: "")
+    }
+    backend = LabBackend(program: program, directory: scratch("server"))
+    try await backend.start()
+    let port = await backend.port
+    do throws(FaultProxyError) {
+      proxy = try FaultProxy(upstream: port)
+    } catch {
+      await backend.stop()
+      throw .setup("the network of the lab could not be set up: \(error)")
+    }
+  }
 
   /// The address of the backend behind the network.
   var server: String { "http://127.0.0.1:\(proxy.port)" }
@@ -46,11 +67,13 @@ protocol LabFeature: AppWatcher {
   /// The networks of the app that are not the backend's.
   var networks: [FaultProxy] { get async }
   /// The deeds of the network and of the server that the link does not notice.
-  var deaf: Set<LabDeed> { get }
+  var unaffectedBy: Set<LabDeed> { get }
+  /// Whether the app connects to a server of the feature, and not to the backend.
+  var hasOwnServer: Bool { get }
 
   /// Prepares the data of the app, and returns the arguments that launch it, without its journal.
   func prepare() async throws(DemoFailure) -> [String]
-  /// Returns the tale of the app's journal.
+  /// Returns the trace of the app's journal while it grows.
   func tale(of journal: String, start: Instant, startedAt: Timestamp) -> any LiveTale
   /// Takes the part of the other end until the task is cancelled.
   func work(on phone: Phone) async
@@ -61,7 +84,7 @@ protocol LabFeature: AppWatcher {
   /// Ends the feature's own server, if there is one, with or without a warning to its clients.
   func endServer(isWarned: Bool) async
   func startServer() async throws(DemoFailure)
-  /// Opens or closes the way of an app that uses neither proxy.
+  /// Opens or closes the way of an app that uses neither proxy. A repeated call has no effect.
   func open(_ isOpen: Bool) async
   /// Ends what the feature itself has started.
   func close() async
@@ -69,7 +92,8 @@ protocol LabFeature: AppWatcher {
 
 extension LabFeature {
   var networks: [FaultProxy] { [] }
-  var deaf: Set<LabDeed> { [] }
+  var unaffectedBy: Set<LabDeed> { [] }
+  var hasOwnServer: Bool { false }
 
   func launched(_ app: App) async {}
   func receive(_ line: AppLine?, from app: App) async {}

@@ -36,6 +36,10 @@ final class LabLink {
       events.append(.fact(link: feature.name, fact))
     }
     self.count = count
+    if let problem = tale.takeProblem() {
+      let fact = TraceFact.world(.note(.device), at: now, problem)
+      events += add(fact)?.events ?? []
+    }
     return events
   }
 

@@ -7,23 +7,24 @@ import HoldfastServerSockets
 struct LabPages: SocketHandler {
   private let access: LabAccess
   private let page: [UInt8]
-  private let perform: @Sendable (LabAct) -> Void
+  private let perform: @Sendable (LabAct) -> Bool
   private var record = LabRecord()
   /// The latest events without a number.
   private var state: LabEvent
+  /// Whether the apps read no text now.
+  private var readsNothing = false
+  /// The parts of the world that cannot be changed now.
+  private var busy: Set<LabDeed.Group> = []
   private var clock = LabEvent.clock(.zero)
   private var chapter: LabEvent?
   private var readers: Set<RequestID> = []
   private var hasToldFull = false
 
-  init(_ access: LabAccess, page: String, perform: @escaping @Sendable (LabAct) -> Void) {
+  init(_ access: LabAccess, page: String, perform: @escaping @Sendable (LabAct) -> Bool) {
     (self.access, self.perform) = (access, perform)
     self.page = Array(page.utf8)
     state = .state(on: [], busy: [])
   }
-
-  /// The number of recorded events.
-  var count: Int { record.events.count }
 
   /// Records events and sends them to all readers.
   mutating func add(_ events: [LabEvent], on hub: SocketHub) {
@@ -34,8 +35,9 @@ struct LabPages: SocketHandler {
       case .clock:
         clock = event
         bytes += event.bytes
-      case .state:
-        state = event
+      case .state(let on, let busy):
+        (state, self.busy) = (event, busy)
+        readsNothing = on.contains(.sleep) || busy.contains(.phone)
         bytes += event.bytes
       case .chapter:
         chapter = event
@@ -81,8 +83,14 @@ struct LabPages: SocketHandler {
       let begin =
         Array("retry: 1000\n\n".utf8) + clock.bytes + state.bytes + (chapter?.bytes ?? [])
       hub.write(begin + record.after(number) + end, to: id)
+    case .act(.deed(let deed, _)) where busy.contains(deed.group):
+      refuse(id, 409, "“\(deed.title)” is not possible until the last change has ended.", on: hub)
+    case .act(.say) where readsNothing:
+      refuse(id, 409, "The app does not run now, so it cannot send a message.", on: hub)
     case .act(let act):
-      perform(act)
+      guard perform(act) else {
+        return refuse(id, 503, "The lab has too much to do. Try again later.", on: hub)
+      }
       hub.respond(to: id, status: 204, headers: Self.safe, body: [])
     case .refused(let status, let sentence): refuse(id, status, sentence, on: hub)
     }

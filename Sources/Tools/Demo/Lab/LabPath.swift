@@ -6,14 +6,21 @@
   import Darwin
 #endif
 
+/// A network path that the lab tells an app. The raw values are the lines of a named pipe.
+package enum LabNetworkPath: String, Sendable {
+  case wifi
+  case cellular = "cell"
+  case unreachable = "none"
+  case loginPage = "portal"
+
+  /// The environment variable with the path of the pipe.
+  package static let variable = "HOLDFAST_NETWORK_PATH"
+}
+
 /// A named pipe through which the lab tells an app its network path.
 ///
-/// The variable of the environment contains its path. Each line is the name of a network path,
-/// `none`, or `portal` for a login page. The pipe stays open, so that what is written before the app reads is not lost.
+/// The pipe stays open, so that what is written before the app reads is not lost.
 final class LabPath: Sendable {
-  /// The name of the environment variable.
-  static let variable = "HOLDFAST_NETWORK_PATH"
-
   let file: String
   private let descriptor: Int32
 
@@ -30,10 +37,10 @@ final class LabPath: Sendable {
 
   /// Writes a line. If it is the first one of a run of the app, what an earlier run has not read is
   /// removed.
-  func tell(_ name: String, isFirst: Bool = false) {
+  func tell(_ path: LabNetworkPath, isFirst: Bool = false) {
     var unread = [UInt8](repeating: 0, count: 4_096)
     if isFirst { while unsafe read(descriptor, &unread, unread.count) > 0 {} }
-    let line = Array("\(name)\n".utf8)
+    let line = Array("\(path.rawValue)\n".utf8)
     _ = unsafe write(descriptor, line, line.count)
   }
 }

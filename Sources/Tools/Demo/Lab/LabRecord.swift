@@ -7,21 +7,32 @@ import HoldfastLinkTrace
 /// Events are in the form of server-sent events (HTML standard, section 9.2). A page that lost its
 /// connection continues after the last number that it received.
 struct LabRecord: Sendable {
-  /// The maximum number of events, about 40 MB. Later ones are not recorded, and the page says so.
-  /// The limit is Holdfast's own.
-  static let limit = 200_000
-
+  /// The maximum number of events, about 40 MB. Of later ones, only the ends of recorded facts are
+  /// recorded, and the page says so. The limit is Holdfast's own.
+  private let limit: Int
   private(set) var events: [[UInt8]] = []
+  /// The number of recorded facts of each link.
+  private var facts: [String: Int] = [:]
+
+  init(limit: Int = 200_000) { self.limit = limit }
 
   /// Whether the limit is reached.
-  var isFull: Bool { events.count >= Self.limit }
+  var isFull: Bool { events.count >= limit }
 
   /// Adds an event. Returns it with its number; empty if the record is full.
   mutating func add(_ event: LabEvent) -> [UInt8] {
-    guard !isFull else { return [] }
+    guard hasRoom(for: event) else { return [] }
+    if case .fact(let link, _) = event { facts[link, default: 0] += 1 }
     let bytes = Array("id: \(events.count + 1)\n".utf8) + event.bytes
     events.append(bytes)
     return bytes
+  }
+
+  private func hasRoom(for event: LabEvent) -> Bool {
+    guard isFull else { return true }
+    // A fact ends once, so these are at most as many as the facts.
+    if case .end(let link, let fact, _) = event { return fact < facts[link, default: 0] }
+    return false
   }
 
   /// Returns the events with a number above this one.

@@ -52,8 +52,10 @@ struct LabAccess: Sendable {
   private func act(_ path: [String], _ link: String?, _ body: [UInt8]) -> LabRequest {
     if path == ["say"] {
       let text = String(validating: body, as: UTF8.self).map { $0.filter { !$0.isNewline } }
-      guard let text, !text.isEmpty, text.utf8.count <= Self.longestText else {
-        return .refused(400, "A text has 1 to \(Self.longestText) bytes of UTF-8.")
+      guard let text, text.contains(where: { !$0.isWhitespace }),
+        text.utf8.count <= Self.longestText
+      else {
+        return .refused(400, "A text has 1 to \(Self.longestText) bytes of UTF-8, not only spaces.")
       }
       return .act(.say(text, by: link ?? ""))
     }

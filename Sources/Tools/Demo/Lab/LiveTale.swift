@@ -18,15 +18,17 @@ protocol LiveTale: AnyObject {
   /// The policy of the link; `nil` until the first journal begins.
   var policy: LinkPolicy? { get }
   /// Returns the facts that were added since the last call. Causes are their places among all facts
-  /// of the tale.
+  /// of the trace.
   func read() -> [TraceFact]
+  /// Returns the reason why the rest of the app's run is not shown, once.
+  func takeProblem() -> String?
   /// Records that the app's process ended.
   func end(at now: Instant)
   /// Records that the system stopped the app's process, or let it run again.
   func sleep(_ isAsleep: Bool, at now: Instant)
 }
 
-/// The tale of a journal that grows, and of the journals that follow when the app is launched again.
+/// The trace of a growing journal, and of the journals that follow when the app is launched again.
 final class JournalTale<Feature: ReplayedFeature & TracedFeature>: LiveTale
 where Feature.Model: Journaled {
   private let path: String
@@ -40,13 +42,18 @@ where Feature.Model: Journaled {
   private var run = 0
   /// Whether the lab itself stopped the process since the last step.
   private var wasAsleep = false
-  private var told = 0
+  private var reported = 0
+  /// The number of the file in the app's run; 0 before the first one.
+  private var part = 0
+  /// Whether the rest of the run cannot be read.
+  private var isBroken = false
+  private var problem: String?
   private var findings = 0
   private(set) var policy: LinkPolicy?
 
   var machine: String { Feature.Model.journalName }
 
-  /// Creates a tale.
+  /// Creates the trace.
   ///
   /// - Parameters:
   ///   - journal: The file that the app writes.
@@ -57,33 +64,49 @@ where Feature.Model: Journaled {
   }
 
   func read() -> [TraceFact] {
+    advance()
+    defer { reported = teller.facts.count }
+    return teller.facts[reported...].map(Self.withClockOfTrace)
+  }
+
+  func takeProblem() -> String? {
+    defer { problem = nil }
+    return problem
+  }
+
+  /// Reads all steps that are complete, and what the checkers find in them.
+  private func advance() {
     follow()
     if hasNewFile {
       // The machine writes the rest of its journal into another file.
       follow()
+      addFindings()
       open()
       follow()
     }
+    addFindings()
+  }
+
+  private func addFindings() {
     for finding in (recorded?.findings ?? []).dropFirst(findings) {
       findings += 1
       teller.add(finding)
     }
-    defer { told = teller.facts.count }
-    return teller.facts[told...].map(Self.withClockOfTrace)
   }
 
   func end(at now: Instant) {
-    follow()
-    guard var last else { return }
-    last.now = max(last.now, now)
-    teller.see(.killed(.phone), last)
+    advance()
+    if var last {
+      last.now = max(last.now, now)
+      teller.see(.killed(.phone), last)
+    }
     reader = nil
-    (model, recorded, self.last) = (nil, nil, nil)
-    wasAsleep = false
+    (model, recorded, last) = (nil, nil, nil)
+    (part, isBroken, wasAsleep) = (0, false, false)
   }
 
   func sleep(_ isAsleep: Bool, at now: Instant) {
-    follow()
+    advance()
     guard var last else { return }
     last.now = max(last.now, now)
     teller.see(isAsleep ? .suspended(.phone) : .resumed(.phone), last)
@@ -102,7 +125,15 @@ where Feature.Model: Journaled {
       let opened = try? JournalReader<Feature.Model>(path: path, follows: true)
     else { return }
     file = status.st_ino
-    if opened.header.part == 1 || model == nil {
+    let next = opened.header.part
+    if next == 1 {
+      isBroken = false
+    } else if !isBroken, next != part + 1 {
+      stop("part \(part + 1) of its journal was replaced before it was read")
+    }
+    guard !isBroken else { return }
+    part = next
+    if next == 1 {
       let begun = Feature.Model(opened.header.birth, seed: opened.header.seed)
       run += 1
       findings = 0
@@ -113,9 +144,26 @@ where Feature.Model: Journaled {
     reader = consume opened
   }
 
-  /// Replays the steps that are complete. A journal that cannot be read is left alone.
+  /// Adds no more facts until the app is launched again.
+  private func stop(_ reason: String) {
+    reader = nil
+    isBroken = true
+    problem = "The rest of the app's run is not shown: \(reason)."
+  }
+
+  /// Returns the next step that is complete. After a line that cannot be read, there is none.
+  private func next() -> JournalStep<Feature.Model>? {
+    do throws(JournalError) {
+      return try reader?.next()
+    } catch {
+      stop("its journal cannot be read: \(error)")
+      return nil
+    }
+  }
+
+  /// Replays the steps that are complete.
   private func follow() {
-    while let step = try? reader?.next() {
+    while let step = next() {
       guard var model else { return }
       switch step.cause {
       case .input(let input): _ = model.handle(input, at: step.at)

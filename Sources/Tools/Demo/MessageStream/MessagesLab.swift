@@ -38,7 +38,8 @@ actor MessagesLab: LabFeature {
     return parts.arguments(
       app,
       [
-        "--shop", Customers.shop, "--send-stdin", "--token-command", "cat '\(token)'",
+        "--shop", Customers.shop, "--send-stdin", "--token-command",
+        "cat '\(token.replacing("'", with: "'\\''"))'",
       ] + Self.settings.flatMap { ["--set", $0] })
   }
 

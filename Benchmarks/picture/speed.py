@@ -43,12 +43,14 @@ WATCH = """() => {
     for (const task of list.getEntries()) seen.tasks.push([task.startTime, task.duration]);
   }).observe({ type: 'longtask', buffered: true });
   document.addEventListener('DOMContentLoaded', () => {
-    new MutationObserver(() => {
+    const look = () => {
       if (document.body.dataset.state !== 'open' || seen.open) return;
       // The trace is drawn in the next frame.
       seen.open = -1;
       requestAnimationFrame(() => setTimeout(() => { seen.open = performance.now(); }));
-    }).observe(document.body, { attributes: true });
+    };
+    new MutationObserver(look).observe(document.body, { attributes: true });
+    look();
   });
 }"""
 

@@ -4,7 +4,10 @@ import HoldfastTestKit
 enum Pictures {
   /// Returns the benchmarks of the page: how long it takes to open, and to draw a frame.
   static func benchmarks() -> [Benchmark] {
-    let rounds = Rounds { try await figures(Peer.pinned("../picture/speed.py").start([])) }
+    let rounds = Rounds {
+      let browser = Peer([try Peer.pinnedPython(), "Benchmarks/picture/speed.py"])
+      return try await figures(browser.start([]))
+    }
     return [opening(rounds), frames(rounds)]
       + ["zoom", "pan", "hover"].map { drawing($0, rounds) }
   }

@@ -440,7 +440,7 @@ public struct LinkTeller<Feature: TracedFeature> {
   }
 }
 
-/// What a teller remembers about the world around a phone.
+/// The state of the world around a phone, as its trace has reported it so far.
 struct WorldMemory {
   /// The times at which the server accepted entries.
   var accepted: [String: Duration] = [:]

@@ -197,7 +197,7 @@ struct UploadTests {
     #expect(phone.daemon.requests.count == 1)
   }
 
-  @Test func `an end that is told late still counts as running`() async throws {
+  @Test func `an end that is reported late still counts as running`() async throws {
     let phone = try Phone(files: ["a"])
     defer { phone.remove() }
     let (first, dead) = phone.launch()
@@ -458,7 +458,7 @@ struct UploadTests {
     #expect(await told.next() == UploadEvent(file: "b", outcome: .accepted))
   }
 
-  @Test func `a file that cannot be read at present is told as such, and an empty one is sent`()
+  @Test func `a file that cannot be read at present is reported, and an empty one is sent`()
     async throws
   {
     let phone = try Phone(files: ["empty"])

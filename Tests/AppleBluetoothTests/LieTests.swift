@@ -21,7 +21,7 @@ struct LieTests {
     }
   }
 
-  @Test func `a record of the same ticket that is told twice is found`() {
+  @Test func `a record of the same ticket that is reported twice is found`() {
     let book = TicketBook()
     book.take(.connected(AttemptID(1)))
     book.take(.connected(AttemptID(1)))

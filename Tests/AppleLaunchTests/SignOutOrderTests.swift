@@ -20,7 +20,7 @@ struct SignOutOrderTests {
       answer, refuse, yield, signOut, signOutTwice, open, kill, token
   }
 
-  /// What has begun in a run and has to end with it.
+  /// The tasks that a run has begun, and that must end with it.
   private struct Begun {
     var tasks: [BGTask] = []
     var leaving: [Task<Void, any Error>] = []

@@ -48,7 +48,7 @@ struct SyncKillTests {
 
 /// The run of one seed: a few processes of the app, all but the last of which are killed.
 private final class SyncSeed: Sendable {
-  /// What the run of a seed has shown.
+  /// The result of the run of a seed.
   struct Outcome: Sendable {
     var seed: Int
     /// The numbers of the samples that the server must have, each once.

@@ -10,7 +10,7 @@ import HoldfastSocket
 import HoldfastTestKit
 import Synchronization
 
-/// What a phone keeps while the processes of an app come and go: the samples in HealthKit, the daemon
+/// The parts of a phone that outlive the processes of an app: the samples in HealthKit, the daemon
 /// that sends uploads, and the files of the app.
 ///
 /// Each process receives a HealthKit of its own with the same samples. The objects of a process that

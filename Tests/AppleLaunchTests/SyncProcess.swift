@@ -74,7 +74,8 @@ final class SyncProcess: Sendable {
   let phone: SyncPhone
   let process: AppProcess
   let health: ScriptedHealth
-  /// What the test waits for. A killed process ends its own steps, so nobody waits for its tasks.
+  /// The events that the test waits for. A killed process ends its own steps, so nobody waits for its
+  /// tasks.
   let events = Mailbox<Event>(of: "an event of a process")
 
   enum Event: Sendable {

@@ -12,7 +12,7 @@ import Synchronization
     var body = Data()
     var error: URLError?
     var stage = URLSessionTask.State.suspended
-    /// The number of processes that were told the end.
+    /// The number of processes to which the end was reported.
     var tellings = 0
   }
 
@@ -218,7 +218,7 @@ import Synchronization
   private func call(_ transfer: Transfer, _ session: URLSession) {
     session.delegateQueue.addOperation { [self] in
       guard session.process.isAlive else {
-        // The process died before it was told, so the next one is.
+        // The process died before the report, so the next process receives it.
         state.withLock { state in
           if !state.transfers.contains(where: { $0 === transfer }) {
             state.transfers.append(transfer)

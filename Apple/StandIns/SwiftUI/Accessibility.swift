@@ -1,4 +1,4 @@
-// What a view tells assistive technologies.
+// The accessibility modifiers of views.
 
 public struct AccessibilityChildBehavior: Hashable, Sendable {
   let name: String

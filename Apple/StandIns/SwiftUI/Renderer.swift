@@ -1,4 +1,4 @@
-// What the views of this module need to show themselves. The methods are in Script.
+// The functions with which views of this module render themselves. The methods are in Script.
 
 /// The state of one view, from its first appearance on.
 final class StateCell: @unchecked Sendable {

@@ -1,4 +1,4 @@
-// A stand-in for Apple's module os that runs on Linux: it records what a logger was told.
+// A stand-in for Apple's module os that runs on Linux: it records the messages of a logger.
 import Synchronization
 
 /// The level of a message.

@@ -23,7 +23,7 @@ import Observation
   @ObservationIgnored private let gate: @MainActor () -> Task<Void, Never>?
   @ObservationIgnored private var acts: [Act] = []
   @ObservationIgnored private var run: Task<Void, Never>?
-  /// What was asked while there was no feature.
+  /// A request that waits for the feature to open.
   private struct Act {
     let run: @MainActor (Feature) -> Void
     /// A closure that is called in place of `run` if there will be no feature. An act without it

@@ -10,7 +10,7 @@ import HoldfastTestKit
   import Darwin
 #endif
 
-/// What the buttons do.
+/// The effects of the buttons.
 extension LabBench {
   /// The time for which the server and an app stay ended.
   private static let restart = Duration.seconds(1)

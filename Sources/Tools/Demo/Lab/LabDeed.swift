@@ -74,7 +74,7 @@ enum LabDeed: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The name of the fault in pictures; `nil` if the deed is told by other facts.
+  /// The name of the fault in pictures; `nil` if other facts report the deed.
   var trouble: String? {
     switch self {
     case .cut: "cut"

@@ -3,7 +3,7 @@ import HoldfastCore
 import HoldfastPorts
 import HoldfastTestKit
 
-/// What the apps of a lab share.
+/// The parts of a lab that its apps share.
 struct LabParts: Sendable {
   let program: String
   let scratch: Scratch
@@ -61,7 +61,7 @@ protocol LabFeature: AppWatcher {
   var name: String { get }
   /// The title of the link.
   var title: String { get }
-  /// What the person writes.
+  /// The name of a text that a person writes, for the field on the page.
   var writes: String { get }
   var app: App { get }
   /// The networks of the app that are not the backend's.

@@ -12,7 +12,7 @@ extension Lab {
   ]
 }
 
-/// What the features of the lab share.
+/// The settings that features of the lab share.
 enum LabFeatures {
   /// The arguments that make a link notice silence after some seconds, so that it can be watched.
   static let watchable = [

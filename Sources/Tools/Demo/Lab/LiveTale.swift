@@ -178,11 +178,11 @@ where Feature.Model: Journaled {
 
   private func see(_ seen: Observation<Feature>, _ state: PhoneState<Feature>) {
     last = state
-    // What the server has is told by the other end, at the time at which it happens.
+    // The other end reports what the server has, when it happens.
     if case .fact = seen { return }
     var seen = seen
     if case .launched(let host, _) = seen { seen = .launched(host, run: run) }
-    // The lab has told of the sleep that it caused.
+    // The lab has already reported the sleep that it caused.
     if wasAsleep, seen == .suspended(.phone) || seen == .resumed(.phone) { return }
     teller.see(seen, state, line: line)
   }

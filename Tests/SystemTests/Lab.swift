@@ -51,7 +51,16 @@ final class Lab: Sendable {
   func addLink(_ name: String) async throws {
     try await ip("link add \(name) type veth peer name ap-\(name) netns \(tower)")
     try await run("-n \(tower) link set ap-\(name) up")
+    try await raise(name)
+  }
+
+  /// Switches a link on, and waits for its carrier.
+  ///
+  /// The kernel reports the carrier later than the command ends (`linkwatch`). A default route that
+  /// is added in between leads into the void, which a monitor rightly reports as unreachable.
+  func raise(_ name: String) async throws {
     try await ip("link set \(name) up")
+    while try await !ip("-br link show \(name)").contains(" UP ") {}
   }
 
   /// Returns a monitor whose thread runs in the phone's namespace.

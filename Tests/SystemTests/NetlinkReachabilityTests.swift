@@ -41,7 +41,7 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == Self.wifi)
     try await lab.ip("link set wlan0 down")
     #expect(await changes.next() == Self.cell)
-    try await lab.ip("link set wlan0 up")
+    try await lab.raise("wlan0")
     try await lab.ip("route add default via 10.1.0.1 dev wlan0 metric 100")
     #expect(await changes.next() == Self.wifi)
   }

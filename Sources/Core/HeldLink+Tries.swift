@@ -3,12 +3,12 @@ extension HeldLink {
   /// Makes the next attempt of a series, now or when it is due, or goes to standby if none is left.
   mutating func proceed(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }
-    guard let at = retry.plan(series, at: step.now, generator: &generator) else {
+    guard let planned = retry.wait(series, at: step.now, generator: &generator) else {
       exhaust(failure, &step)
       return
     }
-    if at > step.now {
-      wait(until: at, series, after: failure, &step)
+    if planned.until > step.now {
+      wait(planned, series, after: failure, &step)
     } else {
       begin(series, after: failure, &step)
     }
@@ -17,21 +17,21 @@ extension HeldLink {
   /// Makes an attempt as soon as the windows, the breaker and the server's retry-after allow.
   mutating func expedite(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }
-    let at = retry.earliest(at: step.now)
-    if at > step.now {
-      wait(until: at, series, after: failure, &step)
+    let planned = retry.wait(at: step.now)
+    if planned.until > step.now {
+      wait(planned, series, after: failure, &step)
     } else {
       begin(series, after: failure, &step)
     }
   }
 
   private mutating func wait(
-    until time: Instant, _ series: Series, after failure: LinkFailure?, _ step: inout Step
+    _ wait: RetryWait, _ series: Series, after failure: LinkFailure?, _ step: inout Step
   ) {
-    pollMeanwhile(until: time, after: failure, &step)
-    let isLimited = retry.isLimited(until: time, at: step.now)
+    pollMeanwhile(until: wait.until, after: failure, &step)
+    let isLimited = retry.isLimited(until: wait.until, at: step.now)
     state = .waiting(
-      Waiting(until: time, series: series, failure: failure, isLimited: isLimited))
+      Waiting(wait: wait, series: series, failure: failure, isLimited: isLimited))
   }
 
   /// Returns whether the user, the gate and the server allow an attempt.

@@ -149,6 +149,11 @@ extension HeldLink {
     if case .queued(let attempt) = standby.state { attempt } else { nil }
   }
 
+  /// The explanation of the time until the next attempt; `nil` if the link does not wait for one.
+  public var wait: RetryWait? {
+    if case .waiting(let waiting) = state { waiting.wait } else { nil }
+  }
+
   /// The instant at which a refresh is due or times out; `nil` while the link is held in the
   /// background or not wanted.
   var credentialsDeadline: Instant? {
@@ -235,13 +240,15 @@ extension HeldLink {
   }
 
   struct Waiting: Sendable, Hashable {
-    var until: Instant
+    /// The wait, with its explanation.
+    var wait: RetryWait
     var series: Series
     /// The failure that caused the wait.
     var failure: LinkFailure?
     /// Whether only the windows or the breaker delay the attempt.
     var isLimited: Bool
 
+    var until: Instant { wait.until }
     var reason: LinkStatus.Reason? { isLimited ? .limited : failure.map { .failure($0) } }
   }
 

@@ -14,6 +14,9 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case tooLong
     /// The line is not valid JSON for this machine.
     case line(String)
+    /// The line is JSON of a journal with this version of the format, but not in the form that this
+    /// software reads. Another version of the software usually wrote it.
+    case form(String, version: Int)
     /// The line is valid, but out of order.
     case order(String)
     /// The first part of the run is missing, so the machine's initial state is unknown.
@@ -50,6 +53,8 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case .version(let version): "the format has version \(version)"
     case .tooLong: "the line is too long"
     case .line(let detail): "the line cannot be read: \(detail)"
+    case .form(let detail, let version):
+      "this version of the software cannot read the line, which is in format \(version): \(detail)"
     case .order(let detail): detail
     case .beginning(let part): "the run begins before this file, which is its part \(part)"
     case .machine(let name, let known):
@@ -69,6 +74,8 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     case .tooLong, .line, .order:
       "The file was changed or damaged: keep only the lines before this one."
     case .beginning: "Record again with a larger size limit."
+    case .form:
+      "Replay it with the version of the software that wrote it, unless the file was changed."
     case .version, .machine: "Replay it with the version of the software that wrote it."
     }
   }

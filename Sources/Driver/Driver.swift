@@ -72,6 +72,17 @@ package actor Driver<M: Journaled> {
   /// The counts of the inbox so far.
   package nonisolated var counters: InboxCounters { inbox.counters }
 
+  /// Returns a function that writes notes about the connection of an attempt into the journal;
+  /// `nil` if there is no journal.
+  package nonisolated func notes(
+    of attempt: AttemptID
+  ) -> (@Sendable (ConnectionNote) -> Void)? {
+    guard let journal, journal.isOn else { return nil }
+    return { [clock] note in
+      journal.record(JournalNote(at: clock.now, attempt: attempt, note))
+    }
+  }
+
   /// Queues an input as soon as there is room. It may be called before `run`.
   ///
   /// - Returns: False if the input was not queued because the driver has ended or the task was

@@ -13,6 +13,8 @@ struct LinkMemory {
   /// The time of the last received byte of each attempt, or that at which it began or opened.
   private var heardAt: [AttemptID: Duration] = [:]
   private var status: LinkStatus?
+  /// The last note about the bytes of each connection.
+  private var bytes: [AttemptID: (at: Duration, received: UInt64, sent: UInt64)] = [:]
 
   /// The attempts that have not ended.
   var open: [AttemptID] { attempts.keys.sorted { $0.number < $1.number } }
@@ -27,6 +29,19 @@ struct LinkMemory {
 
   func isOpen(_ attempt: AttemptID) -> Bool { attempts[attempt] != nil }
   func isUp(_ attempt: AttemptID) -> Bool { attempts[attempt] ?? false }
+
+  /// Takes a note about the bytes of a connection so far. Returns the time of the note before it,
+  /// and the bytes since then.
+  mutating func count(
+    _ attempt: AttemptID, received: UInt64, sent: UInt64, at: Duration
+  ) -> (from: Duration?, received: UInt64, sent: UInt64) {
+    let before = bytes[attempt]
+    bytes[attempt] = (at, received, sent)
+    return (
+      before?.at, received - min(before?.received ?? 0, received),
+      sent - min(before?.sent ?? 0, sent)
+    )
+  }
 
   /// Ends an attempt. Returns whether its connection was open.
   mutating func end(_ attempt: AttemptID) -> Bool {

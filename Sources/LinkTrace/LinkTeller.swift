@@ -9,11 +9,11 @@ public struct LinkTeller<Feature: TracedFeature> {
   private let phone: Int
   private let start: Instant
   private let startedAt: Timestamp
-  private var at = Duration.zero
+  private(set) var at = Duration.zero
   private var line: Int?
   /// The fact that caused those of the current step.
   private var cause: Int?
-  private var link = LinkMemory()
+  var link = LinkMemory()
   /// The times at which requests, posts and writes began, by their name.
   private var begun: [String: Duration] = [:]
   /// The entries of the user that wait to be sent, and the times at which they were made.
@@ -115,8 +115,18 @@ public struct LinkTeller<Feature: TracedFeature> {
 
   // MARK: Facts
 
+  /// Sets the time of the facts of a note. Returns false if the trace has begun later, or is full.
+  mutating func begin(noteAt now: Instant, line: Int?) -> Bool {
+    let time = start.duration(to: now)
+    guard facts.count < Self.limit, !facts.isEmpty, time >= .zero else { return false }
+    // A note is made outside the machine, and may be written after the next step.
+    at = max(time, at)
+    (self.line, cause) = (line, nil)
+    return true
+  }
+
   @discardableResult
-  private mutating func add(
+  mutating func add(
     _ event: TraceEvent, _ say: String, attempt: AttemptID? = nil, cause: Int? = nil
   ) -> Int {
     facts.append(
@@ -270,7 +280,13 @@ public struct LinkTeller<Feature: TracedFeature> {
     shown.why = status.reason.map { word(for: $0) }
     shown.quality = status.quality
     let wait = shown.retryAt.map { $0 - at }
-    let index = add(.state(shown), Sentence.of(status, wait: wait, state.policy))
+    if let parts = state.wait, parts.until == status.retryAt {
+      shown.base = parts.base
+      shown.spread = parts.window == nil ? nil : parts.spread
+      shown.rule = WaitWords.name(of: parts.rule)
+    }
+    let rule = WaitWords.explain(status, wait, state)
+    let index = add(.state(shown), Sentence.of(status, wait: wait, rule))
     link.waitFact = wait == nil ? nil : index
   }
 

@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastWorlds
 
 /// Functions that form the sentences of facts.
-enum Sentence {
+package enum Sentence {
   /// Returns the sentence of a part of a simulator's trace.
   static func of(_ part: TracePart) -> String {
     let subject: String? =
@@ -22,7 +22,7 @@ enum Sentence {
   }
 
   /// Returns a text with a full stop at its end.
-  static func closed(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
+  package static func closed(_ text: String) -> String { text.hasSuffix(".") ? text : text + "." }
 
   /// Returns the sentence of a planned event.
   static func of<Kind>(_ event: PlannedEvent<Kind>, isOfUser: Bool) -> String {
@@ -105,10 +105,13 @@ enum Sentence {
   }
 
   /// Returns the sentence of a status.
-  static func of(_ status: LinkStatus, wait: Duration?, _ policy: LinkPolicy) -> String {
+  ///
+  /// - Parameter rule: The explanation of the wait, or an empty text.
+  static func of(_ status: LinkStatus, wait: Duration?, _ rule: String) -> String {
     let why = status.reason.map { ": \($0)" } ?? ""
     if status.mode == .polling {
-      let next = wait.map { $0 > .zero ? "; connects in \(length($0))" : "; connects now" } ?? ""
+      let next =
+        wait.map { $0 > .zero ? "; connects in \(length($0))\(rule)" : "; connects now" } ?? ""
       return "Asks by requests in place of a connection\(next)\(why)."
     }
     switch status.phase {
@@ -123,7 +126,6 @@ enum Sentence {
       let most = status.maxAttempts.map { " of \($0)" } ?? ""
       let number = status.attempt > 0 ? ", attempt \(status.attempt)\(most)" : ""
       let time = wait.map { $0 > .zero ? ", in \(length($0))" : ", now" } ?? ", now"
-      let rule = wait.map { PolicyWords.explain($0, status, policy) } ?? ""
       return verb + number + time + rule + why + "."
     }
   }

@@ -34,15 +34,15 @@ public struct SimulatedRun<Feature: TracedFeature> {
     play: Player = { Feature.play($0, $1, watch: $2) }
   ) {
     let phones = Feature.hosts(plan.numbers).count { $0 == .phone }
-    let tale = Tale<Feature>(phones: phones)
-    outcome = play(plan, setup) { tale.see($0, $1) }
-    for finding in outcome.findings { tale.add(finding) }
+    let tellers = RunTellers<Feature>(phones: phones)
+    outcome = play(plan, setup) { tellers.see($0, $1) }
+    for finding in outcome.findings { tellers.add(finding) }
     let end = outcome.counts.simulated
-    traces = tale.tellers.enumerated().map { phone, teller in
+    traces = tellers.tellers.enumerated().map { phone, teller in
       let name = Self.name(phone: phones > 1 ? phone : nil, plan, setup)
       return Trace(
         header: TraceHeader(
-          .simulator, machine: Feature.name, name: name, startedAt: Tale<Feature>.startedAt,
+          .simulator, machine: Feature.name, name: name, startedAt: RunTellers<Feature>.startedAt,
           end: end, policy: setup.policy, seed: plan.seed, hasWorld: true),
         facts: teller.finished())
     }
@@ -61,7 +61,7 @@ public struct SimulatedRun<Feature: TracedFeature> {
 }
 
 /// The tellers of a run, one for each phone.
-private final class Tale<Feature: TracedFeature> {
+private final class RunTellers<Feature: TracedFeature> {
   var tellers: [LinkTeller<Feature>]
 
   /// The time that wall clocks show when a run begins.

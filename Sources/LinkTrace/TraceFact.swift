@@ -43,6 +43,8 @@ public enum TraceEvent: Sendable, Hashable {
   case up
   /// The attempt or its connection is over. `isLost` is whether this side did not want the end.
   case end(why: String, isLost: Bool)
+  /// The phases of an attempt, which began at a time. They are known only from notes.
+  case phases(from: Duration, ConnectionNote.Opening)
 
   // Traffic on the connection.
   case incoming(bytes: Int?)
@@ -52,6 +54,8 @@ public enum TraceEvent: Sendable, Hashable {
   case pong
   /// A request in place of a connection.
   case poll
+  /// The bytes that a connection received and sent since a time. They are known only from notes.
+  case bytes(from: Duration, received: UInt64, sent: UInt64)
 
   // The data of the feature.
   /// The app shows an entry that was made at a time.
@@ -104,6 +108,12 @@ public enum TraceEvent: Sendable, Hashable {
     public var retryAt: Duration?
     /// One or two words that say why the link is not connected.
     public var why: String?
+    /// The wait of the schedule before jitter.
+    public var base: Duration?
+    /// The random part of the jitter window that was added to the wait.
+    public var spread: Duration?
+    /// The word of the rule that decided the time of the next attempt.
+    public var rule: String?
     /// The quality of the connection.
     public var quality: LinkQuality?
 
@@ -117,8 +127,8 @@ public enum TraceEvent: Sendable, Hashable {
   public var lane: TraceLane {
     switch self {
     case .state: .link
-    case .open, .up, .end: .attempt
-    case .incoming, .outgoing, .pingIn, .pingOut, .pong, .poll: .traffic
+    case .open, .up, .end, .phases: .attempt
+    case .incoming, .outgoing, .pingIn, .pingOut, .pong, .poll, .bytes: .traffic
     case .message, .sent, .outbox, .fetched, .post, .head, .gap, .gapClosed, .notice: .data
     case .commit: .store
     case .path, .app, .woke, .token: .device
@@ -137,12 +147,14 @@ public enum TraceEvent: Sendable, Hashable {
     case .open: "open"
     case .up: "up"
     case .end: "end"
+    case .phases: "phases"
     case .incoming: "in"
     case .outgoing: "out"
     case .pingIn: "pingIn"
     case .pingOut: "pingOut"
     case .pong: "pong"
     case .poll: "poll"
+    case .bytes: "bytes"
     case .message: "message"
     case .sent: "sent"
     case .outbox: "outbox"

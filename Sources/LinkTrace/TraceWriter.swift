@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastJSON
+package import HoldfastJSON
 
 /// The first line of a trace.
 public struct TraceHeader: Sendable, Hashable {
@@ -120,7 +120,12 @@ public enum TraceWriter {
     case .end(let why, let isLost):
       writer.entry("why", why)
       writer.entry("lost", isLost)
+    case .phases(let from, let opening): write(opening, from: from, to: &writer)
     case .incoming(let bytes?), .outgoing(let bytes?): writer.entry("bytes", bytes)
+    case .bytes(let from, let received, let sent):
+      writer.time("from", from)
+      writer.entry("received", received)
+      writer.entry("sent", sent)
     case .message(let made, let via, let position):
       writer.time("made", made)
       writer.entry("via", via)
@@ -145,18 +150,30 @@ public enum TraceWriter {
     }
   }
 
+  private static func write(
+    _ opening: ConnectionNote.Opening, from: Duration, to writer: inout JSONWriter
+  ) {
+    writer.time("from", from)
+    for (phase, length) in opening.phases { writer.time(phase.rawValue, length) }
+    if let failed = opening.failed { writer.entry("failed", failed.rawValue) }
+  }
+
   private static func write(_ state: TraceEvent.State, to writer: inout JSONWriter) {
     writer.entry("state", state.phase.rawValue)
     if state.attempt > 0 { writer.entry("try", state.attempt) }
     if let most = state.most { writer.entry("of", most) }
     if let retryAt = state.retryAt { writer.time("retryAt", retryAt) }
     if let why = state.why { writer.entry("why", why) }
+    if let base = state.base { writer.time("base", base) }
+    if let spread = state.spread { writer.time("spread", spread) }
+    if let rule = state.rule { writer.entry("rule", rule) }
     if let quality = state.quality { writer.entry("quality", quality.rawValue) }
   }
 }
 
 extension JSONWriter {
-  fileprivate mutating func time(_ name: String, _ time: Duration?) {
+  /// Writes a time of a trace as a member; null for none.
+  package mutating func time(_ name: String, _ time: Duration?) {
     key(name)
     guard let time else { return null() }
     raw(TraceWriter.seconds(time).utf8)

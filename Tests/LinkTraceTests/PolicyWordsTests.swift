@@ -23,7 +23,7 @@ import Testing
   @Test func `a polling link asks by requests in each phase`() {
     for phase in [LinkStatus.Phase.standby, .reconnecting, .connecting] {
       let status = LinkStatus(phase: phase, attempt: 1, mode: .polling)
-      let say = Sentence.of(status, wait: .seconds(2), .messageStream)
+      let say = Sentence.of(status, wait: .seconds(2), "")
       #expect(say == "Asks by requests in place of a connection; connects in 2 s.")
       #expect(Sentence.phase(status) == .standby)
     }

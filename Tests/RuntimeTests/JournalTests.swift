@@ -21,7 +21,7 @@ struct JournalTests {
     await journal.close()
     let lines = try scratch.text(of: "j").split(separator: "\n", omittingEmptySubsequences: false)
     #expect(
-      lines[0] == #"{"journal":1,"machine":"bell","name":"s","part":1,"seed":7,"startedAt":5}"#)
+      lines[0] == #"{"journal":2,"machine":"bell","name":"s","part":1,"seed":7,"startedAt":5}"#)
     #expect(
       lines.dropFirst() == [
         #"{"at":0,"in":{"say":{"_0":0}}}"#, #"{"at":0,"out":[{"said":{"_0":0}}]}"#,
@@ -141,17 +141,17 @@ struct JournalTests {
   @Test
   func `the journal turns off when steps waiting for a slow disk reach the limit`() {
     var waiting = WaitingSteps<Bell>()
-    #expect(waiting.add(samples[0]) == .write)
-    for _ in 1..<WaitingSteps<Bell>.bound { #expect(waiting.add(samples[0]) == .nothing) }
+    #expect(waiting.add(.step(samples[0])) == .write)
+    for _ in 1..<WaitingSteps<Bell>.bound { #expect(waiting.add(.step(samples[0])) == .nothing) }
     var emptied = waiting
     #expect(emptied.takeAll().count == WaitingSteps<Bell>.bound)
-    #expect(emptied.add(samples[0]) == .nothing)
+    #expect(emptied.add(.step(samples[0])) == .nothing)
     #expect(emptied.takeAll().count == 1)
     #expect(emptied.takeAll().isEmpty)
-    #expect(emptied.add(samples[0]) == .write)
-    #expect(waiting.add(samples[0]) == .giveUp)
+    #expect(emptied.add(.step(samples[0])) == .write)
+    #expect(waiting.add(.step(samples[0])) == .giveUp)
     #expect(!waiting.isOn)
-    #expect(waiting.add(samples[0]) == .nothing)
+    #expect(waiting.add(.step(samples[0])) == .nothing)
     #expect(waiting.takeAll().isEmpty)
   }
 
@@ -202,10 +202,10 @@ struct JournalTests {
   }
 
   @Test(arguments: [
-    (1, "x", JournalError.Problem.Kind.header), (2, "x", .line), (3, "{}", .line),
+    (1, "x", JournalError.Problem.Kind.header), (2, "x", .line), (3, "{}", .form),
     (3, #"{"at":1,"tick":true}"#, .order), (4, #"{"at":1,"out":[]}"#, .order),
     (5, #"{"at":9,"out":[]}"#, .order), (4, #"{"at":1}"#, .order), (2, "", .line),
-    (1, #"{"journal":2}"#, .version),
+    (1, #"{"journal":3}"#, .version), (1, #"{"journal":0}"#, .version),
   ])
   fileprivate func `the error names the damaged line`(
     line: Int, text: String, kind: JournalError.Problem.Kind
@@ -235,7 +235,27 @@ struct JournalTests {
     let whole = try scratch.text(of: "j") + text + "\n"
     try scratch.write(whole.utf8, to: "j")
     let error = try #require(throws: JournalError.self) { try read("j") }
-    #expect(error == JournalError(path: scratch("j"), line: 2, .line(expected)))
+    let isJSON = expected != "it is not JSON"
+    #expect(
+      error
+        == JournalError(
+          path: scratch("j"), line: 2, isJSON ? .form(expected, version: 2) : .line(expected)))
+  }
+
+  @Test(arguments: [1, 2])
+  func `a journal of another version of the software is named as such`(format: Int) throws {
+    let header = #"{"journal":\#(format),"machine":"bell","name":"s","part":1,"seed":7"#
+    try scratch.write((header + "}\n").utf8, to: "j")
+    let error = try #require(throws: JournalError.self) { try read("j") }
+    #expect(
+      error.description == "\(scratch("j")):1: this version of the software cannot read the line, "
+        + "which is in format \(format): startedAt is missing. Replay it with the version of the "
+        + "software that wrote it, unless the file was changed.")
+    let lines = [header + #","startedAt":5}"#, #"{"at":0,"in":{"shout":{}}}"#]
+    try scratch.write((lines.joined(separator: "\n") + "\n").utf8, to: "j")
+    let later = try #require(throws: JournalError.self) { try read("j") }
+    #expect(later.line == 2)
+    #expect(later.problem == .form("in is of another type", version: format))
   }
 
   @Test
@@ -298,7 +318,7 @@ struct JournalTests {
 
 extension JournalError.Problem {
   fileprivate enum Kind: Sendable {
-    case file, taken, header, version, tooLong, line, order, beginning, machine
+    case file, taken, header, version, tooLong, line, form, order, beginning, machine
   }
 
   fileprivate var kind: Kind {
@@ -309,6 +329,7 @@ extension JournalError.Problem {
     case .version: .version
     case .tooLong: .tooLong
     case .line: .line
+    case .form: .form
     case .order: .order
     case .beginning: .beginning
     case .machine: .machine

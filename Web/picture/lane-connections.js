@@ -46,6 +46,8 @@ export const connectionsLane = {
     if (best) return best.endEvent >= 0 ? best.endEvent : best.upEvent;
     const span = attempts.nearest(time, reach);
     if (!span) return -1;
+    const { phases } = span;
+    if (phases && time >= phases.t && time <= phases.until) return phases.event;
     return span.isUp && span.up <= time + reach ? span.upEvent : span.event;
   },
 };
@@ -60,6 +62,7 @@ function drawBar(surface, span, top) {
     surface.hatch('try', a, top + 3, width, barHeight - 6);
     pen.strokeStyle = colors.try;
     pen.strokeRect(a + 0.5, top + 3.5, width - 1, barHeight - 7);
+    drawPhases(surface, span, top + 3);
   }
   if (span.isUp) {
     const width = Math.max(1.5, b - up);
@@ -73,10 +76,32 @@ function drawBar(surface, span, top) {
   drawNumber(surface, span, a, b, up, top + barHeight / 2);
 }
 
+/** Draws the phases of an attempt, each in its own row, with their names where there is room. */
+function drawPhases(surface, { phases }, top) {
+  const least = surface.duration(4);
+  if (!phases || phases.until - phases.t < least) return;
+  const row = (barHeight - 6) / 4;
+  for (const phase of phases.list) {
+    const a = surface.x(phase.t);
+    const width = Math.max(1, surface.x(phase.until) - a);
+    surface.fill(phase.failed ? 'bad' : 'try', a, top + phase.row * row, width, row);
+  }
+  for (const { name, t, until, failed } of phases.list) {
+    const a = Math.max(0, surface.x(t));
+    const size = surface.measure(name, 'small');
+    const middle = (a + Math.min(surface.width, surface.x(until)) - size) / 2;
+    if (middle < a + 2) continue;
+    const color = failed ? 'bad' : 'try';
+    surface.text(name, middle, top + barHeight / 2 - 3, color, { font: 'small', back: 'panel' });
+  }
+}
+
 function drawNumber(surface, span, a, b, up, y) {
   const isOpen = up < b - 14;
   const left = Math.max(0, isOpen ? up : a) + 6;
   const words = String(span.number ?? '');
+  // Before the connection is open, its phases have the room.
+  if (!isOpen && span.phases && surface.x(span.phases.until) - left > 40) return;
   if (b - Math.max(0, a) <= 22 || left + surface.measure(words, 'bold') > b - 6) return;
   const back = isOpen ? null : 'panel';
   surface.text(words, left, y, isOpen ? 'ok' : 'try', { font: 'bold', back });

@@ -7,7 +7,7 @@ import { spanText } from '../shared/words.js';
 /** What was received above a line, and what was sent below it. */
 export const trafficLane = {
   key: 'traffic', name: 'Traffic', note: 'in above, out below', height: 56,
-  has: model => model.ins.length + model.outs.length > 0,
+  has: model => model.ins.length + model.outs.length + model.bytes.length > 0,
 
   draw(surface, lane) {
     const { model } = surface;
@@ -21,6 +21,7 @@ export const trafficLane = {
     surface.columns(model.outs, (x, many, width) => {
       surface.fill('out', x, middle + 1, width - 1, size(many));
     });
+    drawRates(surface, middle, room);
     const pings = surface.inSight(model.pings, 4);
     if (pings.length > surface.width / 6) return;
     for (const index of pings) {
@@ -40,6 +41,18 @@ export const trafficLane = {
     return surface.nearestEvent(surface.time(x), reach, isDrawn);
   },
 };
+
+/** Draws thin lines for the bytes per second, by their logarithm. */
+function drawRates(surface, middle, room) {
+  const { bytes } = surface.model;
+  const size = rate => Math.min(room, room / 6 * Math.log10(1 + rate));
+  for (const { t, until, received, sent } of bytes.within(surface.from, surface.to)) {
+    const a = surface.x(t);
+    const b = Math.max(surface.x(until), a + 1);
+    surface.line('soft', a, middle - 1 - size(received), b, middle - 1 - size(received));
+    surface.line('soft', a, middle + 1 + size(sent), b, middle + 1 + size(sent));
+  }
+}
 
 const outgoing = new Set(['out', 'pingOut', 'poll']);
 const incoming = new Set(['in', 'pingIn', 'pong']);

@@ -293,9 +293,9 @@ extension Hand {
     writer.entry("status", link.status.description)
     writer.entry("next", link.deadline.map { Self.seconds($0) })
     writer.array("deadlines") { list in
-      for (name, at) in link.waitWords {
+      for (name, at) in link.deadlines {
         list.object {
-          $0.entry("name", name)
+          $0.entry("name", name.rawValue)
           $0.entry("at", Self.seconds(at))
         }
       }

@@ -58,6 +58,8 @@ package final class SocketConnection {
   private let maxFragments: Int
   private let maxQueuedBytes: Int
   private let secrets: Secrets
+  /// The notes for a journal; `nil` if none is written.
+  private var notes: NoteTaker?
 
   /// Creates a socket and starts its dial. A dial that cannot start is reported as an event.
   ///
@@ -76,6 +78,7 @@ package final class SocketConnection {
     maxFragments = limits.maxFragments
     maxQueuedBytes = limits.maxQueuedBytes
     secrets = Secrets(headers: request.headers, query: request.query)
+    notes = NoteTaker(request.note, clock)
     do throws(LinkFailure) {
       stage = .dialing(try dial())
       limit = clock.now.advanced(by: request.openTimeout)
@@ -203,6 +206,7 @@ extension SocketConnection {
   package func finishDial(_ failure: LinkFailure?) {
     guard case .dialing(let dial) = stage else { return }
     if let failure = failure ?? dial.becomeReady() { return end(failure) }
+    notes?.endDial(dial)
     outgoing += dial.handshake.requestBytes
     stage = .upgrading(dial, dial.handshake)
     // The request is written immediately, because libcurl may close an unused stream while other
@@ -221,7 +225,9 @@ extension SocketConnection {
     while queuedBytes > 0 {
       if sent == writing.count { (writing, outgoing, sent) = (outgoing, [], 0) }
       switch dial.write(writing[sent...]) {
-      case .bytes(let count): sent += count
+      case .bytes(let count):
+        sent += count
+        notes?.send(count)
       case .wouldBlock:
         isBlocked = true
         return
@@ -265,6 +271,7 @@ extension SocketConnection {
   }
 
   private func take(_ bytes: RawSpan) {
+    notes?.receive(bytes.byteCount)
     switch stage {
     case .dialing, .over: break
     case .upgrading(let dial, var handshake):
@@ -303,6 +310,7 @@ extension SocketConnection {
       inflates = extensions != nil
       limit = nil
       stage = .open(dial)
+      notes?.open()
       events.add([.opened(headers: headers)])
       let bytes = rest[...]
       unsafe takeFrames(bytes.span.bytes)
@@ -396,12 +404,14 @@ extension SocketConnection {
   }
 
   private func startClosing(_ dial: any SocketStream) {
+    notes?.end()
     stage = .closing(dial)
     limit = clock.now.advanced(by: .seconds(1))
   }
 
   /// Releases the connection. Delivers `failure` unless the socket is closing.
   private func end(_ failure: LinkFailure?) {
+    noteEnd()
     if let failure {
       switch stage {
       case .closing: break
@@ -413,6 +423,15 @@ extension SocketConnection {
     limit = nil
     (outgoing, writing, unread, sent) = ([], [], [], 0)
     resumeClosers()
+  }
+
+  private func noteEnd() {
+    switch stage {
+    case .dialing(let stream), .upgrading(let stream, _), .refused(let stream, _):
+      notes?.fail(stream)
+    case .open: notes?.end()
+    case .closing, .over: break
+    }
   }
 
   private func resumeClosers() {

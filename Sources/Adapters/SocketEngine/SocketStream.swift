@@ -12,6 +12,9 @@ package protocol SocketStream: AnyObject {
   var url: String { get }
   /// The phase of the dial that is in progress.
   var dialPhase: LinkFailure.Phase { get }
+  /// The phases of the dial that have ended, for the notes of a journal; `nil` if the stream does
+  /// not know them.
+  var phases: ConnectionNote.Opening? { get }
   /// The number of bytes that `write` has taken and that the system has not accepted.
   var pendingBytes: Int { get }
 
@@ -25,6 +28,10 @@ package protocol SocketStream: AnyObject {
 
   /// Reads bytes that have arrived, and passes them to `take` before the call returns.
   func read(_ take: (RawSpan) -> Void) -> StreamReading
+}
+
+extension SocketStream {
+  package var phases: ConnectionNote.Opening? { nil }
 }
 
 /// The result of writing to a stream.

@@ -109,21 +109,21 @@ struct Liveness: Sendable, Hashable {
     return nil
   }
 
-  private var silenceEnds: Instant? {
+  var silenceEnds: Instant? {
     policy.liveness.silence.map { lastReceived.advanced(by: $0) }
   }
 
   /// The instant at which the pong is overdue. A byte received after the ping is as good a sign of
   /// life as the pong.
-  private var pongDue: Instant? {
+  var pongDue: Instant? {
     outstanding.map { max($0.sentAt, lastReceived).advanced(by: pongTimeout) }
   }
 
-  private var idleEnds: Instant? {
+  var idleEnds: Instant? {
     policy.liveness.idle.map { lastData.advanced(by: $0.after) }
   }
 
-  private var pingDue: Instant? {
+  var pingDue: Instant? {
     guard outstanding == nil else { return nil }
     return policy.liveness.ping(in: quality).map { lastPing.advanced(by: $0) }
   }

@@ -79,26 +79,17 @@ public struct Retry: Sendable, Hashable {
     _ schedule: Schedule, before index: Int?, jitterWindow: Duration? = nil, at now: Instant,
     generator: inout RandomSource
   ) -> Instant? {
-    var wait = Duration.zero
-    if let index {
-      guard let scheduled = schedule.wait(before: index, generator: &generator) else { return nil }
-      wait = scheduled
-    }
-    let due = now.advanced(by: wait)
-    guard let jitterWindow else { return earliest(at: due) }
-    return earliest(
-      at: max(due, notBefore ?? due).advanced(
-        by: generator.duration(below: min(jitterWindow, policy.maxRetryAfter))))
+    wait(schedule, before: index, jitterWindow: jitterWindow, at: now, generator: &generator)?.until
   }
 }
 
 extension Retry {
-  /// Returns the time of the next attempt of a link's series; `nil` if its schedule is exhausted.
-  func plan(_ series: Series, at now: Instant, generator: inout RandomSource) -> Instant? {
-    plan(
+  /// Returns the wait before the next attempt of a link's series; `nil` if its schedule is
+  /// exhausted.
+  func wait(_ series: Series, at now: Instant, generator: inout RandomSource) -> RetryWait? {
+    wait(
       schedule(of: series), before: series.scheduleIndex, jitterWindow: series.jitterWindow,
-      at: now,
-      generator: &generator)
+      at: now, generator: &generator)
   }
 
   /// Returns the number of attempts before standby; `nil` if unlimited.

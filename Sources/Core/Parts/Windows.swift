@@ -33,6 +33,14 @@ public struct Windows: Sendable, Hashable {
     }
     return earliest
   }
+
+  /// Returns the window that allows no event before a time; `nil` if none ends then.
+  func limit(until time: Instant) -> AttemptWindow? {
+    limits.first { window in
+      times.count >= window.attempts
+        && times[times.count - window.attempts].advanced(by: window.per) == time
+    }
+  }
 }
 
 extension Windows: SelfChecking {

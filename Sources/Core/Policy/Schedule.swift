@@ -63,6 +63,17 @@ public enum Schedule: Sendable, Hashable, Codable {
     }
   }
 
+  /// Returns the wait before an attempt without jitter.
+  func base(before index: Int) -> Duration? {
+    switch self {
+    case .list: bounds(before: index)?.lowerBound
+    case .exponential(let first, let factor, let cap, _, _, _):
+      bounds(before: index).map { _ in
+        Self.baseWait(before: index, first: first, factor: factor, cap: cap)
+      }
+    }
+  }
+
   private static func baseWait(
     before index: Int, first: Duration, factor: Int, cap: Duration
   ) -> Duration {

@@ -8,6 +8,8 @@ import Synchronization
 /// in order on the journal's own queue. An error turns journaling off and is reported once. It
 /// never stops or delays the driver.
 ///
+/// Notes about connections stand between the steps. A replay ignores them.
+///
 /// When the file NAME is full, it is renamed to NAME.1, which replaces an older part, and the run
 /// continues in a new file NAME. A run therefore keeps at most two files of the maximum size. The
 /// files of earlier runs are kept as NAME.old1 and so on, up to 999 of them.
@@ -36,8 +38,13 @@ package final class Journal<M: Journaled>: Sendable {
   package var isOn: Bool { waiting.withLock(\.isOn) }
 
   /// Queues a step to be written. The call performs no I/O.
-  package func record(_ step: JournalStep<M>) {
-    switch waiting.withLock({ $0.add(step) }) {
+  package func record(_ step: JournalStep<M>) { record(.step(step)) }
+
+  /// Queues a note to be written. The call performs no I/O. A note is dropped if the disk is slow.
+  package func record(_ note: JournalNote) { record(.note(note)) }
+
+  private func record(_ entry: JournalEntry<M>) {
+    switch waiting.withLock({ $0.add(entry) }) {
     case .nothing: return
     case .write: Task { await write() }
     case .giveUp: notice(JournalError(path: file.path, .file("the disk is too slow")))
@@ -67,41 +74,42 @@ package final class Journal<M: Journaled>: Sendable {
   }
 }
 
-/// The steps that have been recorded but not written.
+/// The steps and notes that have been recorded but not written.
 struct WaitingSteps<M: Machine> {
   /// The action that must follow after a step was added.
   enum Next { case nothing, write, giveUp }
 
-  /// The maximum number of steps that may wait for the disk. The limit is Holdfast's own.
+  /// The maximum number of entries that may wait for the disk. The limit is Holdfast's own.
   ///
   /// Beyond this limit journaling is turned off: a journal with a gap cannot be replayed, and a
   /// driver must not wait for the disk.
   static var bound: Int { 16_384 }
 
   private(set) var isOn = true
-  private var steps: [JournalStep<M>] = []
+  private var entries: [JournalEntry<M>] = []
   private var isWriting = false
 
-  mutating func add(_ step: JournalStep<M>) -> Next {
+  mutating func add(_ entry: JournalEntry<M>) -> Next {
     guard isOn else { return .nothing }
-    guard steps.count < Self.bound else {
+    guard entries.count < Self.bound else {
+      if case .note = entry { return .nothing }
       _ = turnOff()
       return .giveUp
     }
-    steps.append(step)
+    entries.append(entry)
     defer { isWriting = true }
     return isWriting ? .nothing : .write
   }
 
-  /// Returns the steps to write. If there are none, the writer stops until the next step is added.
-  mutating func takeAll() -> [JournalStep<M>] {
-    defer { (steps, isWriting) = ([], !steps.isEmpty) }
-    return steps
+  /// Returns the entries to write. If there are none, the writer stops until the next one is added.
+  mutating func takeAll() -> [JournalEntry<M>] {
+    defer { (entries, isWriting) = ([], !entries.isEmpty) }
+    return entries
   }
 
-  /// Drops the waiting steps. Returns whether journaling was on.
+  /// Drops the waiting entries. Returns whether journaling was on.
   mutating func turnOff() -> Bool {
-    defer { (isOn, steps) = (false, []) }
+    defer { (isOn, entries) = (false, []) }
     return isOn
   }
 }

@@ -43,13 +43,13 @@ actor JournalFile<M: Journaled> {
     try put(line(of: header))
   }
 
-  /// Writes the steps that `next` returns, and repeats this until `next` returns none.
-  func write(next: @Sendable () -> [JournalStep<M>]) throws(JournalError) {
+  /// Writes the entries that `next` returns, and repeats this until `next` returns none.
+  func write(next: @Sendable () -> [JournalEntry<M>]) throws(JournalError) {
     while true {
-      let steps = next()
-      guard !steps.isEmpty else { return }
+      let entries = next()
+      guard !entries.isEmpty else { return }
       guard descriptor >= 0 else { continue }
-      try write(steps)
+      try write(entries)
     }
   }
 
@@ -58,11 +58,11 @@ actor JournalFile<M: Journaled> {
     descriptor = -1
   }
 
-  private func write(_ steps: [JournalStep<M>]) throws(JournalError) {
+  private func write(_ entries: [JournalEntry<M>]) throws(JournalError) {
     var bytes: [UInt8] = []
-    for step in steps {
+    for entry in entries {
       var lines: [UInt8] = []
-      for line in step.lines { lines += try self.line(of: line) }
+      for line in entry.lines { lines += try self.line(of: line) }
       if size + bytes.count + lines.count > limit, size + bytes.count > 0 {
         try put(bytes)
         bytes = []

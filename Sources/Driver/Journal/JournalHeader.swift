@@ -46,10 +46,10 @@ package struct JournalHeader<M: Journaled>: Sendable, Hashable, Codable {
 
 /// The fields that every journal contains, whatever its machine and version.
 package struct JournalFormat: Decodable {
-  /// The format version that this software writes.
-  package static let version = 1
+  /// The format version that this software writes. Version 1 has no notes, and is read too.
+  package static let version = 2
 
-  let journal: Int
+  private let journal: Int
   private let machine: String?
 
   /// Returns the name of the machine in a journal's header.
@@ -58,33 +58,38 @@ package struct JournalFormat: Decodable {
   ///   version.
   package static func machine(of path: String) throws(JournalError) -> String {
     var lines = try LineReader(path: path)
-    return try machine(of: try lines.next(), in: path)
+    return try read(try lines.next(), in: path).machine
   }
 
-  static func machine(
-    of line: LineReader.Line?, in path: String
-  ) throws(JournalError) -> String {
+  /// Returns the version of the format, and the name of the machine, in a journal's first line.
+  static func read(
+    _ line: LineReader.Line?, in path: String
+  ) throws(JournalError) -> (version: Int, machine: String) {
     guard let line else { throw JournalError(path: path, line: 1, .header("the file is empty")) }
     let format = try JournalError.header(JournalFormat.self, from: line.bytes, in: path)
-    guard format.journal == version else {
+    guard (1...version).contains(format.journal) else {
       throw JournalError(path: path, line: 1, .version(format.journal))
     }
     guard let machine = format.machine else {
       throw JournalError(path: path, line: 1, .header("machine is missing"))
     }
-    return machine
+    return (format.journal, machine)
   }
 }
 
 extension JournalError {
   /// Decodes the first line of a journal.
+  ///
+  /// - Parameter version: The version of its format, if that is known.
   static func header<Value: Decodable>(
-    _ type: Value.Type, from bytes: [UInt8], in path: String
+    _ type: Value.Type, from bytes: [UInt8], in path: String, version: Int? = nil
   ) throws(JournalError) -> Value {
     do {
       return try JSONDecoder().decode(type, from: Data(bytes))
     } catch {
-      throw JournalError(path: path, line: 1, .header(DecodingFault.description(for: error)))
+      let detail = DecodingFault.description(for: error)
+      throw JournalError(
+        path: path, line: 1, version.map { .form(detail, version: $0) } ?? .header(detail))
     }
   }
 }

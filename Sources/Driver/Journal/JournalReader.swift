@@ -11,6 +11,8 @@ package struct JournalReader<M: Journaled>: ~Copyable {
   /// The number of the cause's line of the step that was returned last, counted from 1.
   package private(set) var line = 1
   private var lines: LineReader
+  /// The version of the file's format.
+  private let version: Int
   /// A cause whose effects were not yet written.
   private var begun: (JournalLine<M>, Int)?
   private let decoder = JSONDecoder()
@@ -24,19 +26,24 @@ package struct JournalReader<M: Journaled>: ~Copyable {
   package init(path: String, follows: Bool = false) throws(JournalError) {
     var lines = try LineReader(path: path, follows: follows)
     let first = try lines.next()
-    let machine = try JournalFormat.machine(of: first, in: path)
+    let (version, machine) = try JournalFormat.read(first, in: path)
     guard machine == M.journalName else {
       throw JournalError(path: path, line: 1, .machine(machine, known: [M.journalName]))
     }
-    header = try JournalError.header(JournalHeader<M>.self, from: first?.bytes ?? [], in: path)
+    header = try JournalError.header(
+      JournalHeader<M>.self, from: first?.bytes ?? [], in: path, version: version)
+    self.version = version
     self.lines = lines
   }
 
   /// Returns the next complete step; `nil` at the end of the file.
   ///
+  /// - Parameter see: A function that is called with each note before the step, and its line.
   /// - Throws: An error if a line before the last one is damaged or out of order.
-  package mutating func next() throws(JournalError) -> JournalStep<M>? {
-    guard let (happened, number) = try cause() else { return nil }
+  package mutating func next(
+    notes see: (JournalNote, _ line: Int) -> Void = { _, _ in }
+  ) throws(JournalError) -> JournalStep<M>? {
+    guard let (happened, number) = try cause(see) else { return nil }
     let cause: JournalStep<M>.Cause
     switch (happened.input, happened.tick, happened.out) {
     case (let input?, nil, nil): cause = .input(input)
@@ -44,7 +51,7 @@ package struct JournalReader<M: Journaled>: ~Copyable {
     case (_, _, _):
       throw error(at: number, .order("an input or a tick is expected here"))
     }
-    guard let (came, after) = try read() else {
+    guard let (came, after) = try read(see) else {
       begun = (happened, number)
       return nil
     }
@@ -56,19 +63,35 @@ package struct JournalReader<M: Journaled>: ~Copyable {
   }
 
   /// Returns the cause of the next step, which an earlier call may have read.
-  private mutating func cause() throws(JournalError) -> (JournalLine<M>, Int)? {
-    guard let begun else { return try read() }
+  private mutating func cause(
+    _ see: (JournalNote, Int) -> Void
+  ) throws(JournalError) -> (JournalLine<M>, Int)? {
+    guard let begun else { return try read(see) }
     self.begun = nil
     return begun
   }
 
-  private mutating func read() throws(JournalError) -> (JournalLine<M>, Int)? {
-    guard let line = try lines.next(), line.isWhole else { return nil }
-    do {
-      return (try decoder.decode(JournalLine<M>.self, from: Data(line.bytes)), line.number)
-    } catch {
-      throw self.error(at: line.number, .line(DecodingFault.description(for: error)))
+  /// Returns the next line that is not a note.
+  private mutating func read(
+    _ see: (JournalNote, Int) -> Void
+  ) throws(JournalError) -> (JournalLine<M>, Int)? {
+    while let line = try lines.next(), line.isWhole {
+      let decoded: JournalLine<M>
+      do {
+        decoded = try decoder.decode(JournalLine<M>.self, from: Data(line.bytes))
+      } catch {
+        let detail = DecodingFault.description(for: error)
+        throw self.error(
+          at: line.number,
+          DecodingFault.isOfForm(error) ? .form(detail, version: version) : .line(detail))
+      }
+      guard decoded.input == nil, decoded.tick == nil, decoded.out == nil, let note = decoded.note
+      else { return (decoded, line.number) }
+      if let (attempt, content) = note.content {
+        see(JournalNote(at: decoded.at, attempt: attempt, content), line.number)
+      }
     }
+    return nil
   }
 
   private func error(at number: Int, _ problem: JournalError.Problem) -> JournalError {
@@ -78,6 +101,15 @@ package struct JournalReader<M: Journaled>: ~Copyable {
 
 /// The description of a decoding error.
 package enum DecodingFault {
+  /// Returns whether an error concerns the form of a JSON text, and not its syntax.
+  static func isOfForm(_ error: any Error) -> Bool {
+    if case .dataCorrupted(let context)? = error as? DecodingError {
+      !context.codingPath.isEmpty
+    } else {
+      true
+    }
+  }
+
   /// Returns a description of an error in a line or a file. It contains no names of Swift types.
   package static func description(for error: any Error, in whole: String = "the line") -> String {
     switch error as? DecodingError {

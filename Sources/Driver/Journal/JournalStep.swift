@@ -31,15 +31,17 @@ package struct JournalStep<M: Machine>: Sendable, Equatable {
   }
 }
 
-/// A line after the header. A step has two lines: one for the cause, then one for the effects.
+/// A line after the header. A step has two lines: one for the cause, then one for the effects. A
+/// note has one.
 struct JournalLine<M: Machine>: Codable {
   var at: Instant
   var input: M.Input?
   var tick: Bool?
   var out: [M.Effect]?
+  var note: NoteFields?
 
   enum CodingKeys: String, CodingKey {
-    case at, tick, out
+    case at, tick, out, note
     case input = "in"
   }
 }

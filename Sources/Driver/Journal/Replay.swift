@@ -48,11 +48,13 @@ package enum Replay<M: Journaled> {
   ///   - begin: A function that is called with the new machine.
   ///   - watch: A function that is called with each recorded step, the line of its cause, and the
   ///     machine after that step.
+  ///   - notes: A function that is called with each note and its line, between the steps.
   /// - Throws: An error if a file cannot be read or belongs to another machine, or if the first
   ///   part of the run is missing.
   package static func run(
     journal path: String, limit: Int = 20, begin: (M) -> Void = { _ in },
-    watch: (JournalStep<M>, _ line: Int, M) -> Void = { _, _, _ in }
+    watch: (JournalStep<M>, _ line: Int, M) -> Void = { _, _, _ in },
+    notes: (JournalNote, _ line: Int) -> Void = { _, _ in }
   ) throws(JournalError) -> Result {
     let header = try JournalReader<M>(path: path).header
     var paths = [path]
@@ -66,17 +68,17 @@ package enum Replay<M: Journaled> {
     var result = Result(machine: M(header.birth, seed: header.seed))
     begin(result.machine)
     for path in paths {
-      try replay(path, limit: limit, watch, into: &result)
+      try replay(path, limit: limit, watch, notes, into: &result)
     }
     return result
   }
 
   private static func replay(
     _ path: String, limit: Int, _ watch: (JournalStep<M>, _ line: Int, M) -> Void,
-    into result: inout Result
+    _ notes: (JournalNote, _ line: Int) -> Void, into result: inout Result
   ) throws(JournalError) {
     var reader = try JournalReader<M>(path: path)
-    while let step = try reader.next() {
+    while let step = try reader.next(notes: notes) {
       let got =
         switch step.cause {
         case .input(let input): result.machine.handle(input, at: step.at)

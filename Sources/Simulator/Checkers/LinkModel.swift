@@ -8,17 +8,22 @@ public protocol LinkClient: Machine {
   var currentAttempt: AttemptID? { get }
   /// The system's queued connect. Its events are not late either.
   var queuedAttempt: AttemptID? { get }
+  /// The explanation of the time until the next attempt; `nil` if there is none.
+  var wait: RetryWait? { get }
 }
 
 extension LinkClient {
   /// The default value: no queued connect.
   public var queuedAttempt: AttemptID? { nil }
+  /// The default value: no explanation.
+  public var wait: RetryWait? { nil }
 
   /// Returns the state of the model. The method changes nothing; it is mutating so that an array
   /// element is read in place instead of being copied.
   mutating func glance() -> Glance {
     Glance(
-      status: status, deadline: deadline, current: currentAttempt, queued: queuedAttempt)
+      status: status, deadline: deadline, current: currentAttempt, queued: queuedAttempt,
+      wait: wait)
   }
 }
 
@@ -28,6 +33,7 @@ struct Glance {
   var deadline: Instant?
   var current: AttemptID?
   var queued: AttemptID?
+  var wait: RetryWait?
 }
 
 /// A model that the shared checkers can check.
@@ -68,6 +74,8 @@ extension LinkModel {
   public var currentAttempt: AttemptID? { link.currentAttempt }
   /// The system's pending queued connect.
   public var queuedAttempt: AttemptID? { link.queuedAttempt }
+  /// The explanation of the time until the next attempt.
+  public var wait: RetryWait? { link.wait }
 }
 
 /// The meaning of an input for a link.

@@ -13,6 +13,8 @@ public struct PhoneState<Feature: SimulatedFeature>: Sendable {
   public var currentAttempt: AttemptID?
   /// The attempt of the queued connect that the system holds for the model; `nil` if there is none.
   public var queuedAttempt: AttemptID?
+  /// The explanation of the time until the next attempt; `nil` if the model does not know it.
+  public var wait: RetryWait?
   /// Whether a process is running and its timers are active.
   public var isAwake = false
   /// Whether the user wants the link.

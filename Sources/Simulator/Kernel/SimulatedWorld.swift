@@ -344,6 +344,7 @@ extension SimulatedWorld where Self: ~Copyable {
       slept == .zero ? glance.deadline : glance.deadline.map { $0.advanced(by: slept) }
     kernel.checkers.views[phone.index].phoneState.currentAttempt = glance.current
     kernel.checkers.views[phone.index].phoneState.queuedAttempt = glance.queued
+    kernel.checkers.views[phone.index].phoneState.wait = glance.wait
     look(phone)
   }
 }

@@ -116,6 +116,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     tape.phoneState.deadline = model.deadline?.advanced(by: Self.slack)
     tape.phoneState.currentAttempt = model.currentAttempt
     tape.phoneState.queuedAttempt = model.queuedAttempt
+    tape.phoneState.wait = model.wait
     tape.phoneState.isWanted = record.isWanted && !model.status.isEndedByRule
     record.look(model, &tape.phoneState.own)
     var model = model

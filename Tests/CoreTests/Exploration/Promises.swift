@@ -8,6 +8,7 @@ enum Promises {
   ) -> [String] {
     var found: [String] = []
     if let problem = outstanding(after) { found.append("2 outstanding: \(problem)") }
+    if let problem = unnamed(after.link) { found.append("2 deadlines: \(problem)") }
     found += storm(before, event, after, effects).map { "3 storm: \($0)" }
     if let problem = falseConnected(after) { found.append("4 false connected: \(problem)") }
     var link = after.link
@@ -33,6 +34,14 @@ enum Promises {
     if link.deadline != nil { return nil }
     if case .queued = link.standby.state { return nil }
     return "nothing is outstanding"
+  }
+
+  /// Checks that the earliest deadline by name is that by which the link runs.
+  private static func unnamed(_ link: HeldLink) -> String? {
+    let names = link.deadlines
+    let never = Instant(nanoseconds: .max)
+    let isSame = (names.first?.at ?? never) == (link.deadline ?? never)
+    return isSame ? nil : "\(names) instead of \(String(describing: link.deadline))"
   }
 
   /// Checks promise 3: tries stay within every rate limit, a terminal response ends them, and each

@@ -36,6 +36,16 @@ struct LivenessScenarioTests {
     #expect(harness.link.status.phase == .reconnecting)
   }
 
+  @Test func `the deadlines of a connected link have names`() {
+    var harness = LinkHarness.connected(.healthRelayService)
+    #expect(harness.link.deadlines.map(\.name) == [.ping, .unused])
+    harness.peer = .isSilent
+    harness.next()
+    #expect(harness.link.deadlines.map(\.name) == [.pongIsLate, .unused])
+    harness = LinkHarness.connected(.messageStream)
+    #expect(harness.link.deadlines.map(\.name) == [.silence])
+  }
+
   /// Returns a session policy under which a link ends if one pong is missing for 10 s.
   private static func asksOnce() throws -> LinkPolicy {
     try .session.setting([

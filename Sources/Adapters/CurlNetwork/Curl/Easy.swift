@@ -87,9 +87,14 @@ extension Easy {
 
   /// Returns whether a transfer has reached the time that `info` names, which is a `…_TIME_T`.
   /// libcurl returns zero before that time.
-  func reached(_ info: CURLINFO) -> Bool {
+  func reached(_ info: CURLINFO) -> Bool { time(info) != nil }
+
+  /// Returns the time that `info` names, which is a `…_TIME_T`, since the transfer began; `nil` if
+  /// the transfer has not reached it.
+  func time(_ info: CURLINFO) -> Duration? {
     var value: curl_off_t = 0
-    return unsafe ccurl_get_offset(handle, info, &value) == CURLE_OK && value > 0
+    guard unsafe ccurl_get_offset(handle, info, &value) == CURLE_OK, value > 0 else { return nil }
+    return .microseconds(Int64(value))
   }
 
   /// Whether a connection to an address succeeded. libcurl sets the address before it counts the

@@ -78,6 +78,19 @@ extension Easy {
     return hasPeer ? .tls : .connect
   }
 
+  /// The phases of a dial that have ended.
+  var dialPhases: ConnectionNote.Opening {
+    var opening = ConnectionNote.Opening()
+    guard let resolved = time(CURLINFO_NAMELOOKUP_TIME_T) else { return opening }
+    opening.resolve = resolved
+    guard let connected = time(CURLINFO_CONNECT_TIME_T) else { return opening }
+    opening.connect = max(connected - resolved, .zero)
+    if let secured = time(CURLINFO_APPCONNECT_TIME_T) {
+      opening.tls = max(secured - connected, .zero)
+    }
+    return opening
+  }
+
   /// The phase that an exchange has reached. On a reused connection, the first phase is the
   /// request.
   var exchangePhase: LinkFailure.Phase {

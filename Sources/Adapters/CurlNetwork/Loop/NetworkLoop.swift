@@ -276,6 +276,7 @@ extension NetworkLoop {
     let now = clock.now
     for client in clients { client.tick(at: now) }
     for id in timed {
+      (sockets[id]?.dialing as? Dial)?.noteProgress(at: now)
       if let transfers = sockets[id]?.transfers, let due = transfers.deadline, due <= now {
         transfers.tick()
         collect(transfers)

@@ -14,6 +14,10 @@ final class Dial: SocketStream {
   private let number: UInt64
   private let address: Address
   private var descriptor: Int32?
+  /// The time at which the dial began; `nil` if nobody receives notes about it.
+  private let begunAt: Instant?
+  /// The time from the beginning until the peer was connected. libcurl tells it only after TLS.
+  private var reachedAfter: Duration?
 
   init(
     _ request: SocketRequest, _ context: Context, configuration: CurlConfiguration
@@ -28,6 +32,7 @@ final class Dial: SocketStream {
     }
     (self.easy, self.transfers, poller) = (easy, transfers, context.poller)
     (buffer, number) = (context.buffer, context.number)
+    begunAt = request.note == nil ? nil : BootClock().now
     easy.prepareDial(address, configuration, share: context.share, timeout: request.openTimeout)
     guard easy.refusal == CURLE_OK else {
       throw .local(detail: "libcurl lacks an option (\(easy.refusal.rawValue)).")
@@ -58,6 +63,20 @@ final class Dial: SocketStream {
   var url: String { address.url }
 
   var dialPhase: LinkFailure.Phase { easy.dialPhase }
+
+  var phases: ConnectionNote.Opening? {
+    var opening = easy.dialPhases
+    if opening.connect == nil, let resolve = opening.resolve, let reachedAfter {
+      opening.connect = max(reachedAfter - resolve, .zero)
+    }
+    return opening
+  }
+
+  /// Notes when the peer is connected, for a journal. The owner calls it after each turn.
+  func noteProgress(at now: Instant) {
+    guard let begunAt, reachedAfter == nil, easy.hasPeer else { return }
+    reachedAfter = begunAt.duration(to: now)
+  }
 
   /// The result is always zero, because the system has accepted all bytes that libcurl has.
   var pendingBytes: Int { 0 }

@@ -1,5 +1,4 @@
 import HoldfastCommandKit
-import Glibc
 import HoldfastDemo
 import HoldfastJSON
 import HoldfastCore
@@ -15,6 +14,10 @@ enum DemoCommand {
 
   private static let html = Parameter.optional(
     "html", .text("FILE"), "write a page that shows what happened to each link, on one time axis")
+
+  private static let work = Parameter.optional(
+    "work", .duration(.milliseconds(1) ... .seconds(3_600)), usual: "2s",
+    "the time that this machine may need for each fault, beyond what the policies set")
 
   private static let web = Parameter.flag(
     "web", "show chapters on the page of `holdfast lab`, which presses its own buttons")
@@ -48,15 +51,15 @@ enum DemoCommand {
         .init("holdfast demo --web", "watch it in a browser, as it happens"),
         .init("holdfast demo --json", "the same as data, which ends with the ledger"),
       ],
-      takes: chapters, seed, html, web, Shared.json, action: run)
+      takes: chapters, seed, work, html, web, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let console = call.console
     if call[web] {
-      guard call[html] == nil, call[chapters].isEmpty, call[seed] == nil else {
+      guard call[html] == nil, call[chapters].isEmpty, call[seed] == nil, call[work] == nil else {
         throw CommandFailure(
-          .usage, "--web excludes --html, --chapter and --seed", remedy: "remove them")
+          .usage, "--web excludes --html, --chapter, --seed and --work", remedy: "remove them")
       }
       let lab = LabCommand.Choice(features: Lab.names, playsChapters: true)
       return try await LabCommand.show(lab, call)
@@ -68,32 +71,21 @@ enum DemoCommand {
       guard let page else { return }
       call.put("wrote \(page.path)", event: "drawn") { $0.entry("file", page.path) }
     }
+    let output = OrderlyOutput()
     let demo = Demo(
       program: try program(), scenarios: Set(call[chapters]), seed: UInt64(call[seed] ?? 1),
-      narrator: narrator, page: page?.path, wrote: wrote
+      narrator: narrator, page: page?.path, work: call[work] ?? .seconds(2), wrote: wrote
     ) {
-      show($0, on: console)
+      output.line($0)
     }
     let isClean: Bool
     do throws(DemoFailure) {
-      isClean = try await CommandSignals.cancelling(demo.run)
+      isClean = try await CommandSignals.cancelling(output: output, demo.run)
     } catch {
+      try output.check()
       throw CommandFailure(.failed, error.description)
     }
     guard isClean else { throw CommandFailure(.failed, "the ledger is not clean") }
-  }
-
-  /// Prints a line.
-  ///
-  /// If the reader has closed standard output, the demo receives SIGTERM, so that it can clean up
-  /// before it ends.
-  private static func show(_ line: String, on console: Console) {
-    var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-    if unsafe poll(&output, 1, 0) > 0, output.revents & Int16(POLLERR | POLLHUP) != 0 {
-      kill(getpid(), SIGTERM)
-    } else {
-      console.line(line)
-    }
   }
 
   /// Returns the path of this program. The demo also launches this program as the phone.

@@ -6,7 +6,7 @@ import HoldfastLinkTrace
 /// A page that shows journals.
 struct JournalPicture {
   private let file: PrivateOutput
-  /// The paths of the journals, each once. The first part of a run is shown with its second part.
+  /// The paths of the journals, each file once. The first part of a run is shown with its second part.
   private let journals: [String]
   /// All files that are read: the given ones, and the first parts of their runs.
   private let files: [String]
@@ -14,10 +14,13 @@ struct JournalPicture {
   init(file: String, journals: [String]) {
     self.file = PrivateOutput(file, option: "--html")
     files = journals.flatMap { [$0, "\($0).1"] }
-    var seen: Set<String> = []
-    self.journals = journals.filter {
-      let second = $0.hasSuffix(".1") ? String($0.dropLast(2)) : nil
-      return seen.insert($0).inserted && !(second.map(journals.contains) ?? false)
+    let given = Set(journals.compactMap { FileIdentity(of: $0) })
+    var seen: Set<FileIdentity> = []
+    self.journals = journals.filter { path in
+      if let file = FileIdentity(of: path), !seen.insert(file).inserted { return false }
+      guard path.hasSuffix(".1"), let second = FileIdentity(of: String(path.dropLast(2)))
+      else { return true }
+      return !given.contains(second)
     }
   }
 

@@ -16,22 +16,24 @@ struct JournalTrace {
     _ feature: Feature.Type, journal path: String, name: String
   ) throws(JournalError) where Feature.Model: Journaled {
     let begin = try JournalReader<Feature.Model>(path: path).header.startedAt
-    let tale = Tale<Feature>()
+    let shared = SharedTeller<Feature>()
     var recorded: Recorded<Feature>?
     var (policy, own) = (LinkPolicy?.none, String?.none)
     _ = try Replay<Feature.Model>.run(journal: path) { model in
       (policy, own) = (model.policy, Feature.linkName(of: model))
-      recorded = Recorded(model) { tale.see($0, $1) }
+      recorded = Recorded(model) { shared.see($0, $1) }
     } watch: { step, line, model in
-      tale.line = line
-      if tale.teller == nil {
-        tale.teller = LinkTeller(start: step.at, startedAt: begin)
+      shared.line = line
+      if shared.teller == nil {
+        shared.teller = LinkTeller(start: step.at, startedAt: begin)
       }
       recorded?.see(step.cause.input, at: step.at, effects: step.effects, then: model)
+    } notes: { note, line in
+      shared.teller?.see(note.note, of: note.attempt, at: note.at, line: line)
     }
     recorded?.conclude()
-    for finding in recorded?.findings ?? [] { tale.teller?.add(finding) }
-    facts = tale.teller?.finished() ?? []
+    for finding in recorded?.findings ?? [] { shared.teller?.add(finding) }
+    facts = shared.teller?.finished() ?? []
     header = TraceHeader(
       .journal, machine: Feature.Model.journalName, name: own ?? name, startedAt: begin,
       end: facts.last.map { max($0.at, $0.until ?? .zero) } ?? .zero,
@@ -43,7 +45,7 @@ struct JournalTrace {
 }
 
 /// The teller of a journal, which the closures of a replay share.
-private final class Tale<Feature: TracedFeature> {
+private final class SharedTeller<Feature: TracedFeature> {
   var teller: LinkTeller<Feature>?
   var line = 1
 

@@ -2,6 +2,7 @@ import HoldfastCommandKit
 import HoldfastCore
 import HoldfastJSON
 import HoldfastDriver
+import HoldfastLinkTrace
 import HoldfastWire
 
 /// The command `holdfast replay`: checks that the recorded inputs lead to the recorded effects.
@@ -10,6 +11,8 @@ enum ReplayCommand {
     atLeast: 1, .text("JOURNAL"), "files that `--journal` wrote")
   private static let html = Parameter.optional(
     "html", .text("FILE"), "write a page that shows the run, with all journals on one time axis")
+  private static let trace = Parameter.flag(
+    "trace", "print one sentence for each event of the run")
   /// The maximum number of divergences that are shown. Later divergences usually follow from the
   /// first.
   private static let limit = 20
@@ -27,6 +30,12 @@ enum ReplayCommand {
         each journal ends with event "replayed" with path, steps and diverged.
         """,
         """
+        With --trace, each event of the run is one line: what happened to the link and why, how \
+        long each phase of an attempt took, and how the wait before the next one was computed. \
+        With --json it is one object (event "fact", path, fact), as docs/trace.schema.json \
+        describes it.
+        """,
+        """
         With --html, the page is one file that loads nothing: what happened to each link and why, \
         what was missed and fetched, and what the checkers found. It contains the texts of \
         messages that the journals contain, so only its owner can read it. Give the journals of \
@@ -40,7 +49,7 @@ enum ReplayCommand {
         .init("holdfast replay stream.journal", "prints the number of steps, and what differs"),
         .init("holdfast replay --html run.html *.journal", "also writes a picture of the run"),
       ],
-      takes: html, Shared.json, journals, action: run)
+      takes: html, trace, Shared.json, journals, action: run)
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
@@ -52,6 +61,7 @@ enum ReplayCommand {
       let outcome = try JournaledMachine.reading { () throws(JournalError) in
         try JournaledMachine(of: path).replay(path, limit)
       }
+      if call[trace] { try tell(path, call) }
       for divergence in outcome.divergences { show(divergence, call) }
       summarize(outcome, of: path, call)
       steps += outcome.steps
@@ -62,6 +72,25 @@ enum ReplayCommand {
       throw CommandFailure(
         .failed, "\(diverged) of \(steps) steps diverged",
         remedy: "replay it with the version that wrote it")
+    }
+  }
+
+  /// Prints the facts of a journal.
+  private static func tell(_ path: String, _ call: Invocation) throws(CommandFailure) {
+    let facts = try JournaledMachine.reading { () throws(JournalError) in
+      try JournaledMachine(of: path).trace?(path, path).facts
+    }
+    guard let facts else {
+      throw CommandFailure(
+        .usage, "\(path) is a journal of a machine that has no trace", remedy: "omit --trace")
+    }
+    for fact in facts {
+      let time = TraceWriter.seconds(fact.at)
+      call.put("+\(time) s: \(fact.say.printable)", event: "fact") {
+        $0.entry("path", path)
+        $0.key("fact")
+        $0.raw(TraceWriter.line(fact))
+      }
     }
   }
 

@@ -40,7 +40,8 @@ enum LabCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let lab = Choice(features: call[features], port: call[port], opens: call[opens])
+    let names = Lab.names.filter(call[features].contains)
+    let lab = Choice(features: names, port: call[port], opens: call[opens])
     try await show(lab, call)
   }
 
@@ -62,32 +63,37 @@ enum LabCommand {
     let lab = Lab(
       program: program, features: Set(choice.features), port: choice.port,
       playsChapters: choice.playsChapters)
-    let command = call.command
+    let (command, output) = (call.command, OrderlyOutput())
     do throws(DemoFailure) {
       try await CommandSignals.cancelling(
         onSecondStop: { CommandSignals.abandon(command) },
-        stopping: { CommandSignals.watchOutput(of: command) }
+        stopping: { CommandSignals.watchOutput(of: command) }, output: output
       ) { () async throws(DemoFailure) in
         try await lab.run { address, folder in
-          announce(address, choice, call)
+          announce(address, choice, call, on: output)
           if choice.opens { open(address, folder, call) }
         }
       }
     } catch {
       throw CommandFailure(.failed, error.description)
     }
+    try output.check()
   }
 
-  private static func announce(_ address: String, _ choice: Choice, _ call: Invocation) {
+  private static func announce(
+    _ address: String, _ choice: Choice, _ call: Invocation, on output: OrderlyOutput
+  ) {
     if call[Shared.json] {
-      call.console.object {
+      var writer = JSONWriter(capacity: 256)
+      writer.object {
         $0.entry("event", "lab")
         $0.entry("url", address)
         $0.entry("features", choice.features)
       }
+      output.line(String(decoding: writer.terminalBytes, as: UTF8.self))
     } else {
-      call.console.line("\(call.console.style.heading("the lab")) is at \(address)")
-      call.console.line("  end     Ctrl-C")
+      output.line("\(call.console.style.heading("the lab")) is at \(address)")
+      output.line("  end     Ctrl-C")
     }
   }
 

@@ -12,10 +12,8 @@ CHROMIUM is the path of its program.
 
 import calendar
 import json
-import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,15 +21,14 @@ import tempfile
 import time
 import urllib.parse
 
-from playwright.sync_api import sync_playwright
-
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import pages  # noqa: E402
 from dashboard_data import DAY, Phone, long, night, usual  # noqa: E402
+from pages import DESKTOP  # noqa: E402
 
 USERS = (("usual", "Etc/UTC"), ("empty", "Etc/UTC"), ("clocks", "Europe/Berlin"),
          ("odd", "Etc/UTC"), ("today", "Pacific/Niue"), ("long", "Etc/UTC"))
-DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 375, "height": 812}
 # The newest sample of the usual data is 42 days old, and was recorded in the morning.
 NOW = time.time()
@@ -127,18 +124,13 @@ def mean(values):
     return sum(values) / len(values)
 
 
-class Checks:
+class Checks(pages.Checks):
     """The checks of the page of a server."""
 
     def __init__(self, browser, base, secrets, folder=None):
+        super().__init__()
         self.browser, self.base, self.folder = browser, base, folder
         self.secrets = dict(zip([name for name, _ in USERS], secrets, strict=True))
-        self.failed = []
-
-    def check(self, name, good, seen=""):
-        print("✓" if good else "✗", name, "" if good else seen, flush=True)
-        if not good:
-            self.failed.append(name)
 
     def phone(self, user):
         return Phone(self.base, self.secrets[user])
@@ -148,11 +140,7 @@ class Checks:
     def open(self, user=None, address="", state="ready", **options):
         """Opens the page in a new context, and signs in."""
         options.setdefault("viewport", DESKTOP)
-        page = self.browser.new_context(**options).new_page()
-        page.problems, page.requests = [], []
-        page.on("console", lambda message: page.problems.append(message.text))
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request.url))
+        page = pages.watched(self.browser.new_context(**options).new_page())
         page.goto(self.base + "/health" + address)
         if user:
             self.sign_in(page, self.secrets[user], state)
@@ -200,8 +188,7 @@ class Checks:
                 part()
             except Exception as error:  # Of Playwright, or a page that does not settle.
                 self.check(part.__name__, False, str(error)[:500])
-        print(f"{len(self.failed)} failed")
-        return 1 if self.failed else 0
+        return self.status()
 
     # Signing in.
 
@@ -653,18 +640,9 @@ class Checks:
         self.close(page, "paper")
 
 
-def chromium():
-    """Returns the path of Chromium; `None` for that of Playwright."""
-    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-
-
 def check(base, secrets, folder=None):
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        status = Checks(browser, base.rstrip("/"), secrets, folder).run()
-        browser.close()
-    return status
+    return pages.in_browser(
+        lambda browser: Checks(browser, base.rstrip("/"), secrets, folder).run())
 
 
 def serve(program, folder=None):

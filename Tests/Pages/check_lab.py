@@ -18,8 +18,8 @@ import sys
 import time
 import urllib.parse
 
-from check_picture import CONTRAST, DESKTOP, PHONE, UNNAMED, chromium
-from playwright.sync_api import sync_playwright
+import pages
+from pages import CONTRAST, DESKTOP, PHONE, UNNAMED
 
 # The facts of a link that a condition accepts, with an index of at least `from`.
 FACTS = """([link, from, lane, kind, words]) => {
@@ -136,17 +136,12 @@ def alive(number):
         return False
 
 
-class Checks:
+class Checks(pages.Checks):
     """The checks of a lab."""
 
     def __init__(self, browser, program, folder):
+        super().__init__()
         self.browser, self.program, self.folder = browser, program, folder
-        self.failed = []
-
-    def check(self, name, good, seen=""):
-        print("✓" if good else "✗", name, "" if good else seen, flush=True)
-        if not good:
-            self.failed.append(name)
 
     def run(self):
         self.lab = Lab(self.program, "stream")
@@ -169,8 +164,7 @@ class Checks:
         self.killed()
         self.all_features()
         self.chapters()
-        print(f"{len(self.failed)} failed")
-        return 1 if self.failed else 0
+        return self.status()
 
     # Requests of others.
 
@@ -590,11 +584,7 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     folder = sys.argv[2] if len(sys.argv) == 3 else os.environ.get("HOLDFAST_SCREENSHOTS")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        status = Checks(browser, sys.argv[1], folder).run()
-        browser.close()
-    return status
+    return pages.in_browser(lambda browser: Checks(browser, sys.argv[1], folder).run())
 
 
 if __name__ == "__main__":

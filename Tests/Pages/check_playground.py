@@ -11,8 +11,8 @@ import pathlib
 import random
 import sys
 
-from check_picture import CONTRAST, DESKTOP, PHONE, chromium, wait_for
-from playwright.sync_api import sync_playwright
+import pages
+from pages import CONTRAST, DESKTOP, PHONE, wait_for
 
 UNNAMED = """() => [...document.querySelectorAll('button, input, select, [role], a, summary')]
   .filter(element => !(element.getAttribute('aria-label') || element.labels?.length
@@ -35,27 +35,18 @@ ASK = """request => playground.runs.engines.quick.ask(request.split('\\n'))"""
 SETTLED = "['whole', 'problem'].includes(document.body.dataset.state)"
 
 
-class Checks:
+class Checks(pages.Checks):
     """The checks of the page."""
 
     def __init__(self, browser, page):
+        super().__init__()
         self.browser = browser
         self.url = page.resolve().as_uri()
-        self.failed = []
-
-    def check(self, name, good, seen=""):
-        print("✓" if good else "✗", name, "" if good else seen, flush=True)
-        if not good:
-            self.failed.append(name)
 
     def open(self, fragment="", until=SETTLED, **options):
         """Opens the page in a new context, and collects what it reports and requests."""
         options.setdefault("viewport", DESKTOP)
-        page = self.browser.new_context(**options).new_page()
-        page.problems, page.requests = [], []
-        page.on("console", lambda message: page.problems.append(message.text))
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("request", lambda request: page.requests.append(request.url))
+        page = pages.watched(self.browser.new_context(**options).new_page())
         page.goto(self.url + fragment)
         wait_for(page, until, 120)
         return page
@@ -69,8 +60,7 @@ class Checks:
         self.phone()
         self.questions()
         self.link()
-        print(f"{len(self.failed)} failed")
-        return 1 if self.failed else 0
+        return self.status()
 
     def loading(self, page):
         outside = [url for url in page.requests
@@ -311,15 +301,9 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     path = pathlib.Path(sys.argv[1])
-    status = 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        if len(sys.argv) > 2:
-            answers(browser, path, sys.argv[2:])
-        else:
-            status = Checks(browser, path).run()
-        browser.close()
-    return status
+    if len(sys.argv) > 2:
+        return pages.in_browser(lambda browser: answers(browser, path, sys.argv[2:]))
+    return pages.in_browser(lambda browser: Checks(browser, path).run())
 
 
 if __name__ == "__main__":

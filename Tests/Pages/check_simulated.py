@@ -11,8 +11,8 @@ Playwright for Python and Chromium; CHROMIUM is the path of its program.
 import pathlib
 import sys
 
-from check_picture import DESKTOP, TRACE, Checks, chromium, wait_for
-from playwright.sync_api import sync_playwright
+from pages import DESKTOP, FRAMES, Checks, in_browser, wait_for, watched
+from pictures import traces_of
 
 SEEN = """() => ({
   message: document.getElementById('message').innerText,
@@ -26,18 +26,16 @@ SEEN = """() => ({
 
 def problems(browser, path):
     """Returns what is wrong with a page."""
-    traces = [Checks.facts(*match) for match in TRACE.findall(path.read_text(encoding="utf-8"))]
-    page = browser.new_context(viewport=DESKTOP).new_page()
-    wrong, url = [], path.resolve().as_uri()
-    page.on("console", lambda message: wrong.append(f"the console says {message.text}"))
-    page.on("pageerror", lambda error: wrong.append(f"an error: {error}"))
-    page.on("request", lambda request: request.url == url or wrong.append(
-        f"requests {request.url}"))
+    traces = traces_of(path.read_text(encoding="utf-8"))
+    page = watched(browser.new_context(viewport=DESKTOP).new_page())
+    url = path.resolve().as_uri()
     page.goto(url)
     wait_for(page, "document.body.dataset.state === 'open'")
-    page.wait_for_timeout(250)
+    page.evaluate(FRAMES)
     seen = page.evaluate(SEEN)
     page.context.close()
+    wrong = [f"the page reports {problem}" for problem in page.problems]
+    wrong += [f"requests {other}" for other in page.requests if other != url]
     if seen["message"].strip():
         wrong.append(f"a message: {seen['message']}")
     if seen["links"] != len(traces):
@@ -61,19 +59,19 @@ def wrong_finding(traces, seen):
     return wrong
 
 
+def check(browser):
+    """Checks all pages. Returns the status of the program."""
+    checks = Checks()
+    for path in map(pathlib.Path, sys.argv[1:]):
+        wrong = problems(browser, path)
+        checks.check(path.name, not wrong, "; ".join(wrong))
+    return checks.status()
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    failed = 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        for path in map(pathlib.Path, sys.argv[1:]):
-            wrong = problems(browser, path)
-            print("✗" if wrong else "✓", path.name, "; ".join(wrong), flush=True)
-            failed += bool(wrong)
-        browser.close()
-    print(f"{failed} failed")
-    return 1 if failed else 0
+    return in_browser(check)
 
 
 if __name__ == "__main__":

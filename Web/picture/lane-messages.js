@@ -4,7 +4,7 @@ import { lowerBound, upperBound } from '../shared/numbers.js';
 
 const above = 14;
 const below = 12;
-const wayColors = ['ok', 'late', 'poll'];
+const wayColors = ['ok', 'late', 'poll', 'rest'];
 
 /**
  * Messages between the server's line above and the phone's line below: upright if they arrive at

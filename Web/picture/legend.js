@@ -57,12 +57,23 @@ const tick = () => picture(8, svg('path', {
   d: 'M2 11V5M6 11V7', stroke: 'var(--faint)', 'stroke-width': 1.5,
 }));
 
-const late = `message, late: fetched, or after more than ${spanText(lateAfter)}`;
+const stairs = () => picture(18, svg('path', {
+  d: 'M1 2H5M5 5H9M9 8H14M14 11H17', stroke: 'var(--try)', 'stroke-width': 3,
+}));
 
-/** The entries: what they need in a model, their picture and their words. */
+/** Returns why messages of a model were late, of the ways that occur in it. */
+function lateWords({ sums }) {
+  const slow = `after more than ${spanText(lateAfter)}`;
+  if (!sums.slow) return 'message, late: fetched';
+  return sums.fetched ? `message, late: fetched, or ${slow}` : `message, late: ${slow}`;
+}
+
+/** The entries: what they need in a model, their picture, and their words or a function of them. */
 const entries = [
   [hasState('connected'), () => box('ok'), 'connected'],
   [hasAttempts, () => box('try', { 'stroke-dasharray': '3 2' }), 'attempt'],
+  [model => model.attempts.items.some(one => one.phases), stairs,
+    'its phases: name, connection, TLS, upgrade'],
   [hasState('waiting'), () => wedge('try', '1,2 17,11 1,11', { opacity: 0.5 }),
     'time until the next attempt'],
   [hasState('standby'), () => box('poll'), 'polling instead'],
@@ -72,11 +83,13 @@ const entries = [
   [hasEnd(true), cross, 'lost'],
   [hasEnd(false), square, 'closed by this end'],
   [model => model.pings.length > 0, () => circle('ok'), 'ping, pong or poll'],
+  [model => model.bytes.length > 0, () => line('soft', { y1: 6, y2: 6 }), 'bytes per second'],
   [model => model.connections.length > 0 && model.heard.length > 0,
     () => wedge('silence', '1,11 17,2 17,11'), 'silence'],
   [hasWay(0), () => line('ok'), 'message, live'],
-  [hasWay(1), () => line('late'), late],
+  [hasWay(1), () => line('late'), lateWords],
   [hasWay(2), () => line('poll'), 'message, late: polled'],
+  [hasWay(3), () => line('rest'), 'message of the history'],
   [model => model.sentTo.length > 0, rising,
     'the user’s, waiting to be sent'],
   [model => model.fetches.length > 0, () => bar('late'), 'fetch'],
@@ -118,5 +131,6 @@ function hasAttempts(model) {
 /** Shows the entries for what a model contains. */
 export function fillLegend(model) {
   byId('legend').replaceChildren(...entries.filter(([isShown]) => isShown(model))
-    .map(([, drawing, words]) => make('li', {}, drawing(), words)));
+    .map(([, drawing, words]) => make('li', {}, drawing(),
+      typeof words === 'string' ? words : words(model))));
 }

@@ -1,13 +1,14 @@
 // Turns the facts of a trace into spans and columns of numbers, which lanes draw.
 
 import { momentsOf } from './moments.js';
+import { bytesOf, phasesOf } from './phases.js';
 import { Runs } from './runs.js';
 import { Spans } from './spans.js';
 import { isTrying, lateAfter, linkStates } from './states.js';
 import { sumsOf } from './summary.js';
 
 /** The ways in which a message was shown; other ways count as `fetched`. */
-const ways = { live: 0, fetched: 1, poll: 2 };
+const ways = { live: 0, fetched: 1, poll: 2, history: 3 };
 
 /**
  * Returns the model of a trace.
@@ -58,7 +59,7 @@ class Collector {
     this.end = end;
     this.times = new Float64Array(events.length);
     this.attemptsByNumber = new Map();
-    this.spans = { states: [], apps: [], paths: [] };
+    this.spans = { states: [], apps: [], paths: [], bytes: [] };
     Object.assign(this.spans, { attempts: [], troubles: [], downs: [], fetches: [], posts: [] });
     // Times, and the indexes of events at those times.
     this.columns = { ins: [], outs: [], heard: [], commits: [], accepted: [] };
@@ -143,6 +144,7 @@ const collectors = kinds({
       const attempt = {
         t: event.t, until: to.end, number: event.attempt, run: to.runs.number, up: Infinity,
         isUp: false, isOver: false, why: '', lost: false, event: index, upEvent: -1, endEvent: -1,
+        phases: null,
       };
       to.attemptsByNumber.set(event.attempt, attempt);
       to.spans.attempts.push(attempt);
@@ -151,6 +153,10 @@ const collectors = kinds({
       to.columns.heard.push(event.t);
       const attempt = to.attemptsByNumber.get(event.attempt);
       if (attempt) Object.assign(attempt, { up: event.t, isUp: true, upEvent: index });
+    },
+    phases(to, event, index) {
+      const attempt = to.attemptsByNumber.get(event.attempt);
+      if (attempt) attempt.phases ??= phasesOf(event, index);
     },
     end(to, event, index) {
       const attempt = to.attemptsByNumber.get(event.attempt);
@@ -171,6 +177,7 @@ const collectors = kinds({
       to.indexes.pings.push(index);
     },
     out: (to, event) => to.columns.outs.push(event.t),
+    bytes: (to, event) => to.spans.bytes.push(bytesOf(event)),
     pingOut: (to, event, index) => {
       to.columns.outs.push(event.t);
       to.indexes.pings.push(index);
@@ -273,7 +280,9 @@ function addMessage(to, event, index) {
   const made = event.made ?? event.t;
   to.columns.made.push(made);
   to.columns.shown.push(event.t);
-  const way = ways[event.via] ?? ways.fetched;
+  let way = ways[event.via] ?? ways.fetched;
+  // A message of the history is late only if it was made while the trace tells of the server.
+  if (way === ways.history && made < event.t) way = ways.fetched;
   const isSlow = way === ways.live && event.t - made > lateAfter;
   if (isSlow) to.slow++;
   to.via.push(isSlow ? ways.fetched : way);

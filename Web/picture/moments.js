@@ -3,6 +3,7 @@
 
 import { lowerBound, upperBound } from '../shared/numbers.js';
 import { reasonTitle } from './reasons.js';
+import { isLate } from './states.js';
 import { capitalized, count, ordinal, spanText } from '../shared/words.js';
 
 const instantly = 1e-6;
@@ -118,10 +119,16 @@ function loss(model, one, next) {
   };
 }
 
-/** Returns the fault that was in force when a connection was lost. */
+/**
+ * Returns the fault that explains the loss of a connection: one in force, or else one that was
+ * noted just after the loss, or else one that ended before it.
+ */
 function troubleOf(model, one) {
-  return model.troubles.within(one.until - 6, one.until + 0.5).findLast(trouble =>
-    trouble.name !== 'calm' && trouble.until >= one.until - 6 && trouble.t >= one.up - 1);
+  const { until } = one;
+  const near = model.troubles.within(until - 6, until + 0.5).filter(trouble =>
+    trouble.name !== 'calm' && trouble.until >= until - 6 && trouble.t >= one.up - 1);
+  return near.findLast(trouble => trouble.t <= until && trouble.until >= until)
+    ?? near.find(trouble => trouble.t > until) ?? near.at(-1);
 }
 
 /**
@@ -136,7 +143,7 @@ function missedMessages(model, one, lastHeard, until) {
   for (let index = from; index < to; index++) {
     const made = model.made[index];
     const shown = model.shown[index];
-    if (made < lastHeard - 1 || made >= until || !model.via[index]) continue;
+    if (made < lastHeard - 1 || made >= until || !isLate(model.via[index])) continue;
     many++;
     last = Math.max(last, shown);
   }

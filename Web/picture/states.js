@@ -39,3 +39,6 @@ export function pathWords(path) {
 
 /** A message is late if it was fetched or polled, or shown more than these seconds after it. */
 export const lateAfter = 5;
+
+/** Returns whether a way in which a message was shown is that of a late one. */
+export const isLate = way => way === 1 || way === 2;

@@ -2,7 +2,8 @@
 
 import { isGap, longestOutage } from './moments.js';
 import { lowerBound, upperBound } from '../shared/numbers.js';
-import { appStates, isTrying, lateAfter, linkStates, pathWords } from './states.js';
+import { phaseAt, rateWords } from './phases.js';
+import { appStates, isLate, isTrying, lateAfter, linkStates, pathWords } from './states.js';
 import { clockText, count, spanText, timesText } from '../shared/words.js';
 
 /** Returns the sums of a model that has its moments. */
@@ -22,9 +23,10 @@ export function sumsOf(model) {
 
 /** Counts messages that were fetched, polled, or shown long after they were made. */
 function lateOf({ via, slow }) {
-  const late = via.reduce((sum, way) => sum + (way ? 1 : 0), 0);
-  const polled = via.reduce((sum, way) => sum + (way === 2 ? 1 : 0), 0);
-  return { late, polled, slow, fetched: late - polled - slow };
+  const many = [0, 0, 0, 0];
+  for (const way of via) many[way]++;
+  const [, late, polled, history] = many;
+  return { late: late + polled, polled, slow, fetched: late - slow, history };
 }
 
 /** Sums the times in which the app did not run, was in the background, and was suspended. */
@@ -105,7 +107,8 @@ function messageSentence(sums) {
   ].filter(([many]) => many)
     .map(([many, words], _, all) => all.length > 1 ? `${number(many)} ${words}` : words);
   const late = sums.late ? `${number(sums.late)} late (${kinds.join(', ')})` : 'none late';
-  const shown = `${count(sums.shown, 'message')} shown, ${late}`;
+  const before = sums.history ? ` (${number(sums.history)} of the history)` : '';
+  const shown = `${count(sums.shown, 'message')} shown${before}, ${late}`;
   if (sums.missing === null) return `${shown}; whether messages are missing is not known.`;
   const twice = sums.twice === null ? '' : `, ${sums.twice || 'none'} twice`;
   return `${shown}, ${sums.missing || 'none'} missing${twice}.`;
@@ -115,7 +118,7 @@ function messageSentence(sums) {
 export function lateWords(model, event) {
   const index = lowerBound(model.shownEvents, event);
   const way = model.shownEvents[index] === event ? model.via[index] : 0;
-  if (!way) return '';
+  if (!isLate(way)) return '';
   const isLive = model.events[event].via === 'live';
   const how = isLive ? '' : way === 2 ? 'polled, ' : 'fetched later, ';
   return `late: ${how}${spanText(model.shown[index] - model.made[index])} after it was made`;
@@ -176,8 +179,8 @@ function silenceAt(model, time) {
 export function instant(model, time) {
   const lines = [
     ['Link', linkWords(model, time)], ['Connection', attemptWords(model, time)],
-    ['Silence', silenceWords(model, time)], ['Fault', troubleWords(model, time)],
-    ['Device', deviceWords(model, time)],
+    ['Silence', silenceWords(model, time)], ['Bytes', rateWords(model, time)],
+    ['Fault', troubleWords(model, time)], ['Device', deviceWords(model, time)],
     ['Server', model.downs.at(time) ? 'not running' : ''],
     ['Messages', messageWords(model, time)], ['Outbox', outboxWords(model, time)],
   ];
@@ -207,6 +210,8 @@ function attemptWords(model, time) {
   let words = `attempted for ${spanText(time - one.t)}`;
   if (one.isUp && one.up <= time) words = `open for ${spanText(time - one.up)}`;
   else if (time - one.t < recent) words = 'attempted now';
+  const phase = one.isUp && one.up <= time ? undefined : phaseAt(one, time);
+  if (phase) words += `, in the phase “${phase.name}”`;
   const run = model.runs.number > 1 ? ` of run ${one.run}` : '';
   return `number ${one.number}${run}, ${words}`;
 }

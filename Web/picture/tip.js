@@ -3,13 +3,14 @@
 import { byId, make } from '../shared/elements.js';
 import { clamp } from '../shared/numbers.js';
 import { model } from './state.js';
+import { phaseWords } from './phases.js';
 import { instant, lateWords } from './summary.js';
 import { wholeAxis } from './view.js';
 import { clockText } from '../shared/words.js';
 
 /** The line of `instant` that a lane shows where it has no event. */
 const lineOfLane = {
-  device: 'Device', link: 'Link', connections: 'Connection', traffic: 'Silence',
+  device: 'Device', link: 'Link', connections: 'Connection', traffic: 'Bytes',
   silence: 'Silence', messages: 'Messages', outbox: 'Outbox', server: 'Server',
 };
 
@@ -45,13 +46,14 @@ function contentAt(lanes, x, y, time) {
   if (index >= 0) {
     const { t, say, by } = events[index];
     const cause = by === undefined ? [] : [make('em', {}, `because: ${events[by].say}`)];
-    const late = lateWords(model(), index);
+    const late = lateWords(model(), index) || phaseWords(model(), index, time);
     const more = late ? [make('em', {}, late)] : [];
     return [make('b', {}, clockText(t, 0.01)), ` ${say}`, ...more, ...cause];
   }
   const lines = instant(model(), time);
   const wanted = lineOfLane[lanes.laneAt(y)?.kind.key];
-  const line = lines.find(([name]) => name === wanted) ?? lines[0];
+  const line = lines.find(([name]) => name === wanted)
+    ?? lines.find(([name]) => wanted === 'Bytes' && name === 'Silence') ?? lines[0];
   if (!line) return null;
   return [make('b', {}, clockText(time, 0.1)), ` ${line[0]}: ${line[1]}`];
 }

@@ -11,7 +11,7 @@ import { firstQuestion, showQuestion, startQuestions } from './questions.js';
 import { Runs, figuresOf, shownOf } from './runs.js';
 import { commandOf, learn, usual } from './settings.js';
 import { showFigures, showLegend, showStory } from './story.js';
-import { startTheme } from './theme.js';
+import { startThemeButton } from '../shared/theme.js';
 import { showValues } from './values.js';
 
 const packed = byId('engine').textContent.trim();
@@ -117,7 +117,7 @@ function startButtons() {
 }
 
 async function start() {
-  startTheme();
+  startThemeButton();
   if (typeof DecompressionStream === 'undefined') {
     throw new Error('this browser has no DecompressionStream');
   }

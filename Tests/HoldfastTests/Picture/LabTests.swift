@@ -9,7 +9,8 @@ import Testing
 
 /// Tests of the lab's requests and events.
 @Suite(.timeLimit(.minutes(10))) struct LabTests {
-  private static let access = LabAccess(secret: "the-secret", port: 4000)
+  private static let access = LabAccess(
+    secret: "the-secret", port: 4000, links: ["stream", "session"])
 
   private static func read(
     _ method: String, _ target: String, _ fields: [String: String] = [:], body: String = "",
@@ -72,6 +73,12 @@ import Testing
     let fields = ["X-Lab": "the-secret", "X-Lab-Link": "session"]
     let read = { try Self.read("POST", "/lab/do/say", fields, body: $0) }
     #expect(try read("two\nlines") == .act(.say("twolines", by: "session")))
+    let unchosen = try Self.read("POST", "/lab/do/say", ["X-Lab": "the-secret"], body: "a")
+    #expect(unchosen == .act(.say("a", by: "stream")))
+    for link in ["", "sessio", "stream,session"] {
+      let fields = ["X-Lab": "the-secret", "X-Lab-Link": link]
+      #expect(Self.status(try Self.read("POST", "/lab/do/say", fields, body: "a")) == 404)
+    }
     #expect(Self.status(try read("")) == 400)
     #expect(Self.status(try read("\n")) == 400)
     #expect(Self.status(try read(String(repeating: "x", count: LabAccess.longestText))) == 200)
@@ -96,7 +103,7 @@ import Testing
       text(2) == """
         id: 3
         event: end
-        data: {"link":"stream","fact":3,"until":3.0}
+        data: {"link":"stream","fact":3,"until":3}
 
 
         """)

@@ -81,6 +81,20 @@ import Testing
     }
   }
 
+  @Test func `a journal under two spellings of its path is drawn once`() async throws {
+    try await CommandProcess.scratch { directory in
+      let (journal, page) = (directory + "/a.journal", directory + "/a.html")
+      try await RecordedLinks.socket(journal)
+      let link = directory + "/b.journal"
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: journal)
+      let outcome = try await CommandProcess.run(
+        "replay", "--json", "--html", page, journal, "\(directory)/./a.journal", journal, link)
+      #expect(outcome.status == 0, "\(outcome)")
+      let drawn = try [String: Any].reading(outcome.output.last)
+      #expect((drawn["links"] as? [String])?.count == 1, "\(drawn)")
+    }
+  }
+
   @Test func `the page does not replace a journal, a folder or a device`() async throws {
     try await CommandProcess.scratch { directory in
       let journal = directory + "/a.journal"

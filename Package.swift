@@ -410,7 +410,7 @@ let doors: [Target] = [
       "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastFeaturePorts", "HoldfastPorts",
       "HoldfastServerCore", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastOwnerFiles", "HoldfastSQLiteStores", "HoldfastHealthSync", "HoldfastDriver",
-      "HoldfastKeyedHashing", "HoldfastWorlds", "HoldfastLinkTrace",
+      "HoldfastKeyedHashing", "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastChildProcesses",
     ]),
   .executableTarget(
     name: "HoldfastCommand",
@@ -606,7 +606,7 @@ let checks: [Target] = [
       "HoldfastHealthRelay", "HoldfastHeldSocket", "HoldfastSession", "Holdfast", "HoldfastSocket",
       "HoldfastBackend", "HoldfastTestKit", "HoldfastCommandKit", "HoldfastDemo", "HoldfastLab",
       "HoldfastServerCore", "HoldfastServerSockets", "HoldfastHealthSync", "HoldfastBottleLink",
-      "HoldfastWorlds", "HoldfastLinkTrace",
+      "HoldfastWorlds", "HoldfastLinkTrace", "HoldfastChildProcesses",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
   // Separate from HoldfastTests: simulations use all processors, and no clock waits there.

@@ -7,23 +7,32 @@ import Testing
   @Test func `each link of a demo has a trace with its faults`() async throws {
     let scratch = try Scratch()
     let outcome = try await CommandProcess.run(
-      "demo", "--chapter", "cut", "--chapter", "feed", "--html", scratch("demo.html"), "--json")
+      "demo", "--work", "60s", "--chapter", "cut", "--chapter", "session", "--chapter", "feed",
+      "--html", scratch("demo.html"), "--json")
     #expect(outcome.status == 0, "\(outcome.output)")
     let last = try [String: Any].reading(outcome.output.last)
     #expect(last["event"] as? String == "drawn")
     #expect(last["file"] as? String == scratch("demo.html"))
     #expect(try scratch.mode(of: "demo.html") == 0o600)
     let traces = try Self.traces(in: scratch.text(of: "demo.html"))
-    #expect(traces.map(\.name) == ["Shop messages", "Feed"])
+    #expect(traces.map(\.name) == ["Shop messages", "Session", "Feed"])
     let faults = traces.map { trace in
       trace.facts.filter { $0["kind"] as? String == "trouble" }
         .map { "\($0["name"] ?? "") \($0["until"] == nil)" }
     }
     #expect(
       faults == [
-        ["link cut false"], ["feed cut", "feed half-open", "feed restart"].map { $0 + " false" },
+        ["link cut false"], ["app and server killed false"],
+        ["feed cut", "feed half-open", "feed restart"].map { $0 + " false" },
       ])
-    let downs = traces[1].facts.filter { $0["kind"] as? String == "down" }
+    for trace in traces {
+      let counts = Self.counts(of: trace.facts)
+      #expect(counts["message"] == counts["accepted"], "\(trace.name)")
+      #expect(counts["woke"] == nil, "\(trace.name)")
+    }
+    let ends = traces[1].facts.filter { $0["value"] as? String == "killed" }
+    #expect(ends.count == 1)
+    let downs = traces[2].facts.filter { $0["kind"] as? String == "down" }
     #expect(downs.count == 1 && downs[0]["until"] != nil)
     let kinds = Set(traces[0].facts.compactMap { $0["kind"] as? String })
     #expect(kinds.isSuperset(of: ["accepted", "message", "up", "end", "state"]))
@@ -31,6 +40,11 @@ import Testing
       let times = trace.facts.map { $0["t"] as? Double ?? -1 }
       #expect(times == times.sorted() && times.first ?? -1 >= 0, "\(trace.name)")
     }
+  }
+
+  /// Returns the number of facts of each kind.
+  private static func counts(of facts: [[String: Any]]) -> [String: Int] {
+    facts.reduce(into: [:]) { $0[$1["kind"] as? String ?? "", default: 0] += 1 }
   }
 
   private static func traces(

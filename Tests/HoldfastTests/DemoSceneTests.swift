@@ -1,3 +1,4 @@
+import HoldfastChildProcesses
 import HoldfastCore
 import HoldfastWire
 import Testing
@@ -31,7 +32,7 @@ import Testing
     let scene = Scene()
     await scene.launched(.messages)
     await scene.receive(Self.line(1, via: "catchUp"), from: .messages)
-    await scene.ended(.messages, "status 9")
+    await scene.ended(.messages, AppEnding(cause: .signalled(9)))
     await scene.launched(.messages)
     await scene.receive(Self.line(1, via: "history"), from: .messages)
     await scene.receive(Self.line(2, via: "live"), from: .messages)
@@ -51,12 +52,21 @@ import Testing
       AppLine(#"{"event":"pair","word":"harbour","code":"123456"}"#), from: .relay)
     await scene.receive(
       AppLine(#"{"event":"status","status":"CONNECTED","mode":"live"}"#), from: .messages)
-    await scene.ended(.relay, "status 0")
+    await scene.ended(.relay, AppEnding(cause: .exited(0)))
     let facts = await scene.facts
     #expect(facts[.relay].statuses.map(\.status.status) == ["", "running"])
     #expect(facts.pair == AppLine.Pair(word: "harbour", code: "123456"))
     #expect(facts[.messages].status == AppLine.Status(status: "CONNECTED", mode: "live"))
-    #expect(facts[.relay].ending == "status 0" && facts[.messages].ending == nil)
+    #expect(facts[.relay].ending == AppEnding(cause: .exited(0)) && facts[.messages].ending == nil)
+  }
+
+  @Test func `an end is told by its status or signal, and by the last diagnostic`() {
+    let ends = [
+      AppEnding(cause: .exited(0)), AppEnding(cause: .exited(1), diagnostic: "no space"),
+      AppEnding(cause: .signalled(9)),
+    ]
+    #expect(ends.map(\.description) == ["status 0", "status 1: no space", "signal 9"])
+    #expect(ends.map(\.isKilled) == [false, false, true])
   }
 
   @Test func `a wait ends when its condition becomes true`() async {

@@ -153,7 +153,7 @@ import Testing
 
   @Test func `derives the bounds of each fault from the policy and the work`() throws {
     let policy = try DemoPolicy.policy()
-    let bounds = Trouble.all.map { $0.bounds(policy) }
+    let bounds = Trouble.all.map { $0.bounds(policy, .seconds(2)) }
     let expected: [(noticed: Duration?, whole: Duration)] = [
       (.seconds(2), .milliseconds(3800)), (.seconds(2), .seconds(3)),
       (.seconds(5), .milliseconds(4800)), (.seconds(2), .milliseconds(4300)),

@@ -14,11 +14,11 @@ enum HandoverTrouble: String {
     var whole: Duration
   }
 
-  /// The time that two busy cores may need for all work whose duration the policy does not set.
+  /// The time that busy cores may need for all work whose duration the policy does not set.
   ///
   /// The work consists of starting the tools that cause the fault, posting, printing, and fetching
   /// missed messages.
-  static let work = Duration.seconds(2)
+  static let work = Duration.seconds(20)
 
   /// The maximum delay of a carrier report.
   ///
@@ -41,28 +41,27 @@ enum HandoverTrouble: String {
     }
     switch self {
     case .routeMoves, .linkDown, .linkUp, .addressChanges:
-      // The kernel reports the change immediately: 0 + 2 = 2 s. Then the network is debounced, and
-      // one attempt succeeds: 2 + 0.5 + 2 + 2 = 6.5 s.
+      // The kernel reports the change immediately. Then the network is debounced, and one attempt
+      // succeeds.
       return Bounds(noticed: work, whole: work + policy.gate.debounce + attempt + work)
     case .carrierLost:
-      // The loss is reported within a second: 1 + 2 = 3 s. The return of the carrier is followed by
-      // the report, debouncing and one attempt: 1 + 0.5 + 2 + 2 = 5.5 s.
+      // The loss is reported within a second. The return of the carrier is followed by the report,
+      // debouncing and one attempt.
       return Bounds(
         noticed: Self.carrierNews + work,
         whole: Self.carrierNews + policy.gate.debounce + attempt + work)
     case .blackHole:
-      // The full silence time-out passes: 3 + 2 = 5 s. After the path returns, a hanging attempt
-      // times out, the longest wait follows, and the next attempt succeeds: 2 + 1.6 + 2 + 2 = 7.6
-      // s.
+      // The full silence time-out passes. After the path returns, a hanging attempt times out, the
+      // longest wait follows, and the next attempt succeeds.
       return Bounds(
         noticed: silence + work, whole: attempt + (waits.max() ?? .zero) + attempt + work)
     case .natForgotten:
-      // The full silence time-out passes: 3 + 2 = 5 s. New connections work throughout, so the
-      // attempt after the first wait succeeds: 5 + 0 + 2 + 2 = 9 s.
+      // The full silence time-out passes. New connections work throughout, so the attempt after the
+      // first wait succeeds.
       return Bounds(
         noticed: silence + work, whole: silence + work + (waits.first ?? .zero) + attempt + work)
     case .socketsKilled:
-      // The socket fails immediately: 0 + 2 = 2 s. The first attempt succeeds: 2 + 0 + 2 + 2 = 6 s.
+      // The socket fails immediately, and the first attempt succeeds.
       return Bounds(noticed: work, whole: work + (waits.first ?? .zero) + attempt + work)
     }
   }

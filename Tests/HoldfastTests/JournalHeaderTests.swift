@@ -66,8 +66,8 @@ struct JournalHeaderTests {
 
   private let start = Timestamp(nanoseconds: 5)
 
-  /// Checks that the line is decoded as `header`, and that the first implementation can decode the
-  /// header that is written now.
+  /// Checks that the line is decoded as `header`, and that the header that is written now has the
+  /// same form, except for its version.
   private func checkFormat<M: Journaled>(_ header: JournalHeader<M>, _ line: String) async throws {
     try scratch.write((line + "\n").utf8, to: "old")
     #expect(try JournalReader<M>(path: scratch("old")).header == header)
@@ -75,9 +75,10 @@ struct JournalHeaderTests {
     let journal = try await Journal<M>(path: scratch("new"), header: header) { _ in }
     await journal.close()
     let decoder = JSONDecoder()
-    #expect(
-      try decoder.decode(FirstHeader.self, from: Data(scratch.bytes(of: "new")))
-        == decoder.decode(FirstHeader.self, from: Data(line.utf8)))
+    var first = try decoder.decode(FirstHeader.self, from: Data(line.utf8))
+    // Version 2 added notes after the header, which has the same form.
+    first.journal = JournalFormat.version
+    #expect(try decoder.decode(FirstHeader.self, from: Data(scratch.bytes(of: "new"))) == first)
   }
 }
 

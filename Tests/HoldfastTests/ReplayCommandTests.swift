@@ -19,6 +19,26 @@ import Testing
     }
   }
 
+  @Test func `a recorded stream is told in sentences, with the phases of its attempts`()
+    async throws
+  {
+    try await recorded { path, lines in
+      #expect(lines.contains { $0.contains(#""note":{"attempt":1,"opening":{"connect":"#) })
+      let outcome = try await CommandProcess.run("replay", "--trace", path)
+      #expect(outcome.status == 0)
+      #expect(outcome.output.allSatisfy { $0.hasPrefix("+") || $0.hasPrefix(path) })
+      let phases = #/\+[\d.]+ s: Connection 1 opened in .+: name .+, connection .+, upgrade .+\./#
+      #expect(outcome.output.contains { $0.wholeMatch(of: phases) != nil })
+      let json = try await CommandProcess.run("replay", "--trace", "--json", path).output
+      #expect(json.count == outcome.output.count)
+      let facts = try json.dropLast().map { try [String: Any].reading($0) }
+      #expect(
+        facts.allSatisfy { $0["event"] as? String == "fact" && $0["path"] as? String == path })
+      let kinds = facts.compactMap { ($0["fact"] as? [String: Any])?["kind"] as? String }
+      #expect(kinds.count == facts.count && kinds.contains("phases"))
+    }
+  }
+
   private func judge(_ arguments: String...) async throws -> CommandProcess.Outcome {
     try await CommandProcess.run(["judge"] + arguments, of: "holdfast-sim")
   }

@@ -209,6 +209,8 @@ import Testing
 
   @Test(arguments: [
     (["--trace"], "--trace is about one run; add --seeds N and --server KIND"),
+    (["--trace", "--seeds", "3"], "--trace is about one run; add --server KIND"),
+    (["--trace", "--server", "plain"], "--trace is about one run; add --seeds N"),
     (
       ["--seeds", "5..1"],
       #"--seeds cannot be "5..1"; it must be a seed from 0 to 18446744073709551615, "#

@@ -62,9 +62,12 @@ import Testing
     #expect(
       none.errors == [
         "holdfast-sim simulate held-socket: no run failed, so there is nothing to draw; "
-          + "add --seeds N to draw a seed"
+          + "add --seeds N to draw one run"
       ])
     #expect(!FileManager.default.fileExists(atPath: scratch("none.html")))
+    let servers = try await SimulatorProcess.run(
+      "simulate", "message-stream", "--seeds", "1", "--html", scratch("none.html"))
+    #expect(servers.errors.first?.hasSuffix("; add --server KIND to draw one run") == true)
   }
 
   @Test func `a shrunk plan has a page beside it`() async throws {

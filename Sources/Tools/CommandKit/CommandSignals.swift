@@ -81,9 +81,10 @@ package struct CommandSignals: Sendable {
   ///   - onSecondStop: A function that is called for the second stop request and for each later
   ///     one.
   ///   - stopping: A function that is called for the first stop request.
+  ///   - output: An output whose failure also cancels the work; `nil` for none.
   package static func cancelling<Value: Sendable, Failure: Error>(
     onSecondStop: @escaping @Sendable () -> Void = {},
-    stopping: @escaping @Sendable () -> Void = {},
+    stopping: @escaping @Sendable () -> Void = {}, output: OrderlyOutput? = nil,
     _ work: @escaping @Sendable () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let signals = CommandSignals(onSecondStop: onSecondStop, stopping: stopping)
@@ -94,6 +95,7 @@ package struct CommandSignals: Sendable {
         return .failure(error)
       }
     }
+    output?.whenBroken { working.cancel() }
     let listening = Task {
       for await _ in signals.stream { working.cancel() }
     }

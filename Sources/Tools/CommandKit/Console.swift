@@ -76,6 +76,20 @@ public struct Console: Sendable {
     _ = Self.write(text + "\n", to: STDERR_FILENO)
   }
 
+  /// Prints a line on standard output. Returns the error number, or 0 on success.
+  static func printed(_ text: String) -> Int32 { write(text + "\n", to: STDOUT_FILENO) }
+
+  /// Calls `act` once nobody can read standard output any more.
+  ///
+  /// The check runs on a separate thread, which waits until then or until the process ends.
+  static func whenClosed(_ act: @escaping @Sendable () -> Void) {
+    DispatchQueue(label: "holdfast.command.closed").async {
+      var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+      while unsafe poll(&output, 1, -1) < 0, errno == EINTR {}
+      act()
+    }
+  }
+
   /// Writes text to standard output unchanged. Returns `false` if that fails.
   public static func raw(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) == 0 }
 

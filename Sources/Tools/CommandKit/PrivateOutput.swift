@@ -61,14 +61,14 @@ package struct PrivateOutput: Sendable {
 }
 
 /// The identity of a file, which is the same for all paths of the file.
-private struct FileIdentity: Hashable {
+package struct FileIdentity: Hashable {
   private var device: dev_t
   private var number: ino_t
   /// The name in the directory with that number; `nil` if the number is that of the file itself.
   private var name: String?
 
   /// Returns the identity of a file that may not exist yet; `nil` without its directory.
-  init?(of path: String) {
+  package init?(of path: String) {
     var found = stat()
     if unsafe stat(path, &found) != 0 {
       let slash = path.lastIndex(of: "/")

@@ -58,6 +58,8 @@ enum AppLine: Sendable, Hashable {
   struct Prompt: Sendable, Hashable {
     var text: String
     var state: String
+
+    var isAnswered: Bool { state == "answered" }
   }
 
   /// The word and the code that a user tells an assistant.

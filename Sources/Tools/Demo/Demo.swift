@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastCommandKit
+import HoldfastOwnerFiles
 import HoldfastTestKit
 
 /// The reason why the demo ended early.
@@ -25,6 +26,7 @@ public struct Demo: Sendable {
   private let seed: UInt64
   private let narrator: Narrator
   private let page: PrivateOutput?
+  private let work: Duration
   private let output: @Sendable (String) -> Void
   private let wrote: @Sendable () -> Void
 
@@ -36,19 +38,20 @@ public struct Demo: Sendable {
   ///     Scenarios that use the shop's messages are played while there is traffic.
   ///   - seed: The seed of the customers' texts.
   ///   - page: The file into which a page of the demo is written; `nil` for no page.
+  ///   - work: The time that the machine may need for each fault, beyond what the policies set.
   ///   - wrote: A function that is called at the end if the page was written.
   ///   - output: A function that receives the output line by line.
   public init(
     program: String, scenarios names: Set<String> = [], seed: UInt64, narrator: Narrator,
-    page: String? = nil, wrote: @escaping @Sendable () -> Void = {},
-    output: @escaping @Sendable (String) -> Void
+    page: String? = nil, work: Duration = .seconds(2),
+    wrote: @escaping @Sendable () -> Void = {}, output: @escaping @Sendable (String) -> Void
   ) {
     self.program = program
     scenarios = Self.scenarios(named: names)
     self.seed = seed
     self.narrator = narrator
     self.page = page.map { PrivateOutput($0, option: "--html") }
-    self.wrote = wrote
+    (self.work, self.wrote) = (work, wrote)
     self.output = output
   }
 
@@ -64,11 +67,11 @@ public struct Demo: Sendable {
 
   /// Plays the scenarios. Returns whether the ledger is clean, and whether the page was written.
   private func played() async throws(DemoFailure) -> (Result<Bool, DemoFailure>, isDrawn: Bool) {
-    let scratch = try DemoEnvironment.checked { () throws(any Error) in try Scratch() }
+    let scratch = try Self.scratch()
     defer { scratch.remove() }
     let environment = try await DemoEnvironment(
       scratch: scratch, scenarios: scenarios, seed: seed, program: program, narrator: narrator,
-      isDrawn: page != nil, output: output)
+      isDrawn: page != nil, work: work, output: output)
     let isClean: Result<Bool, DemoFailure>
     do throws(DemoFailure) {
       isClean = .success(try await environment.play())
@@ -87,6 +90,20 @@ public struct Demo: Sendable {
       throw .setup("\(cause); \(error)")
     }
     return (isClean, true)
+  }
+
+  /// Creates the folder of all files of a demo or a lab.
+  static func scratch() throws(DemoFailure) -> Scratch {
+    do {
+      return try Scratch()
+    } catch {
+      let folder = FileManager.default.temporaryDirectory.path
+      let cause = (error as? CocoaError)?.underlying as? POSIXError
+      let reason = cause.map { ": \(SystemCall.reason(of: $0.code.rawValue))" } ?? ""
+      throw .setup(
+        "no folder can be created in \(folder)\(reason); set TMPDIR to a folder in which you may write"
+      )
+    }
   }
 
   /// The path of the running program; `nil` if it is not known.

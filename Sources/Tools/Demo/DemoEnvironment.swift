@@ -21,6 +21,9 @@ actor DemoEnvironment {
   let customers: Customers
   let http: any HTTPClient
   let policy: LinkPolicy
+  /// The time that the machine may need for work whose duration no policy limits, such as starting a
+  /// process, reading a database, or fetching missed messages.
+  private let work: Duration
   let scratch: Scratch
   let seed: UInt64
   /// The time at which the phone's first token expires, which is after the first two scenarios.
@@ -41,10 +44,10 @@ actor DemoEnvironment {
 
   init(
     scratch: Scratch, scenarios: [any DemoScenario], seed: UInt64, program: String,
-    narrator: Narrator, isDrawn: Bool = false,
+    narrator: Narrator, isDrawn: Bool = false, work: Duration,
     output: @escaping @Sendable (String) -> Void
   ) async throws(DemoFailure) {
-    self.scenarios = scenarios
+    (self.scenarios, self.work) = (scenarios, work)
     ledger.expected = Trouble.of(scenarios)
     ledger.hasTraffic = scenarios.contains { $0.needsTraffic }
     (self.scratch, self.seed, self.program) = (scratch, seed, program)
@@ -237,7 +240,7 @@ actor DemoEnvironment {
     let apps = app == .relay ? [app, .messages] : [app]
     let fault = await picture?.begin(trouble, of: apps, in: start - .now) ?? []
     try await begin(self)
-    let isNoticeable = trouble.bounds(policy).noticed != nil
+    let isNoticeable = trouble.bounds(policy, work).noticed != nil
     let noticed = isNoticeable ? try await notice(by: app, since: start) : nil
     try await pause(time)
     let isWhole = try await end(self)
@@ -296,7 +299,7 @@ actor DemoEnvironment {
   func note(_ trouble: Trouble, noticed: Duration?, whole: Duration?) {
     ledger.outcomes.append(
       Outcome(
-        trouble: trouble, noticed: noticed, whole: whole, bounds: trouble.bounds(policy)))
+        trouble: trouble, noticed: noticed, whole: whole, bounds: trouble.bounds(policy, work)))
   }
 }
 

@@ -9,14 +9,15 @@ import HoldfastWorlds
 struct DemoLink: Sendable {
   let app: App
   let title: String
-  /// Returns the tale of the app's journal.
-  let tale: @Sendable (_ journal: String, _ start: Instant, _ startedAt: Timestamp) -> any LiveTale
+  /// Returns the trace of the app's journal.
+  let trace:
+    @Sendable (_ journal: String, _ start: Instant, _ startedAt: Timestamp) -> any LiveTrace
 
   init<Feature: ReplayedFeature & TracedFeature>(
     _ app: App, _ title: String, _ feature: Feature.Type
   ) where Feature.Model: Journaled {
     (self.app, self.title) = (app, title)
-    tale = { JournalTale(Feature.self, journal: $0, start: $1, startedAt: $2) }
+    trace = { LiveJournalTrace(Feature.self, journal: $0, start: $1, startedAt: $2) }
   }
 }
 
@@ -31,7 +32,7 @@ actor DemoPicture {
 
   private struct Link {
     let link: DemoLink
-    let tale: any LiveTale
+    let trace: any LiveTrace
     var told: [TraceFact] = []
     var world: [TraceFact] = []
   }
@@ -51,7 +52,7 @@ actor DemoPicture {
     let (start, startedAt) = (clock.now, clock.wall)
     (self.start, self.startedAt) = (start, startedAt)
     self.links = links.map {
-      Link(link: $0, tale: $0.tale(Self.path(of: $0.app, in: directory), start, startedAt))
+      Link(link: $0, trace: $0.trace(Self.path(of: $0.app, in: directory), start, startedAt))
     }
   }
 
@@ -67,9 +68,16 @@ actor DemoPicture {
   /// Reads the journal of an app whose process ended.
   func ended(_ app: App, isKilled: Bool) {
     for index in links.indices where links[index].link.app == app {
-      if isKilled { links[index].tale.end(at: clock.now) }
-      links[index].told += links[index].tale.read()
+      if isKilled { links[index].trace.end(at: clock.now) }
+      read(index)
     }
+  }
+
+  /// Reads what the journal of a link tells since the last call.
+  private func read(_ index: Int) {
+    links[index].told += links[index].trace.read()
+    guard let problem = links[index].trace.takeProblem() else { return }
+    links[index].world.append(.world(.note(.device), at: min(now, end ?? now), problem))
   }
 
   /// Adds a fact to the trace of an app. Returns its place; `nil` if the app is not shown.
@@ -117,11 +125,11 @@ actor DemoPicture {
   func write(to file: PrivateOutput) throws(DemoFailure) {
     let end = end ?? now
     let traces = links.indices.compactMap { index -> [UInt8]? in
-      links[index].told += links[index].tale.read()
+      read(index)
       let link = links[index]
-      guard let policy = link.tale.policy else { return nil }
+      guard let policy = link.trace.policy else { return nil }
       let header = TraceHeader(
-        .demo, machine: link.tale.machine, name: link.link.title, startedAt: startedAt, end: end,
+        .demo, machine: link.trace.machine, name: link.link.title, startedAt: startedAt, end: end,
         policy: policy, hasWorld: true)
       var facts = link.told + link.world
       // The journals do not outlive the demo.

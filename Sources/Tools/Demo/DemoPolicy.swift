@@ -21,10 +21,6 @@ enum DemoPolicy {
     ("standby.slowProbe", "4s"),
   ]
 
-  /// The time that two busy cores may need for work whose duration no policy limits, such as
-  /// starting a process, reading a database, or fetching missed messages.
-  static let work = Duration.seconds(2)
-
   /// The maximum wait of the relay before its first retry. The relay's policy is not shortened.
   static let relayWait =
     LinkPolicy.healthRelayService.retry.reconnect.bounds(before: 0)?.upperBound ?? .zero

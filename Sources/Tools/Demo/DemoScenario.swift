@@ -50,12 +50,12 @@ struct Trouble: Sendable, Hashable {
   let name: String
   /// The short title of the fault in the ledger.
   let title: String
-  /// Returns the maximum times that follow from a policy, including the time for the machine's
-  /// work.
-  let bounds: @Sendable (LinkPolicy) -> Outcome.Bounds
+  /// Returns the maximum times that follow from a policy and from the time for the machine's work.
+  let bounds: @Sendable (LinkPolicy, Duration) -> Outcome.Bounds
 
   init(
-    _ name: String, _ title: String, bounds: @escaping @Sendable (LinkPolicy) -> Outcome.Bounds
+    _ name: String, _ title: String,
+    bounds: @escaping @Sendable (LinkPolicy, Duration) -> Outcome.Bounds
   ) {
     self.name = name
     self.title = title

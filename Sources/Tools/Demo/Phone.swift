@@ -1,3 +1,4 @@
+import HoldfastChildProcesses
 import HoldfastTestKit
 
 #if canImport(Glibc)
@@ -12,8 +13,33 @@ import HoldfastTestKit
 protocol AppWatcher: Sendable {
   func launched(_ app: App) async
   func receive(_ line: AppLine?, from app: App) async
-  /// Receives the end of a run: its exit status and its last diagnostic.
-  func ended(_ app: App, _ ending: String) async
+  func ended(_ app: App, _ ending: AppEnding) async
+}
+
+/// The end of a run of an app.
+struct AppEnding: Sendable, Equatable, CustomStringConvertible {
+  /// The exit status, or the signal that ended the process.
+  var cause: ChildProcess.Ending
+  /// The last diagnostic of the process; empty if there was none.
+  var diagnostic = ""
+
+  /// Whether a signal ended the process, so that the app could not record its end.
+  var isKilled: Bool {
+    switch cause {
+    case .exited: false
+    case .signalled: true
+    }
+  }
+
+  /// The exit status or the signal, and the diagnostic.
+  var description: String {
+    let number =
+      switch cause {
+      case .exited(let status): "status \(status)"
+      case .signalled(let signal): "signal \(signal)"
+      }
+    return diagnostic.isEmpty ? number : "\(number): \(diagnostic)"
+  }
 }
 
 /// An app on the phone or a device near the phone, run in a separate process.
@@ -26,6 +52,8 @@ actor Phone {
   private let watcher: any AppWatcher
   private let environment: [String: String]
   private var process: LabProcess?
+  /// Whether a signal has stopped the process.
+  private var isStopped = false
   private var listening: Task<Void, Never>?
 
   /// Creates an app. `arguments` is the command line that launches it, and `environment` is added to
@@ -47,6 +75,7 @@ actor Phone {
       throw .setup("the phone's process could not be started")
     }
     self.process = process
+    isStopped = false
     await watcher.launched(app)
     let (app, watcher) = (app, watcher)
     listening = Task.detached {
@@ -58,9 +87,8 @@ actor Phone {
       for await line in process.lines {
         await watcher.receive(AppLine(line), from: app)
       }
-      let (status, reason) = (await process.exit(), await complaint.value)
-      let ending = reason.isEmpty ? "status \(status)" : "status \(status): \(reason)"
-      await watcher.ended(app, ending)
+      let cause = await process.ended()
+      await watcher.ended(app, AppEnding(cause: cause, diagnostic: await complaint.value))
     }
   }
 
@@ -70,7 +98,11 @@ actor Phone {
   ]
 
   /// Sends a signal to the app, for example to move it to the background.
-  func signal(_ number: Int32) { process?.signal(number) }
+  func signal(_ number: Int32) {
+    if number == SIGSTOP { isStopped = true }
+    if number == SIGCONT { isStopped = false }
+    process?.signal(number)
+  }
 
   /// Types a line into the app's standard input.
   func type(_ line: String) { process?.send(line) }
@@ -86,8 +118,9 @@ actor Phone {
   func quit() async {
     guard let process else { return }
     process.signal(SIGTERM)
-    // A stopped process receives the signal only when it runs again.
-    process.signal(SIGCONT)
+    // A stopped process receives the signal only when it runs again. For any other, this signal
+    // would mean that the device was asleep.
+    if isStopped { process.signal(SIGCONT) }
     let patience = Task {
       try? await Task.sleep(for: .seconds(2))
       if !Task.isCancelled { process.signal(SIGKILL) }

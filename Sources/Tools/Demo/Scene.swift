@@ -59,8 +59,8 @@ actor Scene: AppWatcher {
   /// The facts about one app.
   struct AppFacts: Sendable {
     var statuses: [(at: Moment, status: AppLine.Status)] = []
-    /// A description of how the current run ended; `nil` while the app is running.
-    var ending: String?
+    /// The end of the current run; `nil` while the app is running.
+    var ending: AppEnding?
 
     var status: AppLine.Status { statuses.last?.status ?? AppLine.Status() }
   }
@@ -104,7 +104,11 @@ actor Scene: AppWatcher {
     case .status(let status): note { $0[app].statuses.append((.now, status)) }
     case .message(let shown): if app == .messages { note { $0.show(shown) } }
     case .pair(let pair): note { $0.pair = pair }
-    case .prompt(let prompt): note { $0.note(prompt) }
+    case .prompt(let prompt):
+      let isFirst = prompt.isAnswered && !facts.prompts.joined().contains(prompt)
+      note { $0.note(prompt) }
+      guard isFirst else { return }
+      await picture?.add(.accepted, "The server answered “\(prompt.text)”.", of: .session)
     case .drink(let id): note { $0.note(drink: id) }
     case .record(let id):
       note { $0.records = max($0.records, id) }
@@ -113,9 +117,9 @@ actor Scene: AppWatcher {
     }
   }
 
-  func ended(_ app: App, _ ending: String) async {
+  func ended(_ app: App, _ ending: AppEnding) async {
     note { $0[app].ending = ending }
-    await picture?.ended(app, isKilled: !ending.hasPrefix("status 0"))
+    await picture?.ended(app, isKilled: ending.isKilled)
   }
 
   /// Waits until `condition` holds. Returns the time, or `nil` if the condition does not hold

@@ -32,10 +32,10 @@ actor BottleLab: LabFeature {
     return directory.phoneArguments
   }
 
-  nonisolated func tale(
+  nonisolated func trace(
     of journal: String, start: Instant, startedAt: Timestamp
-  ) -> any LiveTale {
-    JournalTale(BottleFeature.self, journal: journal, start: start, startedAt: startedAt)
+  ) -> any LiveTrace {
+    LiveJournalTrace(BottleFeature.self, journal: journal, start: start, startedAt: startedAt)
   }
 
   func work(on phone: Phone) async {
@@ -75,5 +75,5 @@ actor BottleLab: LabFeature {
 private struct Unwatched: AppWatcher {
   func launched(_ app: App) async {}
   func receive(_ line: AppLine?, from app: App) async {}
-  func ended(_ app: App, _ ending: String) async {}
+  func ended(_ app: App, _ ending: AppEnding) async {}
 }

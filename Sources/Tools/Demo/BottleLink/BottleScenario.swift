@@ -123,13 +123,13 @@ extension Trouble {
   ///
   /// The time limit counts from the bottle's return. The phone searches for the bottle every
   /// quarter of a second, and a queued connect that broke is repeated after 1 s.
-  static let bottleAsleep = Trouble("bottleAsleep", "bottle asleep") { _ in
-    .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
+  static let bottleAsleep = Trouble("bottleAsleep", "bottle asleep") { _, work in
+    .init(noticed: nil, whole: .seconds(2) + work)
   }
 
   /// A fault that kills the phone and the bottle while drinks are being transferred.
-  static let bottleKilled = Trouble("bottleKilled", "phone, bottle killed") { _ in
-    .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
+  static let bottleKilled = Trouble("bottleKilled", "phone, bottle killed") { _, work in
+    .init(noticed: nil, whole: .seconds(2) + work)
   }
 }
 

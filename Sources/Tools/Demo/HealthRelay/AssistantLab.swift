@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastLinkTrace
 import HoldfastTestKit
 import HoldfastWorlds
 
@@ -24,10 +25,10 @@ actor AssistantLab: LabFeature {
     return arguments
   }
 
-  nonisolated func tale(
+  nonisolated func trace(
     of journal: String, start: Instant, startedAt: Timestamp
-  ) -> any LiveTale {
-    JournalTale(RelayFeature.self, journal: journal, start: start, startedAt: startedAt)
+  ) -> any LiveTrace {
+    LiveJournalTrace(RelayFeature.self, journal: journal, start: start, startedAt: startedAt)
   }
 
   func receive(_ line: AppLine?, from app: App) async {
@@ -44,7 +45,8 @@ actor AssistantLab: LabFeature {
     var refusal = await next.open()
     if refusal == nil { refusal = await next.signIn(word: pair.word, code: pair.code) }
     if let refusal {
-      await parts.report(name, .server("The assistant could not sign in: \(refusal)."))
+      let say = Sentence.closed("The assistant could not sign in: \(refusal)")
+      await parts.report(name, .server(say))
     } else {
       assistant = next
       await parts.report(name, .server("An assistant has signed in with the code of the phone."))
@@ -60,7 +62,8 @@ actor AssistantLab: LabFeature {
     switch await assistant.steps(from: week.start, to: week.end) {
     case .answered: await parts.report(name, .server("The assistant has the answer."))
     case .refused(let reason):
-      await parts.report(name, .server("The assistant has no answer: \(reason)."))
+      let say = Sentence.closed("The assistant has no answer: \(reason)")
+      await parts.report(name, .server(say))
     }
   }
 }

@@ -56,7 +56,8 @@ struct AssistantQuestions: DemoScenario {
     let facts = await environment.scene.facts
     guard let pair = facts.pair, facts[.relay].ending == nil else {
       throw .setup(
-        "the phone's relay showed no code (\(facts[.relay].ending ?? "no word from it"))")
+        "the phone's relay showed no code (\(facts[.relay].ending?.description ?? "no word from it"))"
+      )
     }
     environment.say(
       .phone, "shows the word \(pair.word) and the code \(pair.code), for its person to read out")
@@ -97,7 +98,7 @@ struct AssistantQuestions: DemoScenario {
 
 extension Trouble {
   /// A fault that ends every connection while a question is unanswered.
-  static let openQuestion = Trouble("openQuestion", "cut while asked") { _ in
-    .init(noticed: DemoPolicy.work, whole: DemoPolicy.relayWait + DemoPolicy.work)
+  static let openQuestion = Trouble("openQuestion", "cut while asked") { _, work in
+    .init(noticed: work, whole: DemoPolicy.relayWait + work)
   }
 }

@@ -31,8 +31,7 @@ struct HealthSyncing: DemoScenario {
       try FaultProxy(upstream: port)
     }
     let phone = try SyncPhone(environment, server.directory, at: proxy.port, exports.phone)
-    let killed = try await kill(phone, server, proxy, on: environment)
-    let fault = await environment.picture?.begin(.syncKilled, of: [.sync]) ?? []
+    let (killed, fault) = try await kill(phone, server, proxy, on: environment)
     try await server.start()
     await environment.picture?.end(fault)
     let first = try await phone.sync()
@@ -57,17 +56,19 @@ struct HealthSyncing: DemoScenario {
     environment.ledger.sections.append(counts.section)
   }
 
-  /// Kills the phone and the server in the middle of an upload. Returns the time of the kill.
+  /// Kills the phone and the server in the middle of an upload. Returns the time of the kill, and
+  /// the places of the fault.
   private func kill(
     _ phone: SyncPhone, _ server: Server, _ proxy: FaultProxy,
     on environment: isolated DemoEnvironment
-  ) async throws(DemoFailure) -> Scene.Moment {
+  ) async throws(DemoFailure) -> (Scene.Moment, [DemoPicture.Place]) {
     try await environment.set(.rate(bytesPerSecond: Self.slow), on: proxy)
     let process = try phone.launch()
     let end = Scene.Moment.now + DemoEnvironment.timeLimit
     while await proxy.traffic.bytesUp < Self.inTheMiddle, Scene.Moment.now < end {
       try await environment.pause(.milliseconds(20))
     }
+    let fault = await environment.picture?.begin(.syncKilled, of: [.sync]) ?? []
     process.signal(SIGKILL)
     _ = await process.exit()
     await environment.picture?.ended(.sync, isKilled: true)
@@ -75,14 +76,14 @@ struct HealthSyncing: DemoScenario {
     await server.crash()
     environment.say(.phone, "and the server die, as by kill -9, in the middle of an upload")
     try await environment.set(.pass, on: proxy)
-    return .now
+    return (.now, fault)
   }
 }
 
 extension Trouble {
   /// A fault that kills the phone and the server while samples are being uploaded.
-  static let syncKilled = Trouble("syncKilled", "killed while syncing") { _ in
-    .init(noticed: nil, whole: .seconds(4) + DemoPolicy.work)
+  static let syncKilled = Trouble("syncKilled", "killed while syncing") { _, work in
+    .init(noticed: nil, whole: .seconds(4) + work)
   }
 }
 

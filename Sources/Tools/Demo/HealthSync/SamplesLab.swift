@@ -34,10 +34,10 @@ actor SamplesLab: LabFeature {
     return parts.arguments(app, ["--secret-file", secret, "--watch", export])
   }
 
-  nonisolated func tale(
+  nonisolated func trace(
     of journal: String, start: Instant, startedAt: Timestamp
-  ) -> any LiveTale {
-    JournalTale(SyncFeature.self, journal: journal, start: start, startedAt: startedAt)
+  ) -> any LiveTrace {
+    LiveJournalTrace(SyncFeature.self, journal: journal, start: start, startedAt: startedAt)
   }
 
   func work(on phone: Phone) async { await each(Self.pause) { await addDay() } }

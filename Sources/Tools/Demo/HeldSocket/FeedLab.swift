@@ -34,10 +34,10 @@ actor FeedLab: LabFeature {
     ] + LabFeatures.watchable
   }
 
-  nonisolated func tale(
+  nonisolated func trace(
     of journal: String, start: Instant, startedAt: Timestamp
-  ) -> any LiveTale {
-    JournalTale(HeldFeature.self, journal: journal, start: start, startedAt: startedAt)
+  ) -> any LiveTrace {
+    LiveJournalTrace(HeldFeature.self, journal: journal, start: start, startedAt: startedAt)
   }
 
   func endServer(isWarned: Bool) async {

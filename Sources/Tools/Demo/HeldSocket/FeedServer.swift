@@ -10,6 +10,7 @@ import Synchronization
 /// from a client is an order, which the server only records.
 actor FeedServer {
   private let pause: Duration
+  private let wrote: @Sendable (_ line: Int) async -> Void
 
   private(set) var port: UInt16 = 0
   /// The number of the latest line.
@@ -18,7 +19,16 @@ actor FeedServer {
   private var server: SocketServer<FeedHandler>?
   private var writing: Task<Void, Never>?
 
-  init(pause: Duration = .milliseconds(50)) { self.pause = pause }
+  /// Creates a feed that does not run yet.
+  ///
+  /// - Parameter wrote: A function that is called with the number of each line, before the line is
+  ///   sent.
+  init(
+    pause: Duration = .milliseconds(50),
+    wrote: @escaping @Sendable (_ line: Int) async -> Void = { _ in }
+  ) {
+    (self.pause, self.wrote) = (pause, wrote)
+  }
 
   /// The orders received so far, in order of arrival.
   nonisolated var orders: [String] { received.withLock { $0 } }
@@ -58,6 +68,7 @@ actor FeedServer {
 
   private func write() async {
     while (try? await Task.sleep(for: pause)) != nil {
+      await wrote(count + 1)
       count += 1
       server?.inject { handler, hub in handler.publish(on: hub) }
     }

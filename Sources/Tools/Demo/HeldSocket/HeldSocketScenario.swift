@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastLinkTrace
 import HoldfastWorlds
 
 /// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
@@ -14,7 +15,9 @@ struct HeldFeed: DemoScenario {
   let link: DemoLink? = DemoLink(.feed, "Feed", HeldFeature.self)
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
-    let server = FeedServer()
+    let server = FeedServer { [picture = environment.picture] line in
+      await picture?.add(.accepted, "The feed wrote line \(line).", of: .feed)
+    }
     try await server.start()
     environment.atEnd { await server.stop() }
     let port = await server.port
@@ -38,10 +41,7 @@ struct HeldFeed: DemoScenario {
         let last = await server.count
         return { $0[.feed].status.isConnected && $0.feed.contains(last) }
       }
-      // The arrival of the order must be proven by a pong, so that no later loss repeats the order.
-      for _ in 0..<50 where await !socket.snapshot.queue.entries.isEmpty {
-        try await environment.pause(.seconds(0.1))
-      }
+      try await Self.proof(of: socket, environment)
     }
     let count = await server.end()
     try await environment.wait { $0.feed.contains(count) }
@@ -51,6 +51,15 @@ struct HeldFeed: DemoScenario {
     environment.say(
       .app, "has shown \(count) lines; its orders, sent while offline, arrived once each")
     environment.ledger.sections.append(counts.section)
+  }
+
+  /// Waits until a pong has proven the arrival of an order, so that no later loss repeats it.
+  private static func proof(
+    of socket: HeldSocket, _ environment: isolated DemoEnvironment
+  ) async throws(DemoFailure) {
+    for _ in 0..<50 where await !socket.snapshot.queue.entries.isEmpty {
+      try await environment.pause(.seconds(0.1))
+    }
   }
 
   private static func acts(_ server: FeedServer, _ proxy: FaultProxy) -> [Act] {
@@ -141,7 +150,7 @@ private enum FeedPolicy {
   }
 
   /// The maximum time from the repair until an attempt has connected. One attempt may hang.
-  static let recovery = open + retry + open + DemoPolicy.work
+  static let recovery = open + retry + open
 }
 
 /// Counts of the feed's lines and orders.
@@ -184,16 +193,16 @@ struct FeedCounts: Sendable, Hashable {
 }
 
 extension Trouble {
-  static let feedCut = Trouble("feedCut", "feed cut") { _ in
-    .init(noticed: DemoPolicy.work, whole: FeedPolicy.recovery)
+  static let feedCut = Trouble("feedCut", "feed cut") { _, work in
+    .init(noticed: work, whole: FeedPolicy.recovery + work)
   }
 
-  static let feedHalfOpen = Trouble("feedHalfOpen", "feed half-open") { _ in
+  static let feedHalfOpen = Trouble("feedHalfOpen", "feed half-open") { _, work in
     .init(
-      noticed: FeedPolicy.ping + FeedPolicy.pong + DemoPolicy.work, whole: FeedPolicy.recovery)
+      noticed: FeedPolicy.ping + FeedPolicy.pong + work, whole: FeedPolicy.recovery + work)
   }
 
-  static let feedRestart = Trouble("feedRestart", "feed restart") { _ in
-    .init(noticed: DemoPolicy.work, whole: FeedPolicy.recovery)
+  static let feedRestart = Trouble("feedRestart", "feed restart") { _, work in
+    .init(noticed: work, whole: FeedPolicy.recovery + work)
   }
 }

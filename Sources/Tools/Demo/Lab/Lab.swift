@@ -42,7 +42,7 @@ public struct Lab: Sendable {
   public func run(
     ready: @Sendable (_ address: String, _ folder: String) -> Void
   ) async throws(DemoFailure) {
-    let scratch = try DemoEnvironment.checked { () throws(any Error) in try Scratch() }
+    let scratch = try Demo.scratch()
     defer { scratch.remove() }
     let (acts, sink) = AsyncStream.makeStream(
       of: LabAct.self, bufferingPolicy: .bufferingOldest(Self.longestQueue))
@@ -130,7 +130,7 @@ actor LabBench {
         scene: LabWatcher(feature: feature) { [weak self] in await self?.ended(feature.name, $0) })
       links.append(
         LabLink(
-          feature, phone, path, feature.tale(of: journal, start: start, startedAt: startedAt),
+          feature, phone, path, feature.trace(of: journal, start: start, startedAt: startedAt),
           startedAt: startedAt))
     }
   }
@@ -151,7 +151,8 @@ actor LabBench {
       let bound = try BoundPort(configuration)
       var random = SystemRandomNumberGenerator()
       let access = LabAccess(
-        secret: UUID128.random(using: &random).description, port: bound.number)
+        secret: UUID128.random(using: &random).description, port: bound.number,
+        links: links.map(\.feature.name))
       let page = PictureFile.text(following: LabPage.description(of: links.map(\.feature)))
       let server = try Server(
         configuration, handler: LabPages(access, page: page, perform: perform))
@@ -253,13 +254,13 @@ actor LabBench {
   // MARK: Apps
 
   /// Records that an app ended by itself, and launches it again.
-  private func ended(_ name: String, _ ending: String) async {
+  private func ended(_ name: String, _ ending: AppEnding) async {
     guard !isEnding, let link = links.first(where: { $0.feature.name == name }), !link.isKilled
     else { return }
     look()
     link.isKilled = true
-    link.tale.end(at: clock.now)
-    tell(.note(.device), "The app ended by itself with \(ending).", to: [link])
+    link.trace.end(at: clock.now)
+    tell(.note(.device), Sentence.closed("The app ended by itself with \(ending)"), to: [link])
     await untilFree(.phone)
     // What the phone did meanwhile may have launched the app.
     if link.isKilled, !isEnding { await relaunch() }
@@ -274,7 +275,7 @@ actor LabBench {
       try await link.phone.launch()
     } catch {
       link.isKilled = true
-      tell(.note(.device), "The app was not launched: \(error).", to: [link])
+      tell(.note(.device), Sentence.closed("The app was not launched: \(error)"), to: [link])
     }
   }
 
@@ -289,11 +290,11 @@ actor LabBench {
 /// A watcher that also reports the end of an app.
 private struct LabWatcher: AppWatcher {
   let feature: any LabFeature
-  let end: @Sendable (String) async -> Void
+  let end: @Sendable (AppEnding) async -> Void
 
   func launched(_ app: App) async { await feature.launched(app) }
   func receive(_ line: AppLine?, from app: App) async { await feature.receive(line, from: app) }
-  func ended(_ app: App, _ ending: String) async {
+  func ended(_ app: App, _ ending: AppEnding) async {
     await feature.ended(app, ending)
     // The app's own task waits for this call.
     Task { await end(ending) }

@@ -24,8 +24,9 @@ extension LabBench {
     guard !isEnding else { return }
     switch act {
     case .say(let text, let name):
-      let link = links.first { $0.feature.name == name } ?? links.first
-      if let link { await link.feature.say(text, on: link.phone) }
+      if let link = links.first(where: { $0.feature.name == name }) {
+        await link.feature.say(text, on: link.phone)
+      }
     case .deed(let deed, let isOn):
       // The page may not know yet that a part of the world cannot be changed.
       if !busy.contains(deed.group) {
@@ -68,7 +69,7 @@ extension LabBench {
     case .sleep:
       for link in links where !link.isKilled {
         await link.phone.signal(isOn ? SIGSTOP : SIGCONT)
-        link.tale.sleep(isOn, at: clock.now)
+        link.trace.sleep(isOn, at: clock.now)
       }
       look()
     case .cut, .restart, .kill, .expireTokens, .killApp: return
@@ -229,7 +230,8 @@ extension LabBench {
     for link in links {
       let failure = await startServer(of: link.feature, afterFailure: failure, renews: renews)
       if let failure {
-        tell(.note(.server), "The server did not start again: \(failure).", to: [link])
+        let say = Sentence.closed("The server did not start again: \(failure)")
+        tell(.note(.server), say, to: [link])
       } else {
         end(downs.filter { $0.link === link })
         tell(.note(.server), "The server runs again.", to: [link])
@@ -271,7 +273,7 @@ extension LabBench {
     for link in links {
       link.isKilled = true
       await link.phone.kill()
-      link.tale.end(at: clock.now)
+      link.trace.end(at: clock.now)
     }
     // A new process is awake and in the foreground.
     on.subtract([.sleep, .background])

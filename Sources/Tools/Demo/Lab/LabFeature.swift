@@ -74,7 +74,7 @@ protocol LabFeature: AppWatcher {
   /// Prepares the data of the app, and returns the arguments that launch it, without its journal.
   func prepare() async throws(DemoFailure) -> [String]
   /// Returns the trace of the app's journal while it grows.
-  func tale(of journal: String, start: Instant, startedAt: Timestamp) -> any LiveTale
+  func trace(of journal: String, start: Instant, startedAt: Timestamp) -> any LiveTrace
   /// Takes the part of the other end until the task is cancelled.
   func work(on phone: Phone) async
   /// Sends a text that the person wrote.
@@ -97,7 +97,7 @@ extension LabFeature {
 
   func launched(_ app: App) async {}
   func receive(_ line: AppLine?, from app: App) async {}
-  func ended(_ app: App, _ ending: String) async {}
+  func ended(_ app: App, _ ending: AppEnding) async {}
   func renew() async throws(DemoFailure) {}
   func endServer(isWarned: Bool) async {}
   func startServer() async throws(DemoFailure) {}

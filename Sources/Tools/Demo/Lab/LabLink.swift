@@ -6,26 +6,26 @@ final class LabLink {
   let feature: any LabFeature
   let phone: Phone
   let path: LabPath
-  let tale: any LiveTale
+  let trace: any LiveTrace
   private let startedAt: Timestamp
   /// Whether the app is not running, and will be launched again.
   var isKilled = false
-  /// The places of the tale's facts among all facts of the trace.
+  /// The places of the journal's facts among all facts of the trace.
   private var places: [Int] = []
   /// The number of facts in the trace; `nil` until its header is known.
   private var count: Int?
 
   init(
-    _ feature: any LabFeature, _ phone: Phone, _ path: LabPath, _ tale: any LiveTale,
+    _ feature: any LabFeature, _ phone: Phone, _ path: LabPath, _ trace: any LiveTrace,
     startedAt: Timestamp
   ) {
-    (self.feature, self.phone, self.path, self.tale) = (feature, phone, path, tale)
+    (self.feature, self.phone, self.path, self.trace) = (feature, phone, path, trace)
     self.startedAt = startedAt
   }
 
   /// Returns the events for what the journal tells since the last call.
   func look(_ now: Duration) -> [LabEvent] {
-    let facts = tale.read()
+    let facts = trace.read()
     var events = header(now)
     guard var count else { return events }
     for fact in facts {
@@ -36,7 +36,7 @@ final class LabLink {
       events.append(.fact(link: feature.name, fact))
     }
     self.count = count
-    if let problem = tale.takeProblem() {
+    if let problem = trace.takeProblem() {
       let fact = TraceFact.world(.note(.device), at: now, problem)
       events += add(fact)?.events ?? []
     }
@@ -52,10 +52,10 @@ final class LabLink {
 
   /// Returns the header when it becomes known.
   private func header(_ now: Duration) -> [LabEvent] {
-    guard count == nil, let policy = tale.policy else { return [] }
+    guard count == nil, let policy = trace.policy else { return [] }
     count = 0
     let header = TraceHeader(
-      .live, machine: tale.machine, name: feature.title, startedAt: startedAt, end: now,
+      .live, machine: trace.machine, name: feature.title, startedAt: startedAt, end: now,
       policy: policy, hasWorld: true)
     return [.trace(link: feature.name, header)]
   }

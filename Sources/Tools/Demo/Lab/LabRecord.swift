@@ -67,9 +67,9 @@ enum LabEvent: Sendable {
       Self.line("end") {
         $0.entry("link", link)
         $0.entry("fact", fact)
-        $0.entry("until", at.seconds)
+        $0.time("until", at)
       }
-    case .clock(let time): Self.line("clock") { $0.entry("t", time.seconds) }
+    case .clock(let time): Self.line("clock") { $0.time("t", time) }
     case .state(let on, let busy):
       Self.line("state") {
         $0.entry("on", LabDeed.allCases.filter(on.contains).map(\.rawValue))
@@ -103,9 +103,4 @@ enum LabEvent: Sendable {
   private static func line(_ name: String, _ data: [UInt8]) -> [UInt8] {
     Array("event: \(name)\ndata: ".utf8) + data + Array("\n\n".utf8)
   }
-}
-
-extension Duration {
-  /// The duration in seconds, in whole microseconds.
-  fileprivate var seconds: Double { Double(nanoseconds / 1_000) / 1_000_000 }
 }

@@ -8,6 +8,8 @@ import HoldfastProtocols
 struct LabAccess: Sendable {
   let secret: String
   let port: UInt16
+  /// The names of the links.
+  let links: [String]
 
   /// The address of the page.
   var address: String { "http://127.0.0.1:\(port)/?lab=\(secret)" }
@@ -57,7 +59,11 @@ struct LabAccess: Sendable {
       else {
         return .refused(400, "A text has 1 to \(Self.longestText) bytes of UTF-8, not only spaces.")
       }
-      return .act(.say(text, by: link ?? ""))
+      guard let link = link ?? links.first, links.contains(link) else {
+        return .refused(
+          404, "There is no such link. X-Lab-Link is one of \(links.joined(separator: ", ")).")
+      }
+      return .act(.say(text, by: link))
     }
     guard let deed = LabDeed(rawValue: path[0]) else {
       return .refused(404, "There is no such button.")

@@ -17,7 +17,7 @@ struct SteadyTraffic: DemoScenario {
     try await environment.wait { $0[.messages].ending != nil || $0[.messages].status.isConnected }
     let facts = await environment.scene.facts[.messages]
     guard facts.status.isConnected else {
-      throw .setup("the phone did not connect (\(facts.ending ?? "no word from it"))")
+      throw .setup("the phone did not connect (\(facts.ending?.description ?? "no word from it"))")
     }
     environment.say(.phone, "connected, through a proxy that plays the network")
     try environment.giveToken(until: environment.tokenEnd.advanced(by: .seconds(3600)))
@@ -111,19 +111,19 @@ struct Calm: DemoScenario {
 }
 
 extension Trouble {
-  static let cut = Trouble("cut", "link cut") {
-    .init(noticed: DemoPolicy.work, whole: $0.longestRetry + DemoPolicy.work)
+  static let cut = Trouble("cut", "link cut") { policy, work in
+    .init(noticed: work, whole: policy.longestRetry + work)
   }
 
-  static let halfOpen = Trouble("halfOpen", "half-open link") {
+  static let halfOpen = Trouble("halfOpen", "half-open link") { policy, work in
     // An attempt that hangs when the path returns ends with a time-out, and the next attempt
     // succeeds.
     .init(
-      noticed: ($0.liveness.silence ?? .zero) + DemoPolicy.work,
-      whole: $0.establish.timeout + $0.longestRetry + DemoPolicy.work)
+      noticed: (policy.liveness.silence ?? .zero) + work,
+      whole: policy.establish.timeout + policy.longestRetry + work)
   }
 
-  static let kill = Trouble("kill", "phone killed") {
-    .init(noticed: nil, whole: $0.establish.timeout + DemoPolicy.work)
+  static let kill = Trouble("kill", "phone killed") { policy, work in
+    .init(noticed: nil, whole: policy.establish.timeout + work)
   }
 }

@@ -43,10 +43,10 @@ actor MessagesLab: LabFeature {
       ] + Self.settings.flatMap { ["--set", $0] })
   }
 
-  nonisolated func tale(
+  nonisolated func trace(
     of journal: String, start: Instant, startedAt: Timestamp
-  ) -> any LiveTale {
-    JournalTale(StreamFeature.self, journal: journal, start: start, startedAt: startedAt)
+  ) -> any LiveTrace {
+    LiveJournalTrace(StreamFeature.self, journal: journal, start: start, startedAt: startedAt)
   }
 
   func work(on phone: Phone) async {

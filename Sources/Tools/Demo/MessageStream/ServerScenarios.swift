@@ -73,23 +73,23 @@ struct ServerRefusal: DemoScenario {
 }
 
 extension Trouble {
-  static let restart = Trouble("restart", "server restart") {
+  static let restart = Trouble("restart", "server restart") { policy, work in
     .init(
-      noticed: DemoPolicy.work,
-      whole: $0.retry.serverJitter + $0.longestRetry + DemoPolicy.work)
+      noticed: work,
+      whole: policy.retry.serverJitter + policy.longestRetry + work)
   }
 
-  static let expiry = Trouble("expiry", "token expiry") {
-    .init(noticed: DemoPolicy.work, whole: $0.establish.timeout + DemoPolicy.work)
+  static let expiry = Trouble("expiry", "token expiry") { policy, work in
+    .init(noticed: work, whole: policy.establish.timeout + work)
   }
 
-  static let refusal = Trouble("refusal", "server refuses") {
-    .init(noticed: DemoPolicy.work, whole: $0.longestPoll(\.interval) + DemoPolicy.work)
+  static let refusal = Trouble("refusal", "server refuses") { policy, work in
+    .init(noticed: work, whole: policy.longestPoll(\.interval) + work)
   }
 
-  static let noStream = Trouble("noStream", "only polling") {
+  static let noStream = Trouble("noStream", "only polling") { policy, work in
     .init(
       noticed: nil,
-      whole: $0.longestPoll(\.slowProbe) + $0.establish.timeout + DemoPolicy.work)
+      whole: policy.longestPoll(\.slowProbe) + policy.establish.timeout + work)
   }
 }

@@ -25,10 +25,10 @@ actor PromptsLab: LabFeature {
       ] + LabFeatures.watchable)
   }
 
-  nonisolated func tale(
+  nonisolated func trace(
     of journal: String, start: Instant, startedAt: Timestamp
-  ) -> any LiveTale {
-    JournalTale(SessionsFeature.self, journal: journal, start: start, startedAt: startedAt)
+  ) -> any LiveTrace {
+    LiveJournalTrace(SessionsFeature.self, journal: journal, start: start, startedAt: startedAt)
   }
 
   func work(on phone: Phone) async {

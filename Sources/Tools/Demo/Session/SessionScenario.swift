@@ -62,8 +62,8 @@ private enum SessionPace {
 
 extension Trouble {
   /// A fault that kills the app and its server while prompts are being processed.
-  static let bothKilled = Trouble("bothKilled", "app and server killed") {
-    .init(noticed: nil, whole: $0.establish.timeout + DemoPolicy.work)
+  static let bothKilled = Trouble("bothKilled", "app and server killed") { policy, work in
+    .init(noticed: nil, whole: policy.establish.timeout + work)
   }
 }
 

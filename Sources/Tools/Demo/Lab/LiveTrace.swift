@@ -12,7 +12,7 @@ import HoldfastWorlds
 #endif
 
 /// The facts of a link while its app runs.
-protocol LiveTale: AnyObject {
+protocol LiveTrace: AnyObject {
   /// The machine's name in journals.
   var machine: String { get }
   /// The policy of the link; `nil` until the first journal begins.
@@ -29,7 +29,7 @@ protocol LiveTale: AnyObject {
 }
 
 /// The trace of a growing journal, and of the journals that follow when the app is launched again.
-final class JournalTale<Feature: ReplayedFeature & TracedFeature>: LiveTale
+final class LiveJournalTrace<Feature: ReplayedFeature & TracedFeature>: LiveTrace
 where Feature.Model: Journaled {
   private let path: String
   private var file: ino_t?
@@ -148,13 +148,15 @@ where Feature.Model: Journaled {
   private func stop(_ reason: String) {
     reader = nil
     isBroken = true
-    problem = "The rest of the app's run is not shown: \(reason)."
+    problem = Sentence.closed("The rest of the app's run is not shown: \(reason)")
   }
 
   /// Returns the next step that is complete. After a line that cannot be read, there is none.
   private func next() -> JournalStep<Feature.Model>? {
     do throws(JournalError) {
-      return try reader?.next()
+      return try reader?.next { [self] note, line in
+        teller.see(note.note, of: note.attempt, at: note.at, line: line)
+      }
     } catch {
       stop("its journal cannot be read: \(error)")
       return nil

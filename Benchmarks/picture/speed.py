@@ -59,7 +59,9 @@ PARSE = """async () => {
   const [element] = document.querySelectorAll('script[type^="application/x-trace"]');
   const data = element.textContent.trim();
   const start = performance.now();
-  const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+  const binary = atob(data);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   const text = await new Response(stream).text();
   const facts = text.trim().split('\\n').map(line => JSON.parse(line));

@@ -1,4 +1,4 @@
-import HoldfastChildProcesses
+package import HoldfastChildProcesses
 import Foundation
 
 #if canImport(Glibc)
@@ -65,8 +65,11 @@ public final class LabProcess: Sendable {
   /// Waits for the program to end. Returns its exit status, or the number of the signal that ended
   /// it.
   public func exit() async -> Int32 {
-    await child.ended().number
+    await ended().number
   }
+
+  /// Waits for the program to end. Returns its exit status or the signal that ended it.
+  package func ended() async -> ChildProcess.Ending { await child.ended() }
 
   /// Returns the lines of a stream.
   ///

@@ -22,6 +22,11 @@ public struct SocketRequest: Sendable {
   /// The maximum size of a frame or message, in bytes. A larger one is discarded unread and
   /// reported as `.oversized`.
   public var maxMessageBytes: Int
+  /// A function that receives notes for the journal of a run, such as how long each phase of the
+  /// opening took; `nil` if no journal is written.
+  ///
+  /// A dialer may call it from any thread, and may leave notes out. The function does not block.
+  public var note: (@Sendable (ConnectionNote) -> Void)?
 
   public init(
     url: String, headers: [(name: String, value: String)] = [],

@@ -66,7 +66,9 @@ struct SimulatePicture<Feature: TracedFeature> {
     } else if let failure = summary.failures.first {
       try draw(request.plan(failure.seed, failure.server))
     } else {
-      call.diagnostic("no run failed, so there is nothing to draw; add --seeds N to draw a seed")
+      call.diagnostic(
+        "no run failed, so there is nothing to draw; add \(request.optionsForOneRun) to draw one run"
+      )
     }
   }
 

@@ -117,10 +117,18 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
     if let only { return only }
     guard seeds.lowerBound == seeds.upperBound, simulation.servers.count == 1 else {
       throw CommandFailure(
-        .usage, "\(option) is about one run",
-        remedy: Feature.Server.isChoice ? "add --seeds N and --server KIND" : "add --seeds N")
+        .usage, "\(option) is about one run", remedy: "add \(optionsForOneRun)")
     }
     return plan(seeds.lowerBound, simulation.servers[0])
+  }
+
+  /// The options that are missing to select one run.
+  var optionsForOneRun: String {
+    let isOne = seeds.lowerBound == seeds.upperBound
+    let options = [
+      isOne ? nil : "--seeds N", simulation.servers.count == 1 ? nil : "--server KIND",
+    ]
+    return options.compactMap(\.self).joined(separator: " and ")
   }
 
   func plan(_ seed: UInt64, _ server: Feature.Server) -> WorldPlan<Feature> {

@@ -80,10 +80,11 @@ actor RelayEffectHandler: EffectHandler {
   private func open(_ attempt: AttemptID, _ resume: Secret?) async {
     var headers = [(name: "Holdfast-Device", value: configuration.phone.description)]
     if let resume { headers.append((name: "Holdfast-Resume", value: resume.text)) }
-    let request = SocketRequest(
+    var request = SocketRequest(
       url: ServerURL.socket(configuration.server, RelayConfiguration.path), headers: headers,
       openTimeout: configuration.settings.policy.establish.openTimeout,
       maxMessageBytes: BackendMessage.maxBytes)
+    request.note = sink.notes(of: attempt)
     let secrets = [resume?.text].compactMap(\.self)
     await sockets.open(attempt, request, hiding: secrets) { [sink] events, _ in
       let inputs: [RelayModel.Input] = events.map { event in

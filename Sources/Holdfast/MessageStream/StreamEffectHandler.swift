@@ -138,11 +138,12 @@ actor StreamEffectHandler: EffectHandler {
   func forgetToken() async { await vault.end() }
 
   private func open(_ attempt: AttemptID, after: ShopPosition?) async {
-    let request = SocketRequest(
+    var request = SocketRequest(
       url: configuration.socketURL(.stream(configuration.shop)),
       headers: after.map { [(StreamHeader.after, $0.description)] } ?? [],
       openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: MessageLimits().maxFrameBytes)
+    request.note = sink.notes(of: attempt)
     let shop = configuration.shop
     await sockets.open(attempt, request) { [sink, backpressure, clock] events, redaction in
       await backpressure.pass(events.count)

@@ -143,9 +143,10 @@ actor SessionEffectHandler: EffectHandler {
   }
 
   private func open(_ attempt: AttemptID) async {
-    let request = SocketRequest(
+    var request = SocketRequest(
       url: configuration.url, openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: SessionServerMessage.maxBytes)
+    request.note = sink.notes(of: attempt)
     let clock = configuration.ports.clock
     await sockets.open(attempt, request, hiding: [key]) {
       [sink, updates, backpressure] events, redaction in

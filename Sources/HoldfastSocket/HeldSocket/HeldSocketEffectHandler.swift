@@ -128,6 +128,7 @@ actor HeldSocketEffectHandler: EffectHandler {
       url: url, headers: headers, subprotocols: configuration.subprotocols,
       openTimeout: openTimeout, maxMessageBytes: configuration.maxMessageBytes)
     request.allowsCompression = configuration.allowsCompression
+    request.note = sink.notes(of: attempt)
     let token = await vault?.token
     used = (attempt, token)
     unacknowledged.removeAll()

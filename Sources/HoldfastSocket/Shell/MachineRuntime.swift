@@ -216,6 +216,12 @@ package final class InputSink<M: Journaled>: Sendable {
     driver.withLock { $0 = nil }
   }
 
+  /// Returns a function that writes notes about the connection of an attempt into the journal;
+  /// `nil` if no journal is written.
+  package func notes(of attempt: AttemptID) -> (@Sendable (ConnectionNote) -> Void)? {
+    driver.withLock(\.self)?.notes(of: attempt)
+  }
+
   /// Posts inputs in order, waiting while the driver's inbox is full.
   ///
   /// Do not await this call from code that the driver waits for. Only the driver can make room in

@@ -60,7 +60,7 @@ import Testing
     #expect(facts[.relay].ending == AppEnding(cause: .exited(0)) && facts[.messages].ending == nil)
   }
 
-  @Test func `an end is told by its status or signal, and by the last diagnostic`() {
+  @Test func `the end of an app is described by its status or signal and its last diagnostic`() {
     let ends = [
       AppEnding(cause: .exited(0)), AppEnding(cause: .exited(1), diagnostic: "no space"),
       AppEnding(cause: .signalled(9)),

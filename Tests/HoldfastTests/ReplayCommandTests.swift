@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func `a recorded stream is told in sentences, with the phases of its attempts`()
+  @Test func `a recorded stream is printed in sentences, with the phases of its attempts`()
     async throws
   {
     try await recorded { path, lines in

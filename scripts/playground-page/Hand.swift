@@ -21,16 +21,16 @@ struct Hand {
   private var connections: [Connection] = []
   private var problem: String?
 
-  /// What the world does next.
+  /// An input that the simulated network or server causes later.
   private struct Due {
     var at: Instant
     var attempt: AttemptID?
     var input: HeldLink.Input
-    /// Whether the server sends this again and again.
+    /// Whether the server repeats the input.
     var repeats = false
   }
 
-  /// A line of the story. `kind` is `act`, `link` or `world`.
+  /// A line of the log. `kind` is `act`, `link` or `world`.
   private struct Line {
     var at: Instant
     var kind: String

@@ -15,7 +15,7 @@ struct NoteTaker {
   private var received: UInt64 = 0
   private var sent: UInt64 = 0
   /// The time of the last note about bytes, and their sum. The dial counts as the first one.
-  private var told: (at: Instant, bytes: UInt64)
+  private var noted: (at: Instant, bytes: UInt64)
   private var isOpen = false
 
   /// The least time between two notes about the bytes of an open socket. It is Holdfast's own.
@@ -25,7 +25,7 @@ struct NoteTaker {
   init?(_ note: (@Sendable (ConnectionNote) -> Void)?, _ clock: any LinkClock) {
     guard let note else { return nil }
     let now = clock.now
-    (self.note, self.clock, begunAt, told) = (note, clock, now, (now, 0))
+    (self.note, self.clock, begunAt, noted) = (note, clock, now, (now, 0))
   }
 
   /// Records that the dial has ended.
@@ -64,28 +64,28 @@ struct NoteTaker {
 
   mutating func receive(_ count: Int) {
     received += UInt64(count)
-    tellIfDue()
+    noteBytesIfDue()
   }
 
   mutating func send(_ count: Int) {
     sent += UInt64(count)
-    tellIfDue()
+    noteBytesIfDue()
   }
 
   /// Notes the bytes of a connection that ends.
   mutating func end() {
-    if isOpen { tell(at: clock.now) }
+    if isOpen { noteBytes(at: clock.now) }
     isOpen = false
   }
 
-  private mutating func tellIfDue() {
-    guard isOpen, case let now = clock.now, told.at.duration(to: now) >= Self.pace else { return }
-    tell(at: now)
+  private mutating func noteBytesIfDue() {
+    guard isOpen, case let now = clock.now, noted.at.duration(to: now) >= Self.pace else { return }
+    noteBytes(at: now)
   }
 
-  private mutating func tell(at now: Instant) {
-    guard received + sent > told.bytes else { return }
-    told = (now, received + sent)
+  private mutating func noteBytes(at now: Instant) {
+    guard received + sent > noted.bytes else { return }
+    noted = (now, received + sent)
     note(.traffic(received: received, sent: sent))
   }
 }

@@ -16,7 +16,7 @@ final class Dial: SocketStream {
   private var descriptor: Int32?
   /// The time at which the dial began; `nil` if nobody receives notes about it.
   private let begunAt: Instant?
-  /// The time from the beginning until the peer was connected. libcurl tells it only after TLS.
+  /// The time from the beginning until the peer was connected. libcurl reports it only after TLS.
   private var reachedAfter: Duration?
 
   init(

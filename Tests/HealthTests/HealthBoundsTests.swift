@@ -6,7 +6,7 @@ import Testing
 /// Tests of the required members of questions and replies, and of their upper bounds.
 @Suite struct HealthBoundsTests {
   private static let span = #""start_time":"2026-01-03","end_time":"2026-01-04""#
-  private static let query = ask(.steps, "2026-01-03", "2026-01-04")
+  private static let query = ask(.steps, "2026-01-03", "2026-01-04", options: HealthOptions())
 
   /// Returns a reply with the given members in addition to those of its question.
   private static func reply(_ members: String) -> [UInt8] {
@@ -18,7 +18,7 @@ import Testing
     func list(_ element: String, _ count: Int) -> String {
       Array(repeating: element, count: count).joined(separator: ",")
     }
-    let metrics = list(#"{"value_type":"NOTHING"}"#, unknown)
+    let metrics = list(#"{"value_type":"no word!"}"#, unknown)
     let lines = list(#"{"place":1}"#, rejected)
     return Array(#"{"metrics":[\#(metrics)],"rejected":[\#(lines)],\#(span)}"#.utf8)
   }

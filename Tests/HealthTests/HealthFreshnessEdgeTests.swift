@@ -14,7 +14,7 @@ import Testing
     let text =
       #"{"success":true,"value_type":"STEPS","start_time":"2026-01-03","#
       + #""end_time":"2026-01-04","health_data":[],\#(members)}"#
-    let query = ask(.steps, "2026-01-03", "2026-01-04")
+    let query = ask(.steps, "2026-01-03", "2026-01-04", options: HealthOptions())
     #expect(try HealthReply.read(Array(text.utf8)) == HealthReply(query: query, points: []))
   }
 }

@@ -33,7 +33,15 @@ struct RandomValues: RandomInput {
     HealthDataQuery(
       valueType: one(HealthValueType.allCases), start: time(), end: time(),
       groupBy: maybe(one(HealthGrouping.allCases)),
-      statistic: maybe(one(HealthStatistic.allCases)), maxBytes: maybe(one([2_000, 8_388_608])))
+      statistic: maybe(one(HealthStatistic.allCases)), maxBytes: maybe(one([2_000, 8_388_608])),
+      options: options())
+  }
+
+  private mutating func options() -> HealthOptions {
+    HealthOptions(
+      bySource: happens(2), format: maybe(one(HealthFormat.allCases)),
+      compareWith: maybe(QuerySpan(start: time(), end: time())), trend: happens(2),
+      nearest: happens(2), workoutType: maybe(one(["RUNNING", "é"])))
   }
 
   mutating func summaryQuery() -> SummaryQuery {
@@ -46,7 +54,7 @@ struct RandomValues: RandomInput {
       },
       rejected: (0..<number(0...3)).map { _ in
         RejectedMetric(index: one([0, 1, 64]), valueType: text(), reason: text())
-      }, maxBytes: maybe(one([2_000, 8_388_608])))
+      }, maxBytes: maybe(one([2_000, 8_388_608])), options: options())
   }
 
   // MARK: - Replies
@@ -88,6 +96,7 @@ struct RandomValues: RandomInput {
     var query = query()
     // A reply does not contain these members.
     query.maxBytes = nil
+    if query.options.format == .table { query.options.format = .points }
     if query.groupBy == nil { query.statistic = nil }
     return HealthReply(
       query: query,
@@ -95,7 +104,8 @@ struct RandomValues: RandomInput {
         HealthPoint(
           type: name(), value: value(), unit: text(), start: time(), end: time(),
           source: maybe(text()), statistic: maybe(text()), isMerged: happens(2),
-          isPartial: happens(2), sleep: maybe(sleepTimes()), workoutType: maybe(text()))
+          isPartial: happens(2), sleep: maybe(sleepTimes()), workoutType: maybe(text()),
+          part: maybe(text()))
       }, nextStart: maybe(time()), skipped: one([0, 1, .max]),
       notes: (0..<number(0...2)).map { _ in text() }, freshness: maybe(freshness()))
   }

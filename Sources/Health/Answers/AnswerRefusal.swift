@@ -6,6 +6,14 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   case cannotAdd(types: [String])
   /// A statistic that compares days or nights was requested by the hour.
   case needsDays(types: [String], HealthStatistic)
+  /// An option or a part of all days does not go together with the rest of the question.
+  case option(OptionRefusal)
+  /// A statistic other than a count was requested of events, which have no number.
+  case onlyCounted(types: [String])
+  /// The word stands for no type that is known or stored.
+  case unknownWord(String, nearest: [String])
+  /// The span of a comparison is refused.
+  indirect case comparison(AnswerRefusal)
   case startAfterEnd
   case startInFuture
   /// A time is outside the years 1900 to 2199. These limits are Holdfast's own. They keep all
@@ -15,6 +23,8 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   case tooMuchAtOnce
   /// The question covers more days than one answer can combine.
   case tooManyDays
+  /// The answer exceeds its size limit, and cannot be cut at an instant.
+  case tooLong
   /// A sum exceeds 1.8e308, so that both `null` and the largest number would be wrong.
   case sumTooLarge
   /// The store could not be read.
@@ -23,22 +33,74 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   var description: String {
     switch self {
     case .statisticAlone:
-      "statistic needs group_by: HOUR, DAY, WEEK, MONTH, or TOTAL for one number"
+      "statistic needs group_by: HOUR, DAY, WEEK, MONTH, YEAR, WEEKDAY, WEEKPART, HOUR_OF_DAY, or "
+        + "TOTAL for one number"
     case .cannotAdd(let types):
       "SUM does not apply to \(types.listed): these are readings, which cannot be added. Ask for "
         + "AVERAGE, MIN, MAX, COUNT or LATEST"
     case .needsDays(let types, let statistic):
       "\(statistic.rawValue) of \(types.listed) compares days or nights, so it needs group_by DAY, "
-        + "WEEK, MONTH or TOTAL; by the hour ask for SUM, COUNT or LATEST"
+        + "WEEK, MONTH, YEAR or TOTAL; by the hour ask for SUM, COUNT or LATEST"
+    case .option(let refusal): refusal.description
+    case .comparison(let refusal): "compare_with: \(refusal)"
+    case .onlyCounted(let types):
+      "\(types.listed): these are events without a number. Ask for COUNT, for SUM, which is their "
+        + "length in minutes, or for LATEST"
+    case .unknownWord(let word, let nearest):
+      "\(word) is no kind of data that is known or stored here. The nearest words are "
+        + "\(nearest.joined(separator: ", ")); list_health_types names all that have data"
     case .startAfterEnd: "start_time is after end_time"
     case .startInFuture: "start_time is in the future"
     case .outOfRange: "start_time and end_time must be within the years 1900 to 2199"
     case .tooMuchAtOnce: "more at one time than an answer can hold; ask with group_by"
     case .tooManyDays: "more days than one answer can combine; ask for a shorter time"
+    case .tooLong:
+      "more than an answer can hold; ask with format TABLE, without by_source, with a larger "
+        + "group_by or with a larger max_bytes"
     case .sumTooLarge:
       "the samples add up to more than a number can hold, so some of them are wrong; ask for the "
         + "samples themselves, or for a time without them"
-    case .unreadable(let reason): "the phone's health data cannot be read: \(reason)"
+    case .unreadable(let reason): "the health data cannot be read: \(reason)"
+    }
+  }
+}
+
+/// The reason why an option, or a part of all days, does not go together with the rest of a
+/// question.
+enum OptionRefusal: Sendable, Hashable, CustomStringConvertible {
+  /// Sleep was requested by the hour of the day.
+  case sleepHasNoHours
+  /// A statistic that compares days was requested by the hour of the day.
+  case daysHaveNoHours(type: String)
+  /// A trend was requested of points that do not follow each other.
+  case trendNeedsSeries
+  /// A comparison was requested of single samples.
+  case comparisonAlone
+  /// The last value before the end was requested together with another statistic or grouping.
+  case nearestIsLatest
+  /// The last value before the end was requested together with another option.
+  case nearestAlone
+  /// A kind of workout was requested for another value type.
+  case notWorkouts
+
+  var description: String {
+    switch self {
+    case .sleepHasNoHours:
+      "SLEEP belongs to the day on which a night ends, so it has no hours of the day; ask with "
+        + "group_by WEEKDAY, WEEKPART or DAY"
+    case .daysHaveNoHours(let type):
+      "MIN and MAX of \(type) compare days, so they have no hours of the day; with HOUR_OF_DAY ask "
+        + "for AVERAGE, SUM, COUNT or LATEST"
+    case .trendNeedsSeries:
+      "trend needs points that follow each other: group_by HOUR, DAY, WEEK, MONTH or YEAR"
+    case .comparisonAlone:
+      "compare_with needs group_by: TOTAL compares the two spans as a whole, DAY, WEEK, MONTH and "
+        + "YEAR their first, second and further days and so on, WEEKDAY their Mondays and so on"
+    case .nearestIsLatest:
+      "nearest gives the last value before end_time: leave out group_by and statistic, or give "
+        + "TOTAL and LATEST"
+    case .nearestAlone: "nearest gives one value, so it takes neither trend nor compare_with"
+    case .notWorkouts: "workout_type applies to value_type WORKOUT only"
     }
   }
 }
@@ -46,6 +108,9 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
 extension AnswerRefusal {
   /// Returns one refusal with the types of both, or `nil` if anything else differs.
   func joined(with other: AnswerRefusal) -> AnswerRefusal? {
+    if case .onlyCounted(let types) = self, case .onlyCounted(let more) = other {
+      return .onlyCounted(types: types.adding(more))
+    }
     if case .cannotAdd(let types) = self, case .cannotAdd(let more) = other {
       return .cannotAdd(types: types.adding(more))
     }
@@ -89,13 +154,9 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
     self.isExact = isExact
   }
 
-  /// The default maximum size of an answer without a statistic: about 200 samples, which a language
-  /// model can read at once.
-  public static let rawBytes = 32_768
-
-  /// The default maximum size of all other answers. An event of 1 MB contains the answer twice: as
-  /// an object, and as text in which each quotation mark is escaped.
-  public static let groupedBytes = 400_000
+  /// The default maximum size of an answer: about 150 points, or 400 to 1,200 rows of a table,
+  /// which a language model can read at once.
+  public static let usualBytes = 32_768
 
   /// The limits for one frame of 200,000 bytes. There is room for the fields around the object.
   public static let oneFrame = AnswerLimits()

@@ -32,10 +32,10 @@ struct AnswerWindow: Sendable, Hashable {
   /// The time from 21:00, when days of sleep begin, to midnight.
   static let nightLead = Duration.seconds(3 * 3_600)
 
+  /// The start of the year 1900.
+  static let oldest = Timestamp(nanoseconds: -2_208_988_800_000_000_000)
   /// The years from 1900 to 2199.
-  private static let range =
-    Timestamp(
-      nanoseconds: -2_208_988_800_000_000_000)..<Timestamp(nanoseconds: 7_258_118_400_000_000_000)
+  private static let range = oldest..<Timestamp(nanoseconds: 7_258_118_400_000_000_000)
 
   /// Extends whole days of sleep to the nights that belong to them, from 21:00 to 21:00.
   ///

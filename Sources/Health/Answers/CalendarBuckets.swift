@@ -10,7 +10,7 @@ struct Bucket: Sendable, Hashable {
   var members: Range<Timestamp>
 }
 
-/// The calendar of one time zone, divided into hours, days, weeks from Monday, or months.
+/// The calendar of one time zone, divided into hours, days, weeks from Monday, months, or years.
 ///
 /// The spans follow each other without gaps, even when clocks change. A day can have 23 or 25
 /// hours, and an hour that clocks show twice forms two spans.
@@ -27,7 +27,7 @@ struct CalendarBuckets: Sendable, Hashable {
     zone: ZoneRules, grouping: HealthGrouping, lead: Duration = .zero, whole: Bucket? = nil
   ) {
     self.zone = zone
-    self.grouping = grouping
+    self.grouping = grouping.base
     self.lead = lead.nanoseconds
     self.whole = grouping == .total ? whole : nil
   }
@@ -75,20 +75,30 @@ struct CalendarBuckets: Sendable, Hashable {
 
   private func firstDay(of day: Int) -> Int {
     switch grouping {
-    case .hour, .day, .total: return day
+    case .hour, .day, .total, .weekday, .weekpart, .hourOfDay: return day
     // 1970-01-01 was a Thursday.
     case .week: return day - Int(Gregorian.floorDivide(Int64(day) + 3, by: 7).1)
     case .month: return day - Gregorian.civil(dayNumber: day).day + 1
+    case .year: return day - Self.daysBefore(day)
     }
   }
 
   private func next(after first: Int) -> Int {
     switch grouping {
-    case .hour, .day, .total: return first + 1
+    case .hour, .day, .total, .weekday, .weekpart, .hourOfDay: return first + 1
     case .week: return first + 7
     case .month:
       let (year, month, _) = Gregorian.civil(dayNumber: first)
       return first + Gregorian.length(ofMonth: month, year: year)
+    case .year:
+      let year = Gregorian.civil(dayNumber: first).year
+      return first + (1...12).reduce(0) { $0 + Gregorian.length(ofMonth: $1, year: year) }
     }
+  }
+
+  /// Returns the number of days of its year before a day.
+  private static func daysBefore(_ number: Int) -> Int {
+    let (year, month, day) = Gregorian.civil(dayNumber: number)
+    return (1..<month).reduce(day - 1) { $0 + Gregorian.length(ofMonth: $1, year: year) }
   }
 }

@@ -5,6 +5,8 @@ struct Cell: Sendable, Hashable {
   var type: Int
   var source: Int
   var bucket: Bucket
+  /// The part of all days that the cell covers, such as all Mondays.
+  var part: CalendarPart?
   /// The kind of workout.
   var activity: String?
   /// The sums. They are a single number, the four numbers of a meal, or the distance, energy, steps
@@ -16,8 +18,10 @@ struct Cell: Sendable, Hashable {
   var held = HeldAverage()
   /// The times of the workouts.
   var sessions: [Range<Timestamp>] = []
-  /// The start and end of the last sample. It is set only for the figure `latest`.
+  /// The start and end of the last sample, or of the longest or shortest workout.
   var latest: Range<Timestamp>?
+  /// Whether the figure compares days, and only days that are not whole have data.
+  var isOfPartialDays = false
 
   /// Whether all sums are finite. Sums above about 1.8e308 are infinite.
   var isFinite: Bool { sums - sums == .zero }
@@ -34,7 +38,7 @@ struct Cell: Sendable, Hashable {
     case .min: sums[index] = counts[index] == 0 ? value : Swift.min(sums[index], value)
     case .max: sums[index] = counts[index] == 0 ? value : Swift.max(sums[index], value)
     // Samples arrive in chronological order.
-    case .latest: sums[index] = value
+    case .latest, .shortest, .longest: sums[index] = value
     case .count: break
     }
   }

@@ -3,6 +3,10 @@
 enum Dimension: Sendable, Hashable, CaseIterable {
   case count, beats, breaths, interval, energy, share, pressure, temperature, length, speed, mass
   case nutrient, volume, glucose, time
+  case number, gram, milligram, microgram, power, cadence, oxygenUptake, effort, score, conductance
+  case insulin, flow, sound
+  /// The dimension of a type that is unknown to this version. Its unit is that of its samples.
+  case own
 
   /// The unit's name. Except for energy, it is the name that the original app uses in statistics.
   var unit: String {
@@ -22,6 +26,19 @@ enum Dimension: Sendable, Hashable, CaseIterable {
     case .volume: "liter"
     case .glucose: "milligramPerDeciliter"
     case .time: "minute"
+    case .number, .own: "noUnit"
+    case .gram: "gram"
+    case .milligram: "milligram"
+    case .microgram: "microgram"
+    case .power: "watt"
+    case .cadence: "revolutionsPerMinute"
+    case .oxygenUptake: "milliliterPerKilogramPerMinute"
+    case .effort: "kilocaloriePerKilogramPerHour"
+    case .score: "score"
+    case .conductance: "microsiemens"
+    case .insulin: "internationalUnit"
+    case .flow: "literPerMinute"
+    case .sound: "decibel"
     }
   }
 
@@ -47,8 +64,11 @@ enum Dimension: Sendable, Hashable, CaseIterable {
     // A millimole of glucose weighs 180.1558800000541 mg (HKUnitMolarMassBloodGlucose).
     case .glucose where unit.hasPrefix("mmol") && unit.hasSuffix("/L"):
       return Scale(factor: 18.01558800000541)
+    // HealthKit stores a fraction of one.
+    case .own: return Scale(factor: unit == "%" ? 100 : 1)
     case .count, .beats, .breaths, .interval, .energy, .share, .pressure, .length, .speed, .mass,
-      .nutrient, .volume, .glucose, .time:
+      .nutrient, .volume, .glucose, .time, .number, .gram, .milligram, .microgram, .power, .cadence,
+      .oxygenUptake, .effort, .score, .conductance, .insulin, .flow, .sound:
       return factors.first { $0.unit == unit }.map { Scale(factor: $0.factor) }
     }
   }
@@ -73,14 +93,50 @@ enum Dimension: Sendable, Hashable, CaseIterable {
       [("L", 1), ("mL", 0.001), ("fl_oz_us", 0.0295735295625), ("fl_oz_imp", 0.0284130625)]
     case .glucose: [("mg/dL", 1), ("g/L", 100)]
     case .time: [("min", 1), ("s", 1 / 60.0), ("hr", 60)]
-    case .temperature: []
+    case .number: [("count", 1)]
+    case .gram: [("g", 1), ("mg", 1e-3), ("mcg", 1e-6), ("kg", 1e3)]
+    case .milligram: [("mg", 1), ("mcg", 1e-3), ("g", 1e3)]
+    case .microgram: [("mcg", 1), ("mg", 1e3), ("g", 1e6)]
+    case .power: [("W", 1), ("kW", 1e3)]
+    case .cadence: [("count/min", 1), ("count/s", 60)]
+    case .oxygenUptake: Self.uptakes
+    case .effort: [("kcal/hr·kg", 1), ("kcal/kg·hr", 1), ("kcal/(kg*hr)", 1)]
+    case .score: [("appleEffortScore", 1), ("count", 1)]
+    case .conductance: [("mcS", 1), ("S", 1e6)]
+    case .insulin: [("IU", 1)]
+    case .flow: [("L/min", 1), ("L/s", 60), ("mL/min", 1e-3)]
+    case .sound: [("dBASPL", 1)]
+    case .temperature, .own: []
     }
   }
+
+  /// The ways in which versions of iOS and apps write the unit of VO2 max.
+  private static let uptakes: [(unit: String, factor: Double)] = [
+    ("mL/min·kg", 1), ("mL/kg·min", 1), ("mL/(kg*min)", 1), ("ml/(kg*min)", 1), ("mL/kg*min", 1),
+    ("mL/min*kg", 1),
+  ]
 
   private static let lengths: [(unit: String, factor: Double)] = [
     ("m", 1), ("km", 1_000), ("cm", 0.01), ("mm", 0.001), ("mi", 1_609.344), ("yd", 0.9144),
     ("ft", 0.3048), ("in", 0.0254),
   ]
+}
+
+extension Dimension {
+  /// The units in HealthKit's spelling, the unit of answers first.
+  var healthKitUnits: [String] {
+    switch self {
+    case .temperature: ["degC", "degF", "K"]
+    case .glucose: ["mg/dL", "mmol<180.1558800000541>/L"]
+    // The other factors are spellings of the same unit.
+    case .oxygenUptake, .effort, .score: factors.prefix(1).map(\.unit)
+    case .speed: factors.map(\.unit).filter { $0 != "km/h" }
+    case .count, .beats, .breaths, .interval, .energy, .share, .pressure, .length, .mass,
+      .nutrient, .volume, .time, .number, .gram, .milligram, .microgram, .power, .cadence,
+      .conductance, .insulin, .flow, .sound, .own:
+      factors.map(\.unit)
+    }
+  }
 }
 
 /// A conversion from one unit to another.

@@ -6,6 +6,8 @@ enum Aggregation: Sendable, Hashable {
   case discrete
   /// Sessions of sleep, which are combined by night.
   case nightly
+  /// Events, which are counted. Their lengths can be added.
+  case events
 }
 
 /// The kind of number in a point of a statistic. Its raw value is the name in the point.
@@ -21,15 +23,25 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
   case averagePerNight = "average_per_night"
   case minPerNight = "min_per_night"
   case maxPerNight = "max_per_night"
+  /// The workout with the least distance or, if none has a distance, the least duration.
+  case shortest
+  /// The workout with the greatest distance or, if none has a distance, the greatest duration.
+  case longest
 
   /// Whether the figure is computed from whole days or nights, so that it does not exist for an
   /// hour.
   var needsDays: Bool {
     switch self {
-    case .sum, .average, .averageOverTime, .min, .max, .count, .latest: false
+    case .sum, .average, .averageOverTime, .min, .max, .count, .latest, .shortest, .longest: false
     case .averagePerDay, .minPerDay, .maxPerDay, .averagePerNight, .minPerNight, .maxPerNight: true
     }
   }
+
+  /// Whether a day that is not whole would lower the figure.
+  var needsWholeDays: Bool { self == .averagePerDay || self == .minPerDay }
+
+  /// Whether the figure is the value of one sample, so that its point has the times of the sample.
+  var isOfOneSample: Bool { self == .latest || self == .shortest || self == .longest }
 
   /// Whether the figure is a sum or is computed from sums. Overlapping sources then have a merged
   /// value.
@@ -40,8 +52,8 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .sum: .sum
     case .average, .averageOverTime, .averagePerDay, .averagePerNight: .average
-    case .min, .minPerDay, .minPerNight: .min
-    case .max, .maxPerDay, .maxPerNight: .max
+    case .min, .minPerDay, .minPerNight, .shortest: .min
+    case .max, .maxPerDay, .maxPerNight, .longest: .max
     case .count: .count
     case .latest: .latest
     }
@@ -58,7 +70,7 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
       return known.reduce(0, +) / Double(count)
     case .min, .minPerDay, .minPerNight: return known.min()
     case .max, .maxPerDay, .maxPerNight: return known.max()
-    case .latest: return known.last
+    case .latest, .shortest, .longest: return known.last
     }
   }
 }
@@ -66,24 +78,35 @@ enum Figure: String, Sendable, Hashable, CaseIterable {
 extension HealthKind {
   /// Returns the figure of a statistic for this type. Without a statistic, the figure is the sum
   /// for cumulative types and the average for other types. For sleep by the hour, it is the sum.
+  /// For amounts on weekdays or at hours of the day, it is the average of the days.
   ///
   /// - Throws: An error that explains why there is no such figure and what to request instead.
   func figure(
     _ statistic: HealthStatistic?, by grouping: HealthGrouping
   ) throws(AnswerRefusal) -> Figure {
     let figure = figure(statistic ?? usualStatistic(by: grouping))
-    guard let figure else { throw .cannotAdd(types: [type]) }
+    guard let figure else {
+      throw aggregation == .events ? .onlyCounted(types: [type]) : .cannotAdd(types: [type])
+    }
     guard !figure.needsDays || grouping != .hour else {
       throw .needsDays(types: [type], figure.statistic)
+    }
+    if grouping == .hourOfDay, aggregation == .nightly || figure.needsDays,
+      figure != .averagePerDay
+    {
+      let isSleep = aggregation == .nightly
+      throw .option(isSleep ? .sleepHasNoHours : .daysHaveNoHours(type: type))
     }
     return figure
   }
 
   private func usualStatistic(by grouping: HealthGrouping) -> HealthStatistic {
     switch aggregation {
-    case .cumulative: .sum
+    // The number of Mondays depends on the span, so sums of Mondays cannot be compared.
+    case .cumulative: grouping.isRecurring && !isSession ? .average : .sum
     case .discrete: .average
     case .nightly: grouping == .hour ? .sum : .average
+    case .events: .count
     }
   }
 
@@ -93,20 +116,29 @@ extension HealthKind {
     case .average:
       figure(
         isHeld ? .averageOverTime : .average, perDay: .averagePerDay, perNight: .averagePerNight)
-    case .min: figure(.min, perDay: .minPerDay, perNight: .minPerNight)
-    case .max: figure(.max, perDay: .maxPerDay, perNight: .maxPerNight)
+    case .min:
+      measure == .workout
+        ? .shortest : figure(.min, perDay: .minPerDay, perNight: .minPerNight)
+    case .max:
+      measure == .workout ? .longest : figure(.max, perDay: .maxPerDay, perNight: .maxPerNight)
     case .count: .count
     case .latest: .latest
     }
   }
 
-  private func figure(_ plain: Figure, perDay: Figure, perNight: Figure) -> Figure {
+  private func figure(_ plain: Figure, perDay: Figure, perNight: Figure) -> Figure? {
     switch aggregation {
+    case .events: nil
     case .discrete: plain
     case .cumulative: perDay
     case .nightly: perNight
     }
   }
+}
+
+extension HealthKind {
+  /// Whether the samples are sessions, which are counted as a whole.
+  var isSession: Bool { measure == .minutes || measure == .workout }
 }
 
 /// A namespace for conversions between units of the same dimension.
@@ -130,6 +162,6 @@ package enum HealthUnits {
   /// precedence over those of nutrients.
   private static let dimensions: [Dimension] = [
     .mass, .energy, .count, .beats, .length, .time, .interval, .temperature, .pressure, .speed,
-    .volume, .glucose,
+    .volume, .glucose, .gram, .power, .oxygenUptake, .effort, .conductance, .flow,
   ]
 }

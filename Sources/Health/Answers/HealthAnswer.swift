@@ -18,8 +18,6 @@ struct HealthAnswer: Sendable {
   var notes: [String]
   /// The number of each kind's type. The four kinds of a meal share one number.
   let typeNumbers: [Int]
-  /// Whether values of single sources are omitted where there is a merged value.
-  var mergedOnly = false
   /// The length of the intervals before and after the window in which samples are also read.
   private let margin: Duration
   /// The interval whose samples count. Its end moves back when the answer is truncated.
@@ -30,6 +28,8 @@ struct HealthAnswer: Sendable {
   let buckets: CalendarBuckets
   /// The calendar of figures that compare days.
   let days: CalendarBuckets
+  /// Whether all spans are needed, even if they do not fit into the answer.
+  private let isWhole: Bool
   /// The current span. Most samples belong to the same span as the previous sample.
   var current: Bucket?
   var cells: Cells
@@ -40,21 +40,28 @@ struct HealthAnswer: Sendable {
   var merge: SourceMerge?
   /// The readings of the current type.
   var same = SameReadings()
+  /// The sessions of the current type that are still compared with each other.
+  var merging = SessionMerge()
+  /// The recorded kinds of workouts, if only one kind was asked for.
+  var activities: Set<String> = []
   /// The heart rates during the workouts. They are read after all workouts.
   var pulses: WorkoutPulses?
   var runs = SleepRuns()
   var nights = SleepLog()
   /// The scale of the most recent unit.
   private var scale: (unit: String?, scale: Scale?)?
+  /// The unit of a type that is unknown to this version: that of its first sample.
+  private(set) var ownUnit: String?
   var raw = RawPoints()
   var nextStart: Timestamp?
   var skipped = 0
   /// The reason why there is no answer, if the question is refused.
   var refusal: AnswerRefusal?
 
+  /// Starts an answer. If `only` is given, it is limited to the types of these names.
   init(
     _ query: HealthDataQuery, zone: ZoneRules, now: Timestamp, limits: AnswerLimits,
-    stored: StoredHealth
+    stored: StoredHealth, only: Set<String>? = nil
   ) throws(AnswerRefusal) {
     self.query = query
     self.zone = zone
@@ -63,7 +70,7 @@ struct HealthAnswer: Sendable {
     self.stored = stored
     let window = try AnswerWindow(query, zone: zone, now: now)
     (self.window, asked) = (window, window)
-    let chosen = try AnswerChoice(query)
+    let chosen = try AnswerChoice(query, stored, only: only)
     (kinds, figures, notes) = (chosen.kinds, chosen.figures, chosen.notes)
     typeNumbers = kinds.map { [kinds] kind in kinds.firstIndex { $0.type == kind.type } ?? 0 }
     // A session that crosses an edge of the window must be read completely to determine its end.
@@ -78,16 +85,18 @@ struct HealthAnswer: Sendable {
     buckets = CalendarBuckets(
       zone: zone, grouping: query.groupBy ?? .hour, lead: lead, whole: whole)
     days = CalendarBuckets(zone: zone, grouping: .day, lead: lead)
-    // A point takes at least 120 bytes. Half of the spans must be enough to fill an answer. Two
-    // spans have at least four points: for each span, one of a source and one of all sources.
-    let spans = max(4, limits.maxBytes / 60)
-    cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepLog.most : spans)
+    isWhole = query.needsWhole || figures.contains(where: \.needsDays)
+    // A point takes at least 120 bytes, a row 12. Half of the spans must be enough to fill an
+    // answer. Two spans have at least four points: for each span, one of a source and one of all
+    // sources.
+    let spans = max(4, limits.maxBytes / (query.options.format == .table ? 6 : 60))
+    cells = Cells(limit: isWhole ? SleepLog.most : spans)
     beginType()
   }
 
   /// The calendar of the current type. It consists of days if the figure compares days.
   var calendar: CalendarBuckets {
-    figures[reading.index].needsDays ? days : buckets
+    figures[reading.index].needsDays && query.groupBy != .hourOfDay ? days : buckets
   }
 
   /// Begins the merged series of the current type, if its values are added.
@@ -118,6 +127,7 @@ struct HealthAnswer: Sendable {
       return reading.advance(page.next)
     }
     finishSleep()
+    finishSessions()
     merge?.finish(at: window.to, tracks.ranks)
     addMerged()
     reading.finishType()
@@ -135,6 +145,10 @@ struct HealthAnswer: Sendable {
   /// value is not a finite number.
   mutating func number(_ sample: HealthSample, _ dimension: Dimension?) -> Double? {
     guard let dimension, case .quantity(let value) = sample.value else { return nil }
+    if dimension == .own {
+      ownUnit = ownUnit ?? sample.unit ?? "count"
+      guard ownUnit == sample.unit ?? "count" else { return nil }
+    }
     if scale?.unit != sample.unit || scale == nil {
       scale = (sample.unit, dimension.scale(from: sample.unit))
     }
@@ -159,13 +173,18 @@ private struct AnswerChoice {
 
   /// Chooses types and figures for a query. Throws an error if its statistic applies to none of the
   /// types.
-  init(_ query: HealthDataQuery) throws(AnswerRefusal) {
+  init(
+    _ query: HealthDataQuery, _ stored: StoredHealth, only: Set<String>?
+  ) throws(AnswerRefusal) {
+    var asked = query.valueType.kinds(in: stored)
+    guard !asked.isEmpty else { throw stored.unknown(query.valueType) }
+    if let only { asked.removeAll { !only.contains($0.type) } }
     guard let grouping = query.groupBy else {
-      kinds = query.valueType.kinds
+      kinds = asked
       return
     }
     var refusals: [AnswerRefusal] = []
-    for kind in query.valueType.kinds {
+    for kind in asked {
       do throws(AnswerRefusal) {
         figures.append(try kind.figure(query.statistic, by: grouping))
         kinds.append(kind)
@@ -186,33 +205,15 @@ extension HealthAnswer {
   /// Adds a sample to the spans to which it belongs.
   mutating func count(_ sample: HealthSample, _ kind: HealthKind) {
     let figure = figures[reading.index]
+    guard !kind.isSession else { return countSession(sample, kind) }
     let source = sources.number(sample.source, device: sample.device)
     switch kind.measure {
     case .quantity, .nutrient:
       guard let value = number(sample, kind.dimension) else { return skipped += 1 }
       count(value, sample, kind, figure, source)
-    case .minutes:
-      guard let anchor = anchor(of: sample, kind.rule) else { return }
-      add(source, anchor) { cell in
-        cell.take(sample.minutes, for: figure)
-        cell.note(sample)
-      }
-    case .workout:
-      guard case .workout(let workout) = sample.value, let numbers = workout.numbers else {
-        return skipped += 1
-      }
-      guard let anchor = anchor(of: sample, kind.rule) else { return }
-      let all = numbers + [sample.minutes(of: workout)]
-      add(source, bucket(at: anchor), activity: workout.answerType) { cell in
-        // For `latest`, all numbers come from one workout. Numbers that it lacks are missing.
-        if figure == .latest { (cell.sums, cell.counts, cell.sessions) = (.zero, .zero, []) }
-        for (index, number) in all.enumerated() {
-          if let number { cell.take(number, at: index, for: figure) }
-        }
-        cell.sessions.append(sample.start..<max(sample.start, sample.end))
-        cell.note(sample)
-      }
+    case .minutes, .workout: break
     case .sleep: sleep(sample, source)
+    case .event(let values): count(sample, values, figure, source)
     }
   }
 
@@ -222,7 +223,7 @@ extension HealthAnswer {
     if figure.isAdded {
       let track = tracks.track(of: sample, source: source)
       merge?.take(value, sample, from: window.from, track: track, tracks.ranks)
-      guard !mergedOnly else { return }
+      guard query.options.bySource else { return }
     }
     let index: Int
     if case .nutrient(let number) = kind.measure { index = number } else { index = 0 }
@@ -230,7 +231,7 @@ extension HealthAnswer {
       return spread(value, sample.start..<sample.end, source, index, figure)
     }
     let isFirst = kind.aggregation != .discrete || same.isFirst(value, at: sample.start)
-    for owner in [source, Sources.all] {
+    for owner in owners(source) {
       guard owner == source || kind.hasAll(figure) && isFirst,
         // The anchor is determined for each owner, because adding to the first may shorten the
         // window.
@@ -251,7 +252,7 @@ extension HealthAnswer {
     let track = tracks.track(of: sample, source: source)
     let span = SleepSpan(
       start: sample.start, end: max(sample.start, sample.end), stage: stage, track: track)
-    for owner in mergedOnly ? [Sources.merged] : [source, Sources.merged] {
+    for owner in query.options.bySource ? [source, Sources.merged] : [Sources.merged] {
       if let spans = runs.take(span, of: owner) { add(spans, of: owner) }
     }
   }
@@ -273,13 +274,8 @@ extension HealthAnswer {
 
   /// Returns the time that determines to which span a sample belongs, or `nil` if that time is
   /// outside the window.
-  private func anchor(of sample: HealthSample, _ rule: HealthKind.Rule) -> Timestamp? {
-    let anchor: Timestamp =
-      switch rule {
-      case .atStart, .spread: sample.start
-      case .atEnd: max(sample.start, sample.end)
-      case .atMiddle: sample.middle
-      }
+  func anchor(of sample: HealthSample, _ rule: HealthKind.Rule) -> Timestamp? {
+    let anchor = rule.anchor(of: sample)
     return (window.from..<window.to).contains(anchor) ? anchor : nil
   }
 
@@ -289,14 +285,20 @@ extension HealthAnswer {
     add(source, bucket(at: anchor), change)
   }
 
-  private mutating func add(
+  /// Returns the owners of a value that is not merged by time.
+  func owners(_ source: Int) -> [Int] {
+    query.options.bySource ? [source, Sources.all] : [Sources.all]
+  }
+
+  /// Changes the cell of a span. If there is no room for it, the answer is shortened.
+  mutating func add(
     _ source: Int, _ bucket: Bucket, activity: String? = nil, _ change: (inout Cell) -> Void
   ) {
     let number = typeNumbers[reading.index]
     if cells.update(type: number, source: source, bucket: bucket, activity: activity, change) {
       return
     }
-    guard !figures.contains(where: \.needsDays) else { return refusal = .tooManyDays }
+    guard !isWhole else { return refusal = .tooManyDays }
     shorten()
     guard bucket.members.lowerBound < window.to else { return }
     _ = cells.update(type: number, source: source, bucket: bucket, activity: activity, change)
@@ -366,9 +368,9 @@ extension Timestamp {
 extension Cell {
   /// Stores the time of the last sample. The four numbers of a meal are read one after another, so
   /// a sample may be earlier.
-  fileprivate mutating func note(_ sample: HealthSample) {
+  mutating func note(_ sample: HealthSample) {
     if let latest, latest.lowerBound > sample.start { return }
-    latest = sample.start..<max(sample.start, sample.end)
+    latest = sample.span
   }
 }
 
@@ -383,21 +385,7 @@ extension HealthSample {
     return (Double(seconds) + Double(rest) / 1e18) / 60
   }
 
-  fileprivate var middle: Timestamp { start.middle(to: max(start, end)) }
-}
-
-/// A point, with the values that are needed to truncate an answer.
-struct TimedPoint: Sendable, Hashable {
-  var point: HealthPoint
-  var start: Timestamp
-  /// The size of the point in the answer, including the comma after it, in bytes.
-  var length: Int
-
-  init(_ point: HealthPoint, start: Timestamp) {
-    self.point = point
-    self.start = start
-    length = point.length + 1
-  }
+  var middle: Timestamp { start.middle(to: max(start, end)) }
 }
 
 /// The samples of an answer without statistics.
@@ -417,7 +405,7 @@ extension HealthAnswer {
   /// position to continue at.
   static let around = 1_500
 
-  private var room: Int { max(0, limits.maxBytes - Self.around) }
+  var room: Int { max(0, limits.maxBytes - Self.around) }
 
   /// Adds a sample as a point. If there is no room for it, the answer is truncated before it.
   mutating func list(_ sample: HealthSample, _ kind: HealthKind) {
@@ -426,9 +414,11 @@ extension HealthAnswer {
       raw.index = reading.index
       raw.bytes = 0
     }
+    if case .workout(let workout) = sample.value, !isWanted(workout.answerType) { return }
     guard let point = point(of: sample, kind) else { return skipped += 1 }
     let timed = TimedPoint(point, start: sample.start)
-    raw.bytes += timed.length
+    // A row of a table is shorter than a point. At the end, the answer is cut to its rows.
+    raw.bytes += query.options.format == .table ? timed.length / 5 : timed.length
     guard raw.bytes > room else {
       if kind.measure == .workout {
         raw.sessions.append(sample.start..<max(sample.start, sample.end))
@@ -464,46 +454,23 @@ extension HealthAnswer {
       }
       let all = numbers + [sample.minutes(of: workout)]
       value = .workout(training(workout.answerType, all, sessions: 1))
+    case .event(let values): value = self.value(of: sample, values)
     }
     return HealthPoint(
-      type: type, value: value, unit: kind.answerDimension.unit, start: written(sample.start),
+      type: type, value: value, unit: unit(of: value, kind, kind.answerDimension),
+      start: written(sample.start),
       end: written(max(sample.start, sample.end)), source: sources.names[source])
   }
 
-  /// Returns the complete answer, once `wanted` is `nil`.
-  func reply() throws(AnswerRefusal) -> HealthReply {
-    if let refusal { throw refusal }
-    guard cells.all.allSatisfy(\.isFinite) else { throw .sumTooLarge }
-    let points = try query.groupBy == nil ? samples() : statistics()
-    var nextStart = nextStart
-    var bytes = 0
-    // The answer is truncated at the same instant for all types and sources, so that the next query
-    // repeats no point.
-    for point in points.sorted(by: { $0.start < $1.start }) {
-      bytes += point.length
-      guard bytes > room else { continue }
-      nextStart = min(point.start, nextStart ?? point.start)
-      break
-    }
-    let included = points.filter { point in nextStart.map { point.start < $0 } ?? true }
-    // The next query would find the same samples at that instant.
-    if included.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
-    var answered = query
-    (answered.statistic, answered.maxBytes) = (statistic, nil)
-    return HealthReply(
-      query: answered, points: included.map(\.point), nextStart: nextStart.map(written),
-      skipped: skipped, notes: notes, freshness: freshness)
-  }
-
   /// The requested statistic, or the statistic that all types have in common.
-  private var statistic: HealthStatistic? {
+  var statistic: HealthStatistic? {
     let chosen = Set(figures.map(\.statistic))
     return query.statistic ?? (chosen.count == 1 ? chosen.first : nil)
   }
 
-  private var freshness: HealthFreshness {
+  var freshness: HealthFreshness {
     var last: [(type: String, at: Timestamp?)] = []
-    for kind in query.valueType.kinds {
+    for kind in query.valueType.kinds(in: stored) {
       let at = stored.lastSamples[kind.identifier]
       if let index = last.firstIndex(where: { $0.type == kind.type }) {
         last[index].at = [last[index].at, at].compactMap(\.self).max()
@@ -518,7 +485,7 @@ extension HealthAnswer {
   }
 
   /// Returns the samples as points, with heart rates for workouts.
-  private func samples() -> [TimedPoint] {
+  func samples() -> [TimedPoint] {
     guard let pulses else { return raw.all }
     return raw.all.enumerated().map { index, timed in
       var point = timed.point
@@ -529,101 +496,48 @@ extension HealthAnswer {
     }
   }
 
-  /// Returns the points, sorted by type, source and time. Values of all sources come before those
-  /// of each source.
-  private func statistics() throws(AnswerRefusal) -> [TimedPoint] {
-    let cells = folded()
-    // Sums of several days can also overflow.
-    guard cells.allSatisfy(\.isFinite) else { throw .sumTooLarge }
-    let counted = cells.map { cell in
-      (
-        order: order(cell.type, cell.source, cell.bucket, cell.activity ?? ""),
-        point: point(of: cell)
-      )
-    }
-    let slept = nights.entries(figures.first ?? .sum, by: buckets).map { entry in
-      (order: order(0, entry.source, entry.bucket, ""), point: point(of: entry))
-    }
-    return (counted + slept).sorted { $0.order < $1.order }.map(\.point)
-  }
-
-  private func order(
-    _ type: Int, _ source: Int, _ bucket: Bucket, _ activity: String
-  ) -> (Int, Int, String, Timestamp, String) {
-    let isOfAll = source == Sources.merged || source == Sources.all
-    return (
-      type, isOfAll ? 0 : 1, sources.names[source] ?? "", bucket.members.lowerBound, activity
-    )
-  }
-
-  /// Returns the cells for the spans of the query. If the figure compares days, the cells of
-  /// several days are combined.
-  private func folded() -> [Cell] {
-    var single: [Cell] = []
-    var groups: [Group: [Cell]] = [:]
-    for cell in cells.all {
-      guard figures[cell.type].needsDays else {
-        single.append(cell)
-        continue
-      }
-      let bucket = buckets.bucket(at: cell.bucket.members.lowerBound)
-      let group = Group(
-        type: cell.type, source: cell.source, bucket: bucket, activity: cell.activity)
-      groups[group, default: []].append(cell)
-    }
-    return single + groups.map { group, days in fold(days, into: group) }
-  }
-
-  private struct Group: Hashable {
-    var type: Int
-    var source: Int
-    var bucket: Bucket
-    var activity: String?
-  }
-
-  private func fold(_ days: [Cell], into group: Group) -> Cell {
-    var whole = Cell(
-      type: group.type, source: group.source, bucket: group.bucket, activity: group.activity)
-    for index in 0..<4 {
-      let figure = figures[group.type]
-      let values = days.map { (value: $0.sums[index], isKnown: $0.counts[index] > 0) }
-      whole.sums[index] = figure.combine(values) ?? 0
-    }
-    for day in days {
-      whole.counts += day.counts
-      whole.held.add(day.held)
-    }
-    return whole
-  }
-
-  private func point(of cell: Cell) -> TimedPoint {
+  func point(of cell: Cell) -> TimedPoint {
     let (kind, figure) = (kinds[cell.type], figures[cell.type])
     let dimension = figure == .count ? Dimension.count : kind.answerDimension
     var point = HealthPoint(
-      type: kind.type, value: value(of: cell, kind, figure), unit: dimension.unit,
+      type: type(of: cell, kind, figure), value: value(of: cell, kind, figure),
+      unit: unit(of: value(of: cell, kind, figure), kind, dimension),
       start: written(cell.bucket.start), end: written(min(cell.bucket.end, window.end)),
       source: sources.names[cell.source], statistic: figure.rawValue,
-      isMerged: cell.source == Sources.merged, isPartial: isPartial(cell.bucket),
-      workoutType: figure == .count ? cell.activity : nil)
-    if figure == .latest, let latest = cell.latest {
+      isMerged: cell.source == Sources.merged, isPartial: isPartial(cell.bucket, cell.part),
+      workoutType: figure == .count && kind.measure == .workout ? cell.activity : nil)
+    point.part = cell.part?.name
+    if figure == .longest || figure == .shortest {
+      point.statistic = figure.rawValue + (cell.hasDistance ? "_by_distance" : "_by_duration")
+    }
+    let latest = figure.isOfOneSample ? cell.latest : nil
+    if let latest {
       (point.start, point.end) = (written(latest.lowerBound), written(latest.upperBound))
     }
-    return TimedPoint(point, start: cell.bucket.start)
+    var found = timed(point, cell.bucket, cell.part, start: cell.bucket.start)
+    found.isOfPartialDays = cell.isOfPartialDays
+    found.zeroType = kind.isZero(without: figure) ? cell.type : nil
+    guard let latest else { return found }
+    (found.day, found.middle, found.hasOwnTimes) = (nil, latest.lowerBound, true)
+    return found
   }
 
-  private func point(of entry: SleepLog.Entry) -> TimedPoint {
+  func point(of entry: SleepLog.Entry) -> TimedPoint {
     let figure = figures.first ?? .sum
     let unit = figure == .count ? Dimension.count : Dimension.time
     let start = entry.extent?.start ?? entry.bucket.start
     let end = entry.extent?.end ?? min(entry.bucket.end, window.end)
-    let point = HealthPoint(
+    var point = HealthPoint(
       type: entry.isInBed ? SleepStage.inBed.type : HealthKind.sleepType,
       value: .number(rounded(entry.value, as: unit)), unit: unit.unit, start: written(start),
       end: written(end),
       source: sources.names[entry.source], statistic: figure.rawValue,
-      isMerged: entry.source == Sources.merged, isPartial: isPartial(entry.bucket),
+      isMerged: entry.source == Sources.merged, isPartial: isPartial(entry.bucket, entry.part),
       sleep: rounded(entry.times))
-    return TimedPoint(point, start: cut(before: entry.bucket))
+    point.part = entry.part?.name
+    var found = timed(point, entry.bucket, entry.part, start: cut(before: entry.bucket))
+    if entry.extent != nil { (found.day, found.hasOwnTimes) = (nil, true) }
+    return found
   }
 
   /// Returns the time at which to continue without losing part of a night, since the evening of a
@@ -641,7 +555,7 @@ extension HealthAnswer {
   }
 
   /// Returns whether more than a second of a span is outside the query or in the future.
-  private func isPartial(_ bucket: Bucket) -> Bool {
+  func isPartial(_ bucket: Bucket) -> Bool {
     let second = Duration.seconds(1)
     return bucket.members.lowerBound.advanced(by: second) < asked.from
       || bucket.members.upperBound > min(asked.to, now).advanced(by: second)
@@ -649,6 +563,9 @@ extension HealthAnswer {
 
   private func value(of cell: Cell, _ kind: HealthKind, _ figure: Figure) -> HealthPointValue {
     guard figure != .count else { return .number(cell.counts.max()) }
+    if case .event = kind.measure, figure == .latest, let word = cell.activity {
+      return .text(word)
+    }
     let counts = cell.counts.replacing(with: .one, where: cell.counts .== .zero)
     var values = figure == .average ? cell.sums / counts : cell.sums
     if figure == .averageOverTime {
@@ -658,7 +575,8 @@ extension HealthAnswer {
     }
     let known = (0..<4).map { cell.counts[$0] > 0 ? values[$0] : nil }
     switch kind.measure {
-    case .quantity, .minutes, .sleep: return .number(rounded(values.x, as: kind.answerDimension))
+    case .quantity, .minutes, .sleep, .event:
+      return .number(rounded(values.x, as: kind.answerDimension))
     case .nutrient: return .nutrition(meal(known))
     case .workout:
       var totals = training(cell.activity ?? "", known, sessions: Int(cell.counts.w))
@@ -685,21 +603,13 @@ extension HealthAnswer {
 
 extension HealthAnswer {
   /// Returns a number, rounded unless the answer is exact.
-  private func rounded(_ number: Double, as dimension: Dimension = .nutrient) -> Double {
+  func rounded(_ number: Double, as dimension: Dimension = .nutrient) -> Double {
     limits.isExact ? number : dimension.rounded(number)
   }
 
   private func rounded(_ numbers: [Double?]) -> [Double?] { numbers.map { $0.map { rounded($0) } } }
 
-  private func rounded(_ times: SleepTimes) -> SleepTimes {
-    var times = times
-    for part in [
-      \SleepTimes.inBed, \.awake, \.light, \.deep, \.rem, \.unspecified, \.napMinutes,
-    ] {
-      times[keyPath: part] = times[keyPath: part].map { rounded($0) }
-    }
-    return times
-  }
+  private func rounded(_ times: SleepTimes) -> SleepTimes { times.map { rounded($0) } }
 
   /// Returns a workout or the totals of several workouts, given the distance, energy, steps and
   /// minutes.

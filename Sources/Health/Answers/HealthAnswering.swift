@@ -11,6 +11,8 @@ public struct HealthAnswering: Sendable {
   public enum Step: Sendable, Hashable {
     /// Read these samples and pass them to `take`.
     case read(HealthSampleQuery)
+    /// Read the summary of each stored type and pass it to `take`.
+    case list
     /// Send this answer.
     case done(HealthObject)
   }
@@ -26,10 +28,9 @@ public struct HealthAnswering: Sendable {
   private let now: Timestamp
   private let limits: AnswerLimits
   private let stored: StoredHealth
-  private let mergedOnly: Bool
   private let summary: SummaryQuery?
   /// The part of the answer that is in progress.
-  private var answer: HealthAnswer?
+  private var answer: AnswerJob?
   /// The queries of the remaining parts.
   private var queries: [HealthDataQuery]
   private var results: [SummaryResult] = []
@@ -42,25 +43,26 @@ public struct HealthAnswering: Sendable {
   ///   - zone: The user's time zone.
   ///   - now: The current wall-clock time.
   ///   - stored: Facts about the store, from which the answer reports its freshness.
-  ///   - mergedOnly: Whether to omit the values of single sources where there is a merged value.
-  ///     This leaves room for more days if there are many sources.
   public init(
     _ question: HealthQuestion, zone: ZoneRules, now: Timestamp,
-    limits: AnswerLimits = .oneFrame, stored: StoredHealth = StoredHealth(),
-    mergedOnly: Bool = false
+    limits: AnswerLimits = .oneFrame, stored: StoredHealth = StoredHealth()
   ) {
     self.zone = zone
     self.now = now
     self.stored = stored
-    self.mergedOnly = mergedOnly
     let limits = limits.fitting(question)
     self.limits = limits
     room = limits.maxBytes
     switch question {
     case .healthData(let query): (summary, queries) = (nil, [query])
     case .summary(let query): (summary, queries) = (query, query.questions(in: zone))
+    case .types: (summary, queries) = (nil, [])
     }
     step = .done(.failure(""))
+    guard question != .types else {
+      step = .list
+      return
+    }
     if summary != nil { room -= Self.aroundResults }
     goOn()
   }
@@ -76,9 +78,20 @@ public struct HealthAnswering: Sendable {
     goOn()
   }
 
+  /// Adds the summaries that `step` requested.
+  public mutating func take(_ types: [HealthTypeSummary]) {
+    guard step == .list else { return }
+    let reply = HealthTypesReply(types, zone: zone, now: now, stored: stored)
+    step = .done(reply.object(atMost: limits.maxBytes))
+    points = types.count
+  }
+
   /// Handles a failure to read the samples that `step` requested. `reason` is human-readable.
   public mutating func fail(_ reason: String) {
-    answer?.refusal = .unreadable(reason: reason)
+    if step == .list {
+      return step = .done(.failure(AnswerRefusal.unreadable(reason: reason).description))
+    }
+    answer?.refuse(.unreadable(reason: reason))
     goOn()
   }
 
@@ -95,6 +108,7 @@ public struct HealthAnswering: Sendable {
     if let summary {
       var reply = SummaryReply(start: summary.start, end: summary.end, results: results)
       reply.insert(summary.rejected)
+      reply.options = summary.options.ofSummaries
       reply.freshness = HealthFreshness(zone: zone, now: now)
       reply.freshness?.imported = stored.lastImport.map { .instant($0, minutesEast: nil) }
       step = .done(reply.object)
@@ -108,17 +122,17 @@ public struct HealthAnswering: Sendable {
     // The remaining bytes are divided evenly. A short part leaves more bytes for later parts.
     limits.maxBytes = max(0, room / (queries.count + 1))
     do throws(AnswerRefusal) {
-      answer = try HealthAnswer(query, zone: zone, now: now, limits: limits, stored: stored)
-      answer?.mergedOnly = mergedOnly
+      answer = try AnswerJob(query, zone: zone, now: now, limits: limits, stored: stored)
     } catch {
       add(.failure(error.description), for: query)
     }
   }
 
-  private mutating func finish(_ answer: HealthAnswer) {
+  private mutating func finish(_ answer: AnswerJob) {
     self.answer = nil
     do throws(AnswerRefusal) {
-      let reply = try answer.reply()
+      var reply = try answer.reply()
+      reply.isTableOfSummary = summary != nil && reply.table != nil
       points += reply.points.count
       if reply.nextStart != nil { isCut = true }
       add(reply.object, for: answer.query)
@@ -138,11 +152,13 @@ extension SummaryQuery {
   fileprivate func questions(in zone: ZoneRules) -> [HealthDataQuery] {
     let usual = rejected.isEmpty ? Self.usual.map { SummaryMetric(valueType: $0) } : []
     let asked = metrics.isEmpty ? usual : metrics
-    let grouping = grouping(in: zone)
+    // Days and weeks of two spans seldom fit into one answer.
+    let isCompared = options.compareWith != nil && !options.trend
+    let grouping = isCompared ? .total : grouping(in: zone)
     return asked.map { metric in
       HealthDataQuery(
         valueType: metric.valueType, start: start, end: end, groupBy: metric.groupBy ?? grouping,
-        statistic: metric.statistic)
+        statistic: metric.statistic, options: options.ofSummaries)
     }
   }
 
@@ -170,17 +186,24 @@ extension SummaryReply {
   }
 }
 
+extension HealthOptions {
+  /// The options that apply to the metrics of a summary.
+  fileprivate var ofSummaries: HealthOptions {
+    HealthOptions(bySource: bySource, format: format, compareWith: compareWith, trend: trend)
+  }
+}
+
 extension AnswerLimits {
   /// Returns the limits of the answer to a question. The question can lower the maximum size.
   fileprivate func fitting(_ question: HealthQuestion) -> AnswerLimits {
     var limits = self
-    switch question {
-    case .healthData(let query):
-      let usual = query.groupBy == nil ? AnswerLimits.rawBytes : AnswerLimits.groupedBytes
-      limits.maxBytes = min(maxBytes, query.maxBytes ?? usual)
-    case .summary(let query):
-      limits.maxBytes = min(maxBytes, query.maxBytes ?? AnswerLimits.groupedBytes)
-    }
+    let asked: Int? =
+      switch question {
+      case .healthData(let query): query.maxBytes
+      case .summary(let query): query.maxBytes
+      case .types: limits.maxBytes
+      }
+    limits.maxBytes = min(maxBytes, asked ?? AnswerLimits.usualBytes)
     return limits
   }
 }

@@ -5,7 +5,8 @@ public import HoldfastCore
 ///     wanted ──▶ take(page) ──▶ wanted … ──▶ nil
 ///
 /// Any type has values: amounts are added, where overlapping sources count once; readings have an
-/// average and extremes; samples of other types are counted.
+/// average and extremes; samples of other types are counted. A session, such as a workout, that
+/// several sources report counts once.
 public struct HealthDays: Sendable {
   /// The way in which the samples of a day are combined.
   public enum Style: String, Sendable, Hashable, Codable, CaseIterable {
@@ -53,6 +54,9 @@ public struct HealthDays: Sendable {
   private var merge: SourceMerge
   private var counted: [Day] = []
   private var bucket: Bucket?
+  private var merging = SessionMerge()
+  /// The values of days with sessions. Sessions do not arrive in the order of their days.
+  private var sessionDays: [CivilTime: Double] = [:]
 
   /// Starts to read a type.
   ///
@@ -96,6 +100,18 @@ public struct HealthDays: Sendable {
       wanted = values
       return
     }
+    takeValues(page)
+    guard isLast else { return }
+    wanted = nil
+    if style == .sum { merge.finish(at: end, tracks.ranks) }
+    for session in merging.finish() { add(session) }
+  }
+
+  private mutating func takeValues(_ page: HealthSamplePage) {
+    if let kind, kind.isSession {
+      for sample in page.samples { take(sample, kind) }
+      return
+    }
     switch style {
     case .sum: for sample in page.samples { add(sample) }
     case .count: for sample in page.samples { count(sample) }
@@ -104,14 +120,14 @@ public struct HealthDays: Sendable {
       if kind == nil { page.samples = page.samples.compactMap { inUnit($0) } }
       readings.take(page)
     }
-    guard isLast else { return }
-    wanted = nil
-    if style == .sum { merge.finish(at: end, tracks.ranks) }
   }
 
   /// The days that have samples, in order.
   public var days: [Day] {
-    switch style {
+    if kind?.isSession == true {
+      return sessionDays.sorted { $0.key < $1.key }.map { Day(day: $0.key, value: $0.value) }
+    }
+    return switch style {
     case .reading:
       readings.days.map { day in
         let figures = day.figures
@@ -142,8 +158,25 @@ public struct HealthDays: Sendable {
     merge.take(value, sample, from: from, track: track, tracks.ranks)
   }
 
+  /// Takes a session, such as a workout.
+  private mutating func take(_ sample: HealthSample, _ kind: HealthKind) {
+    guard let activity = kind.activity(of: sample) else { return }
+    let source = sources.number(sample.source, device: sample.device)
+    let track = tracks.track(of: sample, source: source)
+    let session = SessionMerge.Session(
+      sample: sample, kind: activity, source: source, rank: tracks.ranks[track])
+    for one in merging.take(session) { add(one) }
+  }
+
+  /// Adds a session that counts.
+  private mutating func add(_ session: SessionMerge.Session) {
+    let sample = session.sample
+    guard let anchor = kind?.rule.anchor(of: sample), (from..<end).contains(anchor) else { return }
+    let value = style == .sum ? sample.minutes : 1
+    sessionDays[day(of: calendar.bucket(at: anchor)), default: 0] += value
+  }
+
   private mutating func amount(of sample: HealthSample) -> Double? {
-    if kind?.measure == .minutes { return sample.minutes }
     guard let sample = inUnit(sample), case .quantity(let quantity) = sample.value else {
       return nil
     }
@@ -165,7 +198,8 @@ public struct HealthDays: Sendable {
     counted[counted.count - 1].value += 1
   }
 
-  /// Returns a sample in the unit of the type, or `nil` if its own unit cannot be converted. Types that occur in answers have a unit of their own.
+  /// Returns a sample in the unit of the type, or `nil` if its own unit cannot be converted. Known
+  /// types have a unit of their own.
   private mutating func inUnit(_ sample: HealthSample) -> HealthSample? {
     guard kind == nil else { return sample }
     guard case .quantity(var value) = sample.value, value.isFinite else { return nil }
@@ -196,55 +230,23 @@ public struct HealthDays: Sendable {
 extension HealthDays {
   /// Returns the way in which the samples of a type are combined.
   public static func style(of type: String) -> Style {
-    if let kind = HealthKind.known(type) {
-      switch kind.aggregation {
-      case .cumulative: return kind.measure == .workout ? .count : .sum
-      case .discrete: return .reading
-      case .nightly: return .count
-      }
+    let kind = HealthKind.known(type) ?? HealthType.unknownKind(type)
+    switch kind.aggregation {
+    case .cumulative: return kind.measure == .workout ? .count : .sum
+    case .discrete: return .reading
+    case .nightly, .events: return .count
     }
-    guard let name = type.dropping(prefix: "HKQuantityTypeIdentifier") else { return .count }
-    let isAdded = cumulative.contains(name) || name.hasPrefix("Dietary")
-    return isAdded ? .sum : .reading
   }
 
   /// Returns the unit of the values of a type in HealthKit's spelling, or `nil` if it is that of the
   /// samples or there is none.
   public static func unit(of type: String) -> String? {
     guard let kind = HealthKind.known(type) else { return nil }
-    switch kind.measure {
-    case .quantity(.temperature): return "degC"
-    case .quantity(let dimension): return dimension.factors.first?.unit
-    case .minutes: return "min"
-    case .nutrient: return kind.identifier.hasSuffix("EnergyConsumed") ? "kcal" : "g"
-    case .sleep, .workout: return nil
-    }
+    return kind.measure == .minutes ? "min" : kind.dimension?.healthKitUnits.first
   }
-
-  /// The types without values in answers whose amounts can be added
-  /// (`HKQuantityAggregationStyle.cumulative`), apart from those of food.
-  private static let cumulative: Set<Substring> = [
-    "AppleMoveTime", "AppleStandTime", "BasalEnergyBurned", "DistanceCrossCountrySkiing",
-    "DistanceCycling", "DistanceDownhillSnowSports", "DistancePaddleSports", "DistanceRowing",
-    "DistanceSkatingSports", "DistanceSwimming", "DistanceWheelchair", "FlightsClimbed",
-    "InhalerUsage", "InsulinDelivery", "NikeFuel", "NumberOfAlcoholicBeverages",
-    "NumberOfTimesFallen", "PushCount", "SwimmingStrokeCount", "TimeInDaylight",
-  ]
 }
 
 extension HealthKind {
-  /// Returns the kind of a type that occurs in answers.
-  static func known(_ identifier: String) -> HealthKind? { byIdentifier[identifier] }
-
-  private static let byIdentifier: [String: HealthKind] = {
-    let kinds = HealthValueType.allCases.flatMap(\.kinds)
-    return Dictionary(kinds.map { ($0.identifier, $0) }) { first, _ in first }
-  }()
-}
-
-extension String {
-  /// Returns the text after a prefix, or `nil` if the text does not begin with it.
-  fileprivate func dropping(prefix: String) -> Substring? {
-    hasPrefix(prefix) ? dropFirst(prefix.count) : nil
-  }
+  /// Returns the kind of a type that this version knows.
+  static func known(_ identifier: String) -> HealthKind? { HealthType.named(identifier)?.kind }
 }

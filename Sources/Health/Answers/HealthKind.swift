@@ -21,6 +21,8 @@ struct HealthKind: Sendable, Hashable {
     case minutes
     /// One of the four numbers of a meal.
     case nutrient(Int)
+    /// An event with a value.
+    case event(CategoryValues)
     case sleep
     case workout
   }
@@ -39,98 +41,16 @@ struct HealthKind: Sendable, Hashable {
   }
 }
 
-extension HealthValueType {
-  /// The kinds in the answer for this value type, in the order in which they are listed.
-  var kinds: [HealthKind] {
-    switch self {
-    case .steps: [.spread("StepCount", "STEPS", .count)]
-    case .heartRate:
-      [
-        .heartRate,
-        .reading("RestingHeartRate", "RESTING_HEART_RATE", .beats),
-      ]
-    case .heartRateVariability:
-      [.reading("HeartRateVariabilitySDNN", "HEART_RATE_VARIABILITY_SDNN", .interval)]
-    case .calories: [.spread("ActiveEnergyBurned", "ACTIVE_ENERGY_BURNED", .energy)]
-    case .bloodOxygen: [.reading("OxygenSaturation", "BLOOD_OXYGEN", .share)]
-    case .bloodPressure:
-      [
-        .reading("BloodPressureSystolic", "BLOOD_PRESSURE_SYSTOLIC", .pressure),
-        .reading("BloodPressureDiastolic", "BLOOD_PRESSURE_DIASTOLIC", .pressure),
-      ]
-    case .bodyTemperature: [.reading("BodyTemperature", "BODY_TEMPERATURE", .temperature)]
-    case .bodyMetrics: HealthKind.body
-    case .glucose: [.reading("BloodGlucose", "BLOOD_GLUCOSE", .glucose)]
-    case .exerciseTime: [.spread("AppleExerciseTime", "EXERCISE_TIME", .time)]
-    case .respiratoryRate: [.reading("RespiratoryRate", "RESPIRATORY_RATE", .breaths)]
-    case .walkingSpeed: [.reading("WalkingSpeed", "WALKING_SPEED", .speed)]
-    case .distance:
-      [.spread("DistanceWalkingRunning", "DISTANCE_WALKING_RUNNING", .length)]
-    case .sleep:
-      [
-        HealthKind(
-          identifier: "HKCategoryTypeIdentifierSleepAnalysis", type: HealthKind.sleepType,
-          measure: .sleep, rule: .atEnd)
-      ]
-    case .mindfulness:
-      [
-        HealthKind(
-          identifier: "HKCategoryTypeIdentifierMindfulSession", type: "MINDFULNESS",
-          measure: .minutes, rule: .atMiddle)
-      ]
-    case .workout:
-      [
-        HealthKind(
-          identifier: HealthSample.workoutType, type: "WORKOUT", measure: .workout, rule: .atMiddle)
-      ]
-    }
-  }
-}
-
 extension HealthKind {
   /// The name of the type for the time asleep in a night or nap.
   static let sleepType = "SLEEP_SESSION"
 
-  /// The heart rate. Watches measure it far more often during a workout.
-  static let heartRate: HealthKind = {
-    var kind = reading("HeartRate", "HEART_RATE", .beats)
-    kind.isHeld = true
-    return kind
-  }()
-
-  fileprivate static let body: [HealthKind] = [
-    .reading("BodyMass", "WEIGHT", .mass),
-    .reading("Height", "HEIGHT", .length),
-    .reading("BodyFatPercentage", "BODY_FAT_PERCENTAGE", .share),
-    .spread("DietaryWater", "WATER", .volume),
-    .nutrient("DietaryEnergyConsumed", 0),
-    .nutrient("DietaryProtein", 1),
-    .nutrient("DietaryCarbohydrates", 2),
-    .nutrient("DietaryFatTotal", 3),
-  ]
-
-  /// Returns a cumulative quantity. Its values accumulate over time, and overlapping sources are
-  /// merged.
-  fileprivate static func spread(
-    _ name: String, _ type: String, _ dimension: Dimension
-  ) -> HealthKind {
+  /// The four numbers of meals, which share the points of one type.
+  static let nutrients: [HealthKind] = [
+    "DietaryEnergyConsumed", "DietaryProtein", "DietaryCarbohydrates", "DietaryFatTotal",
+  ].enumerated().map { index, name in
     HealthKind(
-      identifier: "HKQuantityTypeIdentifier" + name, type: type, measure: .quantity(dimension),
-      rule: .spread)
-  }
-
-  /// Returns a discrete quantity, whose samples are readings at one instant.
-  fileprivate static func reading(
-    _ name: String, _ type: String, _ dimension: Dimension
-  ) -> HealthKind {
-    HealthKind(
-      identifier: "HKQuantityTypeIdentifier" + name, type: type, measure: .quantity(dimension),
-      rule: .atStart)
-  }
-
-  fileprivate static func nutrient(_ name: String, _ index: Int) -> HealthKind {
-    HealthKind(
-      identifier: "HKQuantityTypeIdentifier" + name, type: "NUTRITION", measure: .nutrient(index),
+      identifier: HealthType.quantityPrefix + name, type: "NUTRITION", measure: .nutrient(index),
       rule: .spread)
   }
 
@@ -140,6 +60,7 @@ extension HealthKind {
     case .quantity: rule == .spread ? .cumulative : .discrete
     case .minutes, .nutrient, .workout: .cumulative
     case .sleep: .nightly
+    case .event: .events
     }
   }
 
@@ -147,6 +68,7 @@ extension HealthKind {
   func hasAll(_ figure: Figure) -> Bool {
     switch measure {
     case .quantity, .nutrient: !figure.isAdded
+    case .event: true
     case .minutes, .workout, .sleep: false
     }
   }
@@ -156,7 +78,7 @@ extension HealthKind {
     switch measure {
     case .quantity(let dimension): dimension
     case .nutrient: .nutrient
-    case .minutes, .sleep, .workout: nil
+    case .minutes, .sleep, .workout, .event: nil
     }
   }
 
@@ -165,7 +87,7 @@ extension HealthKind {
   var answerDimension: Dimension {
     switch measure {
     case .quantity(let dimension): dimension
-    case .minutes, .sleep: .time
+    case .minutes, .sleep, .event: .time
     case .nutrient, .workout: .nutrient
     }
   }
@@ -216,11 +138,6 @@ extension WorkoutValue {
     let prefix = "HKWorkoutActivityType"
     let name = activity.hasPrefix(prefix) ? String(activity.dropFirst(prefix.count)) : activity
     if name == "Cycling" { return "BIKING" }
-    var label = ""
-    for letter in name.unicodeScalars {
-      if ("A"..."Z").contains(letter), !label.isEmpty { label += "_" }
-      label.unicodeScalars.append(letter)
-    }
-    return label.isEmpty ? "OTHER" : label.uppercased()
+    return name.isEmpty ? "OTHER" : name.capitalWords
   }
 }

@@ -75,14 +75,14 @@ public struct HealthReadings: Sendable {
   /// Starts to read a type.
   ///
   /// - Parameters:
-  ///   - type: HealthKit's identifier. Values of types that do not occur in answers keep their
+  ///   - type: HealthKit's identifier. Values of unknown types keep their
   ///     unit.
   ///   - to: The end of the interval, exclusive.
   public init(_ type: String, from: Timestamp, to: Timestamp, zone: ZoneRules) {
     wanted = HealthSampleQuery(types: [type], from: from, to: to)
     self.zone = zone
     end = to
-    kind = HealthValueType.allCases.lazy.flatMap(\.kinds).first { $0.identifier == type }
+    kind = HealthType.named(type)?.kind
     figures = Figures(isHeld: kind?.isHeld == true)
   }
 

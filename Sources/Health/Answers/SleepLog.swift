@@ -31,6 +31,8 @@ struct SleepLog: Sendable {
   struct Entry: Sendable {
     var source: Int
     var bucket: Bucket
+    /// The part of all days that the entry covers, such as all Mondays.
+    var part: CalendarPart?
     /// The start and end of the point, or `nil` if they are those of the span.
     var extent: (start: Timestamp, end: Timestamp)?
     /// The main value. It is the minutes asleep, the minutes in bed if sleep is unknown, or the
@@ -77,25 +79,37 @@ struct SleepLog: Sendable {
     days[key] = day
   }
 
-  /// Returns the entries of each source in each span of `calendar`, in chronological order.
-  func entries(_ figure: Figure, by calendar: CalendarBuckets) -> [Entry] {
-    var entries: [Entry] = []
-    var group: (source: Int, bucket: Bucket, days: [Day])?
+  /// Returns the entries of each source in each span of `calendar`, in chronological order. If days
+  /// belong to a part of all days, each part has one entry, which covers `whole`.
+  func entries(
+    _ figure: Figure, by calendar: CalendarBuckets,
+    part: (Bucket) -> CalendarPart? = { _ in nil }, whole: Bucket? = nil
+  ) -> [Entry] {
     let ordered = days.sorted {
       ($0.key.source, $0.key.first) < ($1.key.source, $1.key.first)
     }
+    var groups: [(source: Int, bucket: Bucket, part: CalendarPart?, days: [Day])] = []
     for (key, day) in ordered {
-      if let known = group, known.source == key.source,
-        known.bucket.members.contains(day.bucket.members.lowerBound)
-      {
-        group?.days.append(day)
+      let part = part(day.bucket)
+      let known =
+        part == nil
+        ? groups.indices.last.flatMap { last in
+          groups[last].source == key.source
+            && groups[last].bucket.members.contains(day.bucket.members.lowerBound) ? last : nil
+        }
+        : groups.firstIndex { $0.source == key.source && $0.part == part }
+      if let known {
+        groups[known].days.append(day)
         continue
       }
-      if let group { entries += [Self.entry(figure, group)].compactMap(\.self) }
-      group = (key.source, calendar.bucket(at: day.bucket.members.lowerBound), [day])
+      let bucket = part == nil ? calendar.bucket(at: day.bucket.members.lowerBound) : whole
+      groups.append((key.source, bucket ?? day.bucket, part, [day]))
     }
-    if let group { entries += [Self.entry(figure, group)].compactMap(\.self) }
-    return entries
+    return groups.compactMap { group in
+      var entry = Self.entry(figure, (group.source, group.bucket, group.days))
+      entry?.part = group.part
+      return entry
+    }
   }
 
   private static func entry(

@@ -10,8 +10,8 @@ struct WorkoutPulses: Sendable {
   /// for one workout a day in almost three years.
   static let most = 1_000
 
-  /// A workout, and the point or cell to which it belongs.
-  typealias Session = (span: Range<Timestamp>, owner: Int)
+  /// The time of a workout, and the points or cells to which it belongs.
+  typealias Session = (span: Range<Timestamp>, owners: [Int])
 
   /// The heart rates, by point or cell.
   private(set) var found: [Int: HeldAverage] = [:]
@@ -30,7 +30,7 @@ struct WorkoutPulses: Sendable {
   var query: HealthSampleQuery? {
     left.last.map {
       HealthSampleQuery(
-        types: [HealthKind.heartRate.identifier], from: $0.span.lowerBound,
+        types: [HealthType.quantityPrefix + "HeartRate"], from: $0.span.lowerBound,
         to: $0.span.upperBound, after: after, limit: pageLimit)
     }
   }
@@ -47,7 +47,9 @@ struct WorkoutPulses: Sendable {
     after = page.next
     guard after == nil else { return }
     held.end(at: session.span.upperBound)
-    if held.average != nil { found[session.owner, default: HeldAverage()].add(held) }
+    for owner in session.owners where held.average != nil {
+      found[owner, default: HeldAverage()].add(held)
+    }
     held = HeldAverage()
     left.removeLast()
   }
@@ -56,9 +58,18 @@ struct WorkoutPulses: Sendable {
 extension HealthAnswer {
   /// Starts to read the heart rates, after all workouts have been read.
   mutating func beginPulses() {
-    var sessions = raw.sessions.enumerated().map { (span: $1, owner: $0) }
-    for (index, cell) in cells.all.enumerated() {
-      sessions += cell.sessions.map { (span: $0, owner: index) }
+    var sessions: [WorkoutPulses.Session] = raw.sessions.enumerated().map { ($1, [$0]) }
+    var known: [Range<Timestamp>: Int] = [:]
+    for (owner, cell) in cells.all.enumerated() {
+      for span in cell.sessions {
+        // Cells of all sources and of a single one have the same workouts.
+        guard let index = known[span] else {
+          known[span] = sessions.count
+          sessions.append((span, [owner]))
+          continue
+        }
+        sessions[index].owners.append(owner)
+      }
     }
     guard sessions.count <= WorkoutPulses.most else {
       return notes.append(

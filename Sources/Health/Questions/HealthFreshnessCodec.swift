@@ -9,6 +9,10 @@ extension HealthFreshness {
     writer.entry("time_zone", zone)
     writer.entry("answered_at", answered.description)
     writer.entry("last_import", imported?.description)
+    writeLastSamples(to: &writer)
+  }
+
+  func writeLastSamples(to writer: inout JSONWriter) {
     guard !lastSamples.isEmpty else { return }
     writer.key("last_samples")
     writer.beginArray()
@@ -40,8 +44,8 @@ extension HealthFreshness {
 }
 
 extension SleepTimes {
-  func write(to writer: inout JSONWriter) {
-    writer.key("sleep")
+  func write(to writer: inout JSONWriter, as name: String = "sleep") {
+    writer.key(name)
     writer.beginObject()
     for (name, minutes) in named {
       if let minutes { writer.writeNumber(name, minutes) }
@@ -52,7 +56,8 @@ extension SleepTimes {
     writer.endObject()
   }
 
-  private var named: [(String, Double?)] {
+  /// The minutes of each part, by its name.
+  var named: [(String, Double?)] {
     [
       ("in_bed", inBed), ("awake", awake), ("light", light), ("deep", deep), ("rem", rem),
       ("unspecified", unspecified),

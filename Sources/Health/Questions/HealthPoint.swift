@@ -24,6 +24,13 @@ public struct HealthPoint: Sendable, Hashable, Codable {
   public var sleep: SleepTimes?
   /// The kind of workout that the statistic covers.
   public var workoutType: String?
+  /// The part of all days that the statistic covers: `MONDAY` to `SUNDAY`, `WEEKDAYS`, `WEEKEND`,
+  /// or the hour of the day, `00` to `23`.
+  public var part: String?
+  /// The comparison with another span, if the query asked for one.
+  ///
+  /// `HealthReply.read` does not read it.
+  public var comparison: HealthComparison?
 }
 
 /// The parts of the time asleep, in minutes. A part is `nil` if it is unknown.
@@ -46,6 +53,17 @@ public struct SleepTimes: Sendable, Hashable, Codable {
   public var naps = 0
   /// The time asleep in naps. A sum includes it.
   public var napMinutes: Double?
+
+  /// Returns the times with each number of minutes changed by `change`.
+  func map(_ change: (Double) -> Double) -> SleepTimes {
+    var times = self
+    for part in [
+      \SleepTimes.inBed, \.awake, \.light, \.deep, \.rem, \.unspecified, \.napMinutes,
+    ] {
+      times[keyPath: part] = times[keyPath: part].map(change)
+    }
+    return times
+  }
 }
 
 /// The value of a point.

@@ -10,8 +10,10 @@ public struct HealthDataQuery: Sendable, Hashable, Codable {
   public var groupBy: HealthGrouping?
   /// The statistic of each span. `nil` selects the default of the type.
   public var statistic: HealthStatistic?
-  /// The maximum size of the answer, in bytes. `nil` selects the default for the kind of query.
+  /// The maximum size of the answer, in bytes. `nil` selects `AnswerLimits.usualBytes`.
   public var maxBytes: Int?
+  /// The optional parts of the question.
+  public var options: HealthOptions
 
   /// The range of maximum sizes that can be requested, in bytes.
   public static let byteBounds = 2_000...HealthObject.maxBytes
@@ -19,9 +21,11 @@ public struct HealthDataQuery: Sendable, Hashable, Codable {
   /// Creates a query. The phone checks whether it is valid.
   public init(
     valueType: HealthValueType, start: HealthTime, end: HealthTime,
-    groupBy: HealthGrouping? = nil, statistic: HealthStatistic? = nil, maxBytes: Int? = nil
+    groupBy: HealthGrouping? = nil, statistic: HealthStatistic? = nil, maxBytes: Int? = nil,
+    options: HealthOptions = HealthOptions()
   ) {
     self.maxBytes = maxBytes
+    self.options = options
     self.valueType = valueType
     self.start = start
     self.end = end
@@ -61,12 +65,17 @@ public struct SummaryQuery: Sendable, Hashable, Codable {
   public var rejected: [RejectedMetric]
   /// The maximum size of the answer, in bytes. `nil` selects the phone's default.
   public var maxBytes: Int?
+  /// The optional parts of each metric's question. `nearest` and `workoutType` do not apply to a
+  /// summary.
+  public var options: HealthOptions
 
   /// Creates a query. The phone checks whether it is valid.
   public init(
     start: HealthTime, end: HealthTime, metrics: [SummaryMetric] = [],
-    rejected: [RejectedMetric] = [], maxBytes: Int? = nil
+    rejected: [RejectedMetric] = [], maxBytes: Int? = nil,
+    options: HealthOptions = HealthOptions()
   ) {
+    self.options = options
     self.start = start
     self.end = end
     self.metrics = metrics

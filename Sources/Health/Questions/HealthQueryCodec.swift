@@ -5,7 +5,7 @@ extension HealthDataQuery {
   /// absent.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> HealthDataQuery {
     let names = ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"]
-    let fields = JSONFields(payload, keeping: names)
+    let fields = JSONFields(payload, keeping: names + HealthOptions.names)
     try fields.check()
     guard let valueType: HealthValueType = try fields.optionalValue("value_type") else {
       throw .missing(field: "value_type")
@@ -14,7 +14,8 @@ extension HealthDataQuery {
       valueType: valueType, start: try fields.time("start_time"), end: try fields.time("end_time"),
       groupBy: try fields.optionalValue("group_by"),
       statistic: try fields.optionalValue("statistic"),
-      maxBytes: try fields.optionalInt("max_bytes", in: byteBounds))
+      maxBytes: try fields.optionalInt("max_bytes", in: byteBounds),
+      options: try HealthOptions(fields))
   }
 
   /// The payload of the query. Values that are `nil` are omitted.
@@ -25,6 +26,7 @@ extension HealthDataQuery {
     writer.span(from: start, to: end)
     writer.grouping(groupBy, statistic)
     if let maxBytes { writer.entry("max_bytes", maxBytes) }
+    options.write(to: &writer)
     writer.endObject()
     return writer.bytes
   }
@@ -41,11 +43,12 @@ extension SummaryQuery {
   /// Invalid metrics are added to `rejected`, so that they fail without affecting the others.
   public static func read(_ payload: [UInt8]) throws(FieldFault) -> SummaryQuery {
     let names = ["start_time", "end_time", "metrics", "max_bytes", "rejected"]
-    let fields = JSONFields(payload, keeping: names)
+    let fields = JSONFields(payload, keeping: names + HealthOptions.names)
     try fields.check()
     var query = SummaryQuery(
       start: try fields.time("start_time"), end: try fields.time("end_time"),
-      maxBytes: try fields.optionalInt("max_bytes", in: HealthDataQuery.byteBounds))
+      maxBytes: try fields.optionalInt("max_bytes", in: HealthDataQuery.byteBounds),
+      options: try HealthOptions(fields))
     let elements = try fields.elements("metrics", atMost: maxMetrics)
     for (index, element) in elements.enumerated() {
       let line = JSONFields(element, keeping: ["value_type", "group_by", "statistic"])
@@ -84,6 +87,7 @@ extension SummaryQuery {
       writer.endArray()
     }
     if let maxBytes { writer.entry("max_bytes", maxBytes) }
+    options.write(to: &writer)
     writeRejected(to: &writer)
     writer.endObject()
     return writer.bytes

@@ -4,10 +4,12 @@ package import HoldfastJSON
 public enum HealthQuestion: Sendable, Hashable, Codable {
   case healthData(HealthDataQuery)
   case summary(SummaryQuery)
+  /// The types that are stored, with their words.
+  case types
 
   /// The kind of a question. It is part of the type of a message.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    case healthData, summary
+    case healthData, summary, types
   }
 
   /// The kind of this question.
@@ -15,6 +17,7 @@ public enum HealthQuestion: Sendable, Hashable, Codable {
     switch self {
     case .healthData: .healthData
     case .summary: .summary
+    case .types: .types
     }
   }
 }
@@ -27,6 +30,8 @@ extension HealthQuestion {
     switch kind {
     case .healthData: .healthData(try HealthDataQuery.read(payload))
     case .summary: .summary(try SummaryQuery.read(payload))
+    // The question has no members. Later versions may add some.
+    case .types: .types
     }
   }
 
@@ -35,6 +40,7 @@ extension HealthQuestion {
     switch self {
     case .healthData(let query): query.payload
     case .summary(let query): query.payload
+    case .types: Array("{}".utf8)
     }
   }
 }

@@ -13,6 +13,12 @@ public struct HealthReply: Sendable, Hashable, Codable {
   public var notes: [String] = []
   /// The time zone and the freshness of the answer, or `nil` if the phone sent neither.
   public var freshness: HealthFreshness?
+  /// The trends of the points, if the query asked for them. `read` does not read them.
+  public var trends: [HealthTrend] = []
+  /// The points as rows, if the query asked for a table.
+  package var table: HealthTable?
+  /// Whether the reply is a table in a summary, which has the options and the freshness.
+  package var isTableOfSummary = false
 }
 
 /// The freshness of an answer, and the time zone of its days.
@@ -46,6 +52,8 @@ public struct SummaryReply: Sendable, Hashable, Codable {
   /// The time zone and the freshness of the answer, without types, or `nil` if the phone sent
   /// neither.
   public var freshness: HealthFreshness?
+  /// The options that the results use. `read` does not read them.
+  public var options = HealthOptions()
 }
 
 /// The result of one metric of a summary.

@@ -7,10 +7,15 @@ extension HealthReply {
     writer.beginObject()
     writer.entry("success", true)
     writer.entry("count", points.count)
-    writer.key("health_data")
-    writer.beginArray()
-    for point in points { writer.point(point) }
-    writer.endArray()
+    if let table {
+      table.write(to: &writer)
+    } else {
+      writer.key("health_data")
+      writer.beginArray()
+      for point in points { writer.point(point) }
+      writer.endArray()
+    }
+    trends.write(to: &writer)
     writeTail(to: &writer)
     writer.endObject()
     return HealthObject(succeeded: true, bytes: writer.bytes)
@@ -20,9 +25,12 @@ extension HealthReply {
     writer.entry("value_type", query.valueType.rawValue)
     writer.span(from: query.start, to: query.end)
     writer.entry("group_by", query.groupBy?.rawValue.lowercased())
-    writer.entry("is_aggregated", query.groupBy != nil)
-    writer.key("statistic_type")
-    writer.string(query.groupBy == nil ? nil : query.statistic?.rawValue.lowercased())
+    if table == nil {
+      writer.entry("is_aggregated", query.groupBy != nil)
+      writer.key("statistic_type")
+      writer.string(query.groupBy == nil ? nil : query.statistic?.rawValue.lowercased())
+    }
+    if !isTableOfSummary { query.options.writeApplied(to: &writer) }
     if let nextStart {
       writer.entry("truncated", true)
       writer.entry("next_start_time", nextStart.description)
@@ -31,13 +39,17 @@ extension HealthReply {
       writer.entry("skipped", skipped)
     }
     if !notes.isEmpty { writer.entry("notes", notes) }
-    freshness?.write(to: &writer)
+    if isTableOfSummary {
+      freshness?.writeLastSamples(to: &writer)
+    } else {
+      freshness?.write(to: &writer)
+    }
   }
 
   /// Reads the object of a successful answer. Unknown members are ignored.
   ///
-  /// A statistic without a grouping is ignored. Also throws an error if the object is that of an
-  /// error.
+  /// A statistic without a grouping is ignored, and so are comparisons and trends. Also throws an
+  /// error if the object is that of an error or has a table.
   public static func read(_ object: [UInt8]) throws(FieldFault) -> HealthReply {
     let fields = JSONFields(object, keeping: names)
     try fields.check()
@@ -45,10 +57,11 @@ extension HealthReply {
     guard let valueType: HealthValueType = try fields.optionalValue("value_type") else {
       throw .missing(field: "value_type")
     }
-    let query = HealthDataQuery(
+    var query = HealthDataQuery(
       valueType: valueType, start: try fields.time("start_time"),
       end: try fields.time("end_time"), groupBy: try fields.optionalValue("group_by"),
       statistic: try fields.optionalValue("statistic_type"))
+    query.options = try HealthOptions(applied: fields)
     guard fields.has("health_data") else { throw .missing(field: "health_data") }
     var reply = HealthReply(query: query, points: [])
     for element in try fields.elements("health_data", atMost: maxPoints) {
@@ -68,7 +81,7 @@ extension HealthReply {
       "success", "health_data", "value_type", "start_time", "end_time", "group_by",
       "statistic_type", "next_start_time", "skipped", "notes",
     ]
-    + HealthFreshness.names
+    + HealthFreshness.names + HealthOptions.appliedNames
   /// The maximum number of notes. The limit is Holdfast's own. There are fewer kinds of notes.
   private static let maxNotes = 16
 }
@@ -89,6 +102,7 @@ extension SummaryReply {
       writer.key("error_message")
       writer.string("no answer for " + failed.map(\.valueType).joined(separator: ", "))
     }
+    options.writeApplied(to: &writer)
     freshness?.write(to: &writer)
     writer.endObject()
     return HealthObject(succeeded: failed.isEmpty, bytes: writer.bytes)
@@ -139,7 +153,7 @@ extension HealthPoint {
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
     let names = [
       "type", "value", "unit", "date_from", "date_to", "source_id", "statistic", "merged",
-      "partial", "sleep", "workout_type",
+      "partial", "sleep", "workout_type", "group",
     ]
     let fields = JSONFields(element, keeping: names)
     guard fields.fault == nil else { throw .wrongType(field: "health_data") }
@@ -151,7 +165,8 @@ extension HealthPoint {
       isMerged: try fields.optionalBool("merged") ?? false,
       isPartial: try fields.optionalBool("partial") ?? false,
       sleep: fields.has("sleep") ? try SleepTimes(fields.object("sleep")) : nil,
-      workoutType: try fields.optionalString("workout_type")?.bounded)
+      workoutType: try fields.optionalString("workout_type")?.bounded,
+      part: try fields.optionalString("group")?.bounded)
   }
 }
 
@@ -195,7 +210,7 @@ extension HealthPointValue {
 }
 
 extension JSONWriter {
-  fileprivate mutating func point(_ point: HealthPoint) {
+  mutating func point(_ point: HealthPoint) {
     beginObject()
     entry("type", point.type)
     key("value")
@@ -208,11 +223,13 @@ extension JSONWriter {
     if point.isMerged { entry("merged", true) }
     if point.isPartial { entry("partial", true) }
     if let type = point.workoutType { entry("workout_type", type) }
+    if let part = point.part { entry("group", part) }
     point.sleep?.write(to: &self)
+    point.comparison?.write(to: &self)
     endObject()
   }
 
-  private mutating func value(_ value: HealthPointValue) {
+  mutating func value(_ value: HealthPointValue) {
     switch value {
     case .number(let number): return writeNumber(number)
     case .text(let text): return string(text)
@@ -246,7 +263,7 @@ extension JSONWriter {
   }
 
   /// Writes a number. Whole numbers have no fraction.
-  private mutating func writeNumber(_ number: Double) {
+  mutating func writeNumber(_ number: Double) {
     // `Double` and `Int` both represent every whole number up to 2^53 exactly.
     guard number == number.rounded(), abs(number) < 0x1p53 else { return double(number) }
     int(Int(number))

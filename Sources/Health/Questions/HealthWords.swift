@@ -1,32 +1,20 @@
-/// A value type that an assistant can request. It includes one or more types of sample.
-public enum HealthValueType: String, Sendable, Hashable, Codable, CaseIterable {
-  case steps = "STEPS"
-  case heartRate = "HEART_RATE"
-  case heartRateVariability = "HRV"
-  case calories = "CALORIES"
-  case bloodOxygen = "BLOOD_OXYGEN"
-  case bloodPressure = "BLOOD_PRESSURE"
-  case bodyTemperature = "BODY_TEMPERATURE"
-  case bodyMetrics = "BODY_METRICS"
-  case glucose = "GLUCOSE"
-  case exerciseTime = "EXERCISE_TIME"
-  case respiratoryRate = "RESPIRATORY_RATE"
-  case walkingSpeed = "WALKING_SPEED"
-  case sleep = "SLEEP"
-  case mindfulness = "MINDFULNESS"
-  case workout = "WORKOUT"
-  case distance = "DISTANCE"
-}
-
-/// The calendar span of one aggregated point, in the user's time zone.
+/// The calendar span of one aggregated point, or the part of all days that it covers, in the user's
+/// time zone.
 public enum HealthGrouping: String, Sendable, Hashable, Codable, CaseIterable {
   case hour = "HOUR"
   case day = "DAY"
   /// A week from Monday to Sunday (ISO 8601).
   case week = "WEEK"
   case month = "MONTH"
+  case year = "YEAR"
   /// The complete requested interval, as one span.
   case total = "TOTAL"
+  /// Seven points: all Mondays of the interval together, all Tuesdays, and so on.
+  case weekday = "WEEKDAY"
+  /// Two points: Monday to Friday, and the weekend.
+  case weekpart = "WEEKPART"
+  /// 24 points: the time from 00:00 to 01:00 of all days together, and so on.
+  case hourOfDay = "HOUR_OF_DAY"
 }
 
 /// The way in which the samples of one span are combined into one number.

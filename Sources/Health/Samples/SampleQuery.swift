@@ -82,8 +82,14 @@ public struct HealthTypeSummary: Sendable, Hashable {
   public var first: Timestamp
   /// The start of the latest sample.
   public var last: Timestamp
+  /// The names of the apps and devices that wrote samples, in alphabetical order; `nil` if the
+  /// source can tell them only by reading all samples.
+  public var sources: [String]?
 
-  public init(type: String, count: Int?, first: Timestamp, last: Timestamp) {
+  public init(
+    type: String, count: Int?, first: Timestamp, last: Timestamp, sources: [String]? = nil
+  ) {
+    self.sources = sources
     self.type = type
     self.count = count
     self.first = first

@@ -78,7 +78,8 @@ public struct StoredHealthSamples: Sendable, Hashable {
     samplesByType.compactMap { type, shelf in
       guard let first = shelf.positions.first, let last = shelf.positions.last else { return nil }
       return HealthTypeSummary(
-        type: type, count: shelf.positions.count, first: first.start, last: last.start)
+        type: type, count: shelf.positions.count, first: first.start, last: last.start,
+        sources: Set(shelf.samples.values.map(\.source)).sorted())
     }.sorted { $0.type < $1.type }
   }
 }

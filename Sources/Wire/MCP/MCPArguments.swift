@@ -8,8 +8,10 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   private var texts: [String: String] = [:]
   private var numbers: [String: Int] = [:]
   private var metrics: [MCPArguments] = []
+  /// The span of a comparison, if it was passed as an object.
+  private(set) var comparison: [MCPArguments] = []
   /// The names of the members whose value has the wrong type.
-  private var strange: Set<String> = []
+  private(set) var strange: Set<String> = []
 
   /// The names of members without a value. Such a member counts as absent if the tool has an
   /// argument of that name.
@@ -74,6 +76,11 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       case .number where name == "max_bytes":
         numbers[name] = try reader.intIfWhole().flatMap { Int(exactly: $0) }
         if numbers[name] == nil { strange.insert(name) }
+      case .bool where Self.flagNames.contains(name):
+        texts[name] = try reader.bool() ? "true" : "false"
+      case .object where name == HealthOptions.Name.compareWith.rawValue:
+        unread.insert(name)
+        comparison = try [MCPArguments(reader.rawValue())].compactMap(\.self)
       case .array where name == "metrics":
         unread.insert(name)
         try readMetrics(&reader)
@@ -115,18 +122,19 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
 
   /// Returns the query for one value type.
   package func healthDataQuery() throws(Fault) -> HealthDataQuery {
-    try allowOnly(
-      ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"])
+    let own = ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"]
+    try allowOnly(Set(own + Self.optionNames))
     let metric = try metric()
     let (start, end) = try span()
     return HealthDataQuery(
       valueType: metric.valueType, start: start, end: end, groupBy: metric.groupBy,
-      statistic: metric.statistic, maxBytes: try maxBytes())
+      statistic: metric.statistic, maxBytes: try maxBytes(), options: try options())
   }
 
   /// Returns the query for several value types. Invalid metrics are rejected individually.
   package func summaryQuery() throws(Fault) -> SummaryQuery {
-    try allowOnly(["start_time", "end_time", "metrics", "max_bytes"])
+    let own = ["start_time", "end_time", "metrics", "max_bytes"]
+    try allowOnly(Set(own + Self.summaryOptionNames))
     guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
       throw Fault("metrics must be a list of objects")
     }
@@ -134,7 +142,8 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
       throw Fault("metrics has more than \(Self.maxMetrics) lines")
     }
     let (start, end) = try span()
-    var query = SummaryQuery(start: start, end: end, maxBytes: try maxBytes())
+    var query = SummaryQuery(
+      start: start, end: end, maxBytes: try maxBytes(), options: try options())
     for (index, line) in metrics.enumerated() {
       do throws(Fault) {
         try line.allowOnly(["value_type", "group_by", "statistic"], besides: [])
@@ -151,7 +160,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Throws an error if there are arguments that the tool's schema does not contain.
-  private func allowOnly(
+  func allowOnly(
     _ names: Set<String>, besides token: Set<String> = ["access_token"]
   ) throws(Fault) {
     let given = strange.union(texts.keys).union(numbers.keys).union(unread)
@@ -188,12 +197,16 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     return Int(exactly: number)
   }
 
-  private func span() throws(Fault) -> (HealthTime, HealthTime) {
+  func span() throws(Fault) -> (HealthTime, HealthTime) {
     (try time("start_time"), try time("end_time"))
   }
 
   private func time(_ name: String) throws(Fault) -> HealthTime {
-    let text = try required(name)
+    try Self.time(required(name), name)
+  }
+
+  /// Reads a time. `name` is the name of its argument.
+  static func time(_ text: String, _ name: String) throws(Fault) -> HealthTime {
     if let time = HealthTime(text) { return time }
     switch HealthTime.Fault(text) {
     case .noSuchDate:
@@ -213,10 +226,11 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
   }
 
   private func metric() throws(Fault) -> SummaryMetric {
-    guard
-      let valueType: HealthValueType = try value(
-        "value_type", HealthValueType.allCases.map(\.rawValue))
-    else { throw Fault("value_type is missing") }
+    guard let valueType = HealthValueType(rawValue: try required("value_type")) else {
+      throw Fault(
+        "value_type must be a word such as STEPS or RESTING_HEART_RATE; list_health_types names "
+          + "those with data")
+    }
     return SummaryMetric(
       valueType: valueType,
       groupBy: try value("group_by", HealthGrouping.allCases.map(\.rawValue)),
@@ -225,7 +239,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads a name regardless of its letter case. Answers use lower case where queries use upper
   /// case.
-  private func value<Value: RawRepresentable<String>>(
+  func value<Value: RawRepresentable<String>>(
     _ name: String, _ allowed: [String]
   ) throws(Fault) -> Value? {
     guard let text = try optional(name) else { return nil }
@@ -235,7 +249,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     return value
   }
 
-  private func optional(_ name: String) throws(Fault) -> String? {
+  func optional(_ name: String) throws(Fault) -> String? {
     guard !strange.contains(name) else { throw Fault("\(name) must be a string") }
     guard let text = texts[name], !text.isEmpty else { return nil }
     guard text.utf8.count <= Self.maxBytes else {

@@ -45,12 +45,13 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
   ///     separately.
   ///   - window: The times of the request to the phone and of its answer, according to the
   ///     backend's clock.
+  ///   - provider: What answered the question.
   package init(
     _ answer: HealthObject, of kind: HealthQuestion.Kind, rejected: [RejectedMetric] = [],
-    window: ClosedRange<Timestamp>? = nil
+    window: ClosedRange<Timestamp>? = nil, from provider: MCPProvider = .phone
   ) {
-    guard let copy = ToolTexts(answer.bytes, of: kind, rejected, window) else {
-      self = .refused("malformed", "The phone's answer cannot be read. Ask again.")
+    guard let copy = ToolTexts(answer.bytes, of: kind, rejected, window, from: provider) else {
+      self = .refused("malformed", "The answer cannot be read. Ask again.")
       return
     }
     // A summary in which one metric failed still contains the other results.

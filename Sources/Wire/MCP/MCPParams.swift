@@ -6,12 +6,20 @@ package struct MCPParams: Sendable, Hashable {
   package private(set) var protocolVersion: String?
   /// The tool's name in `tools/call`.
   package private(set) var name: String?
+  /// The resource's URI in `resources/read`.
+  package private(set) var uri: String?
   /// The arguments of `tools/call`, or `nil` if they are not an object.
   package private(set) var arguments: MCPArguments? = MCPArguments()
   /// The id of the request that `notifications/cancelled` cancels.
   package private(set) var requestID: RPCID?
   /// The client's name and version in `initialize`.
   package private(set) var client: AssistantName?
+  /// Whether a client declares with `initialize` that it can ask its user to open a page.
+  package private(set) var elicitsURL = false
+  /// The state of an earlier result that asked for input (MCP 2026-07-28).
+  package private(set) var requestState: String?
+  /// Whether the user refused the input that was asked for, or sent the client away.
+  package private(set) var refusesInput = false
   /// The metadata of the request.
   package private(set) var meta: Meta?
 
@@ -21,6 +29,8 @@ package struct MCPParams: Sendable, Hashable {
     package var protocolVersion: String?
     /// Whether the client lists its capabilities. MCP 2026-07-28 requires this in each request.
     package var hasCapabilities = false
+    /// Whether the client can ask its user to open a page (MCP 2026-07-28).
+    package var elicitsURL = false
     /// The token for progress notifications.
     package var progressToken: RPCID?
     /// The client's name and version (MCP 2026-07-28).
@@ -48,16 +58,67 @@ package struct MCPParams: Sendable, Hashable {
       switch reader.text(of: key) {
       case "protocolVersion": protocolVersion = try reader.textIfString()
       case "name": name = try reader.textIfString()
+      case "uri": uri = try reader.textIfString()
       case "requestId": requestID = try RPCID.read(&reader)
       case "arguments":
         let isLeftOut = try reader.peek() == .null
         let json = try reader.rawValue()
         arguments = isLeftOut ? MCPArguments() : MCPArguments(json)
       case "clientInfo": client = try Self.client(&reader)
+      case "capabilities": elicitsURL = try Self.has(["elicitation", "url"], &reader)
+      case "requestState": requestState = try reader.textIfString()
+      case "inputResponses": refusesInput = try Self.isRefusal(&reader)
       case "_meta": try readMeta(&reader)
       case _: try reader.skipValue()
       }
     }
+  }
+
+  /// Reads a value, and returns whether it has objects under these names, each in the one before.
+  private static func has(
+    _ path: ArraySlice<String>, _ reader: inout JSONReader
+  ) throws(JSONError) -> Bool {
+    var found = path.isEmpty
+    guard let name = path.first, try reader.peek() == .object else {
+      found = try reader.peek() == .object && found
+      try reader.skipValue()
+      return found
+    }
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      if reader.text(of: key) == name {
+        found = try has(path.dropFirst(), &reader)
+      } else {
+        try reader.skipValue()
+      }
+    }
+    return found
+  }
+
+  /// Reads the responses to requests for input, and returns whether one of them is a refusal.
+  private static func isRefusal(_ reader: inout JSONReader) throws(JSONError) -> Bool {
+    var isRefusal = false
+    guard try reader.peek() == .object else {
+      try reader.skipValue()
+      return false
+    }
+    try reader.beginObject()
+    while try reader.nextKey() != nil {
+      guard try reader.peek() == .object else {
+        try reader.skipValue()
+        continue
+      }
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        guard reader.text(of: key) == "action" else {
+          try reader.skipValue()
+          continue
+        }
+        let action = try reader.textIfString()
+        if action == "decline" || action == "cancel" { isRefusal = true }
+      }
+    }
+    return isRefusal
   }
 
   /// Reads the name and the version of an implementation. Returns `nil` if there is no name.
@@ -87,7 +148,7 @@ package struct MCPParams: Sendable, Hashable {
       case Self.prefix + "protocolVersion": found.protocolVersion = try reader.textIfString()
       case Self.prefix + "clientCapabilities":
         found.hasCapabilities = try reader.peek() == .object
-        try reader.skipValue()
+        found.elicitsURL = try Self.has(["elicitation", "url"], &reader)
       case Self.prefix + "clientInfo": found.client = try Self.client(&reader)
       case "progressToken": found.progressToken = try RPCID.read(&reader)
       case _: try reader.skipValue()

@@ -10,8 +10,17 @@ package enum MCPResult: Sendable, Hashable, Codable {
   case pong
   /// The result of `tools/list`.
   case tools
+  /// The result of `resources/list`.
+  case resources
+  /// The result of `resources/templates/list`. There are no templates.
+  case resourceTemplates
+  /// The result of `resources/read`.
+  case resource(MCPResource)
   /// The result of `tools/call`.
   case called(MCPCallResult)
+  /// The result of `tools/call` if the user must open a page first (MCP 2026-07-28). The client
+  /// sends the state with its next try.
+  case inputRequired(MCPElicitation, state: String)
 
   /// The name of this server.
   static let serverName = "holdfast"
@@ -21,8 +30,10 @@ package enum MCPResult: Sendable, Hashable, Codable {
   static let instructions =
     "Health data of a person, read from their phone while it is connected. Start with direct_login."
 
-  /// Returns the complete JSON-RPC response.
-  package func response(to id: RPCID, in version: MCPVersion) -> [UInt8] {
+  /// Returns the complete JSON-RPC response of a server.
+  package func response(
+    to id: RPCID, in version: MCPVersion, from provider: MCPProvider = .phone
+  ) -> [UInt8] {
     var writer = JSONWriter(capacity: 1_024)
     writer.beginObject()
     writer.entry("jsonrpc", "2.0")
@@ -30,35 +41,48 @@ package enum MCPResult: Sendable, Hashable, Codable {
     id.write(to: &writer)
     writer.key("result")
     writer.beginObject()
-    write(to: &writer)
+    write(to: &writer, from: provider)
     if !version.hasSessions { writeStateless(to: &writer) }
     writer.endObject()
     writer.endObject()
     return writer.bytes
   }
 
-  private func write(to writer: inout JSONWriter) {
+  private func write(to writer: inout JSONWriter, from provider: MCPProvider) {
     switch self {
     case .initialized(let version):
       writer.entry("protocolVersion", version.rawValue)
-      Self.writeSelf(to: &writer)
+      Self.writeSelf(to: &writer, provider)
       writer.key("serverInfo")
       Self.writeInfo(to: &writer, in: version)
     case .discovered:
-      writer.key("supportedVersions")
-      writer.beginArray()
-      for version in MCPVersion.allCases where !version.hasSessions {
-        writer.string(version.rawValue)
-      }
-      writer.endArray()
-      Self.writeSelf(to: &writer)
+      let versions = MCPVersion.allCases.filter { !$0.hasSessions }
+      writer.entry("supportedVersions", versions.map { $0.rawValue })
+      Self.writeSelf(to: &writer, provider)
     case .pong: break
     case .tools:
-      writer.key("tools")
-      writer.beginArray()
-      for tool in MCPTool.allCases { tool.write(to: &writer) }
-      writer.endArray()
+      writer.array("tools") {
+        for tool in provider.tools { tool.write(to: &$0, from: provider) }
+      }
+    case .resources:
+      writer.array("resources") {
+        for resource in MCPResource.allCases { resource.writeDescription(to: &$0) }
+      }
+    case .resourceTemplates: writer.entry("resourceTemplates", [String]())
+    case .resource(let resource):
+      writer.array("contents") { resource.writeContent(to: &$0) }
     case .called(let result): result.write(to: &writer)
+    case .inputRequired(let elicitation, let state):
+      writer.key("inputRequests")
+      writer.object {
+        $0.key("sign_in")
+        $0.object {
+          $0.entry("method", "elicitation/create")
+          $0.key("params")
+          elicitation.write(to: &$0, withID: false)
+        }
+      }
+      writer.entry("requestState", state)
     }
   }
 
@@ -66,12 +90,12 @@ package enum MCPResult: Sendable, Hashable, Codable {
   /// cacheable results.
   private func writeStateless(to writer: inout JSONWriter) {
     switch self {
-    case .discovered, .tools:
+    case .discovered, .tools, .resources, .resourceTemplates, .resource:
       writer.entry("ttlMs", 0)
       writer.entry("cacheScope", "private")
-    case .initialized, .pong, .called: break
+    case .initialized, .pong, .called, .inputRequired: break
     }
-    writer.entry("resultType", "complete")
+    writer.entry("resultType", isComplete ? "complete" : "input_required")
     writer.key("_meta")
     writer.beginObject()
     writer.key("io.modelcontextprotocol/serverInfo")
@@ -79,15 +103,19 @@ package enum MCPResult: Sendable, Hashable, Codable {
     writer.endObject()
   }
 
-  private static func writeSelf(to writer: inout JSONWriter) {
-    writer.key("capabilities")
-    writer.beginObject()
-    writer.key("tools")
-    writer.beginObject()
-    writer.entry("listChanged", false)
-    writer.endObject()
-    writer.endObject()
-    writer.entry("instructions", instructions)
+  /// Whether the request needs nothing more from the client.
+  private var isComplete: Bool {
+    switch self {
+    case .initialized, .discovered, .pong, .tools, .resources, .resourceTemplates, .resource,
+      .called:
+      true
+    case .inputRequired: false
+    }
+  }
+
+  private static func writeSelf(to writer: inout JSONWriter, _ provider: MCPProvider) {
+    writer.object("capabilities") { writeCapabilities(to: &$0) }
+    writer.entry("instructions", provider.instructions)
   }
 
   /// Writes the description of the server, with the members that a version defines.
@@ -119,26 +147,27 @@ package enum MCPResult: Sendable, Hashable, Codable {
 }
 
 extension MCPTool {
-  fileprivate func write(to writer: inout JSONWriter) {
+  fileprivate func write(to writer: inout JSONWriter, from provider: MCPProvider) {
     writer.beginObject()
     writer.entry("name", rawValue)
     writer.entry("title", title)
     writer.entry("description", summary)
-    writeSchemas(to: &writer)
+    writeSchemas(to: &writer, from: provider)
     writer.key("annotations")
     writer.beginObject()
-    writer.entry("readOnlyHint", self == .getHealthMetrics || self == .getSummary)
+    writer.entry("readOnlyHint", questionKind != nil)
     writer.entry("destructiveHint", false)
     writer.entry("openWorldHint", false)
     writer.endObject()
+    writePage(to: &writer)
     writer.endObject()
   }
 
-  fileprivate func writeSchemas(to writer: inout JSONWriter) {
+  fileprivate func writeSchemas(to writer: inout JSONWriter, from provider: MCPProvider) {
     writer.key("inputSchema")
-    input.write(to: &writer)
+    provider.input(of: self).write(to: &writer)
     writer.key("outputSchema")
-    output.write(to: &writer)
+    provider.output(of: self).write(to: &writer)
   }
 
   /// Returns the answer to the original app's `GET /mcp/tools`.
@@ -156,7 +185,7 @@ extension MCPTool {
       writer.entry("name", tool.rawValue)
       writer.entry("summary", tool.title)
       writer.entry("description", tool.summary)
-      tool.writeSchemas(to: &writer)
+      tool.writeSchemas(to: &writer, from: .phone)
       writer.endObject()
     }
     writer.endArray()

@@ -9,6 +9,10 @@ indirect enum MCPSchema {
   case count
   case countBetween(Int, Int, String)
   case truth
+  /// `true` or `false`, with a description.
+  case flag(String)
+  /// A schema with a description.
+  case described(MCPSchema, String)
   case list(of: MCPSchema)
   case object([Member], isOpen: Bool = false)
   case orNull(MCPSchema)
@@ -26,6 +30,21 @@ indirect enum MCPSchema {
 
     static func optional(_ name: String, _ schema: MCPSchema) -> Member {
       Member(name: name, schema: schema, isRequired: false)
+    }
+
+    /// Returns the member with another description, if it has one.
+    func described(_ description: String) -> Member {
+      var member = self
+      member.schema =
+        switch schema {
+        case .described(let inner, _): .described(inner, description)
+        case .flag: .flag(description)
+        case .oneOf(let names, _): .oneOf(names, description)
+        case .text: .text(description)
+        case .countBetween(let least, let most, _): .countBetween(least, most, description)
+        case .number, .count, .truth, .list, .object, .orNull, .any: schema
+        }
+      return member
     }
   }
 
@@ -52,6 +71,10 @@ indirect enum MCPSchema {
       writer.entry("minimum", least)
       writer.entry("maximum", most)
     case .truth: writer.entry("type", "boolean")
+    case .flag(let description): Self.write("boolean", description, to: &writer)
+    case .described(let schema, let description):
+      schema.writeKeywords(to: &writer)
+      writer.entry("description", description)
     case .list(let element):
       writer.entry("type", "array")
       writer.key("items")

@@ -14,10 +14,14 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
     case invalidParams = -32602
     /// The server has an internal error.
     case internalError = -32603
+    /// The resource does not exist (MCP 2025-11-25 and older).
+    case resourceNotFound = -32002
     /// A header field contradicts the body (MCP 2026-07-28).
     case headerMismatch = -32020
     /// The requested version is not supported (MCP 2026-07-28).
     case unsupportedVersion = -32022
+    /// The user must open a page first (MCP 2025-11-25).
+    case elicitationRequired = -32042
     /// The request was cancelled. The code is taken from LSP.
     case cancelled = -32800
   }
@@ -28,6 +32,8 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
   package var message: String
   /// The requested version, for `unsupportedVersion`.
   package var requestedVersion: String?
+  /// The request to the user, for `elicitationRequired`.
+  package var elicitation: MCPElicitation?
 
   /// Creates an error.
   package init(_ code: Code, _ message: String, requestedVersion: String? = nil) {
@@ -60,6 +66,12 @@ package struct RPCError: Error, Sendable, Hashable, Codable {
       writer.endArray()
       writer.entry("requested", requestedVersion)
       writer.endObject()
+    }
+    if let elicitation {
+      writer.key("data")
+      writer.object {
+        $0.array("elicitations") { elicitation.write(to: &$0, withID: true) }
+      }
     }
     writer.endObject()
     writer.endObject()

@@ -207,18 +207,28 @@ extension JSONReader {
 /// A namespace for the parts of a `text/event-stream` (WHATWG HTML section 9.2).
 package enum MCPEvents {
   /// Returns a JSON-RPC message as one event.
-  ///
-  /// Line breaks become spaces. JSON contains them only between tokens.
   package static func message(_ json: [UInt8]) -> [UInt8] {
-    var out = Array("event: message\r\ndata: ".utf8)
-    out.reserveCapacity(json.count + 32)
-    for byte in json { out.append(byte == 0x0A || byte == 0x0D ? 0x20 : byte) }
-    out += [0x0D, 0x0A, 0x0D, 0x0A]
-    return out
+    Array("event: message\r\ndata: ".utf8) + MCPLine.text(json) + [0x0D, 0x0A, 0x0D, 0x0A]
   }
 
   /// A comment, which clients ignore. It prevents intermediaries from closing an idle stream.
   package static let comment = Array(": wait\r\n\r\n".utf8)
+
+  /// Returns a progress notification as one event.
+  package static func progress(
+    _ token: RPCID, waited: Int64, of limit: Int64, message: String
+  ) -> [UInt8] {
+    self.message(MCPLine.progress(token, waited: waited, of: limit, message: message))
+  }
+}
+
+/// A namespace for messages that are one line each.
+package enum MCPLine {
+  /// Returns a JSON-RPC message without line breaks, which become spaces. JSON contains them only
+  /// between tokens.
+  package static func text(_ json: [UInt8]) -> [UInt8] {
+    json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+  }
 
   /// Returns a progress notification. `waited` and `limit` are the time waited so far and the
   /// maximum duration of a call, in seconds.
@@ -238,6 +248,6 @@ package enum MCPEvents {
     writer.entry("message", message)
     writer.endObject()
     writer.endObject()
-    return self.message(writer.bytes)
+    return writer.bytes
   }
 }

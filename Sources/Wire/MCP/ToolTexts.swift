@@ -8,6 +8,7 @@ struct ToolTexts {
   private(set) var bytes: [UInt8] = []
   private(set) var hasResults = false
   private let kind: HealthQuestion.Kind
+  private let provider: MCPProvider
   private let rejected: [RejectedMetric]
   private var failure = Failure()
   private var answered: String?
@@ -15,9 +16,10 @@ struct ToolTexts {
   /// Copies an object. Returns `nil` if it is not a JSON object.
   init?(
     _ object: [UInt8], of kind: HealthQuestion.Kind, _ rejected: [RejectedMetric],
-    _ window: ClosedRange<Timestamp>?
+    _ window: ClosedRange<Timestamp>?, from provider: MCPProvider
   ) {
     self.kind = kind
+    self.provider = provider
     self.rejected = kind == .summary ? rejected.sorted { $0.index < $1.index } : []
     do {
       try copy(object, window)
@@ -42,7 +44,7 @@ struct ToolTexts {
       failure.reason = (failure.reason.map { $0 + ", " } ?? "no answer for ") + names
       writer.entry("error_message", failure.reason)
     }
-    failure.write(error: hasResults ? "partly_answered" : "phone_refused", to: &writer)
+    failure.write(error: hasResults ? "partly_answered" : provider.refusal, to: &writer)
     if let answered, let window { writeClock(answered, window, &writer) }
     writer.endObject()
     try reader.finish()
@@ -119,7 +121,7 @@ struct ToolTexts {
       writer.key(name)
       try reader.copyValue(to: &writer)
     }
-    failure.write(error: "phone_refused", to: &writer)
+    failure.write(error: provider.refusal, to: &writer)
     writer.endObject()
   }
 
@@ -180,7 +182,7 @@ private struct Failure {
     if !hasError { writer.entry("error", name) }
     guard !hasSentence else { return }
     let said = reason.flatMap { $0.isEmpty ? nil : $0 }
-    writer.entry("message", said ?? "The phone did not answer the question.")
+    writer.entry("message", said ?? "The question was not answered.")
   }
 }
 

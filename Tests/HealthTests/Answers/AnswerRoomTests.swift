@@ -64,7 +64,7 @@ import Testing
     #expect(answer.wanted == nil)
     let late = steps(1, "2026-01-05T09:00:00Z", "2026-01-05T09:30:00Z")
     answer.take(HealthSamplePage(samples: [late]))
-    let points = try answer.reply().points
+    let points = try answer.collected()
     #expect(points.isEmpty)
   }
 

@@ -36,6 +36,20 @@ import Testing
     (.glucose, "mg/dL", 95, 95), (.glucose, "g/L", 0.95, 95), (.glucose, "g/L", 0.57, 57),
     (.glucose, "mmol<180.1558800000541>/L", 5, 90.077940000027),
     (.time, "min", 30, 30), (.time, "s", 90, 1.5), (.time, "s", 1_740, 29), (.time, "hr", 0.55, 33),
+    (.number, "count", 24.3, 24.3), (.gram, "g", 30, 30), (.gram, "mg", 570, 0.57),
+    (.gram, "mcg", 900, 0.0009), (.gram, "kg", 0.0289, 28.9), (.milligram, "mg", 18, 18),
+    (.milligram, "mcg", 570, 0.57), (.milligram, "g", 0.0023, 2.3), (.microgram, "mcg", 2.4, 2.4),
+    (.microgram, "mg", 0.0289, 28.9), (.microgram, "g", 0.0009, 900), (.power, "W", 210, 210),
+    (.power, "kW", 0.21, 210), (.cadence, "count/min", 90, 90), (.cadence, "count/s", 1.5, 90),
+    (.oxygenUptake, "mL/min·kg", 41.5, 41.5), (.oxygenUptake, "mL/kg·min", 41.5, 41.5),
+    (.oxygenUptake, "mL/(kg*min)", 41.5, 41.5), (.oxygenUptake, "ml/(kg*min)", 41.5, 41.5),
+    (.oxygenUptake, "mL/kg*min", 41.5, 41.5), (.oxygenUptake, "mL/min*kg", 41.5, 41.5),
+    (.effort, "kcal/hr·kg", 3.5, 3.5), (.effort, "kcal/kg·hr", 3.5, 3.5),
+    (.effort, "kcal/(kg*hr)", 3.5, 3.5), (.score, "appleEffortScore", 7, 7),
+    (.score, "count", 7, 7),
+    (.conductance, "mcS", 5, 5), (.conductance, "S", 0.0000029, 2.9), (.insulin, "IU", 6, 6),
+    (.flow, "L/min", 480, 480), (.flow, "L/s", 8, 480), (.flow, "mL/min", 570, 0.57),
+    (.sound, "dBASPL", 71.3, 71.3), (.own, "xyz", 3, 3), (.own, "%", 0.57, 57),
   ]
 
   @Test(arguments: figures)

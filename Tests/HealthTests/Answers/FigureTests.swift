@@ -16,6 +16,7 @@ import Testing
         case .cumulative: .sum
         case .discrete: kind.type == "HEART_RATE" ? .averageOverTime : .average
         case .nightly: .averagePerNight
+        case .events: .count
         }
       #expect(try kind.figure(nil, by: .day) == expected)
       #expect(try kind.figure(.count, by: .hour) == .count)
@@ -72,7 +73,7 @@ import Testing
     #expect(
       reason(.steps)
         == "\(statistic.rawValue) of STEPS compares days or nights, so it needs group_by DAY, "
-        + "WEEK, MONTH or TOTAL; by the hour ask for SUM, COUNT or LATEST")
+        + "WEEK, MONTH, YEAR or TOTAL; by the hour ask for SUM, COUNT or LATEST")
     #expect(reason(.sleep)?.contains("SLEEP_SESSION") == true)
     #expect(reason(.heartRate) == nil)
   }
@@ -166,7 +167,7 @@ import Testing
     #expect(
       try values(.max) == [
         .workout(
-          WorkoutTotals(type: "RUNNING", distance: 6_000, sessions: 2, duration: 120)), yoga,
+          WorkoutTotals(type: "RUNNING", distance: 5_000, sessions: 1, duration: 60)), yoga,
       ])
     #expect(try values(.count) == [.number(2), .number(1)])
     let count = ask(.workout, "2026-01-05", "2026-01-07", .total, .count)

@@ -69,9 +69,11 @@ import Testing
     #expect(merged.count == 10)
     // There is room for ten points, but not for the points of forty sources.
     let room = merged.reduce(HealthAnswer.around) { $0 + $1.length + 1 }
+    var plain = query
+    plain.options.bySource = false
     var answering = HealthAnswering(
-      .healthData(query), zone: .utc, now: at("2027-01-01T00:00:00Z"),
-      limits: AnswerLimits(maxBytes: room, isExact: true), mergedOnly: true)
+      .healthData(plain), zone: .utc, now: at("2027-01-01T00:00:00Z"),
+      limits: AnswerLimits(maxBytes: room, isExact: true))
     while case .read(let wanted) = answering.step { answering.take(shelf.page(wanted)) }
     guard case .done(let object) = answering.step else { return }
     let reply = try HealthReply.read(object.bytes)

@@ -89,13 +89,13 @@ import Testing
     #expect(found.days.map(\.value) == [(80 + 45.359237) / 2])
   }
 
-  @Test func `a type without values in answers has the unit of its first sample`() {
+  @Test func `a type that no version knows has the unit of its first sample`() {
     let found = Self.days(
-      Self.quantity("DistanceCycling"),
+      Self.quantity("DietaryDistance"),
       [
-        Self.sample("DistanceCycling", 1, to: 2, 2, unit: "km"),
-        Self.sample("DistanceCycling", 3, to: 4, 500, unit: "m"),
-        Self.sample("DistanceCycling", 5, to: 6, 9, unit: "kcal"),
+        Self.sample("DietaryDistance", 1, to: 2, 2, unit: "km"),
+        Self.sample("DietaryDistance", 3, to: 4, 500, unit: "m"),
+        Self.sample("DietaryDistance", 5, to: 6, 9, unit: "kcal"),
       ])
     #expect(found.style == .sum && found.unit == "km")
     #expect(found.days.map(\.value) == [2.5])
@@ -107,9 +107,9 @@ import Testing
 
   @Test(
     arguments: [
-      ("WaterTemperature", "degC", [("degF", 86), ("K", 303.15)], 30),
-      ("WaterTemperature", "degF", [("degC", 30), ("K", 303.15)], 86),
-      ("DietaryFluid", "mL", [("L", 1.5)], 1_500), ("RunningSpeed", "km/hr", [("m/s", 10)], 36),
+      ("NewTemperature", "degC", [("degF", 86), ("K", 303.15)], 30),
+      ("NewTemperature", "degF", [("degC", 30), ("K", 303.15)], 86),
+      ("DietaryFluid", "mL", [("L", 1.5)], 1_500), ("NewSpeed", "km/hr", [("m/s", 10)], 36),
       ("Pressure", "mmHg", [("kPa", 133.322387415)], 1_000),
     ] as [(String, String, [(String, Double)], Double)])
   func `samples in other units of the dimension are converted`(
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test func `the unit of the newest sample is that of every interval`() {
-    let type = Self.quantity("DistanceCycling")
+    let type = Self.quantity("DietaryDistance")
     let newest = Timestamp(nanoseconds: 90 * Self.hour)
     let day = 24 * Self.hour
     func values(_ samples: [HealthSample], _ first: HealthSamplePage) -> HealthDays {
@@ -142,9 +142,9 @@ import Testing
       #expect(found.wanted == nil)
       return found
     }
-    let long = Self.sample("DistanceCycling", 80, to: 95, 1, unit: "kcal")
-    let last = Self.sample("DistanceCycling", 90, 1, unit: "km")
-    let metres = [Self.sample("DistanceCycling", 1, to: 2, 500, unit: "m")]
+    let long = Self.sample("DietaryDistance", 80, to: 95, 1, unit: "kcal")
+    let last = Self.sample("DietaryDistance", 90, 1, unit: "km")
+    let metres = [Self.sample("DietaryDistance", 1, to: 2, 500, unit: "m")]
     let found = values(metres, HealthSamplePage(samples: [long, last]))
     #expect(found.unit == "km" && found.days.map(\.value) == [0.5])
     // The newest sample can be deleted between the queries.
@@ -171,15 +171,16 @@ import Testing
   @Test(
     arguments: [
       ("HKQuantityTypeIdentifierHeartRate", .reading, "count/min"),
-      ("HKQuantityTypeIdentifierDietaryVitaminC", .sum, nil),
+      ("HKQuantityTypeIdentifierDietaryVitaminC", .sum, "mg"),
       ("HKQuantityTypeIdentifierDietaryEnergyConsumed", .sum, "kcal"),
       ("HKQuantityTypeIdentifierDietaryProtein", .sum, "g"),
       ("HKQuantityTypeIdentifierBodyTemperature", .reading, "degC"),
       ("HKQuantityTypeIdentifierOxygenSaturation", .reading, "%"),
       ("HKCategoryTypeIdentifierSleepAnalysis", .count, nil),
-      ("HKWorkoutType", .count, nil), ("anything", .count, nil), ("", .count, nil),
+      ("HKQuantityTypeIdentifierNewThing", .reading, nil), ("HKWorkoutType", .count, nil),
+      ("anything", .count, nil), ("", .count, nil),
     ] as [(String, HealthDays.Style, String?)])
-  func `each type has a style, and those of answers a unit`(
+  func `each type has a style, and known ones a unit`(
     type: String, style: HealthDays.Style, unit: String?
   ) {
     #expect(HealthDays.style(of: type) == style)

@@ -122,7 +122,8 @@ import Testing
   private static let refusals: [(HealthDataQuery, String)] = [
     (
       ask(.steps, "2026-01-05", "2026-01-06", nil, .sum),
-      "statistic needs group_by: HOUR, DAY, WEEK, MONTH, or TOTAL for one number"
+      "statistic needs group_by: HOUR, DAY, WEEK, MONTH, YEAR, WEEKDAY, WEEKPART, HOUR_OF_DAY, or "
+        + "TOTAL for one number"
     ),
     (ask(.steps, "2026-01-05T00:00:01", "2026-01-05"), "start_time is after end_time"),
     (ask(.steps, "2026-06-01T00:00:01Z", "2026-07-01"), "start_time is in the future"),
@@ -164,7 +165,7 @@ import Testing
     answering.fail("the disk is gone")
     #expect(
       answering.step
-        == .done(.failure("the phone's health data cannot be read: the disk is gone")))
+        == .done(.failure("the health data cannot be read: the disk is gone")))
   }
 
   @Test func `an unrequested page changes nothing`() {

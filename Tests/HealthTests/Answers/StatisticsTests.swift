@@ -23,8 +23,11 @@ import Testing
     #expect(try shelf.parts(query) == HealthReply(query: query, points: points))
     var mean = query
     (mean.groupBy, mean.statistic) = (.week, .average)
+    // The question cuts the second day.
+    #expect(try shelf.parts(mean).points.map(\.value) == [.number(sums[0])])
+    mean.end = time("2026-01-07T00:00:00")
     // The average is that of the two days. It does not depend on their number of samples.
-    #expect(try shelf.parts(mean).points.map(\.value) == [.number((sums[0] + sums[1]) / 2)])
+    #expect(try shelf.parts(mean).points.map(\.value) == [.number((sums[0] + sums[1] + 7) / 2)])
   }
 
   @Test func `one step per minute adds up to the minutes of the day, even on clock changes`() throws

@@ -32,9 +32,9 @@ import Testing
   {
     let (start, end) = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
     let queries = [
-      ask(.steps, start, end, .day, .sum), ask(.calories, start, end, .day, .sum),
-      ask(.distance, start, end, .day, .sum), ask(.workout, start, end, .day, .sum),
-      ask(.sleep, start, end, .day, .average),
+      plain(.steps, start, end, .day, .sum), plain(.calories, start, end, .day, .sum),
+      plain(.distance, start, end, .day, .sum), plain(.workout, start, end, .day, .sum),
+      plain(.sleep, start, end, .day, .average),
     ]
     let results = queries.map {
       SummaryResult(valueType: $0.valueType.rawValue, data: Self.shelf.answer(.healthData($0)))
@@ -97,7 +97,7 @@ import Testing
     #expect(object.reason == "no answer for STEPS")
     let results = try SummaryReply.read(object.bytes).results
     #expect(results.map(\.data.succeeded) == [false, true])
-    #expect(results[0].data.reason == "the phone's health data cannot be read: locked")
+    #expect(results[0].data.reason == "the health data cannot be read: locked")
   }
 
   @Test
@@ -143,7 +143,8 @@ import Testing
     let query = SummaryQuery(start: time(start), end: time(end), metrics: [metric, metric])
     func alone(_ maxBytes: Int) -> HealthObject {
       Self.hours.answer(
-        .healthData(ask(.steps, start, end, .hour, .sum)), limits: AnswerLimits(maxBytes: maxBytes))
+        .healthData(plain(.steps, start, end, .hour, .sum)),
+        limits: AnswerLimits(maxBytes: maxBytes))
     }
     // These sizes cut each result at several points.
     for maxBytes in 10_000..<10_600 {
@@ -165,4 +166,12 @@ import Testing
     query.maxBytes = 10_000
     #expect(Self.hours.answer(.summary(query), limits: room) == short)
   }
+}
+
+/// Returns a question without options.
+private func plain(
+  _ valueType: HealthValueType, _ start: String, _ end: String, _ groupBy: HealthGrouping,
+  _ statistic: HealthStatistic
+) -> HealthDataQuery {
+  ask(valueType, start, end, groupBy, statistic, options: HealthOptions())
 }

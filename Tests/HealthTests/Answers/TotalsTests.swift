@@ -30,23 +30,27 @@ import Testing
   }
 
   @Test(arguments: Zones.names)
-  func `hours, days, weeks and months add up to the total`(zone: String) throws {
+  func `hours, days, weeks, months, years, weekdays and hours of the day add up to the total`(
+    zone: String
+  ) throws {
     var generator = RandomSource(seed: UInt64(zone.utf8.reduce(0) { $0 * 31 % 65_521 + Int($1) }))
     for _ in 0..<8 {
       let start = at("2026-01-01T00:00:00Z").advanced(
         by: .seconds(Int.random(in: 0..<30_000_000, using: &generator)))
       let end = start.advanced(by: .seconds(Int.random(in: 1..<900_000, using: &generator)))
       let shelf = Shelf(Self.samples(around: start..<end, from: &generator))
-      let parts = try HealthGrouping.allCases.map { groupBy in
+      let groupings = HealthGrouping.allCases.filter { $0 != .total } + [.total]
+      let parts = try groupings.map { groupBy in
         let query = HealthDataQuery(
           valueType: .steps, start: .instant(start, minutesEast: nil),
-          end: .instant(end, minutesEast: nil), groupBy: groupBy, statistic: .sum)
+          end: .instant(end, minutesEast: nil), groupBy: groupBy, statistic: .sum,
+          maxBytes: HealthObject.maxBytes, options: HealthOptions(bySource: true))
         return Self.sums(
           try HealthReply.read(shelf.answer(.healthData(query), zone: Zones.rules(zone)).bytes)
             .points)
       }
       let total = try #require(parts.last)
-      for (groupBy, sums) in zip(HealthGrouping.allCases, parts) {
+      for (groupBy, sums) in zip(groupings, parts) {
         let isSame =
           sums.keys == total.keys
           && sums.allSatisfy { abs($0.value - (total[$0.key] ?? 0)) < 1e-6 * (1 + $0.value) }

@@ -38,8 +38,7 @@
     ///
     /// A value without a known name keeps its number. It may come from a newer system.
     static func category(_ value: Int, of type: String) -> String {
-      guard let names = categories[type], names.indices.contains(value) else { return "\(value)" }
-      return "HKCategoryValue" + names[value]
+      HealthType.named(type)?.valueName(value) ?? "\(value)"
     }
 
     /// Returns the name of a workout's activity.
@@ -48,15 +47,6 @@
       let name = number > 0 && number <= activities.count ? activities[Int(number) - 1] : ""
       return "HKWorkoutActivityType" + (name.isEmpty ? "Other" : name)
     }
-
-    private static let categories: [String: [String]] = [
-      sleep: ["InBed", "AsleepUnspecified", "Awake", "AsleepCore", "AsleepDeep", "AsleepREM"]
-        .map { "SleepAnalysis" + $0 },
-      mindfulness: ["NotApplicable"],
-      HealthKitTypes.categoryPrefix + "AppleStandHour": [
-        "AppleStandHourStood", "AppleStandHourIdle",
-      ],
-    ]
 
     /// The activities from 1 on. An empty name stands for a number that Apple does not use.
     private static let activities = [

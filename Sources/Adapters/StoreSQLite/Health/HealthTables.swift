@@ -9,7 +9,8 @@ import HoldfastStorage
 /// `types.digest` is the digest of `HealthCount`, or NULL until it has been computed from the
 /// samples. `added` and `deleted` are numbers of changes. `lineage` contains a random number for
 /// each change. It distinguishes the later histories of a file that was restored to an earlier
-/// state.
+/// state. `sources` contains the sources of each type's samples, which are listed without reading
+/// the samples. Version 1 had no such table.
 package final class HealthTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"
@@ -43,7 +44,17 @@ package final class HealthTables: Tables {
       CREATE TABLE deletions(
         type INTEGER NOT NULL REFERENCES names(id), key BLOB NOT NULL, deleted INTEGER NOT NULL,
         PRIMARY KEY (type, key)) STRICT, WITHOUT ROWID;
-      """)
+      \(sources)
+      """,
+    upgrades: [
+      sources + "INSERT INTO sources(type, source) SELECT DISTINCT type, source FROM samples;"
+    ])
+
+  private static let sources = """
+    CREATE TABLE sources(
+      type INTEGER NOT NULL REFERENCES names(id), source INTEGER NOT NULL REFERENCES names(id),
+      PRIMARY KEY (type, source)) STRICT, WITHOUT ROWID;
+    """
 
   package static let kind = StoreKind(
     name: "health", schema: schema,
@@ -89,6 +100,11 @@ package final class HealthTables: Tables {
     }
     for row in rows { try add(row, of: batch, change, insertion, &stored, &changes, &addition) }
     for (type, counts) in changes.inOrder { try set(type, counts, at: change.newest) }
+    for pair in changes.sources {
+      try database.run(
+        "INSERT OR IGNORE INTO sources(type, source) VALUES (?, ?)",
+        [.integer(pair.type), .integer(pair.source)])
+    }
     if addition.added > 0 { try finish(change) }
     return addition
   }
@@ -116,7 +132,8 @@ package final class HealthTables: Tables {
     insertion.bind(row.start.nanoseconds, at: 2)
     insertion.bind(row.key, at: 3)
     insertion.bind(duration, at: 4)
-    insertion.bind(try number(row.source, batch, &stored), at: 5)
+    let source = try number(row.source, batch, &stored)
+    insertion.bind(source, at: 5)
     try bind(row.unit, at: 6, insertion, batch, &stored)
     try bind(row.device, at: 7, insertion, batch, &stored)
     try bind(row.zone, at: 8, insertion, batch, &stored)
@@ -138,7 +155,7 @@ package final class HealthTables: Tables {
     }
     if change.hasDeletions { try forgetDeletion(type, row.key) }
     addition.added += 1
-    changes.note(type, row, duration: duration)
+    changes.note(type, row, duration: duration, source: source)
     if case .workout(let index) = row.value { try add(batch.workouts[Int(index)], row.key) }
   }
 
@@ -205,15 +222,27 @@ package final class HealthTables: Tables {
   // MARK: Reading
 
   func summary() throws(StoreFailure) -> [HealthTypeSummary] {
-    try database.query(
+    let sources = try sources()
+    return try database.query(
       """
-      SELECT text, count, first, last FROM types JOIN names ON id = type ORDER BY text
+      SELECT text, count, first, last, type FROM types JOIN names ON id = type ORDER BY text
       """
     ) { row throws(StoreFailure) in
-      HealthTypeSummary(
+      let type = try row.integer(4)
+      return HealthTypeSummary(
         type: try row.text(0), count: Int(try row.integer(1)), first: try row.time(2),
-        last: try row.time(3))
+        last: try row.time(3), sources: sources.map { $0[type] ?? [] })
     }
+  }
+
+  /// Returns the names of each type's sources, in order; `nil` if the file has version 1.
+  private func sources() throws(StoreFailure) -> [Int64: [String]]? {
+    let isNew = try database.query(
+      "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'sources'"
+    ) { _ in true }
+    guard !isNew.isEmpty else { return nil }
+    return try database.names(
+      "SELECT type, text FROM sources JOIN names ON id = source ORDER BY type, text")
   }
 
   func noteImport(at time: Timestamp) throws(StoreFailure) {
@@ -325,11 +354,25 @@ private struct TypeChanges {
     var longest: Int64 = 0
   }
 
+  /// A source of samples of a type.
+  struct Pair: Hashable {
+    var type: Int64
+    var source: Int64
+  }
+
   private var changes: [Int64: Change] = [:]
+  private(set) var sources: Set<Pair> = []
+  /// The pair of the last sample, which most samples share with the one before.
+  private var last: Pair?
 
   var inOrder: [(key: Int64, value: Change)] { changes.sorted { $0.key < $1.key } }
 
-  mutating func note(_ type: Int64, _ row: HealthRow, duration: Int64) {
+  mutating func note(_ type: Int64, _ row: HealthRow, duration: Int64, source: Int64) {
+    let pair = Pair(type: type, source: source)
+    if last != pair {
+      sources.insert(pair)
+      last = pair
+    }
     var change = changes[type] ?? Change(first: row.start, last: row.start)
     change.count.add(row.key)
     change.first = min(change.first, row.start)
@@ -686,6 +729,12 @@ extension HealthTables {
       DELETE FROM types WHERE type = (SELECT id FROM names WHERE text = ?)
         AND NOT EXISTS (SELECT 1 FROM samples WHERE samples.type = types.type)
       """, [.text(type)])
+    guard let number = try names.find(type) else { return }
+    try database.run("DELETE FROM sources WHERE type = ?", [.integer(number)])
+    try database.run(
+      """
+      INSERT INTO sources(type, source) SELECT DISTINCT type, source FROM samples WHERE type = ?
+      """, [.integer(number)])
   }
 
   /// Computes the missing digests, which are those of types from which samples were removed.

@@ -64,9 +64,10 @@ extension RandomQuestions {
     let lengths: [Int64] =
       switch grouping {
       case .hour: [0, 0, 1, 2]
-      case .day, .total: [0, 1, 1, 2, 3, 9]
+      case .day, .total, .weekday, .weekpart, .hourOfDay: [0, 1, 1, 2, 3, 9]
       case .week: [1, 7, 14, 20, 31]
       case .month: [7, 31, 62, 93]
+      case .year: [31, 93, 366]
       case nil: [0, 1, 3, 31, 93]
       }
     let first = day * ReferenceClock.day + time(isExact)
@@ -137,7 +138,7 @@ extension RandomQuestions {
     let changes = scenario.zone.transitions.map(\.at.nanoseconds)
     scenario.edges = [from, from, to, to, scenario.now.nanoseconds] + changes
     for moment in [from, to, from / 2 + to / 2] {
-      for grouping in [HealthGrouping.hour, .day, .day, .week, .month] {
+      for grouping in [HealthGrouping.hour, .day, .day, .week, .month, .year] {
         let span = clock.span(moment, grouping)
         scenario.edges += [span.lower, span.upper]
       }

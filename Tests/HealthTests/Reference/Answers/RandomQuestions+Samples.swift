@@ -40,7 +40,7 @@ extension RandomQuestions {
       valueType: valueType, start: scenario.start, end: scenario.end, groupBy: .day)
     for _ in 0..<2 { fill(&scenario, query) }
     let (kind, isOther) = (one(ReferenceType.all(valueType)), happens(4))
-    let type = isOther ? "HKQuantityTypeIdentifierVO2Max" : kind.id
+    let type = isOther ? "HKQuantityTypeIdentifierNewThing" : kind.id
     for index in scenario.samples.indices {
       if happens(2) { scenario.samples[index].start = scenario.samples[0].start }
       if isOther { scenario.samples[index].type = type }

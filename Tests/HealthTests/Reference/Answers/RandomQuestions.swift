@@ -99,11 +99,12 @@ struct RandomQuestions: RandomInput {
     let statistics = isHourly ? [.sum, .count, .latest] : all
     return HealthDataQuery(
       valueType: valueType, start: Self.none, end: Self.none, groupBy: grouping,
-      statistic: hasStatistic ? one(statistics) : nil)
+      statistic: hasStatistic ? one(statistics) : nil,
+      options: HealthOptions(bySource: !happens(3)))
   }
 
   private static let groupings: [HealthGrouping] = [
-    .hour, .day, .day, .week, .month, .total, .total,
+    .hour, .day, .day, .week, .month, .year, .total, .total,
   ]
   /// The value types with the most rules.
   private static let complexTypes: [HealthValueType] = [
@@ -144,6 +145,7 @@ extension HealthQuestion {
     switch self {
     case .healthData(let query): query.maxBytes
     case .summary(let query): query.maxBytes
+    case .types: nil
     }
   }
 }

@@ -27,6 +27,7 @@ struct ReferenceAggregator {
   func count(into tallies: inout [ReferenceCell: ReferenceCounts]) {
     guard isSum, kind.isSpread else {
       for (sample, numbers) in samples { count(sample, numbers, into: &tallies) }
+      for (sample, numbers) in countedSessions { count(sample, numbers, isAll: true, &tallies) }
       return
     }
     let lasting = samples.filter { $0.sample.end > $0.sample.start }.map { sample, numbers in
@@ -48,6 +49,7 @@ struct ReferenceAggregator {
     _ value: Double, _ source: ReferenceSource?, _ span: CalendarSpan,
     into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
+    guard source == nil || window.query.options.bySource else { return }
     let cell = ReferenceCell(
       type: type, name: source?.name, all: source == nil ? "merged" : nil, span: span)
     tallies[cell, default: ReferenceCounts()].values[kind.index].append(value)
@@ -106,27 +108,99 @@ struct ReferenceAggregator {
     into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
     let (start, end) = (sample.start.nanoseconds, max(sample.start, sample.end).nanoseconds)
-    let isSession = kind.form == .minutes || kind.form == .workout
-    let moment = isSession ? start + (end - start) / 2 : start
-    guard window.has(moment) else { return }
-    var cell = ReferenceCell(
-      type: type, name: ReferenceSource.of(sample).name, span: span(moment))
-    if case .workout(let workout) = sample.value {
-      cell.activity = ReferenceValue.activities[workout.activity] ?? ""
+    guard !isSession else {
+      if window.query.options.bySource { count(sample, numbers, isAll: false, &tallies) }
+      return
     }
-    var counts = tallies[cell] ?? ReferenceCounts()
-    if kind.form == .workout, statistic == "latest" { counts = ReferenceCounts() }
-    counts.add(numbers, from: start, to: end)
-    tallies[cell] = counts
-    // There is no total for sessions, since it would count a session that two apps recorded twice.
-    guard !isSession else { return }
+    guard window.has(start) else { return }
+    var cell = ReferenceCell(type: type, name: ReferenceSource.of(sample).name, span: span(start))
+    if window.query.options.bySource {
+      tallies[cell, default: ReferenceCounts()].add(numbers, from: start, to: end)
+    }
     cell = ReferenceCell(type: type, all: "all", span: cell.span)
-    counts = tallies[cell] ?? ReferenceCounts()
+    var counts = tallies[cell] ?? ReferenceCounts()
     // A reading that a second source repeats counts once.
     let isAgain = counts.readings.contains { $0.at == start && $0.value == numbers[kind.index] }
     guard kind.form != .reading || !isAgain else { return }
     counts.add(numbers, from: start, to: end)
     tallies[cell] = counts
+  }
+}
+
+// Sessions.
+extension ReferenceAggregator {
+  private var isSession: Bool { kind.form == .minutes || kind.form == .workout }
+
+  private func activity(of sample: HealthSample) -> String {
+    guard case .workout(let workout) = sample.value else { return "" }
+    return ReferenceValue.activities[workout.activity] ?? ""
+  }
+
+  /// The sessions that count if all sources are put together, in order.
+  ///
+  /// A session does not count if one of the same kind and a source of higher rank counts and
+  /// overlaps with half of the shorter of both.
+  private var countedSessions: [(sample: HealthSample, numbers: [Double?])] {
+    guard isSession else { return [] }
+    let byRank = samples.indices.sorted { one, two in
+      let (first, second) = (source(one), source(two))
+      if first.isBefore(second) || second.isBefore(first) { return first.isBefore(second) }
+      return one < two
+    }
+    var counted: [Int] = []
+    for index in byRank where !counted.contains(where: { isCopy(index, of: $0) }) {
+      counted.append(index)
+    }
+    return counted.sorted().map { samples[$0] }
+  }
+
+  private func source(_ index: Int) -> ReferenceSource {
+    ReferenceSource.of(samples[index].sample)
+  }
+
+  private func isCopy(_ index: Int, of other: Int) -> Bool {
+    let (one, two) = (samples[index].sample, samples[other].sample)
+    guard activity(of: one) == activity(of: two), source(index).name != source(other).name else {
+      return false
+    }
+    let (oneEnd, twoEnd) = (max(one.start, one.end), max(two.start, two.end))
+    let overlap = min(oneEnd, twoEnd).nanoseconds - max(one.start, two.start).nanoseconds
+    let shorter = min(
+      oneEnd.nanoseconds - one.start.nanoseconds, twoEnd.nanoseconds - two.start.nanoseconds)
+    return overlap >= 0 && 2 * overlap >= shorter
+  }
+
+  /// Adds a session to the interval that contains its middle.
+  private func count(
+    _ sample: HealthSample, _ numbers: [Double?], isAll: Bool,
+    _ tallies: inout [ReferenceCell: ReferenceCounts]
+  ) {
+    let (start, end) = (sample.start.nanoseconds, max(sample.start, sample.end).nanoseconds)
+    let middle = start + (end - start) / 2
+    guard window.has(middle) else { return }
+    let cell = ReferenceCell(
+      type: type, name: isAll ? nil : ReferenceSource.of(sample).name,
+      all: isAll ? "merged" : nil, span: span(middle), activity: activity(of: sample))
+    var counts = tallies[cell] ?? ReferenceCounts()
+    if statistic == "longest" || statistic == "shortest" {
+      guard counts.isBeaten(by: numbers, wantsMost: statistic == "longest") else { return }
+    }
+    if kind.form == .workout, ["latest", "longest", "shortest"].contains(statistic) {
+      counts = ReferenceCounts()
+    }
+    counts.add(numbers, from: start, to: end)
+    tallies[cell] = counts
+  }
+}
+
+extension ReferenceCounts {
+  /// Returns whether a workout with these numbers is longer, or shorter, than the one that counts.
+  fileprivate func isBeaten(by numbers: [Double?], wantsMost: Bool) -> Bool {
+    guard !values[3].isEmpty else { return true }
+    var (old, new) = (values[0].first ?? 0, numbers[0] ?? 0)
+    if (old > 0) != (new > 0) { return new > 0 }
+    if old <= 0 { (old, new) = (values[3].first ?? 0, numbers[3] ?? 0) }
+    return wantsMost ? new > old : new < old
   }
 }
 

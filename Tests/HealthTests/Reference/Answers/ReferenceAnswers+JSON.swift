@@ -81,6 +81,7 @@ extension ReferenceAnswers {
       "start_time": JSONText.text(query.start.description),
       "end_time": JSONText.text(query.end.description), "group_by": name(query.groupBy?.rawValue),
       "is_aggregated": "\(query.groupBy != nil)", "statistic_type": name(common?.rawValue),
+      "applied": query.options.bySource ? JSONText.list([JSONText.text("by_source")]) : nil,
       "truncated": JSONText.only(next != nil),
       "next_start_time": next.map { JSONText.text(window.format($0)) },
       "skipped": skipped > 0 ? "\(skipped)" : nil,

@@ -85,7 +85,7 @@ extension ReferenceAnswers {
     }
     var days: [ReferenceCell: ReferenceSleepDay] = [:]
     add(stages, as: nil, isMerged: true, window, &days)
-    for name in Set(stages.map(\.source.name)) {
+    for name in Set(stages.map(\.source.name)) where window.query.options.bySource {
       add(stages.filter { $0.source.name == name }, as: name, isMerged: false, window, &days)
     }
     var spans: [ReferenceCell: [(at: Int64, day: ReferenceSleepDay)]] = [:]

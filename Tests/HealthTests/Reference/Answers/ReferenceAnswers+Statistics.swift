@@ -64,7 +64,7 @@ struct ReferenceCounts {
       case "average": return sum / Double(values.count)
       case "min": return values.sorted()[0]
       case "max": return values.sorted()[values.count - 1]
-      case "latest": return last
+      case "latest", "shortest", "longest": return last
       case "count": return 0
       case _: return sum
       }
@@ -97,7 +97,8 @@ extension ReferenceAnswers {
     let folded = folded(tallies, window, figures)
     let isTooLarge =
       tallies.contains { cell, counts in
-        let isSummed = !["min", "max", "latest", "count"].contains(figures.names[cell.type])
+        let single = ["min", "max", "latest", "count", "shortest", "longest"]
+        let isSummed = !single.contains(figures.names[cell.type])
         return isSummed && counts.values.contains { !$0.reduce(0, +).isFinite }
       }
       || folded.contains { cell, counts in
@@ -135,6 +136,9 @@ extension ReferenceAnswers {
       }
       var whole = cell
       whole.span = window.span(cell.span.lower)
+      // A day that is cut lowers an average and a minimum.
+      let isLowered = !figures.names[cell.type].hasPrefix("max")
+      if isLowered, window.isPartial(cell.span), hasWholeDay(whole, tallies, window) { continue }
       for index in 0..<4 where !counts.values[index].isEmpty {
         let sum = counts.values[index].reduce(0, +)
         folded[whole, default: ReferenceCounts()].values[index].append(sum)
@@ -142,6 +146,16 @@ extension ReferenceAnswers {
       folded[whole]?.sessions += counts.count
     }
     return folded
+  }
+
+  private func hasWholeDay(
+    _ whole: ReferenceCell, _ tallies: [ReferenceCell: ReferenceCounts], _ window: ReferenceWindow
+  ) -> Bool {
+    tallies.keys.contains { cell in
+      var other = cell
+      other.span = window.span(cell.span.lower)
+      return other == whole && !window.isPartial(cell.span)
+    }
   }
 
   private func line(
@@ -162,14 +176,16 @@ extension ReferenceAnswers {
         cell.activity, numbers, max(counts.sessions, counts.count))
     case .spread, .reading, .sleep, .minutes: value = ReferenceValue.number(numbers[0] ?? 0)
     }
+    let isOfOne = statistic == "longest" || statistic == "shortest"
+    let ending = counts.values[0].first ?? 0 > 0 ? "_by_distance" : "_by_duration"
     var label = PointLabel(
       type: kind.type, unit: statistic == "count" ? "count" : kind.measure.unit,
       from: cell.span.start,
       to: min(cell.span.end, window.end), source: cell.all ?? cell.name,
-      statistic: statistic,
+      statistic: statistic + (isOfOne ? ending : ""),
       isMerged: cell.isMerged, isPartial: window.isPartial(cell.span))
     if statistic == "count", kind.form == .workout { label.activity = cell.activity }
-    if statistic == "latest", let last = counts.last { (label.from, label.to) = last }
+    if statistic == "latest" || isOfOne, let last = counts.last { (label.from, label.to) = last }
     return window.line(label, value, at: cell.span.start)
   }
 }

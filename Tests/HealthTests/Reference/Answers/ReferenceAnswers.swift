@@ -36,9 +36,9 @@ struct ReferenceAnswers {
   mutating func answer(_ question: HealthQuestion) -> String {
     switch question {
     case .healthData(let query):
-      let usual = query.groupBy == nil ? 32_768 : 400_000
-      return answer(query, atMost: min(limits.maxBytes, query.maxBytes ?? usual)).text
+      return answer(query, atMost: min(limits.maxBytes, query.maxBytes ?? 32_768)).text
     case .summary(let query): return answer(query)
+    case .types: return ""
     }
   }
 
@@ -60,7 +60,7 @@ struct ReferenceAnswers {
   mutating func page(_ query: HealthSampleQuery) throws(ReferenceRefusal) -> HealthSamplePage {
     reads.append(query)
     if reads.count == failing {
-      throw ReferenceRefusal(text: "the phone's health data cannot be read: " + Self.fault)
+      throw ReferenceRefusal(text: "the health data cannot be read: " + Self.fault)
     }
     return store.page(query)
   }
@@ -107,7 +107,7 @@ struct ReferenceAnswers {
   // MARK: - Summaries
 
   private mutating func answer(_ query: SummaryQuery) -> String {
-    let most = min(limits.maxBytes, query.maxBytes ?? 400_000)
+    let most = min(limits.maxBytes, query.maxBytes ?? 32_768)
     spent = 1_000
     var metrics = query.metrics
     if metrics.isEmpty, query.rejected.isEmpty {

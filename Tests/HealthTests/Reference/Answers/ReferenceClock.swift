@@ -131,12 +131,15 @@ struct ReferenceClock {
   /// Returns the first days of the intervals around a day.
   private static func firstDays(around day: Int64, _ grouping: HealthGrouping) -> [Int64] {
     switch grouping {
-    case .hour, .day, .total: return Array(day - 3...day + 3)
+    case .hour, .day, .total, .weekday, .weekpart, .hourOfDay: return Array(day - 3...day + 3)
     // 1970-01-05 was a Monday.
     case .week: return (day - 17...day + 17).filter { (($0 - 4) % 7 + 7) % 7 == 0 }
     case .month:
       let index = max(1, Int((day - (months.first ?? 0)) * 100 / 3_045) - 1)
       return Array(months[max(0, index - 2)..<min(months.count, index + 6)])
+    case .year:
+      let first = months.lastIndex { $0 <= day } ?? 0
+      return [-12, 0, 12, 24].map { months[first / 12 * 12 + $0] }
     }
   }
 

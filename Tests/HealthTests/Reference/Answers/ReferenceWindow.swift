@@ -34,7 +34,8 @@ struct ReferenceWindow {
     (self.query, self.clock, self.now) = (query, clock, now)
     if query.groupBy == nil, query.statistic != nil {
       throw ReferenceRefusal(
-        text: "statistic needs group_by: HOUR, DAY, WEEK, MONTH, or TOTAL for one number")
+        text: "statistic needs group_by: HOUR, DAY, WEEK, MONTH, YEAR, WEEKDAY, WEEKPART, "
+          + "HOUR_OF_DAY, or TOTAL for one number")
     }
     (start, end) = (clock.moment(of: query.start), clock.moment(of: query.end))
     (from, to) = (start, end)
@@ -116,16 +117,18 @@ struct ReferenceFigures {
       let usual: HealthStatistic =
         isReading || (kind.form == .sleep && !isHour) ? .average : .sum
       let statistic = query.statistic ?? usual
-      let compares = [.average, .min, .max].contains(statistic) && !isReading
+      let isOfOne = kind.form == .workout && [.min, .max].contains(statistic)
+      let compares = [.average, .min, .max].contains(statistic) && !isReading && !isOfOne
       if statistic == .sum, isReading {
         noSum.append(kind.type)
       } else if compares, isHour {
         noDays.append(kind.type)
       } else {
-        let ending = compares ? (kind.form == .sleep ? "_per_night" : "_per_day") : ""
         kinds.append(kind)
-        let isHeld = kind.isHeld && statistic == .average
-        names.append(isHeld ? "average_over_time" : statistic.rawValue.lowercased() + ending)
+        names.append(
+          isOfOne
+            ? (statistic == .min ? "shortest" : "longest")
+            : Self.name(statistic, of: kind, compares: compares))
         statistics.insert(statistic)
       }
     }
@@ -133,6 +136,14 @@ struct ReferenceFigures {
     let reasons = Self.reasons(noSum, noDays, query.statistic?.rawValue ?? "")
     if kinds.isEmpty { throw ReferenceRefusal(text: reasons.joined()) }
     notes = reasons.map { "Left out: \($0)." }
+  }
+
+  private static func name(
+    _ statistic: HealthStatistic, of kind: ReferenceType, compares: Bool
+  ) -> String {
+    if kind.isHeld, statistic == .average { return "average_over_time" }
+    let ending = compares ? (kind.form == .sleep ? "_per_night" : "_per_day") : ""
+    return statistic.rawValue.lowercased() + ending
   }
 
   private static func reasons(
@@ -147,7 +158,7 @@ struct ReferenceFigures {
     if !noDays.isEmpty {
       reasons.append(
         "\(statistic) of \(list(noDays)) compares days or nights, so it needs group_by DAY, WEEK, "
-          + "MONTH or TOTAL; by the hour ask for SUM, COUNT or LATEST")
+          + "MONTH, YEAR or TOTAL; by the hour ask for SUM, COUNT or LATEST")
     }
     return reasons
   }

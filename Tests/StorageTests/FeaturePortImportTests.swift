@@ -15,6 +15,7 @@ import Testing
       CoverageInterval.self, DrinkChange.self, DrinkSnapshot.self, FileUpload.self, GATTID.self,
       HealthAddition.self, HealthAnchor.self, HealthBatch.self, HealthChangePage.self,
       HealthChangeQuery.self, HealthCount.self, HealthCoverage.self, HealthDataQuery.self,
+      HealthFormat.self, HealthOptions.self, QuerySpan.self,
       HealthGrouping.self, HealthMarks.self, HealthName.self, HealthPageStart.self,
       HealthQuestion.self, HealthRow.self, HealthSample.self, HealthSampleKey.self,
       HealthSamplePage.self, HealthSamplePosition.self, HealthSampleQuery.self,
@@ -41,6 +42,6 @@ import Testing
       TokenHash.self, UUID128.self, UploadOutcome.self, WorkoutValue.self, ZoneRules.self,
       Instant.self, LinkFailure.self, StoreFailure.self, Timestamp.self,
     ]
-    #expect(types.count == 133)
+    #expect(types.count == 136)
   }
 }

@@ -72,7 +72,7 @@ import HoldfastOwnerFiles
         PRAGMA journal_size_limit = 4194304
         """)
       try setDurability(.powerCut)
-      if !hasTables { try schema.create(in: self) }
+      if hasTables { try schema.upgrade(self) } else { try schema.create(in: self) }
     }
   }
 

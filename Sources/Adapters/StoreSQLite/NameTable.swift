@@ -58,3 +58,13 @@ extension NameTable<String> {
     try number(of: text, key: text)
   }
 }
+
+extension Database {
+  /// Runs a query for numbers and texts. Returns the texts of each number, in the order of the rows.
+  func names(_ sql: String, _ values: [SQLValue] = []) throws(StoreFailure) -> [Int64: [String]] {
+    let rows = try query(sql, values) { row throws(StoreFailure) in
+      (try row.integer(0), try row.text(1))
+    }
+    return Dictionary(grouping: rows, by: \.0).mapValues { $0.map(\.1) }
+  }
+}

@@ -7,11 +7,14 @@ struct Schema {
   let applicationID: Int32
   /// The statements that create the tables.
   let tables: String
+  /// The statements that bring the tables to the next version, from version 1 on.
+  var upgrades: [String] = []
 
   /// The version of the tables (`PRAGMA user_version`). The version of an empty file is 0.
-  let version = 1
+  var version: Int { upgrades.count + 1 }
 
-  /// Returns whether a file has tables. Returns false if the file is empty.
+  /// Returns whether a file has tables, of this or an earlier version. Returns false if the file is
+  /// empty.
   func inspect(_ database: Database, path: String) throws(StoreFailure) -> Bool {
     let identity = try number(database, "PRAGMA application_id")
     let version = try number(database, "PRAGMA user_version")
@@ -24,7 +27,7 @@ struct Schema {
     guard version <= self.version else {
       throw .fromTheFuture(found: version, supported: self.version)
     }
-    guard version == self.version else {
+    guard version >= 1 else {
       throw .corrupt(
         detail: "\(path) has version \(version) of its tables, which no release wrote. It was left "
           + "as it is; choose another path.")
@@ -38,6 +41,16 @@ struct Schema {
       try database.execute(tables)
       try database.execute(
         "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+    }
+  }
+
+  /// Brings the tables of an earlier version to this version, in one transaction.
+  func upgrade(_ database: Database) throws(StoreFailure) {
+    guard try number(database, "PRAGMA user_version") < version else { return }
+    try database.transaction(write: true) { () throws(StoreFailure) in
+      let found = try number(database, "PRAGMA user_version")
+      for statements in upgrades.dropFirst(found - 1) { try database.execute(statements) }
+      try database.execute("PRAGMA user_version = \(version)")
     }
   }
 

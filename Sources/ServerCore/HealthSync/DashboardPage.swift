@@ -915,7 +915,8 @@ function hasTrend(kind, columns) {
  * Draws a series, and returns the picture with the places of its columns.
  *
  * @param {object} kind What the chart shows.
- * @param {object} series The columns.
+ * @param {object} series The columns. Its `marks` return the labels of the axis of a width, if they
+ * are not days: the place and the text of each.
  * @param {{width: number, height: number}} size The size in pixels.
  */
 function chart(kind, series, { width, height }) {
@@ -934,7 +935,8 @@ function chart(kind, series, { width, height }) {
   const picture = svg('svg', {
     class: 'chart', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true',
   });
-  drawAxes(picture, kind, labels, columns, scale);
+  const marks = series.marks?.(plot.width) ?? dateMarks(columns, plot.width);
+  drawAxes(picture, kind, labels, marks, scale);
   drawGaps(picture, kind, columns, scale);
   forms[kind.form](picture, kind, columns, scale);
   drawTrend(picture, kind, columns, scale);
@@ -954,7 +956,16 @@ function write(words, x, y, anchor, name = '') {
   return text;
 }
 
-function drawAxes(picture, kind, labels, columns, { x, y, plot, axis, step }) {
+/** Returns the labels of days: their places on the axis, and their texts. */
+function dateMarks(columns, width) {
+  const isDay = columns[0].grain === 'day';
+  return dateLabels(columns[0].from, columns.at(-1).to, width).map(({ day, text }) => {
+    const place = columns.findIndex(column => column.to >= day);
+    return { at: isDay ? place + 0.5 : place, text };
+  });
+}
+
+function drawAxes(picture, kind, labels, marks, { x, y, plot, axis }) {
   const end = plot.left + plot.width;
   picture.append(write(kind.axis, plot.left, 12, 'start', 'unit'));
   axis.ticks.forEach((tick, place) => {
@@ -965,12 +976,9 @@ function drawAxes(picture, kind, labels, columns, { x, y, plot, axis, step }) {
       }),
       write(labels[place], plot.left - 6, y(tick) + 4, 'end'));
   });
-  const [from, to] = [columns[0].from, columns.at(-1).to];
-  const grain = columns[0].grain;
   let last = -Infinity;
-  for (const { day, text } of dateLabels(from, to, plot.width)) {
-    const place = columns.findIndex(column => column.to >= day);
-    const middle = grain === 'day' ? x(place) + step / 2 : x(place);
+  for (const { at: where, text } of marks) {
+    const middle = x(where);
     const half = text.length * 3.3;
     const at = Math.min(end - half, Math.max(plot.left + half, middle));
     if (at - half < last + 8) continue;

@@ -14,6 +14,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   case periods = "/api/health/periods"
   case daily = "/api/health/daily"
   case summary = "/api/health/summary"
+  case types = "/api/health/types"
   case dashboard = "/health"
 
   /// The name of the route in metrics and logs.
@@ -29,6 +30,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     case .periods: "health_periods"
     case .daily: "health_daily"
     case .summary: "health_summary"
+    case .types: "health_types"
     case .dashboard: "health_dashboard"
     }
   }
@@ -37,7 +39,8 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   var isOfPhones: Bool {
     switch self {
     case .sync, .refresh, .upload: true
-    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .dashboard: false
+    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .types, .dashboard:
+      false
     }
   }
 
@@ -47,7 +50,8 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
     case .sync: "GET, POST, OPTIONS"
     case .refresh: "POST"
     case .upload: "HEAD, PATCH, DELETE, OPTIONS"
-    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .dashboard: "GET"
+    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .types, .dashboard:
+      "GET"
     }
   }
 }

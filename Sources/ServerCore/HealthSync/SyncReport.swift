@@ -43,7 +43,7 @@ public struct SyncReport: Sendable {
   ) {
     (self.path, self.zone, self.now) = (path, zone, now)
     (self.stored, self.lastSync, unfinished) = (stored, lastSync, span.unfinished ?? 0)
-    guard path != .summary else { return }
+    guard path != .summary, path != .types else { return }
     let today = SyncDay(CivilTime(nanoseconds: zone.local(at: now).nanoseconds))
     let last = span.last.map { SyncDay($0) } ?? today
     let first = span.first.map { SyncDay($0) } ?? last.moved(by: -29)
@@ -103,6 +103,7 @@ public struct SyncReport: Sendable {
   /// The result, once `wanted` is `nil`.
   public var outcome: SyncOutcome {
     if let refusal { return .refused(reason: refusal) }
+    if path == .types { return .reported(types) }
     do throws(FieldFault) {
       return .reported(try object())
     } catch {
@@ -110,11 +111,20 @@ public struct SyncReport: Sendable {
     }
   }
 
+  /// The answer that assistants receive to the question which types are stored.
+  private var types: [UInt8] {
+    var answering = HealthAnswering(
+      .types, zone: zone, now: now, limits: .exact, stored: StoredHealth(lastImport: lastSync))
+    answering.take(stored)
+    guard case .done(let object) = answering.step else { return [] }
+    return object.bytes
+  }
+
   // MARK: - Queries
 
   private mutating func plan(_ first: SyncDay, _ last: SyncDay, today: SyncDay) {
     switch path {
-    case .sync, .refresh, .upload, .daily, .summary, .dashboard: break
+    case .sync, .refresh, .upload, .daily, .summary, .types, .dashboard: break
     case .steps:
       parts = [
         points(.steps, first, last, .day, .sum), points(.calories, first, last, .day, .sum),
@@ -153,7 +163,7 @@ public struct SyncReport: Sendable {
       groupBy: grouping, statistic: statistic, maxBytes: HealthObject.maxBytes)
     return .points(
       HealthAnswering(
-        .healthData(query), zone: zone, now: now, limits: .exact, mergedOnly: true))
+        .healthData(query), zone: zone, now: now, limits: .exact))
   }
 
   private func readings(_ type: String, _ first: SyncDay, _ last: SyncDay) -> Part {
@@ -231,7 +241,7 @@ extension SyncReport {
     var writer = JSONWriter(capacity: 4_096)
     writer.object {
       switch path {
-      case .sync, .refresh, .upload, .dashboard: break
+      case .sync, .refresh, .upload, .types, .dashboard: break
       case .daily: if let days { $0.daily(days) }
       case .summary: summary(&$0)
       case .steps: $0.steps(replies)

@@ -209,7 +209,7 @@ extension SyncServer {
       if !begins(id, call, of: user) { ingest(id, call, of: user) }
     case .upload: upload(id, call, of: user)
     case .refresh: frame.emit(.check(begin(id)))
-    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary:
+    case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .types:
       report(id, call, user, wall: wall)
     }
   }

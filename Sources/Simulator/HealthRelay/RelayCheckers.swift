@@ -208,13 +208,14 @@ public struct RelayCheckers: FeatureCheckers {
     switch outcome {
     case .loggedIn(let grant):
       grants[grant.accessToken] = Grant(phone: facts.phone, requestedAt: since, since: now)
+    case .renewed: break
     case .loggedOut: if let token = facts.token { grants[token]?.isOver = true }
     case .data(let object): check(object, facts, since: since, phoneState)
     case .refused(let reason): check(reason, facts, phoneState)
     }
     let isFit =
       switch outcome {
-      case .loggedIn, .loggedOut: facts.question == nil
+      case .loggedIn, .renewed, .loggedOut: facts.question == nil
       case .data: facts.question != nil
       case .refused: true
       }

@@ -139,7 +139,7 @@ struct RelaySeam {
       return [.call(callID, login, bearer: bearer, from: address, wall: wall)]
     case .abandoned: return defect == .ignoresLeaving ? [] : [input]
     case .restored, .phoneOpened, .received, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
-      .call, .pull, .tokenDrawn, .stored, .pushed, .drain:
+      .call, .pull, .tokenDrawn, .stored, .pushed, .synced, .drain:
       return [input]
     }
   }
@@ -151,7 +151,9 @@ struct RelaySeam {
     case .send(_, .connectionCode(let code)): shown = code
     case .send(_, .question): if defect == .asksTwice { return [effect, effect] }
     case .push: if defect == .wakesNone { return [] }
-    case .accept, .refuse, .send, .ping, .close, .drop, .respond, .drawToken, .finished: break
+    case .accept, .refuse, .send, .ping, .close, .drop, .respond, .drawToken, .readSynced,
+      .finished:
+      break
     }
     return [effect]
   }

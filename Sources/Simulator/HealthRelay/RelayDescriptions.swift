@@ -145,6 +145,7 @@ extension RelayFeature {
   private static func describe(_ outcome: RelayOutcome) -> String {
     switch outcome {
     case .loggedIn: "it is logged in"
+    case .renewed: "it is renewed"
     case .loggedOut: "it is logged out"
     case .data(let object): object.succeeded ? "data" : "the phone's error"
     case .refused(let reason): "\(reason)"

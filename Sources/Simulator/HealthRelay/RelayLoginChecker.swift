@@ -33,7 +33,7 @@ struct RelayLoginChecker: Sendable {
       guard count < policy.floodWrongPairs else { return }
       found.add(
         .dishonest, at: now, "\(facts.address) is locked out after \(count) wrong pairs of its own")
-    case .loggedOut, .data, .refused: return
+    case .renewed, .loggedOut, .data, .refused: return
     }
   }
 

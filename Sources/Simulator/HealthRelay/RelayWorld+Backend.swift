@@ -90,6 +90,7 @@ extension RelayWorld {
     case .drawToken(let drawToken): draw(drawToken)
     case .store(let token, let changes): store(token, changes)
     case .push(let id, let address, _): push(id, address)
+    case .readSynced: break  // No phone of this world names a user of health sync.
     case .finished: drained(server)
     }
   }
@@ -101,7 +102,7 @@ extension RelayWorld {
       case .registered:
         phones[phone].hasPush = true
         note(.registered(phone: phone))
-      case .taken, .refused, .assistants: break
+      case .taken, .refused, .assistants, .synced: break
       }
     }
     answer(pull, .pulled(reply))
@@ -127,7 +128,7 @@ extension RelayWorld {
       case .phone(let id):
         .phone(id, PhoneID(UUID128(high: 0xF, low: UInt64(lastSecret))), drawn, pair)
       case .pair(let id): .pair(id, pair)
-      case .access(let callID): .access(callID, drawn)
+      case .access(let callID), .grant(let callID): .access(callID, drawn)
       }
     kernel.later(.tokenDrawn(tokenDrawn), on: server, after: .zero)
   }
@@ -408,7 +409,9 @@ extension RelayWorld {
     case .question(let question):
       facts.question = question.number
       facts.isSound = isSound(kernel.phones[facts.phone])
-    case .login(let word, let code, _): facts.pair = RelayGivenPair(text: "\(word) \(code)")
+    case .login(let word, let code, _), .grant(let word, let code, _):
+      facts.pair = RelayGivenPair(text: "\(word) \(code)")
+    case .renew: break
     case .logout: facts.isLogout = true
     }
     return facts
@@ -485,6 +488,7 @@ extension RelayWorld {
     case .loggedIn(let grant):
       assistants[index].token = grant.accessToken
       pairAgain(index)
+    case .renewed: break
     case .loggedOut: if isPresent { assistants[index].token = nil }
     case .data(let object):
       kernel.counts[.answered] += 1

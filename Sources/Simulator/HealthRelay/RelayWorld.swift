@@ -531,7 +531,7 @@ extension RelayWorld {
       case .success(.pulled(.taken)), .success(.pulled(.registered)): .posted(step)
       case .success(.pulled(.refused(let reason))): .failed(step, Self.failure(reason.status))
       case .success(.status(let status)): .failed(step, Self.failure(status))
-      case .success(.outcome), .success(.pulled(.assistants)):
+      case .success(.outcome), .success(.pulled(.assistants)), .success(.pulled(.synced)):
         .failed(step, .protocolError(detail: "no answer to a pull"))
       }
     givePull(host, input)

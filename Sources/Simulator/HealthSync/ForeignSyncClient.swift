@@ -92,7 +92,7 @@ struct ForeignSyncClient {
     .sync: ["GET", "POST", "OPTIONS"], .refresh: ["POST"],
     .upload: ["HEAD", "PATCH", "DELETE", "OPTIONS"], .steps: ["GET"], .heartRate: ["GET"],
     .sleep: ["GET"], .workouts: ["GET"], .periods: ["GET"], .daily: ["GET"],
-    .summary: ["GET"], .dashboard: ["GET"],
+    .summary: ["GET"], .types: ["GET"], .dashboard: ["GET"],
   ]
 
   private mutating func tryMethods() {
@@ -603,7 +603,8 @@ extension ForeignSyncClient {
     tryTickets()
     tryLocations()
     let odd = ["2026-1-31", "2026-02-30", "2026-01-31T00:00", "", "today", "2026-01-31Z"]
-    for path in [SyncPath.steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary] {
+    for path in [SyncPath.steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .types]
+    {
       var call = call("GET", path)
       let date = odd[number(0...odd.count - 1)]
       call.query[happens() ? "from" : "to"] = date

@@ -79,7 +79,7 @@ struct SyncExpectation {
     case .sleep: showNights(days, &shown)
     case .workouts: showWorkouts(days, &shown)
     case .periods: showPeriods(&shown)
-    case .sync, .refresh, .upload, .daily, .summary, .dashboard: return nil
+    case .sync, .refresh, .upload, .daily, .summary, .types, .dashboard: return nil
     }
     return shown
   }

@@ -57,7 +57,9 @@ public struct StoredSync: Sendable, Hashable {
     return Dictionary(grouping: samples, by: \.type).compactMap { type, samples in
       let starts = samples.map(\.start)
       guard let first = starts.min(), let last = starts.max() else { return nil }
-      return HealthTypeSummary(type: type, count: samples.count, first: first, last: last)
+      return HealthTypeSummary(
+        type: type, count: samples.count, first: first, last: last,
+        sources: Set(samples.map(\.source)).sorted())
     }.sorted { $0.type < $1.type }
   }
 

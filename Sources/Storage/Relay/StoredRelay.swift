@@ -52,17 +52,38 @@ public struct StoredPhone: Sendable, Hashable, Codable {
   public var push: PushAddress?
   /// The time at which the phone was last connected; `nil` while it is connected.
   public var leftAt: Timestamp?
+  /// The user whose synced samples assistants read while the phone is away; `nil` for none.
+  public var synced: SyncedUser?
 
   /// Creates a phone.
   public init(
     id: PhoneID, device: UUID128, resume: TokenHash, push: PushAddress? = nil,
-    leftAt: Timestamp? = nil
+    leftAt: Timestamp? = nil, synced: SyncedUser? = nil
   ) {
     self.id = id
     self.device = device
     self.resume = resume
     self.push = push
     self.leftAt = leftAt
+    self.synced = synced
+  }
+}
+
+/// A user of health sync, with the time zone in which answers cut days.
+public struct SyncedUser: Sendable, Hashable, Codable {
+  /// The name of the user.
+  public var name: String
+  /// The phone's time zone; `nil` for the zone of the user.
+  public var zone: String?
+  /// A keyed hash of the secret that the phone sent. The samples may be read while it is that of the
+  /// user's secret.
+  public var proof: TokenHash?
+
+  /// Creates a user.
+  public init(_ name: String, zone: String? = nil, proof: TokenHash? = nil) {
+    self.name = name
+    self.zone = zone
+    self.proof = proof
   }
 }
 
@@ -81,11 +102,17 @@ public struct StoredAccess: Sendable, Hashable, Codable {
   /// The time of the assistant's last question, rounded to the minute; `nil` before the first
   /// question.
   public var lastAsked: Timestamp?
+  /// The number of renewals of a grant (OAuth), which is 0 until its code was redeemed; `nil` for
+  /// the token of a login.
+  public var generation: UInt64?
+  /// Whether the assistant may read synced samples while the phone is away.
+  public var readsSynced: Bool
 
   /// Creates an access.
   public init(
     token: TokenHash, phone: PhoneID, expiresAt: Timestamp, assistant: AssistantName? = nil,
-    since: Timestamp? = nil, lastAsked: Timestamp? = nil
+    since: Timestamp? = nil, lastAsked: Timestamp? = nil, generation: UInt64? = nil,
+    readsSynced: Bool = true
   ) {
     self.token = token
     self.phone = phone
@@ -93,6 +120,8 @@ public struct StoredAccess: Sendable, Hashable, Codable {
     self.assistant = assistant
     self.since = since
     self.lastAsked = lastAsked
+    self.generation = generation
+    self.readsSynced = readsSynced
   }
 }
 

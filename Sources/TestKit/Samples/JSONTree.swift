@@ -57,7 +57,9 @@ package enum JSONTree: Hashable, Decodable, Sendable {
 
 extension JSONTree {
   /// The keys of objects whose members may have any name.
-  private static let open: Set<String> = ["metadata", "health_data", "summary_data"]
+  private static let open: Set<String> = [
+    "metadata", "health_data", "summary_data", "health_types",
+  ]
   private static let unknown = ["odd", "Type", "ID", "", "\u{E9}"]
 
   /// Returns the value as JSON text in another spelling.

@@ -143,15 +143,17 @@ private func ordersAndPages(_ store: any HealthStore) async throws {
 
 private func summarises(_ store: any HealthStore) async throws {
   try await store.add([sample("b", from: 4), sample("a", from: 9, to: 12), sample("b", from: 2)])
-  try await store.add([sample("b", from: 4), sample("b", from: -3)])
+  try await store.add([sample("b", from: 4), sample("b", from: -3, source: "Band")])
   try ContractViolation.unless(
     try await store.summary(),
     is: [
       HealthTypeSummary(
-        type: "a", count: 1, first: Timestamp(nanoseconds: 9), last: Timestamp(nanoseconds: 9)),
+        type: "a", count: 1, first: Timestamp(nanoseconds: 9), last: Timestamp(nanoseconds: 9),
+        sources: ["Phone"]),
       HealthTypeSummary(
-        type: "b", count: 3, first: Timestamp(nanoseconds: -3), last: Timestamp(nanoseconds: 4)),
-    ], "a summary counts each sample once, by type in order")
+        type: "b", count: 3, first: Timestamp(nanoseconds: -3), last: Timestamp(nanoseconds: 4),
+        sources: ["Band", "Phone"]),
+    ], "a summary counts each sample once and names the sources, by type in order")
   try ContractViolation.unless(
     try await store.stored(),
     is: StoredHealth(
@@ -274,7 +276,8 @@ private func forgetsMarks(_ store: any HealthStore) async throws {
 
 private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
   let all = [
-    sample(from: 1), sample(from: 2), sample(steps, 7, from: 2), sample(from: 3), sample(from: 4),
+    sample(from: 1), sample(from: 2), sample(steps, 7, from: 2), sample(from: 3, source: "Band"),
+    sample(from: 4),
   ]
   let workout = HealthSample(
     type: HealthSample.workoutType, value: .workout(WorkoutValue(activity: "walk")),
@@ -295,8 +298,9 @@ private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
     try await store.samples(query([steps, "b", HealthSample.workoutType])).samples,
     is: [all[0], all[2], all[4], sample("b", from: 2)], "what is kept, or outside, stays")
   try ContractViolation.unless(
-    try await store.summary().map { "\($0.type) \($0.count ?? -1) \($0.first.nanoseconds)" },
-    is: ["\(steps) 3 1", "b 1 2"], "the summary follows")
+    try await store.summary().map {
+      "\($0.type) \($0.count ?? -1) \($0.first.nanoseconds) \($0.sources ?? [])"
+    }, is: ["\(steps) 3 1 [\"Phone\"]", "b 1 2 [\"Phone\"]"], "the summary follows")
   _ = try await store.reconcile(ImportReconciliation(exported: Timestamp(nanoseconds: 5)))
   try ContractViolation.unless(
     try await store.newestExport(), is: Timestamp(nanoseconds: 9), "the newest date counts")

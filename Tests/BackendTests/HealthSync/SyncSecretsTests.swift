@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastTestKit
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -19,6 +20,22 @@ import Testing
     for wrong in [nil, "", "S3cret", "s3cre", "s3cret ", "ann"] {
       #expect(secrets.user(of: wrong) == nil)
     }
+  }
+
+  @Test func `a phone's choice ends with the secret that it sent`() throws {
+    let sign = { (text: [UInt8]) in SyncHasher().digest([7] + text) }
+    let secrets = try Self.secrets("ann one Etc/UTC\nben two")
+    let user = SyncedUser("ann", proof: secrets.proof(of: "ann", signing: sign))
+    #expect(user.proof != nil)
+    #expect(secrets.owner(of: user, signing: sign) == SyncUser("ann", zone: "Etc/UTC"))
+    #expect(secrets.owner(of: user, signing: { SyncHasher().digest($0) }) == nil)
+    #expect(secrets.owner(of: SyncedUser("ann"), signing: sign) == nil)
+    #expect(secrets.owner(of: SyncedUser("ben", proof: user.proof), signing: sign) == nil)
+    #expect(secrets.proof(of: "eve", signing: sign) == nil)
+    for text in ["ann other", "ann two\nben one", "ben one"] {
+      #expect(try Self.secrets(text).owner(of: user, signing: sign) == nil)
+    }
+    #expect(try Self.secrets("ann one").owner(of: user, signing: sign) == SyncUser("ann"))
   }
 
   @Test(

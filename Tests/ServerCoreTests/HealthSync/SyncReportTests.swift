@@ -176,10 +176,22 @@ import Testing
       told
         == #"{"types":[{"type":"HKQuantityTypeIdentifierStepCount","style":"sum","unit":"count","#
         + #""count":2,"first":"2026-01-18T08:00:00+01:00","newest":"2026-01-19T23:30:00+01:00"},"#
-        + #"{"type":"HKQuantityTypeIdentifierVO2Max","style":"reading","unit":null,"count":1,"#
+        + #"{"type":"HKQuantityTypeIdentifierVO2Max","style":"reading","unit":"mL/min·kg","#
+        + #""count":1,"#
         + #""first":"2026-01-05T08:00:00+01:00","newest":"2026-01-05T08:00:00+01:00"}],"#
         + #""newest":"2026-01-19T23:30:00+01:00","lastSync":"2026-01-20T12:00:00+01:00","#
         + #""unfinishedUploads":3,"now":"2026-01-20T12:00:00+01:00","timeZone":"Test/East"}"#)
+  }
+
+  @Test func `the list of types is that of assistants`() throws {
+    let told = try Self.report(
+      .types, records: [try Self.steps("18T08:00", "18T09:00", 600)], lastSync: Self.now)
+    #expect(
+      told.hasPrefix(
+        #"{"success":true,"count":1,"types":[{"value_type":"STEPS","what":"steps of walking "#
+          + #"and running","unit":"count","count":1,"first":"2026-01-18T08:00:00","#
+          + #""last":"2026-01-18T08:00:00","sources":["#))
+    #expect(told.contains(#""time_zone":"Test/East","#))
   }
 
   @Test func `without samples there are no days`() throws {

@@ -61,7 +61,8 @@ extension SyncAnswer {
       switch path {
       case .sync, .refresh: "POST"
       case .upload: "HEAD"
-      case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .dashboard: "GET"
+      case .steps, .heartRate, .sleep, .workouts, .periods, .daily, .summary, .types, .dashboard:
+        "GET"
       }
     let answer = SyncStage.answer(stage.ask(1, SyncCall(method, path), user: nil))
     #expect(answer?.status == 401)

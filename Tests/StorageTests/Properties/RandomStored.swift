@@ -81,13 +81,14 @@ extension RandomSource {
       .phone(
         StoredPhone(
           id: phone, device: uuid(), resume: hash, push: maybe { $0.pushAddress() },
-          leftAt: maybe { $0.timestamp() })),
+          leftAt: maybe { $0.timestamp() }, synced: maybe { SyncedUser($0.text(upTo: 2)) })),
       .endPhone(phone),
       .access(
         StoredAccess(
           token: hash, phone: phone, expiresAt: timestamp(),
           assistant: AssistantName(text(upTo: 2), version: maybe { $0.text(upTo: 2) }),
-          since: maybe { $0.timestamp() }, lastAsked: maybe { $0.timestamp() })),
+          since: maybe { $0.timestamp() }, lastAsked: maybe { $0.timestamp() },
+          readsSynced: flag())),
       .endAccess(hash),
       .question(
         StoredQuestion(

@@ -17,7 +17,19 @@ package final class RelayTables: Tables {
       CREATE TABLE questions(
         number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, phone BLOB NOT NULL,
         asker BLOB NOT NULL, question BLOB NOT NULL, deadline INTEGER NOT NULL) STRICT;
+      \(grants)
       """)
+
+  /// The generations of grants, the users whose synced samples are read, and the accesses that may
+  /// not read them. These tables were added later. They are also created when the file is read, so
+  /// that the version of the tables remains.
+  static let grants = """
+    CREATE TABLE IF NOT EXISTS grants(
+      token BLOB PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS synced(
+      phone BLOB PRIMARY KEY, user TEXT NOT NULL, zone TEXT, proof BLOB) STRICT;
+    CREATE TABLE IF NOT EXISTS unsynced(token BLOB PRIMARY KEY) STRICT;
+    """
 
   package static let kind = StoreKind(
     name: "relay", schema: schema, settings: "PRAGMA secure_delete = ON")
@@ -65,10 +77,13 @@ package final class RelayTables: Tables {
     case .endPhone(let id):
       try database.run("DELETE FROM phones WHERE id = ?", [.uuid(id.uuid)])
       try database.run("DELETE FROM questions WHERE phone = ?", [.uuid(id.uuid)])
+      try database.run("DELETE FROM synced WHERE phone = ?", [.uuid(id.uuid)])
     case .access(let access):
       try store(access)
     case .endAccess(let token):
       try database.run("DELETE FROM accesses WHERE token = ?", [.blob(token.bytes)])
+      try database.run("DELETE FROM grants WHERE token = ?", [.blob(token.bytes)])
+      try database.run("DELETE FROM unsynced WHERE token = ?", [.blob(token.bytes)])
     case .question(let question): try store(question)
     case .endQuestion(let id):
       try database.run("DELETE FROM questions WHERE id = ?", [.text(id.text)])
@@ -81,6 +96,14 @@ package final class RelayTables: Tables {
       [
         .uuid(phone.id.uuid), .uuid(phone.device), .blob(phone.resume.bytes),
         phone.push.map { .blob($0.encode()) } ?? .null, .time(phone.leftAt),
+      ])
+    try database.run("DELETE FROM synced WHERE phone = ?", [.uuid(phone.id.uuid)])
+    guard let synced = phone.synced else { return }
+    try database.run(
+      "INSERT INTO synced(phone, user, zone, proof) VALUES (?, ?, ?, ?)",
+      [
+        .uuid(phone.id.uuid), .text(synced.name), synced.zone.map { .text($0) } ?? .null,
+        synced.proof.map { .blob($0.bytes) } ?? .null,
       ])
   }
 
@@ -96,6 +119,14 @@ package final class RelayTables: Tables {
         access.assistant?.version.map { .text($0) } ?? .null, .time(access.since),
         .time(access.lastAsked),
       ])
+    try database.run(
+      access.readsSynced
+        ? "DELETE FROM unsynced WHERE token = ?"
+        : "INSERT OR IGNORE INTO unsynced(token) VALUES (?)", [.blob(access.token.bytes)])
+    guard let generation = access.generation else { return }
+    try database.run(
+      "INSERT OR REPLACE INTO grants(token, generation) VALUES (?, ?)",
+      [.blob(access.token.bytes), .integer(Int64(bitPattern: generation))])
   }
 
   private func store(_ question: StoredQuestion) throws(StoreFailure) {
@@ -114,22 +145,33 @@ package final class RelayTables: Tables {
   }
 
   private func phones() throws(StoreFailure) -> [StoredPhone] {
-    try database.query("SELECT id, device, resume, push, left_at FROM phones ORDER BY id") {
-      row throws(StoreFailure) in
+    try database.query(
+      """
+      SELECT id, device, resume, push, left_at, user, zone, proof
+      FROM phones LEFT JOIN synced ON phone = id ORDER BY id
+      """
+    ) { row throws(StoreFailure) in
       StoredPhone(
         id: PhoneID(try row.uuid(0)), device: try row.uuid(1), resume: try hash(row, 2),
-        push: try push(row, 3), leftAt: try row.optionalTime(4))
+        push: try push(row, 3), leftAt: try row.optionalTime(4),
+        synced: try synced(row, 5))
     }
   }
 
   private func accesses() throws(StoreFailure) -> [StoredAccess] {
     try database.query(
-      "SELECT token, phone, expires_at, name, version, since, asked FROM accesses ORDER BY token"
+      """
+      SELECT token, phone, expires_at, name, version, since, asked, generation,
+        token IN (SELECT token FROM unsynced)
+      FROM accesses LEFT JOIN grants USING (token) ORDER BY token
+      """
     ) { row throws(StoreFailure) in
       StoredAccess(
         token: try hash(row, 0), phone: PhoneID(try row.uuid(1)), expiresAt: try row.time(2),
         assistant: AssistantName(try row.optionalText(3), version: try row.optionalText(4)),
-        since: try row.optionalTime(5), lastAsked: try row.optionalTime(6))
+        since: try row.optionalTime(5), lastAsked: try row.optionalTime(6),
+        generation: try row.optionalInteger(7).map { UInt64(bitPattern: $0) },
+        readsSynced: try row.integer(8) == 0)
     }
   }
 
@@ -152,6 +194,13 @@ package final class RelayTables: Tables {
     return hash
   }
 
+  private func synced(_ row: Row, _ column: Int32) throws(StoreFailure) -> SyncedUser? {
+    try row.optionalText(column).map { name throws(StoreFailure) in
+      let proof = try row.optionalBlob(column + 2) == nil ? nil : try hash(row, column + 2)
+      return SyncedUser(name, zone: try row.optionalText(column + 1), proof: proof)
+    }
+  }
+
   private func push(_ row: Row, _ column: Int32) throws(StoreFailure) -> PushAddress? {
     guard let bytes = try row.optionalBlob(column) else { return nil }
     do {
@@ -172,7 +221,8 @@ package typealias SQLiteRelayStore = SQLiteFile<RelayTables>
 
 extension SQLiteFile: RelayStore where T == RelayTables {
   package func stored() throws(StoreFailure) -> StoredRelay {
-    try read { tables throws(StoreFailure) in try tables.stored() }
+    try write { tables throws(StoreFailure) in try tables.database.execute(RelayTables.grants) }
+    return try read { tables throws(StoreFailure) in try tables.stored() }
   }
 
   package func apply(_ changes: [RelayChange]) throws(StoreFailure) {

@@ -11,7 +11,7 @@ import HoldfastWire
 /// if the UUID has a sample, the time of the newest batch that assigned it. Both are effective
 /// times of stamps (see `SyncStamps`). `devices` contains the newest stamp of each phone, and the
 /// latest effective time. `stamps` contains the stamps whose effective time differs from their own
-/// time.
+/// time. `sources` contains the number of samples of each source. Version 1 had no such table.
 package final class SyncTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_7379,  // "HFsy"
@@ -38,7 +38,21 @@ package final class SyncTables: Tables {
       CREATE TABLE stamps(
         user INTEGER NOT NULL, device INTEGER NOT NULL, made INTEGER NOT NULL,
         counts INTEGER NOT NULL, PRIMARY KEY (user, device, made)) STRICT, WITHOUT ROWID;
-      """)
+      \(sources)
+      """,
+    upgrades: [
+      sources
+        + """
+        INSERT INTO sources(user, type, source, count)
+        SELECT user, type, source, count(*) FROM samples GROUP BY user, type, source;
+        """
+    ])
+
+  private static let sources = """
+    CREATE TABLE sources(
+      user INTEGER NOT NULL, type INTEGER NOT NULL, source INTEGER NOT NULL,
+      count INTEGER NOT NULL, PRIMARY KEY (user, type, source)) STRICT, WITHOUT ROWID;
+    """
 
   package static let kind = StoreKind(
     name: "sync", schema: schema, settings: "PRAGMA cache_size = -16384")
@@ -75,6 +89,7 @@ package final class SyncTables: Tables {
     }
     for (type, change) in work.changes { try set(type, change, of: work.user) }
     for type in work.released { try count(type, of: work.user) }
+    for (source, change) in work.sources { try set(source, change, of: work.user) }
     return counts
   }
 
@@ -107,7 +122,7 @@ package final class SyncTables: Tables {
       return .refused
     }
     nextRow = row + 1
-    work.note(type, sample)
+    work.note(type, sample, source: try names.number(of: sample.source))
     return .new
   }
 
@@ -223,8 +238,10 @@ package final class SyncTables: Tables {
   /// Removes a UUID from a row. Removes the row together with its last UUID.
   private func release(_ row: Int64, _ work: inout Work) throws(StoreFailure) {
     let found = try database.query(
-      "SELECT type, uuids FROM samples WHERE id = ?", [.integer(row)]
-    ) { row throws(StoreFailure) in (type: try row.integer(0), uuids: try row.integer(1)) }
+      "SELECT type, uuids, source FROM samples WHERE id = ?", [.integer(row)]
+    ) { row throws(StoreFailure) in
+      (type: try row.integer(0), uuids: try row.integer(1), source: try row.integer(2))
+    }
     guard let found = found.first else { throw .corrupt(detail: "A UUID names no sample.") }
     if found.uuids > 1 {
       try database.run("UPDATE samples SET uuids = uuids - 1 WHERE id = ?", [.integer(row)])
@@ -232,6 +249,7 @@ package final class SyncTables: Tables {
       try database.run("DELETE FROM samples WHERE id = ?", [.integer(row)])
       work.released.insert(found.type)
       work.changes[found.type, default: .none].count -= 1
+      work.sources[Work.Source(type: found.type, name: found.source), default: 0] -= 1
     }
   }
 
@@ -251,6 +269,21 @@ package final class SyncTables: Tables {
         .integer(user), .integer(type), .integer(change.count), .integer(change.first),
         .integer(change.last), .integer(change.longest),
       ])
+  }
+
+  /// Adds to the number of samples of a source.
+  private func set(
+    _ source: Work.Source, _ change: Int, of user: Int64
+  ) throws(StoreFailure) {
+    let key: [SQLValue] = [.integer(user), .integer(source.type), .integer(source.name)]
+    try database.run(
+      """
+      INSERT INTO sources(user, type, source, count) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET count = count + excluded.count
+      """, key + [.integer(change)])
+    guard change < 0 else { return }
+    try database.run(
+      "DELETE FROM sources WHERE user = ? AND type = ? AND source = ? AND count <= 0", key)
   }
 
   /// Updates the first and last time of a type after samples were removed.
@@ -294,16 +327,25 @@ private struct Work {
     static let none = Change(first: .max, last: .min)
   }
 
+  /// A source of samples of a type.
+  struct Source: Hashable {
+    var type: Int64
+    var name: Int64
+  }
+
   let user: Int64
   /// The effective time of the batch's stamp, in nanoseconds; `nil` if the batch has no stamp.
   let made: Int64?
   let insertion: Statement
   let naming: Statement
   var changes: [Int64: Change] = [:]
+  /// The changes of the numbers of samples.
+  var sources: [Source: Int] = [:]
   /// The types from which rows were removed.
   var released: Set<Int64> = []
 
-  mutating func note(_ type: Int64, _ sample: SyncSample) {
+  mutating func note(_ type: Int64, _ sample: SyncSample, source: Int64) {
+    sources[Source(type: type, name: source), default: 0] += 1
     var change = changes[type] ?? .none
     change.count += 1
     change.first = min(change.first, sample.start.nanoseconds)
@@ -317,15 +359,19 @@ extension SyncTables {
   /// Returns the summary of each stored type of a user.
   func summary(of user: String) throws(StoreFailure) -> [HealthTypeSummary] {
     guard let user = try names.find(user) else { return [] }
+    let sources = try database.names(
+      """
+      SELECT type, text FROM sources JOIN names ON id = source WHERE user = ? ORDER BY type, text
+      """, [.integer(user)])
     return try database.query(
       """
-      SELECT text, count, first, last FROM types JOIN names ON id = type WHERE user = ?
+      SELECT text, count, first, last, type FROM types JOIN names ON id = type WHERE user = ?
       ORDER BY text
       """, [.integer(user)]
     ) { row throws(StoreFailure) in
       HealthTypeSummary(
         type: try row.text(0), count: Int(try row.integer(1)), first: try row.time(2),
-        last: try row.time(3))
+        last: try row.time(3), sources: sources[try row.integer(4)] ?? [])
     }
   }
 

@@ -10,8 +10,8 @@ import HoldfastWire
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func relayStoreContract(make: () async throws -> any RelayStore) async throws {
   let checks: [@Sendable (any RelayStore) async throws -> Void] = [
-    relayStartsEmpty, storesInOrder, storesTheNewest, endsOnlyWhatItNames, endsWhatIsNotThere,
-    endsQuestionsWithTheirPhone, relayFailsWhenClosed,
+    relayStartsEmpty, storesInOrder, storesTheNewest, storesGenerations, storesSyncedUsers,
+    endsOnlyWhatItNames, endsWhatIsNotThere, endsQuestionsWithTheirPhone, relayFailsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -100,6 +100,53 @@ private func storesTheNewest(_ store: any RelayStore) async throws {
     is: StoredRelay(
       phones: [phone], accesses: [access], questions: [question, try RelaySamples.question(2)]),
     "what is kept again takes the place of the former")
+}
+
+private func storesGenerations(_ store: any RelayStore) async throws {
+  var grant = try RelaySamples.access(1)
+  grant.generation = 0
+  try await store.apply([.access(grant), .access(try RelaySamples.access(2))])
+  grant.generation = .max
+  try await store.apply([.access(grant)])
+  try ContractViolation.unless(
+    try await store.stored(), is: StoredRelay(accesses: [grant, try RelaySamples.access(2)]),
+    "a grant has its newest generation, and a login has none")
+  try await store.apply([.endAccess(grant.token), .access(try RelaySamples.access(1))])
+  try ContractViolation.unless(
+    try await store.stored(),
+    is: StoredRelay(accesses: [try RelaySamples.access(1), try RelaySamples.access(2)]),
+    "the generation of a grant ends with it")
+}
+
+private func storesSyncedUsers(_ store: any RelayStore) async throws {
+  var (phone, access) = (try RelaySamples.phone(1), try RelaySamples.access(1))
+  let others: [RelayChange] = [
+    .phone(try RelaySamples.phone(2)), .access(try RelaySamples.access(2)),
+  ]
+  let proof = access.token
+  for user in [
+    SyncedUser("ann", zone: "Europe/Berlin", proof: proof), SyncedUser("b c"), nil,
+  ] {
+    (phone.synced, access.readsSynced) = (user, user == nil)
+    try await store.apply(others + [.phone(phone), .access(access)])
+    try ContractViolation.unless(
+      try await store.stored(),
+      is: StoredRelay(
+        phones: [phone, try RelaySamples.phone(2)],
+        accesses: [access, try RelaySamples.access(2)]),
+      "a phone has its newest user of health sync, and an access may read the samples or not")
+  }
+  phone.synced = SyncedUser("ann")
+  access.readsSynced = false
+  try await store.apply([.phone(phone), .access(access)])
+  try await store.apply([.endPhone(phone.id), .endAccess(access.token)])
+  try await store.apply([.phone(try RelaySamples.phone(1)), .access(try RelaySamples.access(1))])
+  try ContractViolation.unless(
+    try await store.stored(),
+    is: StoredRelay(
+      phones: [try RelaySamples.phone(1), try RelaySamples.phone(2)],
+      accesses: [try RelaySamples.access(1), try RelaySamples.access(2)]),
+    "a user of health sync ends with its phone, and a choice with its access")
 }
 
 private func endsOnlyWhatItNames(_ store: any RelayStore) async throws {

@@ -294,16 +294,19 @@ private func summarisesAfterDeletions(_ store: any SyncStore) async throws {
   _ = try await store.apply(
     try SyncSamples.delivery([
       SyncSamples.record(3, uuid: 3), SyncSamples.record(1, uuid: 1),
-      SyncSamples.record(2, type: "a", uuid: 2), SyncSamples.record(9, uuid: 9),
+      SyncSamples.record(2, type: "a", uuid: 2), SyncSamples.record(9, source: "Band", uuid: 9),
     ]))
-  func summary(_ type: String, _ count: Int, _ first: Int64, _ last: Int64) -> HealthTypeSummary {
+  func summary(
+    _ type: String, _ count: Int, _ first: Int64, _ last: Int64, _ sources: [String] = ["Watch"]
+  ) -> HealthTypeSummary {
     HealthTypeSummary(
       type: type, count: count, first: SyncSamples.time(first).instant,
-      last: SyncSamples.time(last).instant)
+      last: SyncSamples.time(last).instant, sources: sources)
   }
   try ContractViolation.unless(
     try await store.summary(of: "ann"),
-    is: [summary(SyncSamples.steps, 3, 1, 9), summary("a", 1, 2, 2)], "each type is counted")
+    is: [summary(SyncSamples.steps, 3, 1, 9, ["Band", "Watch"]), summary("a", 1, 2, 2)],
+    "each type is counted, with its sources")
   _ = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(8, uuid: 8)], deleted: [2, 9]))
   try ContractViolation.unless(

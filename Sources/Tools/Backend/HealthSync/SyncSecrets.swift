@@ -3,6 +3,7 @@ import Foundation
 import HoldfastKeyedHashing
 import HoldfastJSON
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 
 /// The users of health sync and the hashes of their secrets.
@@ -74,6 +75,25 @@ struct SyncSecrets: Sendable {
       found = entry.user
     }
     return found
+  }
+
+  /// Returns the proof that a phone sent the present secret of a user; `nil` if there is no such
+  /// user.
+  ///
+  /// The first byte keeps it apart from tokens of the same key, which sign text.
+  func proof(of name: String, signing sign: ([UInt8]) -> [UInt8]) -> TokenHash? {
+    entries.first { $0.user.name == name }.flatMap {
+      TokenHash(sign([0] + Array("synced \(name)".utf8) + [0] + $0.hash))
+    }
+  }
+
+  /// Returns the user whose samples a phone may read, or `nil` if the secret that it sent is no
+  /// longer that of the user.
+  func owner(of user: SyncedUser, signing sign: ([UInt8]) -> [UInt8]) -> SyncUser? {
+    guard let proof = user.proof, proof == self.proof(of: user.name, signing: sign) else {
+      return nil
+    }
+    return users.first { $0.name == user.name }
   }
 
   /// Returns the content of a new file: one user whose secret has 256 random bits.

@@ -48,10 +48,13 @@ struct SyncService: Service {
     var policy = configuration.sync
     policy.originPolicy = configuration.assistantsHere.originPolicy
     let uploads = SyncUploadFiles(in: configuration.dataDirectory)
+    let zones = SyncZones()
+    setup.synced.provide(
+      store, secrets, zones, signing: try Tokens.open(for: configuration).sign)
     return SyncService(
       rules: SyncServer(policy: policy, epoch: epoch, at: BootClock().now), store: store,
       secrets: secrets,
-      zones: SyncZones(), uploads: uploads, first: .restored(uploads.stored(at: BootClock().wall)))
+      zones: zones, uploads: uploads, first: .restored(uploads.stored(at: BootClock().wall)))
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { store }
@@ -212,7 +215,8 @@ struct SyncService: Service {
     from store: any SyncStore, _ zones: SyncZones
   ) async throws(StoreFailure) -> SyncOutcome {
     let stored = try await store.summary(of: user.name)
-    let lastSync = path == .summary ? try await store.lastSync(of: user.name) : nil
+    let lastSync =
+      path == .summary || path == .types ? try await store.lastSync(of: user.name) : nil
     var report = SyncReport(
       path, span, zone: zones.rules(of: user.zone), now: wall, stored: stored, lastSync: lastSync)
     while let query = report.wanted {

@@ -9,9 +9,22 @@ import HoldfastPorts
 /// An export that is imported at the start, and again whenever its file changes.
 struct ExportWatch: Sendable {
   private let path: String
-  private let store: any HealthStore
-  private let view: SyncView
+  private let opening: Opening
+  private let note: Note
+  private let progress: @Sendable (HealthImport.Progress) -> Void
   private let clock = BootClock()
+
+  /// A function that shows a result or a failure. Its arguments are a kind and a text.
+  typealias Note = @Sendable (String, String) async -> Void
+
+  /// The store into which the file is imported.
+  enum Opening: Sendable {
+    /// A store that stays open.
+    case open(any HealthStore)
+    /// The store of a directory. It is open during an import only, so that other processes can
+    /// import too.
+    case directory(String)
+  }
 
   /// The interval between checks. The file is imported after two checks with equal results, so that
   /// it is complete.
@@ -20,23 +33,28 @@ struct ExportWatch: Sendable {
   /// own.
   private static let timeLimit = Duration.seconds(60)
 
-  init(_ path: String, into store: any HealthStore, _ view: SyncView) {
-    (self.path, self.store, self.view) = (path, store, view)
+  init(
+    _ path: String, into opening: Opening,
+    progress: @escaping @Sendable (HealthImport.Progress) -> Void = { _ in },
+    note: @escaping Note
+  ) {
+    (self.path, self.opening, self.progress, self.note) = (path, opening, progress, note)
   }
 
   /// Imports the file before the sync begins.
   ///
   /// - Parameter isRequired: Whether a failure ends the command. Otherwise, a notice reports the
-  ///   failure.
+  ///   failure, and the progress states it.
   /// - Returns: The progress from which `run(after:)` continues.
   func first(isRequired: Bool) async throws(CommandFailure) -> Progress {
     let state = FileState(of: path)
     let (failure, isStores) = await importOnce()
     guard let failure else { return Progress(imported: state) }
     guard isRequired else {
-      await view.note("export", failure.line)
+      await note("export", failure.line)
       return Progress(
-        imported: state, again: isStores ? clock.now.advanced(by: Self.timeLimit) : nil)
+        imported: state, again: isStores ? clock.now.advanced(by: Self.timeLimit) : nil,
+        failure: failure.line)
     }
     throw failure
   }
@@ -57,7 +75,7 @@ struct ExportWatch: Sendable {
       let (failure, isStores) = await importOnce()
       guard let failure else { continue }
       if isStores { last.again = clock.now.advanced(by: Self.timeLimit) }
-      await view.note("export", failure.line)
+      await note("export", failure.line)
     }
   }
 
@@ -67,15 +85,23 @@ struct ExportWatch: Sendable {
     fileprivate var imported: FileState?
     /// The time at which to retry an import that the store refused; `nil` if there was no refusal.
     fileprivate var again: Instant?
+    /// The failure of the first import, if any.
+    private(set) var failure: String?
   }
 
   /// Imports the file. Returns the failure, if any, and whether the store caused it.
   private func importOnce() async -> (failure: CommandFailure?, isStores: Bool) {
     do throws(HealthImport.Failure) {
-      let report = try await HealthImport.run(path, into: store) { Task.isCancelled }
+      let report = try await withStore { store throws(HealthImport.Failure) in
+        try await HealthImport.run(path, into: store) {
+          Task.isCancelled
+        } note: {
+          progress($0)
+        }
+      }
       let removed = report.types.reduce(0) { $0 + $1.removed }
-      await view.note("imported", "\(report.addition.added) added, \(removed) removed")
-      if let reason = HealthImportView.unread(report) { await view.note("export", reason) }
+      await note("imported", "\(report.addition.added) added, \(removed) removed")
+      if let reason = HealthImportView.unread(report) { await note("export", reason) }
       switch report.ending {
       case .complete, .stopped: return (nil, false)
       case .truncated: return (CommandFailure(.failed, "\(path) is cut off"), false)
@@ -84,6 +110,23 @@ struct ExportWatch: Sendable {
     } catch {
       let isStores = if case .store = error { true } else { false }
       return (CommandFailure(error, of: path), isStores)
+    }
+  }
+
+  /// Runs an import with the store, which is opened and closed if it does not stay open.
+  private func withStore(
+    _ work: (any HealthStore) async throws(HealthImport.Failure) -> HealthImport.Report
+  ) async throws(HealthImport.Failure) -> HealthImport.Report {
+    switch opening {
+    case .open(let store): return try await work(store)
+    case .directory(let directory):
+      let store: any HealthStore
+      do throws(StoreFailure) {
+        store = try await HoldfastPlatform.healthStore(in: directory)
+      } catch {
+        throw .store(error)
+      }
+      return try await store.closing { () throws(HealthImport.Failure) in try await work(store) }
     }
   }
 }

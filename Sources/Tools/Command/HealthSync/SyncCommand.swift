@@ -123,7 +123,9 @@ enum SyncCommand {
   ) async throws(CommandFailure) -> CommandFailure? {
     let run = LinkRun(call)
     let view = SyncView(call)
-    let exports = call[watch].map { ExportWatch($0, into: health, view) }
+    let exports = call[watch].map { path in
+      ExportWatch(path, into: .open(health)) { await view.note($0, $1) }
+    }
     let progress = try await exports?.first(isRequired: call[once])
     var configuration = configuration
     configuration.ports.lifecycle = run.lifecycle

@@ -1,0 +1,65 @@
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastHealth
+import HoldfastTestKit
+import Testing
+
+@testable import HoldfastSQLiteStores
+
+/// Tests of files whose tables have version 1, which had no table of sources.
+@Suite struct StoreUpgradeTests {
+  private static func sample(_ start: Int64, source: String) -> HealthSample {
+    HealthSample(
+      type: "t", value: .quantity(1), unit: "count", start: Timestamp(nanoseconds: start),
+      end: Timestamp(nanoseconds: start), source: source)
+  }
+
+  /// Brings a file back to version 1.
+  private static func age(_ scratch: Scratch, _ name: String, _ schema: Schema) throws {
+    let database = try Database(
+      path: scratch("\(name).sqlite"), access: .write, busyTimeout: .zero, schema: schema)
+    try database.execute("DROP TABLE sources; PRAGMA user_version = 1")
+  }
+
+  @Test func `health samples of version 1 are read as they are, and a writer adds their sources`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let first = try await SQLiteHealthStore.open(in: scratch.path)
+    try await first.add([Self.sample(1, source: "b"), Self.sample(2, source: "a")])
+    #expect(try await first.summary().map(\.sources) == [["a", "b"]])
+    await first.close()
+    try Self.age(scratch, "health", HealthTables.schema)
+
+    let reader = try await SQLiteHealthStore.open(in: scratch.path, access: .read)
+    #expect(try await reader.summary().map(\.sources) == [nil])
+    #expect(try await reader.summary().map(\.count) == [2])
+    await reader.close()
+
+    let writer = try await SQLiteHealthStore.open(in: scratch.path)
+    #expect(try await writer.summary().map(\.sources) == [["a", "b"]])
+    try await writer.add([Self.sample(3, source: "c"), Self.sample(1, source: "b")])
+    #expect(try await writer.summary().map(\.sources) == [["a", "b", "c"]])
+    await writer.close()
+  }
+
+  @Test func `synced samples of version 1 keep their sources, and deletions remove them`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let first = try await SQLiteSyncStore.open(in: scratch.path)
+    _ = try await first.apply(
+      try SyncSamples.delivery([
+        SyncSamples.record(1, source: "b", uuid: 1), SyncSamples.record(2, source: "a", uuid: 2),
+        SyncSamples.record(3, source: "a", uuid: 3),
+      ]))
+    await first.close()
+    try Self.age(scratch, "sync", SyncTables.schema)
+
+    let second = try await SQLiteSyncStore.open(in: scratch.path)
+    #expect(try await second.summary(of: "ann").map(\.sources) == [["a", "b"]])
+    _ = try await second.apply(try SyncSamples.delivery([], deleted: [1, 2]))
+    #expect(try await second.summary(of: "ann").map(\.sources) == [["a"]])
+    await second.close()
+  }
+}

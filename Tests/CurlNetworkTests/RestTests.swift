@@ -37,6 +37,25 @@ struct RestTests {
     #expect(String(decoding: response.body, as: UTF8.self) == expected + (hasBody ? "hi" : ""))
   }
 
+  @Test(arguments: ["127.0.0.1", "localhost"])
+  func `a client for public addresses connects to no other, whatever a name resolves to`(
+    host: String
+  ) async throws {
+    let count = Counter()
+    let server = try TestServer { peer in
+      count.add()
+      _ = peer.request()
+      peer.answer(200, [], "secret")
+    }
+    let port = try #require(server.url.split(separator: ":").last)
+    let network = try CurlNetwork(CurlConfiguration(proxy: "", onlyPublicAddresses: true))
+    await #expect(throws: LinkFailure.self) {
+      try await network.send(.to("http://\(host):\(port)"))
+    }
+    #expect(count.value == 0)
+    #expect(try await CurlNetwork().send(.to("http://\(host):\(port)")).status == 200)
+  }
+
   @Test func `one connection serves many requests`() async throws {
     let count = Counter()
     let server = try TestServer { peer in

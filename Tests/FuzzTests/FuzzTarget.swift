@@ -8,7 +8,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case stream, pages, json, texts, token
   case journal, policy, removals
   case rows, store, netlink
-  case relay, assistants
+  case relay, assistants, lines, oauth
   case export
   case held
   case session
@@ -37,6 +37,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .netlink: try NetlinkProperty.check(bytes)
     case .relay: try RelayProperty.check(bytes)
     case .assistants: try MCPProperty.check(bytes)
+    case .lines: try MCPLineProperty.check(bytes)
+    case .oauth: try OAuthProperty.check(bytes)
     case .export: try ExportProperty.check(bytes)
     case .held: try HeldSocketProperty.check(bytes)
     case .session: try SessionProperty.check(bytes)

@@ -20,6 +20,14 @@ import Testing
     #expect(MCPPolicy().workable == MCPPolicy())
   }
 
+  @Test func `the numbers of the sign-in`() {
+    #expect(numbers(of: OAuthPolicy()) == signInNumbers)
+    #expect(OAuthPolicy().workable == OAuthPolicy())
+    #expect([OAuthPolicy().refreshLife] == [RelayServerPolicy().grantLife])
+    #expect([OAuthPolicy().codeLife * 2] == [RelayServerPolicy().grantWait])
+    #expect(OAuthPolicy().codesPerPhone == RelayServerPolicy().tokensPerPhone)
+  }
+
   @Test func `the numbers of health sync`() {
     #expect(numbers(of: SyncServerPolicy()) == healthSyncNumbers)
     #expect(SyncServerPolicy.maxBodyBytes == 4_194_304)
@@ -83,6 +91,9 @@ private let shopNumbers = """
 private let relayNumbers = """
   pairLife 600.0 seconds
   tokenLife 7200.0 seconds
+  grantLife 2592000.0 seconds
+  renewalGrace 30.0 seconds
+  grantWait 120.0 seconds
   tokenMemory 3600.0 seconds
   grace 600.0 seconds
   wrongPairs 5
@@ -95,6 +106,7 @@ private let relayNumbers = """
   maxWatchedAddresses 100000
   callLimit 45.0 seconds
   returnWait 10.0 seconds
+  syncedWait 5.0 seconds
   lease 25.0 seconds
   maxLeased 8
   pushGap 20.0 seconds
@@ -124,12 +136,41 @@ private let assistantsNumbers = """
   idle 7200.0 seconds
   maxCalls 1024
   callsPerSession 16
+  maxElicitations 1024
+  elicitationInterval 10.0 seconds
+  elicitationBurst 20
+  elicitationLife 600.0 seconds
   busyRetry 2.0 seconds
   progressInterval 5.0 seconds
   commentInterval 15.0 seconds
   callLimit 45.0 seconds
   maxEventBytes 1000000
   maxBatchBytes 8388608
+  """
+
+private let signInNumbers = """
+  codeLife 60.0 seconds
+  codeMemory 3600.0 seconds
+  accessLife 3600.0 seconds
+  refreshLife 2592000.0 seconds
+  maxCodes 4096
+  codesPerPhone 8
+  maxWaiting 1024
+  maxDocumentWaiters 64
+  waitersPerDocument 16
+  maxBodyBytes 16384
+  maxParameters 32
+  fetchLimit 5.0 seconds
+  maxDocumentBytes 65536
+  maxFetches 16
+  fetchesPerSource 2
+  fetchInterval 3.0 seconds
+  fetchBurst 10
+  maxDocuments 256
+  documentLife 300.0 seconds
+  maxDocumentLife 86400.0 seconds
+  failureLife 30.0 seconds
+  busyRetry 2.0 seconds
   """
 
 private let healthSyncNumbers = """

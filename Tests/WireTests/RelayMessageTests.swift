@@ -51,12 +51,12 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     (#"{\#(span)}"#, .missing(field: "value_type")),
     (#"{"value_type":7,\#(span)}"#, .wrongType(field: "value_type")),
     (
-      #"{"value_type":"MOOD",\#(span)}"#,
+      #"{"value_type":"a mood?",\#(span)}"#,
       .unknownValue(field: "value_type", known: HealthValueType.allCases.map(\.rawValue))
     ),
     (
-      #"{"value_type":"STEPS",\#(span),"group_by":"YEAR"}"#,
-      .unknownValue(field: "group_by", known: ["HOUR", "DAY", "WEEK", "MONTH", "TOTAL"])
+      #"{"value_type":"STEPS",\#(span),"group_by":"DECADE"}"#,
+      .unknownValue(field: "group_by", known: HealthGrouping.allCases.map(\.rawValue))
     ),
     (
       #"{"value_type":"STEPS","start_time":"soon","end_time":"2026-01-01"}"#,

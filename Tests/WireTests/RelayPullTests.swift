@@ -32,7 +32,7 @@ import Testing
       + #""lease_expires_in":25}"#
     let a = RelaySample.requestID("a")
     let b = RelaySample.requestID("b")
-    let known = ["health_data_request", "summary_request"]
+    let known = ["health_data_request", "summary_request", "health_types_request"]
     #expect(
       try LeasedQuestions.read(Array(text: text))
         == LeasedQuestions(

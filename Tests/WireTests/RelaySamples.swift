@@ -27,11 +27,14 @@ enum RelaySample {
   static let backend: [BackendMessage] = [
     .connectionCode(code), .connectionCode(ConnectionCode(code: "1", word: "w", message: "")),
     .question(id, .healthData(query)), .question(id, .summary(summary)),
-    .question(id, .summary(SummaryQuery(start: utc, end: utc))), .cancel(id),
+    .question(id, .summary(SummaryQuery(start: utc, end: utc))), .question(id, .types),
+    .cancel(id),
     .unknown(type: "news", id: nil), .unknown(type: "news", id: id),
   ]
   static let phone: [PhoneMessage] = [
     .healthData(id, object), .summary(id, .failure("no \"summary\"")),
+    .types(
+      id, HealthObject(succeeded: true, bytes: Array(#"{"success":true,"types":[]}"#.utf8))),
     .part(id, HealthPart(kind: .summary, index: 1, count: 3, text: "{\"é\":1")),
     .failure(id, reason: "why"), .failure(nil, reason: ""), .unknown(type: "news", id: id),
   ]

@@ -129,6 +129,9 @@ public struct CurlConfiguration: Sendable, Equatable {
   /// Whether `ws` and `http` connections may leave this device. They are always allowed to
   /// loopback.
   public var allowsPlaintext: Bool
+  /// Whether connections are made to public addresses only, whatever a name resolves to. For the
+  /// URLs of strangers, without a proxy.
+  public var onlyPublicAddresses: Bool
   /// The maximum number of queued bytes of a socket. Above it, `send` returns `.full`.
   public var maxQueuedBytes: Int
   /// The maximum number of frames in a message. A message with more frames is discarded unread.
@@ -145,11 +148,13 @@ public struct CurlConfiguration: Sendable, Equatable {
   /// loopback.
   public init(
     authorities: String? = nil, proxy: String? = nil, allowsPlaintext: Bool = false,
-    maxQueuedBytes: Int = 1_048_576, maxFragments: Int = 262_144, offersDeflate: Bool = true
+    onlyPublicAddresses: Bool = false, maxQueuedBytes: Int = 1_048_576, maxFragments: Int = 262_144,
+    offersDeflate: Bool = true
   ) {
     self.authorities = authorities
     self.proxy = proxy
     self.allowsPlaintext = allowsPlaintext
+    self.onlyPublicAddresses = onlyPublicAddresses
     self.maxQueuedBytes = maxQueuedBytes
     self.maxFragments = maxFragments
     self.offersDeflate = offersDeflate

@@ -4,7 +4,13 @@ import HoldfastWire
 /// The route of an assistant's request.
 public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   /// The Model Context Protocol over streamable HTTP.
+  ///
+  /// With a public URL, clients sign in with OAuth first.
   case mcp = "/mcp"
+  /// The same with a login by word and code among the tools, where `/mcp` has OAuth.
+  case code = "/mcp/code"
+  /// The page on which a person signs in for a client of `/mcp/code` that can open it.
+  case signIn = "/mcp/sign-in"
   /// The list of tools.
   ///
   /// This route and those below are the original app's plain endpoints (contract 1.7).
@@ -18,6 +24,8 @@ public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   public var name: String {
     switch self {
     case .mcp: "mcp"
+    case .code: "mcp_code"
+    case .signIn: "mcp_sign_in"
     case .toolList: "mcp_tools"
     case .toolCall: "mcp_call"
     case .directLogin: "direct_login"
@@ -86,6 +94,8 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var host: String?
     /// `Origin`, which browsers send (RFC 6454 section 7).
     public var origin: String?
+    /// `Sec-Fetch-Site`, which browsers send and pages cannot change (Fetch Metadata section 2.3).
+    public var site: String?
     /// `Accept`.
     public var accept: String?
     /// `Content-Type`.
@@ -100,6 +110,8 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var rpcName: String?
     /// The hash of the token in `Authorization: Bearer`.
     public var bearer: TokenHash?
+    /// What the token permits at `/mcp`, if clients sign in with OAuth there.
+    public var permission = OAuthPermission.missing
     /// `User-Agent`, from which the client's name is taken if the client sends no other name.
     public var userAgent: String?
     /// `openai-conversation-id`, with which the plain endpoints recognize a returning client.
@@ -108,6 +120,16 @@ public struct MCPCall: Sendable, Hashable, Codable {
     /// Creates a value in which all fields are missing.
     public init() {}
 
+    /// Returns whether a form may have been sent by a page of an origin.
+    ///
+    /// Programs and old browsers send neither field. A browser that names the origin `null` hides
+    /// it, and a page of the same origin is then known by the other field.
+    func isForm(of own: String) -> Bool {
+      guard site == nil || site == "same-origin" || site == "none" else { return false }
+      guard let origin else { return true }
+      return origin.lowercased() == own || (origin == "null" && site == "same-origin")
+    }
+
     /// The client's name, taken from the first product of `User-Agent` (RFC 9110 section 10.1.5).
     var client: AssistantName? {
       guard let product = userAgent?.split(separator: " ").first else { return nil }
@@ -115,6 +137,17 @@ public struct MCPCall: Sendable, Hashable, Codable {
       return AssistantName(parts.first, version: parts.count == 2 ? parts[1] : nil)
     }
   }
+}
+
+extension MCPCall {
+  /// The grant of a client that signed in with OAuth; `nil` for a client that logs in with a tool.
+  var grant: TokenHash? {
+    guard route == .mcp, case .granted(let grant) = fields.permission else { return nil }
+    return grant
+  }
+
+  /// What the client is told about the server. A client that signed in needs no login.
+  var provider: MCPProvider { grant == nil ? .phone : .signedIn }
 }
 
 /// A response whose complete body is known.
@@ -129,8 +162,12 @@ public struct MCPReply: Sendable, Hashable, Codable {
   public var allow: String?
   /// The origin of the web page that may read the answer (Fetch section 3.2.3).
   public var origin: String?
+  /// A Boolean value that indicates whether the body is a page for a browser, and not JSON.
+  public var isPage = false
   /// A Boolean value that indicates whether this is the response to a CORS preflight request.
   public var isPreflight = false
+  /// `WWW-Authenticate`, for a client that must sign in (RFC 9110 section 11.6.1).
+  public var challenge: String?
   /// The time after which the client may retry.
   ///
   /// It is sent in whole seconds, rounded up (RFC 9110 section 10.2.3).

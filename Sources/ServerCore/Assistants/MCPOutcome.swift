@@ -11,13 +11,27 @@ extension MCPCallResult {
   ) {
     switch outcome {
     case .loggedIn(let grant): self.init(object: grant.object)
+    case .renewed: self.init(object: Self.said("Renewed."))
     case .loggedOut: self.init(object: Self.said("Logged out."))
+    case .data(let answer) where tool == .listHealthTypes && !answer.succeeded:
+      self = .refused("phone_refused", Self.noList(answer.reason ?? ""))
     case .data(let answer):
       self.init(
-        answer, of: tool == .getSummary ? .summary : .healthData, rejected: rejected,
-        window: window)
+        answer, of: tool.questionKind ?? .healthData, rejected: rejected, window: window)
+    case .refused(.timedOut(let limit)) where tool == .listHealthTypes:
+      let timedOut = RelayRefusal.timedOut(after: limit)
+      self = .refused(timedOut.name, Self.noList(timedOut.description))
     case .refused(let refusal): self.init(refusal)
     }
+  }
+
+  /// Returns a sentence that says why there is no list of types. Phones with an older app, and those
+  /// of the original, know no such question.
+  private static func noList(_ reason: String) -> String {
+    var reason = reason
+    while reason.last == "." { reason.removeLast() }
+    return "\(reason). The app on the phone may be too old to list its kinds of data; "
+      + "get_health_metrics works without the list."
   }
 
   init(_ refusal: RelayRefusal) {

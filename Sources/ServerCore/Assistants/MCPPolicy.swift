@@ -5,6 +5,8 @@
 public struct MCPPolicy: Sendable, Hashable {
   /// The hosts and web pages that the server admits.
   public var originPolicy = OriginPolicy()
+  /// The address under which clients reach the server; `nil` if they do not sign in with OAuth.
+  public var publicURL: PublicURL?
 
   /// The maximum number of sessions, and separately of conversations of the plain endpoints.
   public var maxSessions = 4_096
@@ -14,6 +16,16 @@ public struct MCPPolicy: Sendable, Hashable {
   public var maxCalls = 1_024
   /// The maximum number of pending calls of one session. Further calls are refused.
   public var callsPerSession = 16
+  /// The maximum number of sign-ins on the page that clients were asked for. Beyond it, the oldest
+  /// one that was not completed ends.
+  public var maxElicitations = 1_024
+  /// The minimum average time between two sign-ins that clients of one address are asked for. In
+  /// between, they are told to log in with a tool.
+  public var elicitationInterval = Duration.seconds(10)
+  /// The number of such sign-ins of one address in quick succession after a pause.
+  public var elicitationBurst = 20
+  /// The time in which a person can sign in on the page. It equals the lifetime of a pairing code.
+  public var elicitationLife = Duration.seconds(600)
   /// The `Retry-After` value of a response to a request that exceeds a bound.
   public var busyRetry = Duration.seconds(2)
 
@@ -40,13 +52,13 @@ public struct MCPPolicy: Sendable, Hashable {
 extension MCPPolicy: ServerPolicy {
   static var times: [WritableKeyPath<Self, Duration>] {
     [
-      \.idle, \.progressInterval, \.commentInterval,
+      \.idle, \.progressInterval, \.commentInterval, \.elicitationLife, \.elicitationInterval,
     ]
   }
 
   static var counts: [WritableKeyPath<Self, Int>] {
     [
-      \.maxSessions, \.maxCalls, \.callsPerSession,
+      \.maxSessions, \.maxCalls, \.callsPerSession, \.maxElicitations, \.elicitationBurst,
     ]
   }
 }

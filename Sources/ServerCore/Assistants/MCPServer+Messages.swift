@@ -73,7 +73,7 @@ extension MCPServer {
     do throws(Rejection) {
       let (message, accepts) = try message(in: call)
       if case .request(let id, "initialize", let params) = message {
-        return try initialize(request, id, MCPParams(params), accepts, fresh)
+        return try initialize(request, id, MCPParams(params), accepts, fresh, call)
       }
       var id: RPCID?
       if case .request(let found, _, _) = message { id = found }
@@ -109,7 +109,8 @@ extension MCPServer {
     guard let name = call.fields.session else {
       throw Rejection(400, RPCError(.invalidRequest, "Missing session: initialize first"), to: id)
     }
-    guard let session = sessions[name] else {
+    // A session that began with another sign-in is as good as unknown.
+    guard let session = sessions[name], session.owner == call.grant else {
       throw Rejection(404, RPCError(.invalidRequest, "Session not found: initialize again"), to: id)
     }
     return (name, session.version)
@@ -117,14 +118,14 @@ extension MCPServer {
 
   private mutating func initialize(
     _ request: RequestID, _ id: RPCID, _ params: MCPParams, _ accepts: MediaTypes,
-    _ fresh: MCPSessionID
+    _ fresh: MCPSessionID, _ call: MCPCall
   ) throws(Rejection) {
     guard let offered = params.protocolVersion else {
-      throw Rejection(200, RPCError(.invalidParams, "protocolVersion is missing"), to: id)
+      throw Rejection(200, .noVersion, to: id)
     }
     let version = MCPVersion.agreed(on: offered)
     guard !isDraining,
-      sessions.insert(fresh.text, version, client: params.client, at: now)
+      sessions.insert(fresh.text, version, client: params.client, owner: call.grant, at: now)
     else {
       return answer(
         request,
@@ -132,8 +133,10 @@ extension MCPServer {
           503, RPCError(.internalError, "No room for another session").response(to: id),
           retryAfter: policy.busyRetry))
     }
+    sessions[fresh.text]?.elicitsURL = params.elicitsURL
+    let welcome = MCPResult.initialized(version)
     respond(
-      request, MCPResult.initialized(version).response(to: id, in: version), accepts,
+      request, welcome.response(to: id, in: version, from: call.provider), accepts,
       session: fresh)
   }
 
@@ -141,44 +144,42 @@ extension MCPServer {
     _ request: RequestID, _ method: String, _ params: MCPParams, _ form: RPCForm, _ call: MCPCall
   ) throws(Rejection) {
     if let name = form.session { sessions.touch(name, at: now) }
-    let result: MCPResult
-    switch method {
-    case "ping" where form.version.hasSessions: result = .pong
-    case "server/discover" where !form.version.hasSessions: result = .discovered
-    case "tools/list": result = .tools
-    case "tools/call": return try callTool(request, params, form, call)
-    case _:
-      throw Rejection(
-        form.version.hasSessions ? 200 : 404,
-        RPCError(.methodNotFound, "Method not found: \(method)"), to: form.id)
+    let read: MCPRequest
+    do throws(RPCError) {
+      read = try MCPRequest(method, params, in: form.version, from: call.provider)
+    } catch {
+      let status = form.version.hasSessions ? 200 : error.code == .methodNotFound ? 404 : 400
+      throw Rejection(status, error, to: form.id)
     }
-    respond(request, result.response(to: form.id, in: form.version), form.accepts)
+    switch read {
+    case .result(let result):
+      let response = result.response(to: form.id, in: form.version, from: call.provider)
+      respond(request, response, form.accepts)
+    case .unknownTool(let name):
+      metrics.called(nil, "unknown_tool")
+      finish(request, .rpc(form), .unknownTool(name))
+    case .call(let tool, let arguments):
+      try callTool(request, tool, arguments, params, form, call)
+    }
   }
 
   private mutating func callTool(
-    _ request: RequestID, _ params: MCPParams, _ form: RPCForm, _ call: MCPCall
+    _ request: RequestID, _ tool: MCPTool, _ arguments: MCPArguments, _ params: MCPParams,
+    _ form: RPCForm, _ call: MCPCall
   ) throws(Rejection) {
-    let status = form.version.hasSessions ? 200 : 400
-    guard let name = params.name else {
-      throw Rejection(status, RPCError(.invalidParams, "name is missing"), to: form.id)
-    }
-    guard let arguments = params.arguments else {
-      throw Rejection(status, RPCError(.invalidParams, "arguments must be an object"), to: form.id)
-    }
     let session = form.session.flatMap { sessions[$0] }
     guard session?.calls[form.id] == nil else {
-      throw Rejection(status, RPCError(.invalidRequest, "id is in use"), to: form.id)
+      throw Rejection(form.version.hasSessions ? 200 : 400, .idInUse, to: form.id)
     }
-    guard let tool = MCPTool(rawValue: name) else {
-      metrics.called(nil, "unknown_tool")
-      return finish(
-        request, .rpc(form), MCPCallResult(text: "Unknown tool: \(name)", isError: true))
-    }
-    let shown = arguments.accessToken.map(Bearer.text) ?? call.fields.bearer.map(Bearer.hash)
+    let named = call.grant == nil ? arguments.accessToken.map(Bearer.text) : nil
+    let shown = named ?? call.fields.bearer.map(Bearer.hash)
     if let name = form.session, shown != nil { sessions.showedToken(name) }
+    let known = shown ?? session?.bearer.map(Bearer.hash)
+    let step = signInStep(tool, params, form, call, bearer: known)
+    guard case .proceed(let bearer) = step else { return pause(request, tool, step, form, call) }
     ask(
-      request, tool, arguments, .rpc(form), bearer: shown ?? session?.bearer.map(Bearer.hash),
-      from: call.address, of: session?.client ?? params.meta?.client ?? call.fields.client)
+      request, tool, arguments, .rpc(form), bearer: bearer, from: call.address,
+      of: session?.client ?? params.meta?.client ?? call.fields.client)
   }
 
   // MARK: - Without sessions
@@ -214,13 +215,14 @@ extension MCPServer {
   ) throws(Rejection) -> MCPVersion {
     // The version is checked first, since a later version may define other rules for messages.
     _ = try supported(call.fields.version ?? "", to: id)
-    guard let meta = params.meta, let version = meta.protocolVersion, meta.hasCapabilities else {
-      throw Rejection(
-        400, RPCError(.invalidParams, "_meta must hold protocolVersion and clientCapabilities"),
-        to: id)
+    let version: String
+    do throws(RPCError) {
+      version = try params.statedVersion()
+    } catch {
+      throw Rejection(400, error, to: id)
     }
     let name = call.fields.rpcName.flatMap(MCPFieldValue.text)
-    let isNamed = method != "tools/call" || name == params.name
+    let isNamed = params.isNamed(name, by: method)
     guard call.fields.version == version, call.fields.rpcMethod == method, isNamed else {
       throw Rejection(
         400, RPCError(.headerMismatch, "The headers differ from the body"), to: id)
@@ -229,43 +231,32 @@ extension MCPServer {
   }
 
   private func supported(_ text: String, to id: RPCID?) throws(Rejection) -> MCPVersion {
-    guard let version = MCPVersion(rawValue: text), !version.hasSessions else {
-      let known = MCPVersion.allCases.map(\.rawValue).joined(separator: ", ")
-      throw Rejection(
-        400,
-        RPCError(
-          .unsupportedVersion, "Unsupported protocol version; this server speaks \(known)",
-          requestedVersion: String(text.prefix(64))), to: id)
+    do throws(RPCError) {
+      return try MCPVersion.stateless(text)
+    } catch {
+      throw Rejection(400, error, to: id)
     }
-    return version
   }
 }
 
 // Batches of JSON-RPC. Only version 2025-03-26 requires a server to accept them.
 extension MCPServer {
-  /// The maximum number of messages in a batch, chosen as twice the pending calls of a session.
-  static let maxBatch = 32
-
   /// Handles the messages of a batch. The responses to them are combined into one response.
   mutating func postBatch(_ request: RequestID, _ call: MCPCall) {
     do throws(Rejection) {
       let accepts = try accepted(call)
       let session = try session(of: call)
       guard session.version == .march2025 else {
-        throw Rejection(
-          400,
-          RPCError(
-            .invalidRequest,
-            "Invalid request: a batch, which only protocol version 2025-03-26 has; send one "
-              + "message at a time"))
+        throw Rejection(400, .batch)
       }
       let bodies: [[UInt8]]
       do throws(RPCMessage.Fault) {
-        bodies = try RPCMessage.batch(call.body, atMost: Self.maxBatch)
+        bodies = try RPCMessage.batch(call.body, atMost: Batches.most)
       } catch {
         throw Rejection(400, error.error)
       }
-      let members = batches.begin(request, count: bodies.count, accepts)
+      let members = batches.begin(
+        request, count: bodies.count, BatchForm(accepts: accepts))
       for (member, body) in zip(members, bodies) { take(body, member, call, session) }
     } catch {
       reject(request, error)
@@ -284,8 +275,7 @@ extension MCPServer {
         throw Rejection(400, error.error, to: error.id)
       }
       if case .request(let id, "initialize", _) = message {
-        throw Rejection(
-          400, RPCError(.invalidRequest, "Invalid request: initialize in a batch"), to: id)
+        throw Rejection(400, .initializeInBatch, to: id)
       }
       // Each message is answered with JSON. The batch determines the form of the combined response.
       try take(message, member, call, MediaTypes(accept: nil), session)
@@ -294,112 +284,54 @@ extension MCPServer {
     }
   }
 
-  /// The batches with unanswered messages.
-  ///
-  /// Each message is handled as a separate request with an invented id, and `gather` combines the
-  /// responses. The table is bounded by the number of open requests and by `maxBatch`.
-  struct Batches: Sendable {
-    struct Batch {
-      var members: [RequestID]
-      var accepts: MediaTypes
-      var responses: [RequestID: [UInt8]] = [:]
-      var isWatched = false
-    }
+  typealias Batches = MCPBatches<BatchForm>
 
-    private var batches: [RequestID: Batch] = [:]
-    /// The batch of each message.
-    private var owners: [RequestID: RequestID] = [:]
-    /// The id of the newest message. Ids count down from the maximum, which no connection's request
-    /// reaches.
-    private var lastMember = UInt64.max
+  /// The form of the response to a batch.
+  struct BatchForm: Sendable {
+    var accepts: MediaTypes
+    var isWatched = false
+  }
 
-    mutating func begin(
-      _ request: RequestID, count: Int, _ accepts: MediaTypes
-    ) -> [RequestID] {
-      let members = (0..<count).map { _ in
-        lastMember -= 1
-        return RequestID(lastMember)
-      }
-      batches[request] = Batch(members: members, accepts: accepts)
-      for member in members { owners[member] = request }
-      return members
-    }
-
-    /// Returns the number of bytes left for the response to a message, or `nil` if it is not in a
-    /// batch.
-    func room(for member: RequestID, _ policy: MCPPolicy) -> Int? {
-      guard let batch = owners[member].flatMap({ batches[$0] }) else { return nil }
-      let held = batch.responses.values.reduce(0) { $0 + $1.count }
-      return max((batch.accepts.json ? policy.maxBatchBytes : policy.maxEventBytes) - held, 0)
-    }
-
-    /// Returns whether a request is a pending batch or a message in a pending batch.
-    func holds(_ request: RequestID) -> Bool {
-      batches[request] != nil || owners[request] != nil
-    }
-
-    /// Removes a batch whose client has disconnected. Returns its messages, or `nil` if there is no
-    /// such batch.
-    mutating func forget(_ request: RequestID) -> [RequestID]? {
-      guard let batch = batches.removeValue(forKey: request) else { return nil }
-      for member in batch.members { owners[member] = nil }
-      return batch.members
-    }
-
-    /// Replaces the responses to messages in batches with the responses to complete batches.
-    mutating func gather(_ effects: [Effect]) -> [Effect] {
-      guard !owners.isEmpty else { return effects }
-      var found: [Effect] = []
-      for effect in effects {
-        switch effect {
-        case .answer(let member, let reply):
-          guard let request = owners[member] else {
-            found.append(effect)
-            continue
-          }
-          batches[request]?.responses[member] = reply.body
-          found += finish(request)
-        case .watch(let member):
-          guard let request = owners[member] else {
-            found.append(effect)
-            continue
-          }
-          if batches[request]?.isWatched == false { found.append(.watch(request)) }
-          batches[request]?.isWatched = true
-        case .begin, .write, .end, .call, .abandon: found.append(effect)
-        }
-      }
-      return found
-    }
-
-    private mutating func finish(_ request: RequestID) -> [Effect] {
-      guard let batch = batches[request], batch.responses.count == batch.members.count else {
-        return []
-      }
-      _ = forget(request)
-      let responses = batch.members.compactMap { batch.responses[$0] }.filter { !$0.isEmpty }
-      guard !responses.isEmpty else { return [.answer(request, MCPReply(202))] }
-      let body =
-        [UInt8(ascii: "[")] + Array(responses.joined(separator: [UInt8(ascii: ",")]))
-        + [UInt8(ascii: "]")]
-      guard !batch.accepts.json else { return [.answer(request, MCPReply(200, body))] }
-      return [.begin(request), .write(request, MCPEvents.message(body)), .end(request)]
+  /// Returns the number of bytes left for the response to a message, or `nil` if it is not in a
+  /// batch.
+  func batchRoom(for member: RequestID) -> Int? {
+    batches.batch(of: member).map { batch in
+      max((batch.form.accepts.json ? policy.maxBatchBytes : policy.maxEventBytes) - batch.held, 0)
     }
   }
-}
 
-extension MCPServer.Batches: SelfChecking {
-  func check(_ check: inout InvariantCheck) {
-    check.require(owners.isEmpty == batches.isEmpty, "batches: none is without messages")
-    guard check.isThorough else { return }
-    check.require(
-      owners.allSatisfy { batches[$1]?.members.contains($0) ?? false }
-        && owners.count == batches.values.reduce(0) { $0 + $1.members.count },
-      "batches: a message is one of its batch")
-    check.require(
-      batches.values.allSatisfy { batch in
-        batch.responses.count < batch.members.count
-          && batch.responses.keys.allSatisfy { batch.members.contains($0) }
-      }, "batches: a batch that waits lacks an answer")
+  /// Replaces the responses to messages in batches with the responses to complete batches.
+  mutating func gatherBatches(_ effects: [Effect]) -> [Effect] {
+    guard !batches.isEmpty else { return effects }
+    var found: [Effect] = []
+    for effect in effects {
+      switch effect {
+      case .answer(let member, let reply):
+        guard batches.owner(of: member) != nil else {
+          found.append(effect)
+          continue
+        }
+        if let batch = batches.take(reply.body, of: member) {
+          found += Self.response(to: batch.request, batch.body, batch.form.accepts)
+        }
+      case .watch(let member):
+        guard let request = batches.owner(of: member) else {
+          found.append(effect)
+          continue
+        }
+        if batches.batch(of: member)?.form.isWatched == false { found.append(.watch(request)) }
+        batches.change(request) { $0.isWatched = true }
+      case .begin, .write, .end, .call, .abandon: found.append(effect)
+      }
+    }
+    return found
+  }
+
+  private static func response(
+    to request: RequestID, _ body: [UInt8]?, _ accepts: MediaTypes
+  ) -> [Effect] {
+    guard let body else { return [.answer(request, MCPReply(202))] }
+    guard !accepts.json else { return [.answer(request, MCPReply(200, body))] }
+    return [.begin(request), .write(request, MCPEvents.message(body)), .end(request)]
   }
 }

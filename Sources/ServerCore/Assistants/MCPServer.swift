@@ -21,6 +21,10 @@ public struct MCPServer: ServerRules {
   private(set) var streams: [RequestID: String] = [:]
   /// The origins of the web pages whose requests have not been answered.
   private var origins: [RequestID: String] = [:]
+  /// The sign-ins on the page that clients were asked for.
+  var elicitations: ElicitationTable
+  /// The random identifier that came with the request that is being handled.
+  var fresh: MCPSessionID?
   /// The batches with unanswered messages.
   var batches = Batches()
   var metrics = MCPMetrics()
@@ -92,6 +96,8 @@ public struct MCPServer: ServerRules {
     case call
     /// The result's JSON object alone, with the conversation if there is one: `/api`, `/logout`.
     case object(conversation: String?)
+    /// The sign-in page, for the sign-in with this id.
+    case page(String)
   }
 
   struct RPCForm: Sendable {
@@ -109,6 +115,7 @@ public struct MCPServer: ServerRules {
     frame = ServerFrame(at: now)
     sessions = SessionTable(bound: policy.maxSessions, idle: policy.idle)
     conversations = SessionTable(bound: policy.maxSessions, idle: policy.idle)
+    elicitations = ElicitationTable(policy)
   }
 
   /// Handles one input and returns the resulting effects, in order.
@@ -130,12 +137,14 @@ public struct MCPServer: ServerRules {
     while let id = beats.take(dueAt: now) { beat(id) }
     sessions.expire(at: now)
     conversations.expire(at: now)
+    elicitations.expire(at: now)
     return takeEffects()
   }
 
   /// The next instant at which `tick` must be called.
   public var deadline: Instant? {
-    [beats.first, sessions.deadline, conversations.deadline].compactMap(\.self).min()
+    [beats.first, sessions.deadline, conversations.deadline, elicitations.deadline]
+      .compactMap(\.self).min()
   }
 
   var now: Instant { frame.now }
@@ -144,7 +153,7 @@ public struct MCPServer: ServerRules {
   var isDraining: Bool { frame.isFinished }
 
   private mutating func takeEffects() -> [Effect] {
-    var found = batches.gather(frame.takeEffects())
+    var found = gatherBatches(frame.takeEffects())
     nameOrigins(in: &found)
     metrics.counted(found)
     return found
@@ -187,6 +196,9 @@ extension MCPServer {
     frame.emit([.watch(request), .call(request, call, bearer: bearer, from: address)])
   }
 
+  /// Registers a request that waits for its login on the page.
+  mutating func wait(_ request: RequestID, _ call: Waiting) { waiting[request] = call }
+
   private func hasRoom(for form: Form) -> Bool {
     guard waiting.count < policy.maxCalls else { return false }
     guard case .rpc(let rpc) = form, let name = rpc.session else { return true }
@@ -200,6 +212,7 @@ extension MCPServer {
   ) {
     guard let call = forget(request) else { return }
     metrics.called(call.tool, outcome.name)
+    if case .page(let id) = call.form { return concludePage(request, id, outcome, token) }
     remember(outcome, token, of: call.form)
     let asked = wall.advanced(by: now.duration(to: call.since))
     let result = MCPCallResult(
@@ -215,13 +228,18 @@ extension MCPServer {
     switch outcome {
     case .loggedIn: bearer = token
     case .loggedOut: bearer = nil
-    case .data, .refused: return
+    // The next call of a client that can open the page asks for another sign-in.
+    case .refused(.tokenExpired), .refused(.notSignedIn), .refused(.signedOut):
+      guard case .rpc(let rpc) = form, let name = rpc.session, sessions[name]?.elicitsURL == true
+      else { return }
+      bearer = nil
+    case .renewed, .data, .refused: return
     }
     switch form {
     case .rpc(let rpc):
       guard let name = rpc.session else { return }
       sessions.signIn(name, bearer)
-    case .call: break
+    case .call, .page: break
     case .object(let conversation):
       guard let conversation else { return }
       conversations.signIn(conversation, bearer)
@@ -236,18 +254,13 @@ extension MCPServer {
   ) {
     switch form {
     case .rpc(let rpc):
-      func response(_ result: MCPCallResult) -> [UInt8] {
-        MCPResult.called(result).response(to: rpc.id, in: rpc.version)
-      }
-      var json = response(result)
       let isEvent = isStreaming || !rpc.accepts.json
-      let room = batches.room(for: request, policy) ?? (isEvent ? policy.maxEventBytes : .max)
-      if json.count > room, let once = result.once(in: rpc.version) { json = response(once) }
-      if json.count > room { json = response(MCPCallResult(.answerTooLarge(limit: room))) }
+      let room = batchRoom(for: request) ?? (isEvent ? policy.maxEventBytes : .max)
+      let json = result.response(to: rpc.id, in: rpc.version, within: room)
       guard isStreaming else { return respond(request, json, rpc.accepts) }
       frame.emit([.write(request, MCPEvents.message(json)), .end(request)])
     case .call: finishPlainCall(request, result, refusal)
-    case .object:
+    case .object, .page:
       answer(
         request,
         MCPReply(
@@ -328,7 +341,7 @@ extension MCPServer {
 
 extension RelayCall {
   /// Reads the call of a tool. Returns the call and the rejected metrics of a summary.
-  fileprivate static func read(
+  static func read(
     _ tool: MCPTool, _ arguments: MCPArguments, of assistant: AssistantName?
   ) throws(MCPArguments.Fault) -> (RelayCall, [RejectedMetric]) {
     switch tool {
@@ -341,6 +354,9 @@ extension RelayCall {
       let rejected = query.rejected
       query.rejected = []
       return (.question(.summary(query)), rejected)
+    case .listHealthTypes:
+      try arguments.nothing()
+      return (.question(.types), [])
     case .logout:
       try arguments.nothing()
       return (.logout, [])
@@ -419,15 +435,41 @@ extension MCPServer {
     guard policy.originPolicy.admit(host: call.fields.host) else {
       return refuse(id, 421, "This server accepts only the host names of this machine.")
     }
+    self.fresh = fresh
+    if call.route == .signIn { return takePage(id, call) }
     guard policy.originPolicy.admit(origin: call.fields.origin) else {
       return refuse(id, 403, OriginPolicy.foreignOrigin)
     }
     origins[id] = call.fields.origin
     guard call.method != .options || call.fields.origin == nil else { return preflight(id) }
     switch call.route {
-    case .mcp: takeMCP(id, call, fresh: fresh)
+    case .mcp: takeMCP(id, call, fresh: fresh, signedInAt: policy.publicURL)
+    case .code:
+      guard policy.publicURL != nil else { return refuse(id, 404, "There is no such route.") }
+      takeMCP(id, call, fresh: fresh)
+    case .signIn: break
     case .toolList, .toolCall, .directLogin, .healthMetrics, .logout: takePlain(id, call)
     }
+  }
+
+  /// Handles a request to `/mcp`, whose client must have signed in if there is a public URL.
+  private mutating func takeMCP(
+    _ id: RequestID, _ call: MCPCall, fresh: MCPSessionID, signedInAt url: PublicURL?
+  ) {
+    guard let url else { return takeMCP(id, call, fresh: fresh) }
+    guard let challenge = url.challenge(to: call.fields.permission) else {
+      var call = call
+      call.fields.bearer = call.grant
+      return takeMCP(id, call, fresh: fresh)
+    }
+    let isUnscoped = call.fields.permission == .insufficient
+    let refused =
+      isUnscoped
+      ? MCPCallResult.refused("insufficient_scope", "The sign-in lacks the scope health:read.")
+      : MCPCallResult.refused("not_signed_in", "Sign in with OAuth first.")
+    var reply = MCPReply(isUnscoped ? 403 : 401, refused.structured ?? [])
+    reply.challenge = challenge
+    answer(id, reply)
   }
 
   /// Answers a CORS preflight request.
@@ -519,7 +561,7 @@ struct MediaTypes: Sendable, Hashable {
 extension MCPServer {
   mutating func takePlain(_ id: RequestID, _ call: MCPCall) {
     switch (call.route, call.method) {
-    case (.mcp, _): break
+    case (.mcp, _), (.code, _), (.signIn, _): break
     case (.toolList, .get): answer(id, MCPReply(200, MCPTool.plainList()))
     case (.toolCall, .post): plainCall(id, call)
     case (.directLogin, .post): directLogin(id, call)
@@ -618,6 +660,7 @@ extension MCPServer {
     beats.check(&check)
     sessions.check(&check)
     conversations.check(&check)
+    elicitations.check(&check)
     batches.check(&check)
     guard check.isThorough else { return }
     checkCalls(&check)
@@ -667,7 +710,7 @@ extension MCPServer.Waiting {
   fileprivate var rpc: MCPServer.RPCForm? {
     switch form {
     case .rpc(let rpc): rpc
-    case .call, .object: nil
+    case .call, .object, .page: nil
     }
   }
 }

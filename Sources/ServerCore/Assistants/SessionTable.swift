@@ -9,8 +9,13 @@ struct SessionTable: Sendable {
     var version: MCPVersion
     /// The name under which the client introduced itself.
     var client: AssistantName?
+    /// The grant with which the session began, if its client signed in with OAuth. No other grant
+    /// may use the session.
+    var owner: TokenHash?
     /// The token from the session's login, or `nil` if the client sends its own token.
     var bearer: TokenHash?
+    /// Whether the client can ask its user to open a page.
+    var elicitsURL = false
     /// Whether the client has sent a token. From then on, the session id alone does not
     /// authenticate it.
     var showsTokens = false
@@ -49,17 +54,21 @@ struct SessionTable: Sendable {
 
   /// Adds a session. Returns false if the table is full and every session is busy or signed in.
   mutating func insert(
-    _ name: String, _ version: MCPVersion, client: AssistantName? = nil, at now: Instant
+    _ name: String, _ version: MCPVersion, client: AssistantName? = nil, owner: TokenHash? = nil,
+    at now: Instant
   ) -> Bool {
     if all.count >= bound {
       // Only idle sessions that are not signed in are replaced, since others would have to sign in
-      // again.
-      let idlers = all.filter { $0.value.bearer == nil && !$0.value.isBusy }
+      // again. A grant replaces its own.
+      let idlers = all.filter { _, session in
+        session.bearer == nil && !session.isBusy
+          && (session.owner == nil || session.owner == owner)
+      }
       let oldest = idlers.min { ($0.value.lastUsed, $0.key) < ($1.value.lastUsed, $1.key) }
       guard let oldest else { return false }
       self[oldest.key] = nil
     }
-    all[name] = Session(version: version, client: client, lastUsed: now)
+    all[name] = Session(version: version, client: client, owner: owner, lastUsed: now)
     alarms.set(name, at: now.advanced(by: idle))
     return true
   }

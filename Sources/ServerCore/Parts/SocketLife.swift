@@ -45,6 +45,14 @@ struct SocketLife: Sendable, Equatable {
     }
   }
 
+  /// The time of the last received byte, or `nil` if the socket is not open.
+  var lastReceived: Instant? {
+    switch phase {
+    case .open(let lastReceived, _): lastReceived
+    case .closing: nil
+    }
+  }
+
   /// Records a received byte. The alarm is not moved. It fires early and is then set again.
   mutating func received(at now: Instant) {
     guard case .open(_, let nextPing) = phase else { return }

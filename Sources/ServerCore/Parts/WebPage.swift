@@ -26,6 +26,19 @@ public struct WebPage: Sendable {
     ]
   }
 
+  /// The header fields of a page with a form that is sent to the page's own address, except the
+  /// length and the caching.
+  public static let formHeaders = [
+    ("Content-Type", "text/html; charset=utf-8"),
+    (
+      "Content-Security-Policy",
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; "
+        + "frame-ancestors 'none'"
+    ),
+    // With `no-referrer` the form would name the origin `null` (Fetch section 3.2).
+    ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
+  ]
+
   /// The page of `GET /`, which people see when they open the address of a backend in a browser.
   ///
   /// The page loads no resources and runs no script.

@@ -23,12 +23,15 @@ extension HealthObject {
 
 /// A check of an answer's members, which stores the first fault that it finds.
 private struct AnswerShape {
-  private enum Element { case point, result }
+  private enum Element { case point, result, type }
 
   let kind: HealthQuestion.Kind
   private(set) var fault: String?
   private var count: Int64?
   private var points: Int64?
+  /// The number of the columns of a table, and that of the values of each row.
+  private var columns: Int64?
+  private var rowLength: Int64?
   private var hasSucceeded = false
   /// Whether the points or results are present.
   private var isWhole = false
@@ -48,8 +51,13 @@ private struct AnswerShape {
       case "count": try readCount(&reader)
       case listName:
         isWhole = true
-        let found = try elements(name, &reader, kind == .healthData ? .point : .result)
-        if kind == .healthData { points = found }
+        let found = try elements(name, &reader, element)
+        if kind != .summary { points = found }
+      case "columns" where kind == .healthData:
+        columns = try texts(&reader)
+      case "rows" where kind == .healthData:
+        isWhole = true
+        points = try rows(&reader)
       case "is_aggregated", "truncated": try skip(name, .bool, "true or false", &reader)
       case "error_message", "value_type", "statistic_type", "group_by", "start_time", "end_time":
         try skip(name, .string, "a text", &reader)
@@ -59,6 +67,7 @@ private struct AnswerShape {
     if let count, let points, count != points {
       note("count is \(count), but there are \(points) points")
     }
+    if rowLength != nil, rowLength != columns { note("a row has not a value for each column") }
     if hasSucceeded, !isWhole { note("it has no \(listName)") }
   }
 
@@ -67,6 +76,15 @@ private struct AnswerShape {
     switch kind {
     case .healthData: "health_data"
     case .summary: "results"
+    case .types: "types"
+    }
+  }
+
+  private var element: Element {
+    switch kind {
+    case .healthData: .point
+    case .summary: .result
+    case .types: .type
     }
   }
 
@@ -97,6 +115,50 @@ private struct AnswerShape {
     if let name = missing.min() { note("a point has no \(name)") }
   }
 
+  /// Reads the names of the columns of a table and returns their number.
+  private mutating func texts(_ reader: inout JSONReader) throws(JSONError) -> Int64 {
+    guard try reader.peek() == .array else {
+      try reader.skipValue()
+      note("columns is not a list")
+      return 0
+    }
+    var count: Int64 = 0
+    try reader.beginArray()
+    while try reader.nextElement() {
+      count += 1
+      try skip("a name of columns", .string, "a text", &reader)
+    }
+    return count
+  }
+
+  /// Reads the rows of a table and returns their number.
+  private mutating func rows(_ reader: inout JSONReader) throws(JSONError) -> Int64? {
+    guard try reader.peek() == .array else {
+      try reader.skipValue()
+      note("rows is not a list")
+      return nil
+    }
+    var count: Int64 = 0
+    try reader.beginArray()
+    while try reader.nextElement() {
+      count += 1
+      guard try reader.peek() == .array else {
+        note("rows contains an element that is not a list")
+        try reader.skipValue()
+        continue
+      }
+      var length: Int64 = 0
+      try reader.beginArray()
+      while try reader.nextElement() {
+        length += 1
+        try reader.skipValue()
+      }
+      if length != rowLength ?? length { note("a row has not a value for each column") }
+      rowLength = length
+    }
+    return count
+  }
+
   /// Reads the result of one metric. Its data have the form of an answer.
   private mutating func result(_ reader: inout JSONReader) throws(JSONError) {
     var (hasSucceeded, hasPoints) = (false, false)
@@ -113,6 +175,21 @@ private struct AnswerShape {
       }
     }
     if hasSucceeded, !hasPoints { note("a result has no data") }
+  }
+
+  /// Reads a stored type: its word.
+  private mutating func type(_ reader: inout JSONReader) throws(JSONError) {
+    var hasWord = false
+    try reader.beginObject()
+    while let key = try reader.nextKey() {
+      guard reader.text(of: key) == "value_type" else {
+        try reader.skipValue()
+        continue
+      }
+      hasWord = true
+      try skip("value_type of a type", .string, "a text", &reader)
+    }
+    if !hasWord { note("a type has no value_type") }
   }
 
   /// Reads a list of objects and returns their number.
@@ -136,6 +213,7 @@ private struct AnswerShape {
       switch element {
       case .point: try point(&reader)
       case .result: try result(&reader)
+      case .type: try type(&reader)
       }
     }
     return count

@@ -6,6 +6,13 @@ public enum RelayCall: Sendable, Hashable, Codable {
   /// A request to pair with the phone that shows this word and code. The phone's user sees the name
   /// of the assistant.
   case login(word: String, code: String, assistant: AssistantName? = nil)
+  /// A request to pair on a sign-in page (OAuth). The access ends soon unless it is renewed.
+  case grant(word: String, code: String, assistant: AssistantName? = nil)
+  /// A request to renew the access of the bearer, which is the holder of a grant.
+  ///
+  /// A generation below the current one means that an old token was used again. The access then
+  /// ends (OAuth 2.1 section 4.3.1).
+  case renew(generation: UInt64)
   /// A question to the phone that the bearer token belongs to.
   case question(HealthQuestion)
   /// A request to revoke the bearer token.
@@ -17,6 +24,8 @@ extension RelayCall: CustomStringConvertible {
   public var description: String {
     switch self {
     case .login: "a login"
+    case .grant: "a sign-in"
+    case .renew: "a renewal"
     case .question(let question): "a question for \(question.kind.rawValue)"
     case .logout: "a logout"
     }
@@ -27,6 +36,8 @@ extension RelayCall: CustomStringConvertible {
 public enum RelayOutcome: Sendable, Hashable, Codable {
   /// The assistant is paired.
   case loggedIn(RelayGrant)
+  /// The access is renewed, and has this generation now.
+  case renewed(generation: UInt64)
   /// The token is no longer valid.
   case loggedOut
   /// The phone's unmodified answer. It may be an error that the phone reports.

@@ -21,6 +21,8 @@ struct RelayMetrics: Sendable, Hashable {
   /// The number of messages from phones that belong to no open question.
   var mismatches: UInt64 = 0
   var storeFailures: UInt64 = 0
+  /// The number of questions that synced samples answered.
+  var synced: UInt64 = 0
 }
 
 extension RelayServer {
@@ -64,6 +66,7 @@ extension RelayServer {
         ("relay_wrong_pairs", "Wrong pairs.", \.wrongPairs),
         ("relay_strays", "Messages to no open question.", \.mismatches),
         ("relay_store_failures", "Changes that could not be stored.", \.storeFailures),
+        ("relay_synced_answers", "Questions that synced samples answered.", \.synced),
       ])
   }
 }
@@ -73,6 +76,7 @@ extension RelayOutcome {
   public var name: String {
     switch self {
     case .loggedIn: "logged_in"
+    case .renewed: "renewed"
     case .loggedOut: "logged_out"
     case .data(let object): object.succeeded ? "answered" : "answered_error"
     case .refused(let refusal): refusal.name
@@ -111,6 +115,7 @@ extension RelayReply {
     case .assistants: "assistants"
     case .taken: "taken"
     case .registered: "registered"
+    case .synced: "synced"
     case .refused(let refusal): refusal.name
     }
   }
@@ -129,6 +134,7 @@ extension PullRefusal {
     case .tooLarge: "too_large"
     case .storeFailed: "store_failed"
     case .busy: "busy"
+    case .unknownSecret: "unknown_secret"
     }
   }
 }

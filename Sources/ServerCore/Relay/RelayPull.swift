@@ -29,6 +29,8 @@ public enum RelayPull: Sendable, Hashable, Codable {
   /// `POST /relay/assistants`: optionally removes some of the phone's assistants, and lists the
   /// remaining ones.
   case assistants(AssistantsOrder)
+  /// `POST /relay/sync`: sets the user whose synced samples answer while the phone is away.
+  case synced(SyncedChoice)
 }
 
 /// The reply to a pull.
@@ -41,6 +43,8 @@ public enum RelayReply: Sendable, Hashable, Codable {
   case registered
   /// The phone's assistants.
   case assistants(PairedAssistants)
+  /// The user whose synced samples answer from now on, or `nil` for none.
+  case synced(user: String?)
   /// The pull was refused.
   case refused(PullRefusal)
 }
@@ -66,6 +70,8 @@ public enum PullRefusal: Error, Sendable, Hashable, Codable {
   case storeFailed(retryAfter: Duration)
   /// The backend is stopping or overloaded.
   case busy(retryAfter: Duration)
+  /// No user of health sync has the secret.
+  case unknownSecret
 }
 
 extension PullRefusal {
@@ -73,6 +79,7 @@ extension PullRefusal {
   package var status: Int {
     switch self {
     case .notSignedIn: 401
+    case .unknownSecret: 403
     case .unknownQuestion, .unknownAssistant: 404
     case .leaseExpired: 409
     case .notWanted: 410

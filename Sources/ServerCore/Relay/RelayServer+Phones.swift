@@ -242,6 +242,7 @@ extension RelayServer {
     pairing.remove(id)
     for alarm in [RelayAlarm.pair(id), .grace(id), .wakePush(id)] { alarms.clear(alarm) }
     if ended.device != nil { store([.endPhone(id)]) }
+    endGrants(of: id)
     forgetIfUnasked(id)
   }
 
@@ -253,12 +254,15 @@ extension RelayServer {
   /// Sets the alarm for the end of a phone's grace period.
   ///
   /// Without a push address, the period is short. With one, it lasts until the last token expires.
+  /// A grant (OAuth) extends it likewise, since its client renews it by itself, and so does an access
+  /// that synced samples answer.
   mutating func armGrace(_ id: PhoneID) {
     guard let phone = phones[id], phone.isAway else { return }
     let short = phone.seenAt.advanced(by: policy.grace)
-    let last = tokens.accesses(to: id).map(\.expiresAt).max()
-    let until = phone.wakePush.address == nil ? short : max(short, last ?? short)
-    alarms.set(.grace(id), at: until)
+    let lasting = tokens.accesses(to: id).filter {
+      phone.wakePush.address != nil || $0.stored.generation != nil || syncedUser(of: $0) != nil
+    }
+    alarms.set(.grace(id), at: max(short, lasting.map(\.expiresAt).max() ?? short))
   }
 
   mutating func endGrace(_ id: PhoneID) {
@@ -281,7 +285,9 @@ extension RelayServer {
       arm(id)
       if let adopted = questions[id] { store([.question(adopted.stored)]) }
     } else {
-      if let until = phone.mayReturn(within: policy.returnWait), until <= now {
+      if let until = phone.mayReturn(within: policy.returnWait), until <= now,
+        syncedUser(of: access) == nil
+      {
         return refuse(call, absence(of: phone))
       }
       guard !questions.isFull(phone.id) else {
@@ -290,8 +296,13 @@ extension RelayServer {
       if tokens.noteQuestion(of: bearer, wall: wall) {
         alarms.set(.notes, at: now.advanced(by: Self.noteInterval))
       }
-      arm(questions.add(question, to: phone.id, of: bearer, call, at: now, wall: wall))
+      if policy.renewsTokens, access.stored.generation == nil {
+        extend(bearer, access, to: nil, by: policy.tokenLife, wall: wall)
+      }
+      let id = questions.add(question, to: phone.id, of: bearer, call, at: now, wall: wall)
+      arm(id)
       storeLine(of: phone.id)
+      readSyncedIfDue(id)
     }
     advance(phone.id)
     sendWakePush(to: phone.id)
@@ -302,17 +313,18 @@ extension RelayServer {
 
   /// Returns when to stop waiting for a phone that no push can wake, or `nil` for other questions.
   private func waitsUntil(_ question: RelayQuestion) -> Instant? {
-    guard question.isWaiting, question.call != nil else { return nil }
+    guard question.isWaiting, question.call != nil, question.synced != .reading else { return nil }
     return phones[question.phone]?.mayReturn(within: policy.returnWait)
   }
 
   mutating func arm(_ id: QuestionID) {
     guard let question = questions[id] else { return }
-    alarms.set(.question(id), at: min(question.wake, waitsUntil(question) ?? question.wake))
+    let all = [question.wake, waitsUntil(question), syncedDue(question)].compactMap(\.self)
+    alarms.set(.question(id), at: all.min() ?? question.wake)
   }
 
   /// Resets the alarms of a phone's questions after it disconnected or lost its push address.
-  private mutating func armLine(of id: PhoneID) {
+  mutating func armLine(of id: PhoneID) {
     for question in questions.line(of: id) { arm(question) }
   }
 
@@ -371,7 +383,10 @@ extension RelayServer {
   mutating func wake(_ id: QuestionID) {
     guard let question = questions[id] else { return }
     if now >= question.deadline { return finish(id, .refused(lateness(of: question))) }
-    if let until = waitsUntil(question), until <= now, let phone = phones[question.phone] {
+    readSyncedIfDue(id)
+    if let question = questions[id], let until = waitsUntil(question), until <= now,
+      let phone = phones[question.phone]
+    {
       return finish(id, .refused(absence(of: phone)))
     }
     guard case .leased(_, let until) = question.stage, now >= until else { return arm(id) }
@@ -418,6 +433,8 @@ extension RelayServer {
       deliver(object, as: .healthData, to: questions.given(id, to: phone), on: connection)
     case .summary(let id, let object):
       deliver(object, as: .summary, to: questions.given(id, to: phone), on: connection)
+    case .types(let id, let object):
+      deliver(object, as: .types, to: questions.given(id, to: phone), on: connection)
     case .part(let id, let part):
       guard let question = questions.given(id, to: phone) else { return mismatch(on: connection) }
       do throws(AnswerFault) {
@@ -486,12 +503,13 @@ extension RelayServer {
     if let fault = questions.fault(in: object, as: kind, to: question) {
       return spoil(question, fault, byPhone: true)
     }
-    finish(question, .data(object), byPhone: true)
+    finish(question, .data(questions.checked(object, to: question)), byPhone: true)
   }
 
   /// Adds a part of an answer. The last part ends the question.
   private mutating func gather(_ part: HealthPart, of id: QuestionID) throws(AnswerFault) {
-    if let whole = try questions.gather(part, of: id) { finish(id, .data(whole), byPhone: true) }
+    guard let whole = try questions.gather(part, of: id) else { return }
+    finish(id, .data(questions.checked(whole, to: id)), byPhone: true)
   }
 
   /// Ends a question whose answer cannot be passed on.
@@ -551,6 +569,9 @@ extension RelayServer {
       }
       armGrace(id)
       store(phones[id]?.changes ?? [], then: .push(request, id))
+    case .synced(let choice):
+      seen(id, wall: wall)
+      take(request, choice, of: id)
     }
   }
 
@@ -607,6 +628,7 @@ extension RelayServer {
     switch message {
     case .healthData(_, let object): try answer(object, as: .healthData, question)
     case .summary(_, let object): try answer(object, as: .summary, question)
+    case .types(_, let object): try answer(object, as: .types, question)
     case .part(_, let part): try gather(part, of: question)
     case .failure(_, let reason):
       finish(question, .data(.failure(Self.text(reason))), byPhone: true)
@@ -618,7 +640,7 @@ extension RelayServer {
     _ object: HealthObject, as kind: HealthQuestion.Kind, _ question: QuestionID
   ) throws(AnswerFault) {
     if let fault = questions.fault(in: object, as: kind, to: question) { throw fault }
-    finish(question, .data(object), byPhone: true)
+    finish(question, .data(questions.checked(object, to: question)), byPhone: true)
   }
 
   mutating func respond(_ request: RequestID, _ reply: RelayReply) {
@@ -637,6 +659,10 @@ extension RelayServer {
         return respond(request, .refused(.unknownAssistant))
       }
       signOut(token, .byUser)
+    case .synced(let name, let allows):
+      guard allowSynced(allows, to: name, of: id) else {
+        return respond(request, .refused(.unknownAssistant))
+      }
     }
     respond(request, .assistants(assistants(of: id)))
   }
@@ -649,7 +675,8 @@ extension RelayServer {
         PairedAssistants.Assistant(
           id: access.stored.token.shortName, name: access.stored.assistant,
           since: access.stored.since,
-          lastQuestion: access.stored.lastAsked, expiresAt: access.stored.expiresAt)
+          lastQuestion: access.stored.lastAsked, expiresAt: access.stored.expiresAt,
+          readsSynced: access.stored.readsSynced)
       })
   }
 

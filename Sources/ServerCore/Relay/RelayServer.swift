@@ -1,5 +1,5 @@
 public import HoldfastCore
-import HoldfastHealth
+public import HoldfastHealth
 public import HoldfastStorage
 public import HoldfastWire
 
@@ -60,6 +60,7 @@ public struct RelayServer: ServerRules {
     case .tokenDrawn(let tokenDrawn): take(tokenDrawn)
     case .stored(let token, let failure): stored(token, failure: failure)
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
+    case .synced(let id, let answer): synced(id, answer)
     case .drain(let window): drain(within: window)
     }
     advanceDrain()
@@ -121,10 +122,16 @@ public struct RelayServer: ServerRules {
       end(id, .lost)
     case .access(let call, let access, let secret):
       granted(call, access, secret, failure: failure)
+    case .renewal(let before): renewed(before: before, failure: failure)
     case .logout(let call):
       guard endWaiting(call) else { return }
       guard failure == nil else { return refuse(call, storeFailed) }
       answer(call, .loggedOut)
+    case .synced(let request, let user):
+      respond(
+        request,
+        failure == nil
+          ? .synced(user: user) : .refused(.storeFailed(retryAfter: policy.busyRetry)))
     case .push(let request, let id):
       respond(
         request,
@@ -189,6 +196,8 @@ extension RelayServer {
     case stored(StoreToken, failure: StoreFailure?)
     /// The result of a push to an address arrived.
     case pushed(PhoneID, to: PushAddress, PushOutcome)
+    /// The result of reading synced samples for a question arrived. It is `nil` if there are none.
+    case synced(RelayRequestID, HealthObject?)
     /// The relay must drain. Phones are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
@@ -217,7 +226,7 @@ extension RelayServer {
     case phone(ConnectionID, PhoneID, RelaySecret, RelayPair)
     /// A pairing code for a phone whose previous code was used or has expired.
     case pair(PhoneID, RelayPair)
-    /// A bearer token for an assistant that paired.
+    /// A bearer token for an assistant that paired, or the secret of a grant.
     case access(RequestID, RelaySecret)
   }
 }
@@ -250,6 +259,8 @@ extension RelayServer {
     case store(StoreToken, [RelayChange])
     /// Wake a phone with a push. The push is useless from `expiresAt` on.
     case push(PhoneID, PushAddress, expiresAt: Timestamp)
+    /// Answer a question from the synced samples of a user. `synced` follows.
+    case readSynced(RelayRequestID, HealthQuestion, SyncedUser)
     /// Report the end of the drain: no work is open, or the time limit has passed.
     case finished
   }
@@ -262,6 +273,9 @@ extension RelayServer {
     case pair(PhoneID)
     /// A request for a bearer token.
     case access(RequestID)
+    /// A request for the secret of a grant. Its hash must differ from that of any bearer token, so
+    /// that the secret is no bearer token.
+    case grant(RequestID)
   }
 }
 
@@ -292,6 +306,10 @@ extension RelayServer {
         continue
       }
       if phones[access.phone] == nil {
+        guard access.generation == nil else {
+          changes.append(.endAccess(access.token))
+          continue
+        }
         phones.add(RelayPhone(knownByTokens: access.phone, at: now))
       }
       admit(access, until: expiresAt)
@@ -383,7 +401,10 @@ extension RelayServer {
     }
     switch call {
     case .login(let word, let code, let assistant):
-      login(id, word: word, code: code, assistant, from: address, wall: wall)
+      login(id, word: word, code: code, assistant, from: address, wall: wall, isGrant: false)
+    case .grant(let word, let code, let assistant):
+      login(id, word: word, code: code, assistant, from: address, wall: wall, isGrant: true)
+    case .renew(let generation): renew(id, from: generation, bearer, wall: wall)
     case .question(let question): take(id, question, bearer: bearer, wall: wall)
     case .logout: logout(id, bearer)
     }
@@ -391,7 +412,7 @@ extension RelayServer {
 
   private mutating func login(
     _ id: RequestID, word: String, code: String, _ assistant: AssistantName?, from address: String,
-    wall: Timestamp
+    wall: Timestamp, isGrant: Bool
   ) {
     switch pairing.guess(word: word, code: code, from: address, at: now) {
     case .lockedOut(let wait): refuse(id, .lockedOut(retryAfter: wait))
@@ -401,8 +422,8 @@ extension RelayServer {
     case .right(let phone):
       pairing.remove(phone)
       alarms.clear(.pair(phone))
-      wait(id, .login(phone, assistant, wall: wall))
-      emit(.drawToken(.access(id)))
+      wait(id, .login(phone, assistant, wall: wall, isGrant: isGrant))
+      emit(.drawToken(isGrant ? .grant(id) : .access(id)))
       renewPair(of: phone)
     }
   }
@@ -416,14 +437,14 @@ extension RelayServer {
   }
 
   /// Makes a login or logout wait for secrets and the store, up to the time limit of a call.
-  private mutating func wait(_ call: RequestID, _ login: RelayLogin) {
+  mutating func wait(_ call: RequestID, _ login: RelayLogin) {
     tokens.wait(call, login)
     alarms.set(.login(call), at: now.advanced(by: policy.callLimit))
   }
 
   /// Removes a waiting login or logout. Returns false if it no longer waits.
   @discardableResult
-  private mutating func endWaiting(_ call: RequestID) -> Bool {
+  mutating func endWaiting(_ call: RequestID) -> Bool {
     alarms.clear(.login(call))
     return tokens.endWaiting(call)
   }
@@ -437,12 +458,17 @@ extension RelayServer {
 
   /// Stores the new token of a login. The token becomes valid once it is stored.
   mutating func grant(_ call: RequestID, _ secret: RelaySecret) {
-    guard case .login(let phone, let assistant, let wall) = tokens.login(call) else { return }
+    guard case .login(let phone, let assistant, let wall, let isGrant) = tokens.login(call) else {
+      return
+    }
     let access = StoredAccess(
-      token: secret.hash, phone: phone, expiresAt: wall.advanced(by: policy.tokenLife),
-      assistant: assistant, since: time(ofLogin: wall, at: phone))
+      token: secret.hash, phone: phone, expiresAt: wall.advanced(by: life(isGrant: isGrant)),
+      assistant: assistant, since: time(ofLogin: wall, at: phone), generation: isGrant ? 0 : nil)
     store([.access(access)], then: .access(call, access, secret))
   }
+
+  /// Returns the lifetime of a new token. A grant is renewed when its code is redeemed.
+  private func life(isGrant: Bool) -> Duration { isGrant ? policy.grantWait : policy.tokenLife }
 
   /// Returns the time to record for a login. It is later than the times of all earlier logins at
   /// the same phone.
@@ -467,22 +493,26 @@ extension RelayServer {
       let refusal = phones[access.phone].map { absence(of: $0) }
       return refuse(call, refusal ?? .phoneAway(since: .zero, .pairAgain))
     }
-    admit(access, until: now.advanced(by: policy.tokenLife))
+    let life = life(isGrant: access.generation != nil)
+    admit(access, until: now.advanced(by: life))
     let grant = RelayGrant(
-      accessToken: secret.text, expiresIn: policy.tokenLife, user: phone.id.description)
+      accessToken: secret.text, expiresIn: life, user: phone.id.description)
     answer(call, .loggedIn(grant))
   }
 
   /// Admits a token.
   ///
-  /// At a phone's limit of tokens, the oldest token ends. The phone and the assistant receive the
-  /// reason.
+  /// At a phone's limit of tokens, an expired token ends, or else the oldest grant whose code was not
+  /// redeemed, or else the oldest token. The phone and the assistant receive the reason.
   private mutating func admit(_ access: StoredAccess, until: Instant) {
-    tokens.admit(access, until: until)
+    tokens.admit(access, until: until, at: now)
     alarms.set(.access(access.token), at: until.advanced(by: policy.tokenMemory))
     let all = tokens.tokens(of: access.phone)
     if all.count > policy.tokensPerPhone {
-      signOut(all[0], .byAnother(limit: policy.tokensPerPhone))
+      let others = all.dropLast()
+      let expired = others.first { tokens[$0].map { $0.expiresAt <= now } ?? true }
+      let unredeemed = others.first { tokens[$0]?.stored.generation == 0 }
+      signOut(expired ?? unredeemed ?? all[0], .byAnother(limit: policy.tokensPerPhone))
     }
     armGrace(access.phone)
   }
@@ -506,7 +536,7 @@ extension RelayServer {
   }
 
   /// Removes a token. Its open questions end with the given refusal.
-  private mutating func forget(
+  mutating func forget(
     _ token: TokenHash, refusing refusal: RelayRefusal = .cancelled,
     then next: RelayWrites.Next = .nothing
   ) {

@@ -11,6 +11,15 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var pairLife = Duration.seconds(600)
   /// The lifetime of a bearer token.
   public var tokenLife = Duration.seconds(7_200)
+  /// Whether each question renews the token of a login for another `tokenLife`.
+  public var renewsTokens = false
+  /// The time after which a grant (OAuth) that nobody uses ends. Each renewal restarts it.
+  public var grantLife = Duration.seconds(30 * 86_400)
+  /// The time for which the previous generation of a grant is accepted after a renewal, for a client
+  /// that lost the answer or renews twice at once.
+  public var renewalGrace = Duration.seconds(30)
+  /// The time after which a grant ends whose code was not redeemed: twice the lifetime of a code.
+  public var grantWait = Duration.seconds(120)
   /// The time for which an expired token is kept, so that its assistant receives the reason.
   public var tokenMemory = Duration.seconds(3_600)
   /// The time that a phone may be away without losing its pairings.
@@ -55,6 +64,9 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// It allows for two retries 2 s apart and their handshakes, twice over. A later return is
   /// unlikely.
   public var returnWait = Duration.seconds(10)
+  /// The time for which a phone that is asleep or silent is waited for, before synced samples answer
+  /// a question.
+  public var syncedWait = Duration.seconds(5)
   /// The time for which a question is leased to a phone.
   public var lease = Duration.seconds(25)
   /// The maximum number of questions that one pull leases.
@@ -125,8 +137,10 @@ public struct RelayServerPolicy: Sendable, Hashable {
 extension RelayServerPolicy: ServerPolicy {
   static var times: [WritableKeyPath<Self, Duration>] {
     [
-      \.pairLife, \.tokenLife, \.tokenMemory, \.grace, \.wrongWindow, \.lockOut, \.wrongInterval,
-      \.callLimit, \.returnWait, \.lease, \.pushGap, \.pushInterval, \.pingInterval, \.pongWait,
+      \.pairLife, \.tokenLife, \.grantLife, \.renewalGrace, \.grantWait, \.tokenMemory, \.grace,
+      \.wrongWindow, \.lockOut, \.wrongInterval,
+      \.callLimit, \.returnWait, \.syncedWait, \.lease, \.pushGap, \.pushInterval, \.pingInterval,
+      \.pongWait,
       \.closeWait,
       \.drainGrace, \.drainLimit, \.storeRetry,
     ]

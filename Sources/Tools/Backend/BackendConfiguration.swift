@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastPorts
 public import HoldfastServerCore
 
 /// The services of a backend. A request's path is matched against their routes in this order.
@@ -36,6 +37,14 @@ public struct BackendConfiguration: Sendable {
   /// If `host` is a loopback address, requests for other hosts are refused. Web pages that the
   /// origin policy refuses cannot open a phone's socket either.
   public var assistants = MCPPolicy()
+  /// The address under which clients reach the backend, such as `https://relay.example`; `nil` if
+  /// assistants do not sign in with OAuth.
+  public var publicURL: PublicURL?
+  /// The policy of the sign-in with OAuth, which needs `publicURL`.
+  public var oauth = OAuthPolicy()
+  /// The client that fetches the metadata of OAuth clients; `nil` for one that connects only to
+  /// public addresses.
+  var documentClient: (any HTTPClient)?
   /// The policy of sessions.
   public var session = SessionServerPolicy()
   /// The path of the file with the key that session clients present; `nil` for `session-key` in the

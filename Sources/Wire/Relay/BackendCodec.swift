@@ -77,6 +77,7 @@ extension HealthQuestion.Kind {
     switch self {
     case .healthData: "health_data_request"
     case .summary: "summary_request"
+    case .types: "health_types_request"
     }
   }
 

@@ -9,16 +9,22 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
   case end(String)
   /// End all pairings.
   case endAll
+  /// Allow or forbid the assistant with this id to read synced samples while the phone is away.
+  case synced(String, allows: Bool)
 
   /// The value of `end` for all pairings.
   private static let all = "all"
   private static let maxBytes = 64
 
-  /// Reads the body. Throws an error if the body is not a JSON object or `end` is not a string.
+  /// Reads the body. Throws an error if the body is not a JSON object or a member has the wrong
+  /// type.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> AssistantsOrder {
-    let fields = JSONFields(bytes, keeping: ["end"])
+    let fields = JSONFields(bytes, keeping: ["end", "id", "synced"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
       try fields.check()
+      if let allows = try fields.optionalBool("synced") {
+        return .synced(try fields.string("id", atMost: maxBytes), allows: allows)
+      }
       guard fields.has("end") else { return .list }
       let id = try fields.string("end", atMost: maxBytes)
       return id == all ? .endAll : .end(id)
@@ -33,6 +39,9 @@ public enum AssistantsOrder: Sendable, Hashable, Codable {
     case .list: break
     case .end(let id): writer.entry("end", id)
     case .endAll: writer.entry("end", Self.all)
+    case .synced(let id, let allows):
+      writer.entry("id", id)
+      writer.entry("synced", allows)
     }
     writer.endObject()
     return writer.bytes
@@ -58,17 +67,20 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
     public var lastQuestion: Timestamp?
     /// The time at which the pairing expires.
     public var expiresAt: Timestamp
+    /// Whether the assistant may read synced samples while the phone is away.
+    public var readsSynced: Bool
 
     /// Creates a pairing from its parts.
     public init(
       id: String, name: AssistantName?, since: Timestamp?, lastQuestion: Timestamp?,
-      expiresAt: Timestamp
+      expiresAt: Timestamp, readsSynced: Bool = true
     ) {
       self.id = id
       self.name = name
       self.since = since
       self.lastQuestion = lastQuestion
       self.expiresAt = expiresAt
+      self.readsSynced = readsSynced
     }
   }
 
@@ -116,14 +128,16 @@ extension PairedAssistants.Assistant {
 
   fileprivate init(_ element: [UInt8]) throws(FieldFault) {
     let fields = JSONFields(
-      element, keeping: ["id", "name", "version", "since", "last_question", "expires_at"])
+      element,
+      keeping: ["id", "name", "version", "since", "last_question", "expires_at", "synced"])
     try fields.check()
     self.init(
       id: try fields.string("id", atMost: 64),
       name: AssistantName(
         try Self.text("name", fields), version: try Self.text("version", fields)),
       since: try Self.time("since", fields), lastQuestion: try Self.time("last_question", fields),
-      expiresAt: try Self.required("expires_at", fields))
+      expiresAt: try Self.required("expires_at", fields),
+      readsSynced: try fields.optionalBool("synced") ?? true)
   }
 
   private static func text(_ name: String, _ fields: JSONFields) throws(FieldFault) -> String? {
@@ -162,6 +176,7 @@ extension PairedAssistants.Assistant {
     if let since { writer.entry("since", RFC3339.format(since)) }
     if let lastQuestion { writer.entry("last_question", RFC3339.format(lastQuestion)) }
     writer.entry("expires_at", RFC3339.format(expiresAt))
+    if !readsSynced { writer.entry("synced", false) }
   }
 }
 

@@ -42,6 +42,7 @@ extension PhoneMessage {
       switch kind {
       case .healthData: return .healthData(id, object)
       case .summary: return .summary(id, object)
+      case .types: return .types(id, object)
       }
     }
     guard type == partType else { return .unknown(type: type, id: id) }
@@ -62,6 +63,7 @@ extension PhoneMessage {
     switch self {
     case .healthData(let id, let object): writer.answer(id, .healthData, object)
     case .summary(let id, let object): writer.answer(id, .summary, object)
+    case .types(let id, let object): writer.answer(id, .types, object)
     case .part(let id, let part):
       writer.head(Self.partType, id)
       part.writeMembers(to: &writer)
@@ -75,14 +77,15 @@ extension PhoneMessage {
   /// The id of the request that the message answers, if there is one.
   public var id: RelayRequestID? {
     switch self {
-    case .healthData(let id, _), .summary(let id, _), .part(let id, _): id
+    case .healthData(let id, _), .summary(let id, _), .types(let id, _), .part(let id, _): id
     case .failure(let id, _), .unknown(_, let id): id
     }
   }
 
   private var capacity: Int {
     switch self {
-    case .healthData(_, let object), .summary(_, let object): object.bytes.count + 200
+    case .healthData(_, let object), .summary(_, let object), .types(_, let object):
+      object.bytes.count + 200
     case .part(_, let part): part.text.utf8.count * 5 / 4 + 200
     case .failure, .unknown: 300
     }
@@ -90,7 +93,8 @@ extension PhoneMessage {
 
   static let partType = "answer_part"
   private static let names =
-    ["type", "success", "error_message", "health_data", "summary_data"] + HealthPart.names
+    ["type", "success", "error_message"] + HealthQuestion.Kind.allCases.map(\.objectName)
+    + HealthPart.names
     + JSONFields.idNames
 }
 
@@ -102,6 +106,7 @@ extension PhoneMessage {
     switch kind {
     case .healthData: .healthData(id, object)
     case .summary: .summary(id, object)
+    case .types: .types(id, object)
     }
   }
 
@@ -121,6 +126,7 @@ extension HealthQuestion.Kind {
     switch self {
     case .healthData: "health_data_response"
     case .summary: "summary_response"
+    case .types: "health_types_response"
     }
   }
 
@@ -136,6 +142,7 @@ extension HealthQuestion.Kind {
     switch self {
     case .healthData: "health_data"
     case .summary: "summary_data"
+    case .types: "health_types"
     }
   }
 }
@@ -165,6 +172,8 @@ public enum PhoneMessage: Sendable, Hashable, Codable {
   case healthData(RelayRequestID, HealthObject)
   /// The answer to a query for a summary.
   case summary(RelayRequestID, HealthObject)
+  /// The answer to a question about the stored types. Plain phones do not send it.
+  case types(RelayRequestID, HealthObject)
   /// A part of an answer that is too long for one frame. Plain phones do not send it.
   case part(RelayRequestID, HealthPart)
   /// A failure to read or answer a message. The id is `nil` only if none could be read.

@@ -22,6 +22,20 @@ actor Assistant {
     static var areInstalled: Bool { allCases.allSatisfy { $0.python != nil } }
   }
 
+  /// The environment of Python programs. Connections within this machine use no proxy.
+  static let environment = ["NO_PROXY": "*", "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"]
+
+  /// Returns the environment of Python programs that sign in by OAuth. Their browser is a script.
+  ///
+  /// - Parameter codes: The pipe with the pairing codes.
+  static func signIn(_ codes: String) -> [String: String] {
+    let script = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "SDK/browser.py").path
+    // The ampersand starts the browser in the background, as a graphical one would be.
+    let browser = "\(SDK.two.python ?? "python3") \(script) %s &"
+    return environment.merging(["HOLDFAST_CODES": codes, "BROWSER": browser]) { $1 }
+  }
+
   /// An SDK, its connection mode, and the protocol version that it should negotiate.
   struct Kind: Sendable, CustomTestStringConvertible {
     var sdk: SDK
@@ -36,6 +50,9 @@ actor Assistant {
       Kind(sdk: .two, mode: "legacy", version: "2025-11-25"),
       Kind(sdk: .two, version: "2026-07-28"),
     ]
+
+    /// A client of another maker over the newer SDK, with a sign-in of its own.
+    static let fastMCP = Kind(sdk: .two, mode: "fastmcp", version: "2026-07-28")
   }
 
   /// A line that the process prints.
@@ -103,13 +120,36 @@ actor Assistant {
   private(set) var token: String?
 
   /// Starts an assistant, and waits until it is connected. Returns it and the negotiated version.
-  static func connect(_ kind: Kind, to url: String) async throws -> (Assistant, String?) {
+  ///
+  /// - Parameters:
+  ///   - path: The path of the endpoint.
+  ///   - codes: The pipe with the pairing codes, if the assistant signs in on a page.
+  static func connect(
+    _ kind: Kind, to url: String, path: String = "/mcp", codes: String? = nil
+  ) async throws -> (Assistant, String?) {
+    try await connect(kind, target: url + path, codes: codes)
+  }
+
+  /// Starts an assistant that starts `holdfast` with arguments, and waits until it is connected.
+  static func connect(
+    _ kind: Kind, starting arguments: [String]
+  ) async throws -> (Assistant, String?) {
+    try await connect(kind, target: command(arguments))
+  }
+
+  /// Returns the command line of `holdfast` with arguments, as the scripts read it.
+  static func command(_ arguments: [String]) throws -> String {
+    String(decoding: try JSONEncoder().encode([CommandProcess.path] + arguments), as: UTF8.self)
+  }
+
+  private static func connect(
+    _ kind: Kind, target: String, codes: String? = nil
+  ) async throws -> (Assistant, String?) {
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "SDK/assistant.py").path
-    // Connections within this machine use no proxy.
     let process = try LabProcess(
-      [kind.sdk.python ?? "python3", script, url + "/mcp", kind.mode],
-      environment: ["NO_PROXY": "*", "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"])
+      [kind.sdk.python ?? "python3", script, target, kind.mode],
+      environment: codes.map { signIn($0) } ?? environment)
     let assistant = Assistant(process)
     Task { await assistant.listen() }
     return (assistant, try await assistant.answer(to: 0).version)

@@ -46,7 +46,10 @@ struct AssistantTests {
   ) async throws {
     try await meet(kind) { rig, assistant in
       let list = try await assistant.order("list")
-      #expect(list.tools == ["direct_login", "get_health_metrics", "get_summary", "logout"])
+      #expect(
+        list.tools == [
+          "direct_login", "list_health_types", "get_health_metrics", "get_summary", "logout",
+        ])
       let early = try await assistant.call("get_health_metrics", Self.steps)
       #expect(early.structured?.error == "not_signed_in")
       let wrong = try await assistant.login(word: "nonsense", code: "000000", storesToken: false)

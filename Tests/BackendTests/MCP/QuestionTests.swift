@@ -35,6 +35,18 @@ struct QuestionTests {
     #expect(unanswered == ["How many steps did I take in 1999?"])
   }
 
+  @Test func `a program over stdin and stdout answers them from the export alone`() async throws {
+    let scratch = try Scratch()
+    let (path, zone) = (scratch("export.xml"), "Europe/Zurich")
+    try Self.export().write(to: URL(fileURLWithPath: path))
+    let command = try Assistant.command(
+      ["mcp", "--data", scratch("data"), "--time-zone", zone, "--watch", path])
+    let kind = Assistant.Kind.all[2]
+    let lines = try await Self.run(kind, [command, kind.mode, path, zone, "", ""])
+    #expect(lines.last?.asked == 40)
+    for line in lines.dropLast() where line.good != true { Issue.record("\(line)") }
+  }
+
   @Test(.enabled(if: realExport != nil, "no real export; set HOLDFAST_EXPORT to its path"))
   func `the forty questions match an independent count of a real export`() async throws {
     let path = try #require(Self.realExport)

@@ -29,7 +29,7 @@ struct ScriptedPhone {
     return ScriptedPhone(client: client, code: code)
   }
 
-  private static func message(on client: BackendClient) async throws -> BackendMessage {
+  static func message(on client: BackendClient) async throws -> BackendMessage {
     let frame = try await client.frame()
     guard frame.opcode == 1 else { throw Unexpected(what: "opcode \(frame.opcode)") }
     return try BackendMessage.read(frame.payload)
@@ -71,6 +71,9 @@ struct ScriptedPhone {
       .healthData(id, HealthObject(succeeded: true, bytes: Array(data(query.valueType).utf8)))
     case .summary(let query):
       .summary(id, HealthObject(succeeded: true, bytes: Array(summary(query).utf8)))
+    case .types:
+      .types(
+        id, HealthObject(succeeded: true, bytes: Array(#"{"success":true,"types":[]}"#.utf8)))
     }
   }
 

@@ -47,7 +47,7 @@ enum RelayProperty {
       switch frame {
       case .part(_, let part): whole = (try? assembly.take(part, of: id)).flatMap(\.self)
       case .healthData(_, let object): whole = object
-      case .summary, .failure, .unknown: throw Broken("an answer is cut into its parts")
+      case .summary, .types, .failure, .unknown: throw Broken("an answer is cut into its parts")
       }
     }
     try hold(whole == object, "an answer that was cut can be put together")
@@ -63,6 +63,12 @@ enum RelayProperty {
     }
     if let result = try? LeasedResult.read(text) {
       try same(try? LeasedResult.read(result.bytes), result)
+    }
+    if let order = try? SyncedOrder.read(text) {
+      try same(try? SyncedOrder.read(order.bytes), order)
+    }
+    if let answer = try? SyncedAnswer.read(text) {
+      try same(try? SyncedAnswer.read(answer.bytes), answer)
     }
     if let push = try? PushAddress.decode(text) {
       try same(try? PushAddress.decode(push.encode()), push)

@@ -197,6 +197,7 @@ extension PhoneRelayInputs {
 
   private mutating func question() -> HealthQuestion {
     let start = HealthTime.instant(Timestamp(nanoseconds: 0), minutesEast: nil)
+    if oneIn(9) { return .types }
     if oneIn(3) { return .summary(SummaryQuery(start: start, end: start)) }
     return .healthData(HealthDataQuery(valueType: .steps, start: start, end: start))
   }
@@ -215,7 +216,7 @@ extension PhoneRelayInputs {
   private mutating func nonsense() -> RelayModel.Message {
     let id = oneIn(2) ? name(number(0...9)) : nil
     if oneIn(2) { return .unknown(type: "news", id) }
-    let kind: HealthQuestion.Kind? = one([nil, .healthData, .summary])
+    let kind: HealthQuestion.Kind? = one([nil, .healthData, .summary, .types])
     return .malformed(RelayWireError(.missing(field: "request_id"), id: id, kind: kind))
   }
 

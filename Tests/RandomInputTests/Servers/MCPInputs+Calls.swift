@@ -63,7 +63,9 @@ extension MCPInputs {
 
   private mutating func oneMessage() -> String {
     switch number(0...15) {
-    case 0: return request(one(["ping", "tools/list", "x/y", "server/discover"]), "{}")
+    case 0:
+      let methods = ["ping", "tools/list", "x/y", "server/discover", "resources/read"]
+      return request(one(methods), oneIn(2) ? "{}" : #"{"uri":"ui://holdfast/charts"}"#)
     case 1, 2:
       let params = #"{"requestId":\#(one(["1", "2", "\"a\""]))}"#
       return #"{"jsonrpc":"2.0","method":"notifications/cancelled","params":\#(params)}"#
@@ -87,12 +89,12 @@ extension MCPInputs {
 
   /// Returns arguments for a tool. They are usually valid.
   private mutating func arguments(_ tool: MCPTool) -> String {
-    let line = #""value_type":"\#(oneIn(9) ? "odd" : "steps")""#
+    let line = #""value_type":"\#(oneIn(9) ? "no word!" : "steps")""#
     let span = #""start_time":"2026-01-09","end_time":"2026-01-10""#
     var all: [String]
     switch tool {
     case .directLogin: all = [#""word":"calm fox","code":"012345""#]
-    case .logout: all = []
+    case .logout, .listHealthTypes: all = []
     case .getHealthMetrics: all = [line, span]
     case .getSummary: all = [span] + (oneIn(3) ? [] : [#""metrics":[{\#(line)}]"#])
     }
@@ -161,8 +163,9 @@ extension MCPInputs {
       return .refused(one(refusals))
     }
     switch ask {
-    case .login:
+    case .login, .grant:
       return .loggedIn(RelayGrant(accessToken: "secret", expiresIn: wait, user: "u"))
+    case .renew: return .renewed(generation: 1)
     case .logout: return .loggedOut
     case .question:
       let filler = String(repeating: "f", count: one([0, 0, number(0...900)]))

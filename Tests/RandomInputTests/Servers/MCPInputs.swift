@@ -161,8 +161,8 @@ extension MCPInputs {
     }
     let owner: String? =
       switch call.route {
-      case .mcp: call.fields.session
-      case .toolList, .toolCall: nil
+      case .mcp, .code: call.fields.session
+      case .signIn, .toolList, .toolCall: nil
       case .directLogin, .healthMetrics, .logout: call.fields.conversation
       }
     asked.append(Asked(ask: ask, wants: wants, owner: owner, request: id))
@@ -181,7 +181,7 @@ extension MCPInputs {
     switch outcome {
     case .loggedIn: if let owner = call.owner { tokens[owner] = token }
     case .loggedOut: if let owner = call.owner { tokens[owner] = nil }
-    case .data, .refused: return
+    case .renewed, .data, .refused: return
     }
   }
 

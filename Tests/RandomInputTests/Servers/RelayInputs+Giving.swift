@@ -45,12 +45,17 @@ extension RelayInputs {
       return give(.login(word: "no-body", code: "000000", assistant: name), bearer: nil)
     }
     let word = oneIn(9) ? one(pairs).word : pair.word
-    give(.login(word: oneIn(6) ? word + "x" : word, code: pair.code, assistant: name), bearer: nil)
+    let given = oneIn(6) ? word + "x" : word
+    give(
+      oneIn(3)
+        ? .grant(word: given, code: pair.code, assistant: name)
+        : .login(word: given, code: pair.code, assistant: name), bearer: nil)
   }
 
   private mutating func question() -> HealthQuestion {
     let start = HealthTime.local(CivilTime(nanoseconds: 0))
     let end = HealthTime.local(CivilTime(nanoseconds: 5))
+    if oneIn(8) { return .types }
     if oneIn(2) { return .summary(SummaryQuery(start: start, end: end)) }
     return .healthData(HealthDataQuery(valueType: .steps, start: start, end: end))
   }
@@ -60,6 +65,12 @@ extension RelayInputs {
       return give(.question(question.question), bearer: question.caller)
     }
     let bearer = tokens.isEmpty || oneIn(30) ? nil : one(tokens)
+    if oneIn(4), let grant = stored.accesses.last(where: { $0.generation != nil }) {
+      let generation = grant.generation ?? 0
+      return give(
+        .renew(generation: oneIn(5) ? one([0, 1, generation + 1]) : generation),
+        bearer: oneIn(20) ? bearer : grant.token)
+    }
     give(oneIn(12) ? .logout : .question(question()), bearer: bearer)
   }
 
@@ -100,7 +111,7 @@ extension RelayInputs {
 
   /// Returns an answer. Rarely, it is too long or truncated.
   private mutating func object() -> HealthObject {
-    let short = #"{"success":true,"health_data":[],"results":[]}"#
+    let short = #"{"success":true,"health_data":[],"results":[],"types":[]}"#
     let long = short + String(repeating: " ", count: 300)
     let text = one([
       short, short, long, #"{"success":true}"#, #"{"health_data":[],"count":1}"#, #"{"count":1"#,
@@ -115,13 +126,20 @@ extension RelayInputs {
   mutating func pull() {
     let token = resumes.last.map { oneIn(4) ? one(resumes).token : $0.token }
     let bearer = oneIn(20) ? one([nil, tokens.last]) : token
-    switch number(0...9) {
+    switch number(0...10) {
+    case 10:
+      let user = SyncedUser("ann", zone: maybe("UTC"))
+      give(.synced(one([.user(user), .user(user), .none, .unknownSecret])), by: bearer)
     case 0...3: give(.lease(LeaseRequest(max: one([1, 1, 2, 100]))), by: bearer)
     case 4...7: giveResult(bearer)
     case 8: register()
     case _:
       let name = tokens.randomElement(using: &generator)?.shortName ?? "none"
-      give(.assistants(one([.list, .list, .end(name), .end("none"), .endAll])), by: bearer)
+      let orders: [AssistantsOrder] = [
+        .list, .list, .end(name), .end("none"), .endAll, .synced(name, allows: oneIn(2)),
+        .synced("none", allows: true),
+      ]
+      give(.assistants(one(orders)), by: bearer)
     }
   }
 
@@ -138,6 +156,17 @@ extension RelayInputs {
   /// Registers the push address of a phone.
   mutating func register() {
     give(.push(.hook(one(["x", "y"]))), by: resumes.last?.token)
+  }
+
+  /// Passes the answer of synced samples, or asks such a question.
+  mutating func answerSynced() {
+    guard let name = reading.randomElement(using: &generator) else {
+      let user = SyncedUser("ann")
+      give(.synced(.user(user)), by: resumes.last?.token)
+      write()
+      return ask()
+    }
+    give(.synced(oneIn(9) ? given.last?.id ?? name : name, maybe(object())))
   }
 
   /// Reports the outcome of a push.
@@ -161,7 +190,8 @@ extension RelayInputs {
       let phone = PhoneID(UUID128(high: generator.next(), low: notes.fresh()))
       give(.tokenDrawn(.phone(id, phone, secret, pair)))
     case .pair(let id): give(.tokenDrawn(.pair(id, pair)))
-    case .access(let ask): if let secret = secret() { give(.tokenDrawn(.access(ask, secret))) }
+    case .access(let ask), .grant(let ask):
+      if let secret = secret() { give(.tokenDrawn(.access(ask, secret))) }
     }
   }
 

@@ -31,6 +31,8 @@ struct RelayInputs: ServerInputs {
   /// The questions that phones received. `leased` are the questions that phones leased.
   var given: [(line: ConnectionID, id: RelayRequestID, question: HealthQuestion)] = []
   var leased: [(token: TokenHash, question: LeasedQuestion)] = []
+  /// The questions for which synced samples are being read.
+  var reading: [RelayRequestID] = []
 
   init(seed: UInt64) {
     var draw = PolicyDraw(generator: RandomSource(seed: seed))
@@ -52,11 +54,12 @@ struct RelayInputs: ServerInputs {
     ]
     let times: [(WritableKeyPath<RelayServerPolicy, Duration>, [Int])] = [
       (\.pairLife, [5, 20]), (\.tokenLife, [9, 40]), (\.tokenMemory, [5, 30]),
+      (\.grantLife, [9, 90]), (\.grantWait, [0, 9]),
       (\.grace, [0, 4, 20]), (\.wrongWindow, [2, 20]), (\.lockOut, [3, 9]),
       (\.wrongInterval, [0, 2]), (\.callLimit, [3, 9]), (\.returnWait, [1, 4]), (\.lease, [2, 5]),
       (\.pushGap, [1, 4]), (\.pushInterval, [1, 5]), (\.pingInterval, [3, 9]),
       (\.pongWait, [4, 12]), (\.closeWait, [0, 2]), (\.drainGrace, [0, 2]),
-      (\.drainLimit, [0, 1, 4]), (\.storeRetry, [1, 3]),
+      (\.drainLimit, [0, 1, 4]), (\.storeRetry, [1, 3]), (\.syncedWait, [0, 1, 5]),
     ]
     draw.set(&policy, counts)
     draw.set(&policy, seconds: times)
@@ -70,7 +73,8 @@ struct RelayInputs: ServerInputs {
 
   mutating func act() {
     passTime([.milliseconds(500), .seconds(2), .seconds(5), .seconds(20), .seconds(61)])
-    switch number(0...21) {
+    switch number(0...22) {
+    case 22: answerSynced()
     case 0...1: arrive()
     case 2...3: logIn()
     case 4...7: ask()
@@ -93,6 +97,7 @@ struct RelayInputs: ServerInputs {
     case .answer(let id, _): "an answer to \(id)"
     case .respond(let id, _): "a reply to \(id)"
     case .finished: "the end of a drain"
+    case .readSynced(let id, _, _): "synced samples for \(id)"
     case .send, .ping, .close, .drop, .drawToken, .store, .push: nil
     }
   }
@@ -127,6 +132,7 @@ extension RelayInputs {
     case .tokenDrawn(.phone(_, _, let secret, _)), .tokenDrawn(.access(_, let secret)):
       secrets[secret.text] = secret.hash
     case .drain: noteDrain()
+    case .synced(let name, _): reading.removeAll { $0 == name }
     case .received, .phoneSaid, .phoneUnreadable, .overflowed, .tokenDrawn, .pushed: return
     }
   }
@@ -134,7 +140,7 @@ extension RelayInputs {
   mutating func noteRestart() {
     notes.restart()
     (asks, pulls, tokenRequests, writes, pushes) = ([:], [:], [], [], [])
-    (given, leased, pairs) = ([], [], [])
+    (given, leased, pairs, reading) = ([], [], [], [])
   }
 
   private mutating func note(_ effect: RelayServer.Effect, after input: RelayServer.Input?) {
@@ -152,6 +158,9 @@ extension RelayInputs {
     case .drawToken(let drawToken): tokenRequests.append(drawToken)
     case .store(let token, let changes): writes.append((token, changes))
     case .push(let phone, let address, _): pushes = pushes.suffix(5) + [(phone, address)]
+    case .readSynced(let name, _, let user):
+      require(user.name == "ann", "only the samples of the phone's user are read")
+      reading = reading.suffix(5) + [name]
     case .finished:
       require(asks.isEmpty && pulls.isEmpty, "each call is answered before a drain ends")
     }
@@ -181,6 +190,10 @@ extension RelayInputs {
         stored.accesses.contains(where: { $0.token == token })
       else { return run.fail("an assistant receives its token once it is durable") }
       tokens = tokens.suffix(4) + [token]
+    case .renewed(let generation):
+      require(
+        stored.accesses.contains { $0.token == ask.bearer && $0.generation == generation },
+        "a renewal is confirmed once stored")
     case .loggedOut:
       require(
         !stored.accesses.contains { $0.token == ask.bearer }, "a logout is confirmed once stored")
@@ -198,9 +211,9 @@ extension RelayInputs {
     switch reply {
     case .leased(let found):
       if let bearer { leased = leased.suffix(4) + found.questions.map { (bearer, $0) } }
-    case .registered:
+    case .registered, .synced:
       guard case .stored(_, nil) = input else {
-        return run.fail("an address is confirmed once it is durable")
+        return run.fail("an address and a user are confirmed once they are durable")
       }
     case .refused(.notSignedIn): resumes.removeAll { $0.token == bearer }
     case .taken, .assistants, .refused: return

@@ -21,15 +21,29 @@ struct ServerTests {
     RandomInputs<RelayInputs>(seeds: 0..<60, acts: 100).expectSound(
       inputs: """
         restored phoneOpened received phoneSaid phoneUnreadable overflowed phoneGone call abandoned
-        pull tokenDrawn stored pushed drain
+        pull tokenDrawn stored pushed synced drain
         """,
-      effects: "accept refuse send ping close drop answer respond drawToken store push finished")
+      effects: """
+        accept refuse send ping close drop answer respond drawToken store push readSynced finished
+        """)
   }
 
   @Test func `the MCP server keeps its promises under random inputs`() {
     RandomInputs<MCPInputs>(seeds: 0..<50, acts: 120).expectSound(
       inputs: "request abandoned outcome drain",
       effects: "answer watch begin write end call abandon")
+  }
+
+  @Test func `the server over lines keeps its promises under random inputs`() {
+    RandomInputs<MCPLineInputs>(seeds: 0..<60, acts: 120).expectSound(
+      inputs: "line unreadable outcome importing ready ended",
+      effects: "write ask cancel finish")
+  }
+
+  @Test func `the sign-in with OAuth keeps its promises under random inputs`() {
+    RandomInputs<OAuthInputs>(seeds: 0..<60, acts: 150).expectSound(
+      inputs: "request abandoned outcome fetched drain",
+      effects: "answer watch call abandon fetch")
   }
 
   @Test func `the session server keeps its promises under random inputs`() {
@@ -72,9 +86,31 @@ struct ServerTests {
     }
   }
 
+  @Test func `an injected fault of the server over lines is detected`() {
+    RandomInputs<MCPLineInputs>.expectFound("a line has no line break") { _, _, effects in
+      effects = effects.map { effect in
+        guard case .write(let line) = effect else { return effect }
+        return .write(line + [0x0A])
+      }
+    }
+  }
+
   @Test func `an injected fault of the MCP server is detected`() {
     RandomInputs<MCPInputs>.expectFound("only a stream that began is written to") { _, _, effects in
       effects.removeAll { if case .begin = $0 { true } else { false } }
+    }
+  }
+
+  @Test func `an injected fault of the sign-in is detected`() {
+    let promise = "a redirect leads to a registered URI, with the issuer"
+    RandomInputs<OAuthInputs>.expectFound(promise) { _, _, effects in
+      effects = effects.map { effect in
+        guard case .answer(let id, var reply) = effect else { return effect }
+        for index in reply.fields.indices where reply.fields[index].name == "Location" {
+          reply.fields[index].value = "https://b.example/cb"
+        }
+        return .answer(id, reply)
+      }
     }
   }
 

@@ -65,7 +65,7 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     let metrics =
-      #"[{"value_type":"STEPS"},{"value_type":"SHOES"},{"value_type":"SLEEP"},"#
+      #"[{"value_type":"STEPS"},{"value_type":"SHOES!"},{"value_type":"SLEEP"},"#
       + #"{"value_type":"HRV","statistic":5},{"value_type":"HRV","colour":"red"}]"#
     let id = stage.call(
       "get_summary", #"{\#(Self.span),"metrics":\#(metrics)}"#, session: session)
@@ -79,18 +79,20 @@ import Testing
       .data(
         #"{"success":true,"results":[{"value_type":"STEPS","success":true,"data":{}},"#
           + #"{"value_type":"SLEEP","success":true,"data":{}}],"error_message":null}"#))
-    let known = HealthValueType.allCases.map(\.rawValue).joined(separator: ", ")
     let result =
       #""structuredContent":{"success":false,"results":["#
       + #"{"value_type":"STEPS","success":true,"data":{}},"#
-      + line("SHOES", "value_type must be one of " + known)
+      + line(
+        "SHOES!",
+        "value_type must be a word such as STEPS or RESTING_HEART_RATE; list_health_types names "
+          + "those with data")
       + #",{"value_type":"SLEEP","success":true,"data":{}},"#
       + line("HRV", "statistic must be a string") + ","
       + line(
         "HRV",
         "colour does not apply; the arguments here are group_by, statistic, value_type")
-      + #"],"error_message":"no answer for SHOES, HRV, HRV","error":"partly_answered","#
-      + #""message":"no answer for SHOES, HRV, HRV"},"isError":false"#
+      + #"],"error_message":"no answer for SHOES!, HRV, HRV","error":"partly_answered","#
+      + #""message":"no answer for SHOES!, HRV, HRV"},"isError":false"#
     #expect(stage[id].body.contains(result))
   }
 
@@ -113,12 +115,12 @@ import Testing
     let session = stage.initialize()
     let id = stage.call(
       "get_summary",
-      #"{\#(Self.span),"metrics":[{"value_type":"SHOES"},{"value_type":"HRV","statistic":5}]}"#,
+      #"{\#(Self.span),"metrics":[{"value_type":"SHOES!"},{"value_type":"HRV","statistic":5}]}"#,
       session: session)
     #expect(stage.asks.isEmpty)
     #expect(stage[id].body.contains(#""error":"invalid_arguments""#))
     // The error names only the first invalid line.
-    #expect(stage[id].body.contains("value_type must be one of"))
+    #expect(stage[id].body.contains("value_type must be a word"))
     #expect(!stage[id].body.contains("statistic must be a string"))
   }
 }

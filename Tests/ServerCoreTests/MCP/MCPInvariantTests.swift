@@ -50,12 +50,16 @@ struct MCPInvariantTests {
         "batches: none is without messages",
         { server in
           server.batches = MCPServer.Batches()
-          _ = server.batches.begin(wild, count: 0, MediaTypes(accept: nil))
+          _ = server.batches.begin(
+            wild, count: 0, MCPServer.BatchForm(accepts: MediaTypes(accept: nil)))
         }
       ),
       (
         "batches: a batch that waits lacks an answer",
-        { _ = $0.batches.begin(wild, count: 0, MediaTypes(accept: nil)) }
+        {
+          _ = $0.batches.begin(
+            wild, count: 0, MCPServer.BatchForm(accepts: MediaTypes(accept: nil)))
+        }
       ),
       (
         "session table: it holds no more than its bound",

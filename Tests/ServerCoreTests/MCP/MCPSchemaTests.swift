@@ -18,19 +18,21 @@ struct MCPSchemaTests {
 
   private static let refusal = ["error", "message", "success"]
   private static let freshness = [
-    "answered_at", "clock_difference_seconds", "clock_warning", "last_import", "time_zone",
+    "answered_at", "as_of", "clock_difference_seconds", "clock_warning", "last_import", "note",
+    "source", "time_zone",
   ]
 
   @Test(arguments: [
     ("logout", []),
     ("direct_login", ["access_token", "expires_in", "token_type", "user_id"]),
+    ("list_health_types", ["count", "error_message", "types"] + freshness),
     ("get_summary", ["end_time", "error_message", "results", "start_time"] + freshness),
     (
       "get_health_metrics",
       [
-        "count", "end_time", "error_message", "group_by", "healthData", "is_aggregated",
-        "last_samples", "next_start_time", "notes", "start_time", "statistic_type", "truncated",
-        "value_type",
+        "applied", "columns", "common", "count", "end_time", "error_message", "group_by",
+        "healthData", "is_aggregated", "last_samples", "next_start_time", "notes", "partial_rows",
+        "rows", "start_time", "statistic_type", "trend", "truncated", "value_type",
       ] + freshness
     ),
   ])
@@ -46,8 +48,11 @@ struct MCPSchemaTests {
       #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#)
     let body = try JSONSerialization.jsonObject(with: Data(stage[id].body.utf8))
     let result = try #require((body as? [String: Any])?["result"] as? [String: Any])
-    let capabilities = try #require(result["capabilities"] as? [String: [String: Bool]])
-    #expect(capabilities == ["tools": ["listChanged": false]])
+    let capabilities = try #require(result["capabilities"] as? [String: [String: Any]])
+    #expect(capabilities["tools"] as? [String: Bool] == ["listChanged": false])
+    #expect(
+      capabilities["resources"] as? [String: Bool] == ["subscribe": false, "listChanged": false])
+    #expect(capabilities["extensions"]?.keys.sorted() == ["io.modelcontextprotocol/ui"])
     #expect((result["instructions"] as? String)?.isEmpty == false)
   }
 }

@@ -149,7 +149,7 @@ import Testing
   @Test func `invalid arguments are reported to the assistant without asking the phone`() {
     var stage = MCPStage()
     let session = stage.initialize()
-    let id = stage.call("get_health_metrics", #"{"value_type":"MOOD"}"#, session: session)
+    let id = stage.call("get_health_metrics", #"{"value_type":"a mood?"}"#, session: session)
     #expect(stage.asks == [])
     #expect(stage[id].body.contains(#""error":"invalid_arguments","message":"value_type must be"#))
     #expect(stage[id].body.hasSuffix(#""isError":true}}"#))

@@ -43,8 +43,8 @@ import Testing
       "start_time must be an ISO 8601 date or time, such as 2026-03-01T00:00:00"
     ),
     (
-      #"{"value_type":"STEPS","group_by":"YEAR"}"#,
-      "group_by must be one of HOUR, DAY, WEEK, MONTH, TOTAL"
+      #"{"value_type":"STEPS","group_by":"DECADE"}"#,
+      "group_by must be one of HOUR, DAY, WEEK, MONTH, YEAR, TOTAL, WEEKDAY, WEEKPART, HOUR_OF_DAY"
     ),
     (
       #"{"value_type":"STEPS","statistic":"MEDIAN"}"#,
@@ -52,8 +52,8 @@ import Testing
     ),
     (
       #"{"value_type":"STEPS","metrics":[]}"#,
-      "metrics does not apply; the arguments here are end_time, group_by, max_bytes, start_time, "
-        + "statistic, value_type"
+      "metrics does not apply; the arguments here are by_source, compare_with, end_time, format, "
+        + "group_by, max_bytes, nearest, start_time, statistic, trend, value_type, workout_type"
     ),
     (#"{"value_type":"STEPS","start_time":"9999-12-31"}"#, range),
     (#"{"value_type":"STEPS","start_time":"0001-01-01T00:00:00Z"}"#, range),
@@ -125,12 +125,12 @@ import Testing
 
   @Test(arguments: [63, 64, 65, 500])
   func `an unknown value type is reported with at most 64 characters`(count: Int) throws {
-    let name = String(repeating: "x", count: count)
+    let name = String(repeating: "!", count: count)
     let query = try arguments(
       #"{"start_time":"2026-03-01","end_time":"2026-03-02","#
         + #""metrics":[{"value_type":"HRV"},{"value_type":"\#(name)"}]}"#
     ).summaryQuery()
-    #expect(query.rejected.map(\.valueType) == [String(repeating: "x", count: min(count, 64))])
+    #expect(query.rejected.map(\.valueType) == [String(repeating: "!", count: min(count, 64))])
   }
 
   @Test func `of a summary that is too long, only one metric beyond the limit is kept`() throws {

@@ -105,23 +105,41 @@ import Testing
   /// The `serverInfo` for clients whose version has titles but no icons.
   private static let server =
     #"{"name":"holdfast","title":"Holdfast health data","version":"0.1.0"}"#
+  private static let capabilities =
+    #"{"tools":{"listChanged":false},"resources":{"subscribe":false,"listChanged":false},"#
+    + #""extensions":{"io.modelcontextprotocol/ui":{}}}"#
   /// Results with the content of their responses, in the newest version that has sessions.
   private static let results: [(MCPResult, String)] = [
     (
       .initialized(.june2025),
-      #"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":false}},"#
+      #"{"protocolVersion":"2025-06-18","capabilities":\#(capabilities),"#
         + #""instructions":"\#(MCPResult.instructions)","#
         + #""serverInfo":\#(server)}"#
     ),
     (
       .discovered,
-      #"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":false}},"#
+      #"{"supportedVersions":["2026-07-28"],"capabilities":\#(capabilities),"#
         + #""instructions":"\#(MCPResult.instructions)"}"#
     ),
     (.pong, "{}"),
     (
+      .resources,
+      #"{"resources":[{"uri":"ui://holdfast/charts","name":"charts","title":"Charts of an answer","#
+        + #""description":"A page for people that draws the answer of get_summary or "#
+        + #"get_health_metrics. It holds no health data.","#
+        + #""mimeType":"text/html;profile=mcp-app","annotations":{"audience":["user"]},"#
+        + #""_meta":{"ui":{"csp":{"connectDomains":[],"resourceDomains":[]},"#
+        + #""prefersBorder":true}}}]}"#
+    ),
+    (.resourceTemplates, #"{"resourceTemplates":[]}"#),
+    (
       .called(called),
       #"{"content":[{"type":"text","text":"t\n"}],"structuredContent":{"a":1},"isError":false}"#
+    ),
+    (
+      .inputRequired(MCPElicitation(id: "i", url: "https://b.example/", message: "Go"), state: "s"),
+      #"{"inputRequests":{"sign_in":{"method":"elicitation/create","params":{"mode":"url","#
+        + #""url":"https://b.example/","message":"Go"}}},"requestState":"s"}"#
     ),
   ]
 
@@ -136,7 +154,8 @@ import Testing
     // The version without sessions adds these members, which include the time for which a result
     // may be cached.
     var more = members
-    more["resultType"] = .string("complete")
+    let isComplete = members["inputRequests"] == nil
+    more["resultType"] = .string(isComplete ? "complete" : "input_required")
     var server = try JSONTree(Array(text: Self.server)).members
     if result == .discovered {
       server["icons"] = .array([
@@ -147,7 +166,9 @@ import Testing
       ])
     }
     more["_meta"] = .object([Self.prefix + "serverInfo": .object(server)])
-    if result == .discovered { (more["ttlMs"], more["cacheScope"]) = (.int(0), .string("private")) }
+    if [.discovered, .resources, .resourceTemplates].contains(result) {
+      (more["ttlMs"], more["cacheScope"]) = (.int(0), .string("private"))
+    }
     response["result"] = .object(more)
     #expect(
       try JSONTree(result.response(to: .string("q\""), in: .july2026)) == .object(response))
@@ -164,9 +185,12 @@ import Testing
     #expect(names == [oldest, oldest, titled, all, all])
   }
 
-  @Test func `the table has every result except the list of tools, which names each tool`() throws {
+  @Test
+  func `the table has every result except a page and the list of tools, which names each tool`()
+    throws
+  {
     let declared = try EnumCases.declared("MCPResult", in: "Wire/MCP/MCPResult.swift")
-    #expect(EnumCases.used(by: Self.results.map(\.0) + [.tools]) == declared)
+    #expect(EnumCases.used(by: Self.results.map(\.0) + [.tools, .resource(.charts)]) == declared)
     let list = try JSONTree(MCPResult.tools.response(to: .number(1), in: .june2025))
     guard case .array(let tools)? = list.members["result"]?.members["tools"] else {
       Issue.record("there is no list of tools")
@@ -174,15 +198,17 @@ import Testing
     }
     #expect(
       tools.map { $0.members["name"] }
-        == ["direct_login", "get_health_metrics", "get_summary", "logout"].map { .string($0) })
+        == ["direct_login", "list_health_types", "get_health_metrics", "get_summary", "logout"].map
+      { .string($0) })
   }
 
   @Test(arguments: RPCError.Code.allCases)
   func `an error is a response with its code`(code: RPCError.Code) throws {
     let numbers = [
       RPCError.Code.parse: -32700, .invalidRequest: -32600, .methodNotFound: -32601,
-      .invalidParams: -32602, .internalError: -32603, .headerMismatch: -32020,
-      .unsupportedVersion: -32022, .cancelled: -32800,
+      .invalidParams: -32602, .internalError: -32603, .resourceNotFound: -32002,
+      .headerMismatch: -32020,
+      .unsupportedVersion: -32022, .elicitationRequired: -32042, .cancelled: -32800,
     ]
     let number = try #require(numbers[code])
     #expect(

@@ -48,11 +48,11 @@ import Testing
     (#"{"success":false,"error_message":"no"}"#, #""error":"phone_refused","message":"no"}"#),
     (
       #"{"success":false}"#,
-      #""error":"phone_refused","message":"The phone did not answer the question."}"#
+      #""error":"phone_refused","message":"The question was not answered."}"#
     ),
     (
       #"{"success":false,"error_message":""}"#,
-      #""error":"phone_refused","message":"The phone did not answer the question."}"#
+      #""error":"phone_refused","message":"The question was not answered."}"#
     ),
     // The phone's own error and message are kept if they are strings.
     (#"{"success":false,"error":"locked","message":"Unlock it."}"#, #""message":"Unlock it."}"#),
@@ -94,7 +94,7 @@ import Testing
   func `an answer that cannot be read is refused`(text: String) {
     #expect(
       result(text)
-        == .refused("malformed", "The phone's answer cannot be read. Ask again."))
+        == .refused("malformed", "The answer cannot be read. Ask again."))
   }
 
   @Test func `the text of an object is the object itself, or a notice if it is sent only once`()
@@ -209,8 +209,8 @@ import Testing
     let text = """
       Reads several kinds of health data for a span of time at once, by the rules of \
       get_health_metrics. Without metrics it covers steps, calories, distance, workouts and \
-      sleep; without group_by it chooses days, weeks or months by the length of the span. A \
-      metric that cannot be answered fails by itself: its success is false.
+      sleep; without group_by it chooses days, weeks or months by the length of the span; with \
+      compare_with TOTAL. A metric that cannot be answered fails by itself: its success is false.
       """
     #expect(MCPTool.getSummary.summary == text)
   }

@@ -92,6 +92,7 @@ import Testing
     #"{"type":"health_data_request","request_id":"0b7e-1","payload":\#(question)}"#,
     #"{"type":"summary_request","request_id":"0b7e-1","payload":\#(summary)}"#,
     #"{"type":"summary_request","request_id":"0b7e-1","payload":\#(plainSummary)}"#,
+    #"{"type":"health_types_request","request_id":"0b7e-1","payload":{}}"#,
     #"{"type":"cancel_request","request_id":"0b7e-1"}"#, #"{"type":"news"}"#,
     #"{"type":"news","request_id":"0b7e-1"}"#,
   ]
@@ -101,6 +102,7 @@ import Testing
     #"{"type":"health_data_response",\#(id),"health_data":{"success":true,"count":0,"x":["é"]}}"#,
     #"{"type":"summary_response",\#(id),"summary_data":{"success":false,"#
       + #""error_message":"no \"summary\""}}"#,
+    #"{"type":"health_types_response",\#(id),"health_types":{"success":true,"types":[]}}"#,
     #"{"type":"answer_part",\#(id),"kind":"summary_data","index":1,"count":3,"#
       + #""text":"{\"é\":1"}"#,
     #"{\#(id),"success":false,"error_message":"why"}"#, #"{"success":false,"error_message":""}"#,
@@ -144,10 +146,19 @@ import Testing
     #expect(LeaseRequest(max: 7).bytes.text == #"{"max":7}"#)
     let orders: [(AssistantsOrder, String)] = [
       (.list, "{}"), (.end("a"), #"{"end":"a"}"#), (.endAll, #"{"end":"all"}"#),
+      (.synced("a", allows: false), #"{"id":"a","synced":false}"#),
     ]
     for (order, text) in orders {
       #expect(order.bytes.text == text)
       #expect(try AssistantsOrder.read(Array(text: text)) == order)
+    }
+    let choices: [(SyncedOrder, String)] = [
+      (.stop, #"{"secret":null}"#), (.read(secret: "s", zone: nil), #"{"secret":"s"}"#),
+      (.read(secret: "s", zone: "UTC"), #"{"secret":"s","time_zone":"UTC"}"#),
+    ]
+    for (order, text) in choices {
+      #expect(order.bytes.text == text)
+      #expect(try SyncedOrder.read(Array(text: text)) == order)
     }
     let plain = PairedAssistants.Assistant(
       id: "a", name: nil, since: nil, lastQuestion: nil, expiresAt: Sample.time)

@@ -31,7 +31,20 @@ extension RandomSource {
     return HealthDataQuery(
       valueType: metric.valueType, start: healthTime(), end: healthTime(),
       groupBy: metric.groupBy, statistic: metric.statistic,
-      maxBytes: maybe { $0.one([2_000, 65_536, HealthObject.maxBytes]) })
+      maxBytes: maybe { $0.one([2_000, 65_536, HealthObject.maxBytes]) }, options: options())
+  }
+
+  private mutating func summaryOptions() -> HealthOptions {
+    var options = options()
+    (options.nearest, options.workoutType) = (false, nil)
+    return options
+  }
+
+  private mutating func options() -> HealthOptions {
+    HealthOptions(
+      bySource: flag(), format: maybe { $0.one(HealthFormat.allCases) },
+      compareWith: maybe { QuerySpan(start: $0.healthTime(), end: $0.healthTime()) },
+      trend: flag(), nearest: flag(), workoutType: maybe { $0.one(["RUNNING", "é"]) })
   }
 
   mutating func summaryQuery(withRejected: Bool = true) -> SummaryQuery {
@@ -43,11 +56,16 @@ extension RandomSource {
     }
     return SummaryQuery(
       start: healthTime(), end: healthTime(), metrics: few { $0.metric() },
-      rejected: withRejected ? rejected : [], maxBytes: maybe { $0.one([2_000, 65_536]) })
+      rejected: withRejected ? rejected : [], maxBytes: maybe { $0.one([2_000, 65_536]) },
+      options: summaryOptions())
   }
 
   private mutating func question() -> HealthQuestion {
-    flag() ? .healthData(healthQuery()) : .summary(summaryQuery())
+    switch Int.random(in: 0...4, using: &self) {
+    case 0, 1: .healthData(healthQuery())
+    case 2, 3: .summary(summaryQuery())
+    case _: .types
+    }
   }
 
   mutating func backendMessage() -> BackendMessage {
@@ -75,9 +93,10 @@ extension RandomSource {
 
   mutating func phoneMessage(isAnonymous: Bool = true) -> PhoneMessage {
     let id = requestID()
-    switch Int.random(in: 0...4, using: &self) {
+    switch Int.random(in: 0...5, using: &self) {
     case 0: return .healthData(id, healthObject())
     case 1: return .summary(id, healthObject())
+    case 5: return .types(id, healthObject())
     case 2:
       let count = one([1, 2, HealthPart.maxObjectBytes])
       return .part(
@@ -106,7 +125,7 @@ extension RandomSource {
           name: AssistantName(generator.text(upTo: 3), version: generator.text(upTo: 2)),
           since: generator.maybe { $0.timestamp() },
           lastQuestion: generator.maybe { $0.timestamp() },
-          expiresAt: generator.timestamp())
+          expiresAt: generator.timestamp(), readsSynced: generator.flag())
       })
   }
 

@@ -27,7 +27,15 @@ extension WireFamily {
       random: { $0.pairedAssistants() }),
     WireFamily(
       "order to end pairings", read: AssistantsOrder.read, write: \.bytes,
-      random: { $0.one([.list, .endAll, .end($0.id())]) }),
+      random: { $0.one([.list, .endAll, .end($0.id()), .synced($0.id(), allows: $0.flag())]) }),
+    WireFamily(
+      "order about synced samples", read: SyncedOrder.read, write: \.bytes,
+      random: {
+        $0.one([.stop, .read(secret: $0.id(), zone: nil), .read(secret: "s", zone: $0.id())])
+      }),
+    WireFamily(
+      "user of synced samples", read: SyncedAnswer.read, write: \.bytes,
+      random: { SyncedAnswer(user: $0.maybe { $0.id() }) }),
     // An error in the topic has the field name `address`.
     WireFamily(
       "push address", namesMembers: false, read: PushAddress.decode, write: { $0.encode() },

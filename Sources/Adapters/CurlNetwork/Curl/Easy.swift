@@ -53,6 +53,10 @@ import HoldfastCore
     }
   }
 
+  func set(openSocket: curl_opensocket_callback) {
+    note(unsafe ccurl_set_open_socket(handle, openSocket))
+  }
+
   func set(share: Share) {
     note(unsafe ccurl_set_share(handle, share.handle))
   }

@@ -29,6 +29,7 @@ extension Easy {
       set(CURLOPT_CAINFO, nil)
     }
     if let proxy = configuration.proxy { set(CURLOPT_PROXY, proxy) }
+    if configuration.onlyPublicAddresses { refusePrivateAddresses() }
     // A request to this device must not be sent to a proxy.
     if address.isLoopback { set(CURLOPT_NOPROXY, "*") }
   }
@@ -72,6 +73,19 @@ extension Easy {
     return bytes + [UInt8(ascii: "\n")]
   }
 
+  /// Refuses to open a socket to an address that is not public. The address is the one that the
+  /// connection uses, so no answer of a name server can differ from what was checked.
+  private func refusePrivateAddresses() {
+    unsafe set(openSocket: { _, purpose, address in
+      guard purpose == CURLSOCKTYPE_IPCXN, let address = unsafe address,
+        unsafe NetworkAddress(address)?.isGlobal == true
+      else { return CURL_SOCKET_BAD }
+      let wanted = unsafe address.pointee
+      return socket(
+        wanted.family, wanted.socktype | Int32(bitPattern: SOCK_CLOEXEC.rawValue), wanted.protocol)
+    })
+  }
+
   /// The phase that a dial has reached.
   var dialPhase: LinkFailure.Phase {
     if !reached(CURLINFO_NAMELOOKUP_TIME_T) { return .resolve }
@@ -95,6 +109,23 @@ extension Easy {
   /// request.
   var exchangePhase: LinkFailure.Phase {
     reached(CURLINFO_PRETRANSFER_TIME_T) ? .response : dialPhase
+  }
+}
+
+extension NetworkAddress {
+  /// Reads the address to which libcurl wants to connect. Returns `nil` if it is no IP address.
+  fileprivate init?(_ address: UnsafeMutablePointer<curl_sockaddr>) {
+    let (family, length) = unsafe (address.pointee.family, Int(address.pointee.addrlen))
+    // libcurl reserves enough bytes after the last field for each family.
+    guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+    let bytes = unsafe Array(
+      UnsafeRawBufferPointer(start: UnsafeRawPointer(address) + start, count: length))
+    // The family and the port come first, and in IPv6 also the flow label.
+    switch family {
+    case AF_INET where length >= 8: self.init(bytes: Array(bytes[4..<8]))
+    case AF_INET6 where length >= 24: self.init(bytes: Array(bytes[8..<24]))
+    case _: return nil
+    }
   }
 }
 

@@ -45,6 +45,11 @@ static inline CURLcode ccurl_set_sinks(
   return curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
 }
 
+/// Sets the function that opens sockets. It may refuse an address.
+static inline CURLcode ccurl_set_open_socket(CURL *easy, curl_opensocket_callback open) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);
+}
+
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }

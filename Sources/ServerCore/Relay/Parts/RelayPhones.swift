@@ -14,6 +14,8 @@ struct RelayPhone: Sendable {
   fileprivate(set) var wakePush = WakePush()
   /// A text to show to the user together with the next pairing code.
   var notice: String?
+  /// The user whose synced samples answer while the phone is away; `nil` for none.
+  var synced: SyncedUser?
   /// The time of the most recent contact while the phone was away.
   fileprivate(set) var seenAt: Instant
   /// The wall-clock time that corresponds to `seenAt`; `nil` while the phone is connected.
@@ -58,6 +60,7 @@ struct RelayPhone: Sendable {
     (id, device, resume) = (stored.id, stored.device, stored.resume)
     presence = .away(since: since)
     wakePush.address = stored.push
+    synced = stored.synced
     (seenAt, leftAt) = (since, stored.leftAt ?? wall)
   }
 
@@ -93,7 +96,8 @@ struct RelayPhone: Sendable {
   var stored: StoredPhone? {
     guard let device, let resume else { return nil }
     return StoredPhone(
-      id: id, device: device, resume: resume, push: wakePush.address, leftAt: leftAt)
+      id: id, device: device, resume: resume, push: wakePush.address, leftAt: leftAt,
+      synced: synced)
   }
 
   /// The change that stores the phone's current state. It is empty for a plain phone.

@@ -32,6 +32,8 @@ struct RelayQuestion: Sendable {
   fileprivate(set) var leases = 0
   /// Whether the question is stored.
   fileprivate(set) var isStored = false
+  /// Whether synced samples were read for the question.
+  fileprivate(set) var synced = Synced.unread
   fileprivate var assembly = HealthAssembly()
   /// The number of parts of the answer that the assembly has received.
   fileprivate var parts = 0
@@ -44,6 +46,10 @@ struct RelayQuestion: Sendable {
     case asked(ConnectionID)
     /// The question is leased to a pull. Exits: waiting (the lease expired), ended.
     case leased(String, until: Instant)
+  }
+
+  enum Synced: Sendable {
+    case unread, reading, read
   }
 
   var isWaiting: Bool {
@@ -156,6 +162,14 @@ struct RelayQuestions: Sendable {
       question.tries > 0
     else { return nil }
     return id
+  }
+
+  /// Returns the open question with an id on the wire, or `nil` if there is none.
+  func named(_ name: RelayRequestID) -> QuestionID? { byName[name] }
+
+  /// Records whether synced samples were read for a question.
+  mutating func note(_ synced: RelayQuestion.Synced, of id: QuestionID) {
+    all[id]?.synced = synced
   }
 
   /// Returns the questions to a phone that are under way on a socket.
@@ -337,6 +351,14 @@ extension RelayQuestions {
     if kind != all[id]?.question.kind { return .malformed("it answers another question") }
     if object.bytes.count > policy.maxAnswerBytes { return .tooLarge }
     return object.shapeFault(as: kind).map { .malformed($0) }
+  }
+
+  /// Returns the answer, or a refusal if the phone ignored a part of the question.
+  func checked(_ answer: HealthObject, to id: QuestionID) -> HealthObject {
+    guard let option = all[id]?.question.ignoredOption(in: answer) else { return answer }
+    return .failure(
+      "the phone's app is older than \(option) and ignored it, so its answer is left out. Ask "
+        + "without \(option), or ask the user to update the app")
   }
 
   /// Adds a part of an answer. Returns the complete answer if this was the last part.

@@ -66,6 +66,9 @@ struct RelaySockets: Sendable {
     all[id]?.life.received(at: now)
   }
 
+  /// Returns when the last byte arrived on an open socket, or `nil` if the socket is not open.
+  func lastReceived(_ id: ConnectionID) -> Instant? { all[id]?.life.lastReceived }
+
   /// Returns the action that is due on a socket, or `nil` if the socket is unknown.
   mutating func alarm(_ id: ConnectionID, at now: Instant) -> SocketLife.Alarm? {
     all[id]?.life.alarm(at: now, timing)

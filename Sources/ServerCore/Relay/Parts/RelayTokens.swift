@@ -8,7 +8,11 @@ struct RelayAccess: Sendable {
   fileprivate(set) var stored: StoredAccess
   /// The expiry. It is computed once, at login or restore, so that a jump of the wall clock does
   /// not end an access.
-  let expiresAt: Instant
+  fileprivate(set) var expiresAt: Instant
+  /// The instant until which the previous generation of a grant is accepted, too.
+  fileprivate(set) var graceUntil: Instant
+  /// Whether the newest generation of a grant is being stored.
+  fileprivate(set) var isRenewing = false
 
   var phone: PhoneID { stored.phone }
 }
@@ -16,13 +20,15 @@ struct RelayAccess: Sendable {
 /// A login or logout that waits for secrets or for the store.
 enum RelayLogin: Sendable {
   /// A login with a correct pairing code. Its token is being created and stored.
-  case login(PhoneID, AssistantName?, wall: Timestamp)
+  case login(PhoneID, AssistantName?, wall: Timestamp, isGrant: Bool)
+  /// A renewal of this grant that is being stored.
+  case renewal(TokenHash)
   case logout
 }
 
 /// The bearer tokens of assistants, and the pending logins and logouts.
 struct RelayTokens: Sendable {
-  private let memory: Duration
+  private let (memory, grace): (Duration, Duration)
   private var all: [TokenHash: RelayAccess] = [:]
   /// The tokens for each phone, oldest first.
   private var byPhone: [PhoneID: [TokenHash]] = [:]
@@ -33,7 +39,7 @@ struct RelayTokens: Sendable {
   private var logins: [RequestID: RelayLogin] = [:]
 
   init(_ policy: RelayServerPolicy) {
-    memory = policy.tokenMemory
+    (memory, grace) = (policy.tokenMemory, policy.renewalGrace)
   }
 
   var count: Int { all.count }
@@ -48,8 +54,11 @@ struct RelayTokens: Sendable {
 
   // MARK: Lifetime
 
-  mutating func admit(_ access: StoredAccess, until expiresAt: Instant) {
-    all[access.token] = RelayAccess(stored: access, expiresAt: expiresAt)
+  /// Admits a new token, or one of a previous run. The answer to a renewal may have been lost when
+  /// that run ended.
+  mutating func admit(_ access: StoredAccess, until expiresAt: Instant, at now: Instant) {
+    all[access.token] = RelayAccess(
+      stored: access, expiresAt: expiresAt, graceUntil: now.advanced(by: grace))
     byPhone[access.phone, default: []].append(access.token)
   }
 
@@ -61,6 +70,36 @@ struct RelayTokens: Sendable {
     return access
   }
 
+  /// Returns whether the token is a grant whose code was redeemed, and which has not expired.
+  func isGrant(_ token: TokenHash, at now: Instant) -> Bool {
+    guard let access = all[token], let generation = access.stored.generation else { return false }
+    return generation > 0 && now < access.expiresAt
+  }
+
+  /// Records that a renewal is being stored.
+  mutating func beginRenewal(of token: TokenHash) { all[token]?.isRenewing = true }
+
+  /// Ends a renewal. Returns the calls that waited for it, sorted.
+  mutating func endRenewal(of token: TokenHash) -> [RequestID] {
+    all[token]?.isRenewing = false
+    return logins.filter { if case .renewal(token) = $0.value { true } else { false } }.keys
+      .sorted()
+  }
+
+  /// Accepts the previous generation of a grant for a time.
+  mutating func beginGrace(of token: TokenHash, at now: Instant) {
+    all[token]?.graceUntil = now.advanced(by: grace)
+  }
+
+  /// Changes the generation and the expiry of an access.
+  mutating func renew(
+    _ token: TokenHash, generation: UInt64?, until expiresAt: Instant, wall: Timestamp
+  ) {
+    all[token]?.stored.generation = generation
+    all[token]?.stored.expiresAt = wall
+    all[token]?.expiresAt = expiresAt
+  }
+
   /// Records the reason why a token ended early.
   mutating func signOut(_ token: TokenHash, _ reason: RelayRefusal.SignOut, at now: Instant) {
     signedOut.add(token, reason, until: now.advanced(by: memory), at: now)
@@ -69,6 +108,14 @@ struct RelayTokens: Sendable {
   /// Returns the refusal of a call with an unknown token.
   func refusal(of bearer: TokenHash?, at now: Instant) -> RelayRefusal {
     bearer.flatMap { signedOut.reason($0, at: now) }.map { .signedOut($0) } ?? .notSignedIn
+  }
+
+  /// Allows or forbids an access to read synced samples. Returns the changed access, or `nil` if
+  /// nothing changed.
+  mutating func allowSynced(_ allows: Bool, to token: TokenHash) -> StoredAccess? {
+    guard let access = all[token], access.stored.readsSynced != allows else { return nil }
+    all[token]?.stored.readsSynced = allows
+    return all[token]?.stored
   }
 
   // MARK: Times of the last questions

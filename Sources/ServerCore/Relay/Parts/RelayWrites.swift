@@ -18,8 +18,11 @@ struct RelayWrites: Sendable {
     case phone(PhoneID)
     /// Send the assistant its token.
     case access(RequestID, StoredAccess, RelaySecret)
+    /// Report a renewal. If nobody waits for it, the access returns to its earlier state.
+    case renewal(before: RelayAccess)
     case logout(RequestID)
     case push(RequestID, PhoneID)
+    case synced(RequestID, user: String?)
   }
 
   private let bound: Int
@@ -107,7 +110,10 @@ struct RelayWrites: Sendable {
   /// Drops all writes. Returns the pulls that waited for them, in order.
   mutating func giveUp() -> [RequestID] {
     let pulls = writes.sorted { $0.key < $1.key }.compactMap { _, write in
-      if case .push(let request, _) = write.next { request } else { nil }
+      switch write.next {
+      case .push(let request, _), .synced(let request, _): request
+      case .nothing, .phone, .access, .renewal, .logout: nil
+      }
     }
     (writes, pendingEnds, pendingPhones) = ([:], [], [])
     return pulls

@@ -13,6 +13,10 @@ extension BackendConfiguration {
     policy.originPolicy.isLocal =
       policy.originPolicy.isLocal && NetworkAddress.isLoopback(host: host)
     policy.originPolicy.ownName = host
+    policy.publicURL = publicURL
+    if let publicURL, policy.originPolicy.isLocal || !policy.originPolicy.hosts.isEmpty {
+      policy.originPolicy.hosts.append(publicURL.authority)
+    }
     return policy
   }
 }
@@ -21,7 +25,8 @@ extension MCPCall {
   /// Creates a call from the parts of a request that the rules use.
   init(_ head: HTTPRequestHead, _ route: MCPRoute, body: [UInt8], address: String) {
     // A form is parsed like a query, because both have the same syntax (WHATWG URL section 5).
-    let pairs = route == .directLogin ? HTTPRequestHead.form(body) : head.query
+    let isForm = route == .directLogin || (route == .signIn && head.method == "POST")
+    let pairs = isForm ? HTTPRequestHead.form(body) : head.query
     self.init(
       Method(rawValue: head.method) ?? .other, route, fields: Fields(head), address: address,
       query: pairs.map { Pair($0.name, $0.value) }, body: body)
@@ -33,6 +38,7 @@ extension MCPCall.Fields {
     self.init()
     host = head.first("host")
     origin = head.first("origin")
+    site = head.first("sec-fetch-site")
     accept = head.first("accept")
     contentType = head.first("content-type")
     session = head.first("mcp-session-id")
@@ -48,7 +54,7 @@ extension MCPCall.Fields {
 extension HTTPRequestHead {
   /// Returns the pairs of an `application/x-www-form-urlencoded` body. The result is empty if the
   /// body is not valid.
-  fileprivate static func form(_ body: [UInt8]) -> [HTTPQueryItem] {
+  static func form(_ body: [UInt8]) -> [HTTPQueryItem] {
     let target = "/?" + String(decoding: body, as: UTF8.self)
     return (try? HTTPRequestHead(method: "POST", target: target, headers: []))?.query ?? []
   }
@@ -58,10 +64,15 @@ extension MCPReply {
   /// The header fields of the reply.
   var headers: [(String, String)] {
     var fields = [("Cache-Control", "no-store")] + Self.headers(of: session)
-    if !body.isEmpty { fields.append(("Content-Type", "application/json")) }
+    if isPage {
+      fields += WebPage.formHeaders
+    } else if !body.isEmpty {
+      fields.append(("Content-Type", "application/json"))
+    }
     fields += Self.headers(forPageOf: origin)
     if isPreflight { fields += Self.preflightHeaders }
     if let allow { fields.append(("Allow", allow)) }
+    if let challenge { fields.append(("WWW-Authenticate", challenge)) }
     if let retryAfter { fields.append(("Retry-After", String(retryAfter.retrySeconds))) }
     return fields
   }
@@ -72,7 +83,7 @@ extension MCPReply {
     guard let origin else { return [] }
     return [
       ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),
-      ("Access-Control-Expose-Headers", "Mcp-Session-Id, Retry-After"),
+      ("Access-Control-Expose-Headers", "Mcp-Session-Id, Retry-After, WWW-Authenticate"),
     ]
   }
 

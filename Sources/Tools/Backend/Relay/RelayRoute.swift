@@ -4,16 +4,19 @@ import HoldfastServerCore
 import HoldfastWire
 import HoldfastServerSockets
 
-/// A route for phones or for assistants.
+/// A route for phones, for assistants, or for their sign-in.
 enum RelayServiceRoute: ServiceRoute {
   case phone(RelayRoute)
   case assistant(MCPRoute)
+  case oauth(OAuthRoute)
 
   init?(path: String) {
     if let route = RelayRoute(path: path) {
       self = .phone(route)
     } else if let route = MCPRoute(path: path) {
       self = .assistant(route)
+    } else if let route = OAuthRoute(rawValue: path) {
+      self = .oauth(route)
     } else {
       return nil
     }
@@ -23,13 +26,14 @@ enum RelayServiceRoute: ServiceRoute {
     switch self {
     case .phone(let route): route.rawValue
     case .assistant(let route): route.name
+    case .oauth(let route): route.name
     }
   }
 
   var opensSocket: Bool {
     switch self {
     case .phone(let route): route == .phone
-    case .assistant: false
+    case .assistant, .oauth: false
     }
   }
 
@@ -38,7 +42,7 @@ enum RelayServiceRoute: ServiceRoute {
   var bounds: SocketBounds {
     switch self {
     case .phone: SocketBounds(maxMessageBytes: PhoneMessage.maxBytes)
-    case .assistant: SocketBounds()
+    case .assistant, .oauth: SocketBounds()
     }
   }
 
@@ -47,7 +51,7 @@ enum RelayServiceRoute: ServiceRoute {
 
 /// The routes for phones. Metrics and logs use the names of the cases.
 enum RelayRoute: String, CaseIterable {
-  case phone, lease, results, push, assistants, health
+  case phone, lease, results, push, assistants, sync, health
 
   /// The size limits of request bodies. A result contains its envelope and one part of at most
   /// 200,000 bytes.
@@ -69,6 +73,7 @@ enum RelayRoute: String, CaseIterable {
     case .results: "/relay/results"
     case .push: "/relay/push"
     case .assistants: "/relay/assistants"
+    case .sync: "/relay/sync"
     case .health: "/relay/health"
     }
   }
@@ -77,13 +82,14 @@ enum RelayRoute: String, CaseIterable {
   var method: String {
     switch self {
     case .phone, .health: "GET"
-    case .lease, .results, .push, .assistants: "POST"
+    case .lease, .results, .push, .assistants, .sync: "POST"
     }
   }
 
   /// Parses a phone's pull from a request body. Returns `nil` on routes that have no pulls.
-  func pull(_ body: [UInt8]) throws(RelayWireError) -> RelayPull? {
+  func pull(_ body: [UInt8], _ samples: SyncedSamples) throws(RelayWireError) -> RelayPull? {
     switch self {
+    case .sync: return .synced(samples.choice(of: try SyncedOrder.read(body)))
     case .phone, .health: return nil
     case .lease: return .lease(try LeaseRequest.read(body))
     case .results: return .result(try LeasedResult.read(body))
@@ -105,6 +111,7 @@ extension RelayReply {
     switch self {
     case .leased(let questions): return (200, headers, questions.bytes)
     case .assistants(let list): return (200, headers, list.bytes)
+    case .synced(let user): return (200, headers, SyncedAnswer(user: user).bytes)
     case .taken, .registered: return (200, headers, Self.object { $0.entry("success", true) })
     case .refused(let refusal):
       let fields = HTTPFields.of(status: refusal.status, retryAfter: refusal.retryAfter)
@@ -134,7 +141,7 @@ extension PullRefusal {
     switch self {
     case .storeFailed(let wait), .busy(let wait): wait
     case .notSignedIn, .unknownQuestion, .unknownAssistant, .leaseExpired, .notWanted, .malformed,
-      .tooLarge:
+      .tooLarge, .unknownSecret:
       nil
     }
   }
@@ -150,6 +157,7 @@ extension PullRefusal {
     case .tooLarge(let limit): "The answer is longer than \(limit) bytes."
     case .storeFailed: "The change cannot be stored now; try again."
     case .busy: "The backend is too busy now; try again."
+    case .unknownSecret: "No user of health sync has this secret."
     }
   }
 }

@@ -32,6 +32,8 @@ struct RelayService: Service {
   private enum Caller: Sendable {
     /// An assistant. The call has the same ID as the assistant's request.
     case assistant
+    /// The sign-in of an assistant, likewise.
+    case oauth
     /// This process itself.
     case process(@Sendable (RelayOutcome) -> Void)
   }
@@ -44,7 +46,9 @@ struct RelayService: Service {
   private let originPolicy: OriginPolicy
   private let proxies: TrustedProxies
   private let pushes: (any PushSender)?
+  private let synced: SyncedSamples
   private let log: BackendLog
+  private let signIn: OAuthSetup?
   private var calls: [RequestID: Call] = [:]
   /// The ID of the latest call made by this process.
   ///
@@ -56,24 +60,30 @@ struct RelayService: Service {
     configuration.relay.maxSockets
   }
 
-  private init(_ setup: BackendSetup, _ store: any RelayStore, _ stored: StoredRelay) {
+  private init(
+    _ setup: BackendSetup, _ store: any RelayStore, _ stored: StoredRelay, _ signIn: OAuthSetup?
+  ) {
     let configuration = setup.configuration
     let now = BootClock().now
     rules = RelayRules(
       relay: RelayServer(policy: configuration.relay, life: RelaySecrets.life(), at: now),
-      assistants: MCPServer(policy: configuration.assistantsHere, at: now))
+      assistants: MCPServer(policy: configuration.assistantsHere, at: now),
+      oauth: signIn?.server(configuration, at: now))
+    self.signIn = signIn
     (self.store, self.stored) = (store, stored)
     (originPolicy, proxies) = (configuration.assistantsHere.originPolicy, configuration.proxies)
     (pushes, log) = (setup.pushes, setup.log)
+    synced = setup.synced
   }
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> RelayService {
     let directory = setup.configuration.dataDirectory
+    let signIn = try OAuthSetup.open(setup.configuration)
     let store = try await setup.store((any RelayStore).self) { () throws(StoreFailure) in
       try await SQLiteRelayStore.open(in: directory)
     }
     do throws(StoreFailure) {
-      return RelayService(setup, store, try await store.stored())
+      return RelayService(setup, store, try await store.stored(), signIn)
     } catch {
       await store.close()
       throw .store(error)
@@ -92,13 +102,18 @@ struct RelayService: Service {
     switch event {
     case .request(let id, .assistant(let route), let head, let body):
       let address = context.client(of: context.hub.connection(of: id), head, through: proxies)
-      let call = MCPCall(head, route, body: body, address: address)
+      var call = MCPCall(head, route, body: body, address: address)
+      if let signIn, route == .mcp { call.fields.permission = signIn.permission(of: head) }
       return .assistants(.request(id, call, fresh: MCPSessionID(random: .random(16))))
+    case .request(let id, .oauth(let route), let head, let body):
+      return request(id, route, head, body, &context).map { .oauth($0) }
     case .request(let id, .phone(let route), let head, let body):
       return request(id, route, head, body, &context).map { .relay($0) }
     case .upgrade(let id, _, let head): return upgrade(id, head, &context).map { .relay($0) }
     // A pull of a client that has left is still carried out, because every pull may be repeated.
-    case .abandoned(let id): return .assistants(.abandoned(id))
+    case .abandoned(let id):
+      if signIn != nil { context.feed(.oauth(.abandoned(id))) }
+      return .assistants(.abandoned(id))
     case .received(let id): return .relay(.received(id))
     case .text(let id, let bytes):
       do {
@@ -132,9 +147,9 @@ struct RelayService: Service {
     case .health:
       let status = rules.relay.serviceHealth == .draining ? 503 : 200
       context.respond(id, status, HTTPFields.json, rules.relay.healthBytes)
-    case .lease, .results, .push, .assistants:
+    case .lease, .results, .push, .assistants, .sync:
       do {
-        guard let pull = try route.pull(body) else { return nil }
+        guard let pull = try route.pull(body, synced) else { return nil }
         let hash = head.bearer.map(RelaySecrets.hash)
         return .pull(id, pull, bearer: hash, wall: BootClock().wall)
       } catch {
@@ -143,6 +158,20 @@ struct RelayService: Service {
       }
     }
     return nil
+  }
+
+  private func request(
+    _ id: RequestID, _ route: OAuthRoute, _ head: HTTPRequestHead, _ body: [UInt8],
+    _ context: inout Context
+  ) -> OAuthServer.Input? {
+    guard signIn != nil else {
+      let refusal = HTTPRefusal(404, "no such route")
+      context.respond(id, refusal.status, refusal.headers, refusal.bytes)
+      return nil
+    }
+    let address = context.client(of: context.hub.connection(of: id), head, through: proxies)
+    let call = OAuthCall(head, route, body: body, address: address)
+    return .request(id, call, fresh: .random(32), wall: BootClock().wall)
   }
 
   private func upgrade(
@@ -168,6 +197,7 @@ struct RelayService: Service {
     switch effect {
     case .relay(let effect): perform(effect, &context)
     case .assistants(let effect): perform(effect, &context)
+    case .oauth(let effect): perform(effect, &context)
     }
   }
 
@@ -184,9 +214,16 @@ struct RelayService: Service {
     case .respond(let id, let reply):
       let response = reply.response
       context.respond(id, response.status, response.headers, response.body)
-    case .drawToken(let drawToken): context.feed(.relay(.tokenDrawn(RelaySecrets.draw(drawToken))))
+    case .drawToken(let drawToken):
+      context.feed(.relay(.tokenDrawn(RelaySecrets.draw(drawToken, signIn?.hashes))))
     case .store(let token, let changes): context.write([Write(token: token, changes: changes)])
     case .push(let phone, let address, let expiresAt): push(phone, address, expiresAt, context)
+    case .readSynced(let id, let question, let user):
+      let synced = synced
+      context.start {
+        let answer = await synced.answer(question, of: user, at: BootClock().wall)
+        return Stored(input: .relay(.synced(id, answer.object)), failure: answer.failure)
+      }
     case .finished: break
     }
   }
@@ -206,6 +243,23 @@ struct RelayService: Service {
         begin(call, as: id, bearer?.hash, from: address, by: .assistant, at: context.now))
     case .abandon(let id):
       if calls.removeValue(forKey: id) != nil { context.feed(.relay(.abandoned(id))) }
+    }
+  }
+
+  private mutating func perform(_ effect: OAuthServer.Effect, _ context: inout Context) {
+    switch effect {
+    case .answer(let id, let reply): context.respond(id, reply.status, reply.headers, reply.body)
+    case .watch(let id): context.watch(id)
+    case .call(let id, let call, let grant, let address):
+      context.feed(begin(call, as: id, grant, from: address, by: .oauth, at: context.now))
+    case .abandon(let id):
+      if calls.removeValue(forKey: id) != nil { context.feed(.relay(.abandoned(id))) }
+    case .fetch(let url, let limit, let maxBytes):
+      guard let client = signIn?.client else { return }
+      context.start {
+        let found = await client.document(url, within: limit, maxBytes: maxBytes)
+        return Stored(input: .oauth(.fetched(url, found, wall: BootClock().wall)))
+      }
     }
   }
 
@@ -242,6 +296,7 @@ struct RelayService: Service {
       var token: TokenHash?
       if case .loggedIn(let grant) = outcome { token = RelaySecrets.hash(grant.accessToken) }
       context.feed(.assistants(.outcome(id, outcome, token: token, wall: BootClock().wall)))
+    case .oauth: context.feed(.oauth(.outcome(id, outcome, wall: BootClock().wall)))
     }
   }
 
@@ -295,6 +350,8 @@ extension RelayCall {
   fileprivate var kind: String {
     switch self {
     case .login: "login"
+    case .grant: "sign_in"
+    case .renew: "renew"
     case .question(let question): question.kind.rawValue
     case .logout: "logout"
     }

@@ -11,6 +11,8 @@ struct BackendSetup: Sendable {
   var stores: [any SuspendableStore]
   /// The sender that wakes phones in the background; `nil` for none.
   var pushes: (any PushSender)?
+  /// The samples that phones have synced, for the service that answers while they are away.
+  let synced = SyncedSamples()
 
   /// Returns the supplied store for a port; if there is none, opens a store.
   func store<Port>(

@@ -89,7 +89,7 @@ public struct Tokens: Sendable {
     }
   }
 
-  private func sign(_ input: [UInt8]) -> [UInt8] {
+  func sign(_ input: [UInt8]) -> [UInt8] {
     KeyedHash.sha256(key: secret, over: input)
   }
 }

@@ -8,6 +8,8 @@ import asyncio
 import json
 import sys
 
+import account
+import elicit
 import jsonschema
 from speak import connect, content, is_error, is_newer, text
 
@@ -33,6 +35,16 @@ async def list_tools(client, _):
     return {"tools": [tool.name for tool in tools]}
 
 
+async def page(client, _):
+    """Reads the only resource, and finds the tools whose answers it draws."""
+    [resource] = (await client.list_resources()).resources
+    [content] = (await client.read_resource(resource.uri)).contents
+    tools = (await client.list_tools()).tools
+    drawn = [tool.name for tool in tools
+             if tool.meta and tool.meta["ui"]["resourceUri"] == str(resource.uri)]
+    return {"tools": drawn, "text": content.text}
+
+
 async def call(client, order):
     told = []
 
@@ -40,7 +52,7 @@ async def call(client, order):
         told.append([done, total, message])
 
     more = {"progress_callback": progress} if order.get("progress") else {}
-    result = await client.call_tool(order["tool"], order.get("arguments", {}), **more)
+    result = await elicit.call(client, order["tool"], order.get("arguments", {}), **more)
     structured = content(result)
     return {
         "isError": is_error(result),
@@ -56,8 +68,24 @@ async def ping(client, _):
     return {}
 
 
+async def expire(_, __):
+    account.expire()
+    return {}
+
+
+async def messages(_, __):
+    return {"text": "\n".join(elicit.messages)}
+
+
 async def obey(client, order):
-    deeds = {"list": list_tools, "call": call, "ping": ping}
+    deeds = {
+        "list": list_tools,
+        "page": page,
+        "call": call,
+        "ping": ping,
+        "expire": expire,
+        "messages": messages,
+    }
     try:
         answer = await deeds[order["do"]](client, order)
     except asyncio.CancelledError:

@@ -14,6 +14,9 @@ DAY = datetime.timedelta(days=1)
 
 class Question:
     def __init__(self, text, arguments, where, expected, tool="get_health_metrics", part="value"):
+        # Points of single sources are only in answers that were asked for them.
+        if where.get("source_id", "all") != "all":
+            arguments = {**arguments, "by_source": True}
         self.text, self.arguments, self.where = text, arguments, where
         self.expected, self.tool, self.part = expected, tool, part
 

@@ -1,24 +1,74 @@
 """A client of either major version of the official SDK, for the programs of the tests."""
 
 import contextlib
+import json
 from importlib.metadata import version
+
+import account
+import elicit
 
 is_newer = not version("mcp").startswith("1.")
 
 
 @contextlib.asynccontextmanager
 async def connect(url, mode):
-    """Connects, and yields the client and the negotiated version of the protocol."""
-    if is_newer:
-        from mcp import Client
+    """Connects, and yields the client and the negotiated version of the protocol.
 
-        async with Client(url, mode=mode) as client:
+    Signs in by OAuth, or on a page that the server asks for, if the environment says so. Mode "fastmcp" is another client over the
+    newer SDK, which has a sign-in of its own. A JSON array in place of the address is the command
+    line of a server that speaks over standard input and output.
+    """
+    if url.startswith("["):
+        async with start(json.loads(url), mode) as connection:
+            yield connection
+        return
+    if mode == "fastmcp":
+        import fastmcp
+
+        async with fastmcp.Client(url, auth="oauth") as client:
+            yield client.session, str(client.session.protocol_version)
+    elif is_newer:
+        import httpx2
+        from mcp import Client
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared.auth import AuthorizationCodeResult
+
+        on_page = elicit.applies(url)
+        auth = account.provider(url, lambda told: AuthorizationCodeResult(**told))
+        http = httpx2.AsyncClient(auth=auth, timeout=60) if auth else None
+        http = elicit.recorder() if on_page else http
+        server = streamable_http_client(url, http_client=http) if http else url
+        asked = {"elicitation_callback": elicit.handler} if on_page else {}
+        async with Client(server, mode=mode, **asked) as client:
             yield client, str(client.protocol_version)
     else:
         from mcp import ClientSession
         from mcp.client.streamable_http import streamablehttp_client
 
-        async with streamablehttp_client(url) as (reading, writing, _):
+        auth = account.provider(url, lambda told: (told["code"], told["state"]))
+        asked = {"elicitation_callback": elicit.handler} if elicit.applies(url) else {}
+        async with streamablehttp_client(url, auth=auth) as (reading, writing, _):
+            async with ClientSession(reading, writing, **asked) as session:
+                greeting = await session.initialize()
+                yield session, greeting.protocolVersion
+
+
+@contextlib.asynccontextmanager
+async def start(command, mode):
+    """Starts a server, and yields the client and the negotiated version of the protocol."""
+    from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    streams = stdio_client(StdioServerParameters(command=command[0], args=command[1:]))
+    if is_newer:
+        from mcp import Client
+
+        async with Client(streams, mode=mode) as client:
+            yield client, str(client.protocol_version)
+    else:
+        from mcp import ClientSession
+
+        async with streams as (reading, writing):
             async with ClientSession(reading, writing) as session:
                 greeting = await session.initialize()
                 yield session, greeting.protocolVersion

@@ -1,0 +1,136 @@
+import HoldfastCore
+
+/// The result of fetching a client's metadata document.
+public enum OAuthFetch: Sendable, Hashable, Codable {
+  /// A response, with its `Cache-Control` and `Age` if it has them.
+  case answered(status: Int, cacheControl: String?, age: String?, body: [UInt8])
+  /// No response was received.
+  case failed
+}
+
+/// The metadata documents of clients: those that are kept, and the requests that wait for one.
+struct OAuthDocuments: Sendable {
+  struct Entry: Sendable {
+    /// The client, or `nil` if the document could not be used.
+    var client: OAuthClient?
+    var until: Instant
+  }
+
+  /// The answer to a request for a document.
+  enum Found: Sendable {
+    case client(OAuthClient)
+    /// The document was fetched a moment ago and could not be used.
+    case unusable
+    /// The request waits. If `fetches` is true, the document must be fetched.
+    case waits(fetches: Bool)
+    case busy(Duration)
+  }
+
+  private let policy: OAuthPolicy
+  private(set) var entries: [String: Entry] = [:]
+  private(set) var waiting: [String: [RequestID]] = [:]
+  /// The number of requests that wait for a document.
+  private(set) var waiters = 0
+  /// The addresses for which documents are being fetched, and the hosts, by document.
+  private var sources: [String: (address: String, host: String)] = [:]
+  private var rates: TokenBuckets
+
+  init(_ policy: OAuthPolicy) {
+    self.policy = policy
+    rates = TokenBuckets(interval: policy.fetchInterval, burst: policy.fetchBurst, bound: 10_000)
+  }
+
+  /// Returns a document that is kept, or makes the request wait for it.
+  mutating func find(
+    _ id: String, for request: RequestID, from address: String, at now: Instant
+  ) -> Found {
+    if let entry = entries[id], entry.until > now {
+      return entry.client.map { .client($0) } ?? .unusable
+    }
+    let others = waiting[id]
+    guard waiters < policy.maxDocumentWaiters, (others ?? []).count < policy.waitersPerDocument,
+      others != nil || waiting.count < policy.maxFetches
+    else { return .busy(policy.busyRetry) }
+    let host = WebURL(id)?.host ?? ""
+    guard
+      others != nil
+        || (sources.values.count { $0.address == address } < policy.fetchesPerSource
+          && sources.values.count { $0.host == host } < policy.fetchesPerSource)
+    else { return .busy(policy.busyRetry) }
+    if let wait = rates.spend(address, at: now) { return .busy(wait) }
+    if others == nil { sources[id] = (address, host) }
+    waiting[id, default: []].append(request)
+    waiters += 1
+    return .waits(fetches: others == nil)
+  }
+
+  /// Takes a document. Returns the requests that waited for it, in order, and its client.
+  mutating func take(
+    _ id: String, _ fetch: OAuthFetch, at now: Instant
+  ) -> (requests: [RequestID], client: OAuthClient?) {
+    guard let requests = waiting.removeValue(forKey: id) else { return ([], nil) }
+    waiters -= requests.count
+    sources[id] = nil
+    var (client, life): (OAuthClient?, Duration) = (nil, policy.failureLife)
+    if case .answered(200, let cacheControl, let age, let body) = fetch,
+      body.count <= policy.maxDocumentBytes, let read = OAuthClient(document: body, id: id)
+    {
+      (client, life) = (read, self.life(cacheControl, age: age))
+    }
+    keep(id, Entry(client: client, until: now.advanced(by: life)), at: now)
+    return (requests, client)
+  }
+
+  private mutating func keep(_ id: String, _ entry: Entry, at now: Instant) {
+    entries[id] = nil
+    if entries.count >= policy.maxDocuments {
+      entries = entries.filter { $0.value.until > now }
+      let first = entries.min { ($0.value.until, $0.key) < ($1.value.until, $1.key) }
+      if entries.count >= policy.maxDocuments, let first { entries[first.key] = nil }
+    }
+    if entry.until > now { entries[id] = entry }
+  }
+
+  /// Returns the time for which a document may be kept (RFC 9111 sections 4.2.1, 5.2.2).
+  private func life(_ cacheControl: String?, age: String?) -> Duration {
+    guard let cacheControl else { return policy.documentLife }
+    let parts = cacheControl.lowercased().split(separator: ",").map { part in
+      String(part.filter { $0 != " " && $0 != "\t" && $0 != "\"" })
+    }
+    guard !parts.contains(where: { ["no-store", "no-cache"].contains($0) }) else { return .zero }
+    guard let field = parts.first(where: { $0.hasPrefix("max-age=") }) else {
+      return policy.documentLife
+    }
+    let most = policy.maxDocumentLife
+    // A value that is too large counts as the largest one (RFC 9111 section 1.2.2).
+    let digits = field.dropFirst("max-age=".count)
+    let isNumber = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    let seconds = isNumber ? Int64(digits) ?? .max : 0
+    let spent = age.flatMap { Int64($0) } ?? 0
+    guard seconds > 0, spent >= 0, spent < seconds else { return .zero }
+    return min(
+      most, .seconds(min(seconds, most.components.seconds)) - .seconds(min(spent, seconds)))
+  }
+
+  /// Removes a request that no longer waits. The document is still fetched.
+  mutating func forget(_ request: RequestID, waitingFor id: String) {
+    guard let place = waiting[id]?.firstIndex(of: request) else { return }
+    waiting[id]?.remove(at: place)
+    waiters -= 1
+  }
+}
+
+extension OAuthDocuments: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    rates.check(&check)
+    check.require(
+      entries.count <= policy.maxDocuments && waiting.count <= policy.maxFetches
+        && sources.count == waiting.count,
+      "oauth documents: what is kept and fetched is bounded")
+    check.require(
+      waiters <= policy.maxDocumentWaiters
+        && waiters == waiting.values.reduce(0) { $0 + $1.count }
+        && waiting.values.allSatisfy { $0.count <= policy.waitersPerDocument },
+      "oauth documents: the requests that wait are counted and bounded")
+  }
+}

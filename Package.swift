@@ -573,7 +573,8 @@ let checks: [Target] = [
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
       "HoldfastPorts", "Holdfast", "HoldfastOwnerFiles", "HoldfastTestKit",
-    ]),
+      "HoldfastLab",
+    ], besides: ["Types", "Questions"]),
   tests(
     "SystemTests",
     uses: [
@@ -595,7 +596,7 @@ let checks: [Target] = [
       "Holdfast", "HoldfastHealthRelay", "HoldfastProtocols", "HoldfastServerSockets",
       "HoldfastBackend", "HoldfastServerCore", "HoldfastCore", "HoldfastHealth", "HoldfastWire",
       "HoldfastStorage", "HoldfastFeaturePorts", "HoldfastPorts", "CHoldfastLinux",
-      "HoldfastTestKit", "HoldfastJSON",
+      "HoldfastTestKit",
     ],
     besides: ["MCP/SDK"]),
   tests(

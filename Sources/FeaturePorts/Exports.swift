@@ -13,9 +13,11 @@
 @_exported public import struct HoldfastHealth.HealthCount
 @_exported public import struct HoldfastHealth.HealthCoverage
 @_exported public import struct HoldfastHealth.HealthDataQuery
+@_exported public import enum HoldfastHealth.HealthFormat
 @_exported public import enum HoldfastHealth.HealthGrouping
 @_exported public import struct HoldfastHealth.HealthMarks
 @_exported public import struct HoldfastHealth.HealthName
+@_exported public import struct HoldfastHealth.HealthOptions
 @_exported public import enum HoldfastHealth.HealthQuestion
 @_exported public import struct HoldfastHealth.HealthRow
 @_exported public import struct HoldfastHealth.HealthSample
@@ -28,9 +30,10 @@
 @_exported public import enum HoldfastHealth.HealthStatistic
 @_exported public import enum HoldfastHealth.HealthTime
 @_exported public import struct HoldfastHealth.HealthTypeSummary
-@_exported public import enum HoldfastHealth.HealthValueType
+@_exported public import struct HoldfastHealth.HealthValueType
 @_exported public import struct HoldfastHealth.ImportReconciliation
 @_exported public import struct HoldfastHealth.KeyedHealthSample
+@_exported public import struct HoldfastHealth.QuerySpan
 @_exported public import struct HoldfastHealth.RejectedMetric
 @_exported public import struct HoldfastHealth.StoredHealth
 @_exported public import struct HoldfastHealth.SummaryMetric

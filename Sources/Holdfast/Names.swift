@@ -102,6 +102,8 @@ extension HealthQuestion {
   public typealias DataQuery = HoldfastHealth.HealthDataQuery
   /// A question about a summary of several types.
   public typealias Summary = HoldfastHealth.SummaryQuery
+  /// The optional parts of a question.
+  public typealias Options = HoldfastHealth.HealthOptions
 }
 
 extension SyncUpdate {

@@ -61,6 +61,25 @@ struct NetworkAddressTests {
   }
 
   @Test(arguments: [
+    ("8.8.8.8", true), ("1.1.1.1", true), ("9.255.255.255", true), ("11.0.0.0", true),
+    ("100.63.255.255", true), ("100.128.0.0", true), ("172.15.255.255", true),
+    ("172.32.0.0", true), ("192.167.255.255", true), ("192.169.0.0", true),
+    ("223.255.255.255", true), ("2606:4700::1111", true), ("2a00::1", true),
+    ("0.0.0.0", false), ("10.0.0.1", false), ("100.64.0.0", false), ("127.0.0.1", false),
+    ("169.254.169.254", false), ("172.16.0.0", false), ("172.31.255.255", false),
+    ("192.0.0.8", false), ("192.168.0.1", false), ("198.18.0.1", false), ("224.0.0.1", false),
+    ("255.255.255.255", false), ("::", false), ("::1", false), ("::ffff:10.0.0.1", false),
+    ("::ffff:8.8.8.8", true), ("64:ff9b::a00:1", false), ("fc00::1", false), ("fd12::1", false),
+    ("fe80::1", false), ("fec0::1", false), ("ff02::1", false), ("2001:db8::1", false),
+    ("2001::1", false), ("2002:a00:1::", false), ("4000::1", false),
+  ])
+  func `only addresses of the public Internet are global (RFC 6890)`(
+    text: String, isGlobal: Bool
+  ) throws {
+    #expect(try #require(NetworkAddress(text)).isGlobal == isGlobal)
+  }
+
+  @Test(arguments: [
     ("[::1]", "::1"), ("[a]", "a"), ("[]", "[]"), ("[", "["), ("", ""), ("[::1", "[::1"),
     ("::1]", "::1]"), ("example.com", "example.com"),
   ])

@@ -12,7 +12,7 @@ import Testing
     [], ["demo"], ["lab"], ["serve"], ["token"], ["stream"], ["send"], ["history"], ["outbox"],
     ["outbox", "list"], ["outbox", "retry"], ["outbox", "discard"], ["replay"], ["policy"],
     ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
-    ["health", "generate"], ["health", "show"], ["relay"], ["socket"],
+    ["health", "generate"], ["health", "show"], ["mcp"], ["relay"], ["socket"],
   ])
   func `every command prints its help`(arguments: [String]) async throws {
     let help = try await CommandProcess.run(arguments + ["--help"])
@@ -38,7 +38,7 @@ import Testing
     (
       [],
       "holdfast: a command is missing; one of demo, lab, serve, token, stream, send, history, "
-        + "outbox, consumer, replay, policy, health, relay, socket, session, audit, bottle, "
+        + "outbox, consumer, replay, policy, health, mcp, relay, socket, session, audit, bottle, "
         + "version, completions, manual"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),

@@ -147,8 +147,8 @@ import Testing
     let first = try await rig.receipt()
     #expect(first.outcome == .answered(points: 3, isTruncated: false))
     _ = try await rig.receipt()
-    // The two points are the value of the only source and the merged value.
-    #expect(try await rig.receipt().outcome == .answered(points: 2, isTruncated: false))
+    // The point is the merged value.
+    #expect(try await rig.receipt().outcome == .answered(points: 1, isTruncated: false))
     #expect(rig.watched.takeAll().count == 3)
     await rig.relay.close()
     #expect(try await peer.left() == .peerClosed(code: 1000, reason: ""))

@@ -50,6 +50,22 @@ public struct NetworkAddress: Sendable, Hashable {
   /// Whether the address is an IPv6 address.
   public var isIPv6: Bool { bytes.count == 16 }
 
+  /// Whether the address is one of the public Internet: not private, local, reserved or a group's
+  /// (RFC 6890, RFC 4291 section 2.4).
+  public var isGlobal: Bool {
+    guard isIPv6 else { return !Self.special.contains { $0.contains(self) } }
+    // Only one eighth of the addresses is assigned for general use. Addresses that embed one of
+    // IPv4 are left out.
+    return bytes[0] & 0xE0 == 0x20 && !Self.special.contains { $0.contains(self) }
+  }
+
+  private static let special = [
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
+    "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3", "2001::/23", "2001:db8::/32", "2002::/16",
+    "3fff::/20",
+  ].compactMap { AddressBlock($0) }
+
   /// Returns whether the host of a URL or of an option is this machine: `localhost` (RFC 6761
   /// section 6.3) or a loopback address.
   public static func isLoopback(host: some StringProtocol) -> Bool {

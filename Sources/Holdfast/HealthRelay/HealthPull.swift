@@ -143,6 +143,27 @@ extension HealthPull {
   }
 }
 
+extension HealthPull {
+  /// Lets assistants read the samples that health sync has sent to the same backend, while this phone
+  /// is away or does not wake. Such answers say so.
+  ///
+  /// An order with `AssistantsOrder.synced` forbids it to single assistants.
+  ///
+  /// - Parameters:
+  ///   - secret: The secret of the user of health sync; `nil` for no samples from now on.
+  ///   - zone: The time zone of days. If it has no name, the backend uses that of the user.
+  /// - Returns: The name of the user; `nil` for none.
+  /// - Throws: The failure of the exchange. It is `.http` with 401 if the token has expired, with 403
+  ///   if no user has the secret, and with 404 if the backend does not support this.
+  @discardableResult
+  public func readSynced(
+    of secret: Secret?, zone: ZoneRules? = nil
+  ) async throws(LinkFailure) -> String? {
+    let order = secret.map { SyncedOrder.read(secret: $0.text, zone: zone?.name) } ?? .stop
+    return try await api.synced(order).user
+  }
+}
+
 extension PullReport {
   /// Whether another pull can answer questions that this one did not answer.
   fileprivate var isWorthAnother: Bool {

@@ -34,6 +34,13 @@ struct PullAPI: Sendable {
     }
   }
 
+  func synced(_ order: SyncedOrder) async throws(LinkFailure) -> SyncedAnswer {
+    let request = request("/relay/sync", order.bytes, within: .seconds(10))
+    return try await rest.call(request, "the user of health sync") {
+      bytes throws(RelayWireError) in try SyncedAnswer.read(bytes)
+    }
+  }
+
   /// Sends a body. Only the status of the response is used.
   func send(_ path: String, _ body: [UInt8], within time: Duration) async throws(LinkFailure) {
     try await rest.call(request(path, body, within: time), "the answer") { _ in }

@@ -31,6 +31,13 @@ struct RelayAnswer: Sendable {
         }
         // The question was cancelled.
         if Task.isCancelled { return RelayAnswer(.failure("cancelled"), of: answering, nil) }
+      case .list:
+        do throws(StoreFailure) {
+          answering.take(try await store.summary())
+        } catch {
+          failure = error
+          answering.fail(error.description)
+        }
       case .done(let object):
         return RelayAnswer(object, of: answering, failure)
       }
@@ -57,6 +64,15 @@ struct RelayAnswer: Sendable {
     PhoneMessage.frames(
       answering: kind, id, object, atMost: inParts ? HealthPart.maxFrameBytes : .max
     ).map(\.bytes)
+  }
+}
+
+extension HealthReading {
+  /// Returns the answer to a question, as a relay with the same time zone gives it.
+  package func answer(
+    _ question: HealthQuestion, zone: ZoneRules, now: Timestamp
+  ) async -> HealthObject {
+    await RelayAnswer.make(question, zone: zone, now: now, limits: .parts, from: self).object
   }
 }
 

@@ -149,9 +149,6 @@ extension PhoneMessage {
     _ id: RelayRequestID?, _ kind: HealthQuestion.Kind?, _ reason: String
   ) -> PhoneMessage {
     guard let id, let kind else { return .failure(id, reason: reason) }
-    switch kind {
-    case .healthData: return .healthData(id, .failure(reason))
-    case .summary: return .summary(id, .failure(reason))
-    }
+    return .answer(kind, id, .failure(reason))
   }
 }

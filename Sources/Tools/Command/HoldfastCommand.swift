@@ -9,7 +9,7 @@ struct HoldfastCommand {
       DemoCommand.command, LabCommand.command, ServeCommand.command, TokenCommand.command,
       StreamCommand.command, SendCommand.command, HistoryCommand.command, OutboxCommands.command,
       ConsumerCommands.command, ReplayCommand.command,
-      PolicyCommands.command, HealthCommands.command, RelayCommand.command,
+      PolicyCommands.command, HealthCommands.command, MCPCommand.command, RelayCommand.command,
       SocketCommand.command, SessionCommand.command, AuditCommand.command, BottleCommands.command,
     ]
     + ProgramCommands(of: "holdfast") { root }.all

@@ -76,11 +76,15 @@ enum ServeCommand {
         .init(
           "holdfast serve --host :: --tls-cert chain.pem --tls-key key.pem",
           "on every address, with TLS"),
+        .init(
+          "holdfast serve --public-url https://relay.example",
+          "behind a proxy with TLS; assistants sign in with OAuth"),
       ],
       signals: [SIGHUP], sets: settings.map(\.declaration),
       takes: Shared.data, database, certificate, key, PushOptions.key, PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
-      PushOptions.hook, syncSecrets, SessionOptions.keyFile,
+      PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
+      SessionOptions.keyFile,
       SessionOptions.handler, logFormat, logLevel, Shared.json, action: run)
   }
 
@@ -152,6 +156,7 @@ enum ServeCommand {
     call.assign(settings, to: &configuration)
     configuration.certificate = try certificate(call)
     SessionOptions.read(call, into: &configuration)
+    AssistantOptions.read(call, into: &configuration)
     if let url = call[database] { configuration.database = try .read(url) }
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)
@@ -191,12 +196,13 @@ enum ServeCommand {
     _ address: BoundAddress, _ configuration: BackendConfiguration, _ call: Invocation
   ) {
     let console = call.console
+    let mcp = configuration.publicURL?.resource ?? address.url + "/mcp"
     guard !call[Shared.json] else {
       return console.object {
         $0.entry("event", "listening")
         $0.entry("url", address.url)
         $0.entry("listensOn", address.listensOn)
-        $0.entry("mcp", address.url + "/mcp")
+        $0.entry("mcp", mcp)
         $0.entry("session", address.session)
         $0.entry("sessionKeyFile", configuration.sessionKeyPath)
       }
@@ -213,7 +219,10 @@ enum ServeCommand {
           + "can read tokens and messages; use --tls-cert and --tls-key, or --host 127.0.0.1")
     }
     console.line("  data    \(configuration.dataDirectory)")
-    console.line("  MCP     \(address.url)/mcp, for assistants")
+    console.line("  MCP     \(mcp), for assistants")
+    if configuration.publicURL != nil {
+      console.line("          \(mcp)/code, for those that log in by word and code as a tool")
+    }
     console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")

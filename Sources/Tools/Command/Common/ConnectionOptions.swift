@@ -172,7 +172,7 @@ struct SecretFile: Sendable {
   }
 
   /// Returns the secret, which is the file's content without trailing line breaks.
-  private func read() throws(CommandFailure) -> String {
+  func read() throws(CommandFailure) -> String {
     try TextFile.mustBeFile(path, option: option)
     var bytes = try TextFile.read(path, atMost: Self.maxBytes)[...]
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }

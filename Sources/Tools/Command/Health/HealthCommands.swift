@@ -21,14 +21,11 @@ enum HealthCommands {
 
   /// Returns a HealthKit identifier without its prefix.
   static func short(_ type: String) -> String {
-    for prefix in ["HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKDataType"]
-    where type.hasPrefix(prefix) && type.utf8.count > prefix.utf8.count {
-      return String(type.dropFirst(prefix.count)).printable
-    }
-    return type == HealthSample.workoutType ? "Workout" : type.printable
+    HealthType.shortName(of: type).printable
   }
 
-  /// Returns the stored HealthKit identifiers that match a name.
+  /// Returns the stored HealthKit identifiers that match a name, which may also be the word by which
+  /// assistants ask for a type.
   ///
   /// - Throws: A failure if there are none.
   static func types(
@@ -36,6 +33,7 @@ enum HealthCommands {
   ) throws(CommandFailure) -> [String] {
     let found = stored.map(\.type).filter {
       $0 == name || short($0).lowercased() == name.lowercased()
+        || HealthType.word(of: $0) == name.uppercased()
     }
     guard found.isEmpty else { return found }
     throw CommandFailure(

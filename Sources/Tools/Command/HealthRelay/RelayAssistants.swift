@@ -12,6 +12,14 @@ enum RelayAssistants {
   private static let end = Parameter.optional(
     "end", .text("ID"), "end the pairing of this id, or all of them, then list the rest")
 
+  private static let allow = Parameter.optional(
+    "allow-synced", .text("ID"),
+    "let this assistant read synced samples while the phone is away, which is the default")
+  private static let forbid = Parameter.optional(
+    "forbid-synced", .text("ID"),
+    "do not let this assistant read synced samples while the phone is away; with all, none does "
+      + "until `relay --sync-secret-file` runs again")
+
   static var command: Command {
     Command(
       "assistants", "list the paired assistants, and end pairings",
@@ -21,7 +29,8 @@ enum RelayAssistants {
         paired, and when it asked last. A phone has at most 8; one more signs out the one that was \
         paired first, and both are told. A relay with this data directory must have been paired \
         before; it may be running. With --json each assistant is one object: event "assistant", \
-        id, name, version, since, last_question, expires_at.
+        id, name, version, since, last_question, expires_at, and synced (false) if it may not read \
+        synced samples.
         """
       ],
       examples: [
@@ -32,7 +41,8 @@ enum RelayAssistants {
           "holdfast relay assistants --server https://relay.example --end all",
           "sign all of them out"),
       ],
-      takes: Connection.server, end, Shared.data, Connection.authorities, Connection.plaintext,
+      takes: Connection.server, end, allow, forbid, Shared.data, Connection.authorities,
+      Connection.plaintext,
       Connection.proxy, Shared.json, action: run)
   }
 
@@ -53,11 +63,18 @@ enum RelayAssistants {
       }
     }
     do throws(LinkFailure) {
-      let order = call[end].map { $0 == "all" ? AssistantsOrder.endAll : .end($0) } ?? .list
-      show(try await pull.assistants(order), call)
+      if call[forbid] == "all" { try await pull.readSynced(of: nil) }
+      show(try await pull.assistants(order(call)), call)
     } catch {
-      throw failure(error, ending: call[end])
+      throw failure(error, ending: call[end] ?? call[allow] ?? call[forbid])
     }
+  }
+
+  private static func order(_ call: Invocation) -> AssistantsOrder {
+    if let id = call[end] { return id == "all" ? .endAll : .end(id) }
+    if let id = call[allow] { return .synced(id, allows: true) }
+    if let id = call[forbid], id != "all" { return .synced(id, allows: false) }
+    return .list
   }
 
   private static func failure(_ failure: LinkFailure, ending id: String?) -> CommandFailure {
@@ -67,7 +84,7 @@ enum RelayAssistants {
     case 404 where id != nil:
       return CommandFailure(
         .failed, "no assistant of this id is paired",
-        remedy: "run the command without --end to list the ids")
+        remedy: "run the command without this option to list the ids")
     case 404: return CommandFailure(.failed, "this backend does not list assistants")
     case _: return CommandFailure(failure)
     }

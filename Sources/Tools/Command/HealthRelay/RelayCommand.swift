@@ -34,7 +34,8 @@ enum RelayCommand {
         A lost connection is retried for 75 s, as long as a backend may take to restart (with \
         another --profile: twice); then it ends with the status of the error. After 15 minutes \
         without a question it ends with status 0. The next run with this data directory keeps the \
-        pairing, as long as the backend knows it; a signal ends the pairing, except with --wake. \
+        pairing, as long as the backend knows it; a signal ends the pairing, except with --wake and \
+        --sync-secret-file. \
         It prints which questions were answered; the answers are printed only with --show-values.
         """,
         RelayNews.details,
@@ -52,7 +53,7 @@ enum RelayCommand {
       ],
       signals: LinkRun.signals, commands: [RelayAssistants.command],
       takes: Connection.server, profile, zone, values, stay, RelayPull.wake, RelayPull.pull,
-      RelayPull.fresh,
+      RelayPull.fresh, RelayPairing.syncSecretFile,
       Shared.data, Connection.authorities, Connection.plaintext, Connection.proxy, Shared.settings,
       Shared.journal, Shared.json, action: run)
   }
@@ -101,7 +102,7 @@ enum RelayCommand {
     let shown = ShownAnswers(
       isWanted: call[values], mcp: configuration.assistants)
     if call[values] { configuration.watch = { shown.put($1, for: $0) } }
-    let pairing = RelayPairing(call, configuration, in: directory)
+    let pairing = try RelayPairing(call, configuration, in: directory)
     let relay = try await CommandFailure.opening { () throws(OpenError) in
       try await Relay(configuration) { call.diagnostic($0.description) }
     }
@@ -150,7 +151,7 @@ struct RelayEnding {
 
 extension Format<TimeZone> {
   /// The format for a time zone in the system's database.
-  fileprivate static let timeZone = Format(
+  static let timeZone = Format(
     placeholder: "ZONE", expectation: "a time zone such as Europe/Berlin or UTC"
   ) {
     TimeZone(identifier: $0)

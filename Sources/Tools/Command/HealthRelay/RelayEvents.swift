@@ -60,7 +60,7 @@ struct RelayNews: ShownUpdate {
     JSONEvents.details + """
       status (status idle|starting|running|reconnecting|error|stopping, attempt, of, retryIn in \
       seconds, reason), pair (word, code, message, expiresIn in seconds, mcp), question (id, \
-      types, start, end, outcome answered|refused|cancelled|dropped, points, reason, \
+      types, start, end (null for a list of types), outcome answered|refused|cancelled|dropped, points, reason, \
       milliseconds; with --show-values also answer, as the assistant receives it), problem \
       (kind, detail, withheld), notification (title, body; null when it is removed) if there is \
       no desktop to show it.
@@ -135,8 +135,8 @@ extension RelayReceipt {
   fileprivate func write(to writer: inout JSONWriter) {
     writer.entry("id", id.text)
     writer.entry("types", question.types)
-    writer.entry("start", question.start.description)
-    writer.entry("end", question.end.description)
+    writer.entry("start", question.start?.description)
+    writer.entry("end", question.end?.description)
     writer.entry("outcome", outcome.name)
     writer.entry("points", outcome.points)
     writer.entry("reason", outcome.reason)
@@ -145,27 +145,31 @@ extension RelayReceipt {
 }
 
 extension HealthQuestion {
-  /// The requested types; empty for a summary whose types the phone chooses.
+  /// The requested types; empty for a summary whose types the phone chooses, and for the list of
+  /// types.
   var types: [String] {
     switch self {
     case .healthData(let query): [query.valueType.rawValue]
     case .summary(let query): query.metrics.map(\.valueType.rawValue)
+    case .types: []
     }
   }
 
-  /// The start of the question's time range.
-  var start: HealthTime {
+  /// The start of the question's time range, or `nil` if it has none.
+  var start: HealthTime? {
     switch self {
     case .healthData(let query): query.start
     case .summary(let query): query.start
+    case .types: nil
     }
   }
 
-  /// The end of the question's time range.
-  var end: HealthTime {
+  /// The end of the question's time range, or `nil` if it has none.
+  var end: HealthTime? {
     switch self {
     case .healthData(let query): query.end
     case .summary(let query): query.end
+    case .types: nil
     }
   }
 }

@@ -11,15 +11,27 @@ import Synchronization
 final class RelayPairing: Sendable {
   /// The name in the push address; `nil` if the phone is not to be woken.
   private let hookAddress: String?
+  /// The secret of the user of health sync whose samples answer while the phone is away; `nil` for
+  /// none.
+  private let syncSecret: Secret?
   private let store: PairingStore
   private let configuration: RelayConfiguration
   private let warn: @Sendable (String) -> Void
   /// The token in the store. It is tracked so that the same token is written only once.
   private let stored = Mutex<Secret?>(nil)
 
+  static let syncSecretFile = Parameter.optional(
+    "sync-secret-file", .text("FILE"),
+    "a file that contains a secret of `health sync` alone: while this phone is away, assistants get "
+      + "their answers from the samples that it has synced to the same backend; the pairing is "
+      + "kept when a signal ends the relay")
+
   init(
     _ call: Invocation, _ configuration: RelayConfiguration, in directory: String
-  ) {
+  ) throws(CommandFailure) {
+    syncSecret = try call[Self.syncSecretFile].map { path throws(CommandFailure) in
+      Secret(try SecretFile(path, option: "--sync-secret-file", "secret").read())
+    }
     hookAddress = call[RelayPull.wake]
     store = PairingStore(in: directory, ports: configuration.ports)
     self.configuration = configuration
@@ -42,6 +54,7 @@ final class RelayPairing: Sendable {
   func paired(_ relay: Relay) async {
     guard let token = await relay.resumeToken else {
       if hookAddress != nil { warn("this backend cannot wake the phone") }
+      if syncSecret != nil { warn("this backend cannot answer from synced samples") }
       return
     }
     do throws(StoreFailure) {
@@ -50,20 +63,44 @@ final class RelayPairing: Sendable {
     } catch {
       warn(error.description)
     }
-    guard let hookAddress else { return }
-    do {
-      let pull = try HealthPull(configuration, token: token)
-      try await pull.register(.hook(hookAddress))
-    } catch {
-      // A relay that is ending does not need the registration.
-      if Task.isCancelled { return }
-      warn("the push address could not be registered: \("\(error)".printable)")
+    if let hookAddress {
+      await tell(token, "the push address could not be registered") {
+        try await $0.register(.hook(hookAddress))
+      }
+    }
+    if let syncSecret {
+      await tell(token, "synced samples cannot be read") { [configuration] in
+        try await $0.readSynced(of: syncSecret, zone: configuration.zone)
+      }
     }
   }
 
-  /// Removes the token of a relay that was ended by its user, unless the phone is to be woken.
+  /// Sends an order to the backend. A failure is only reported.
+  private func tell(
+    _ token: Secret, _ problem: String, _ order: (HealthPull) async throws -> Void
+  ) async {
+    do {
+      try await order(try HealthPull(configuration, token: token))
+    } catch {
+      // A relay that is ending does not need the order.
+      if Task.isCancelled { return }
+      warn("\(problem): \(Self.reason(error))")
+    }
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    guard case .http(let status, _, _)? = error as? LinkFailure else { return "\(error)".printable }
+    switch status {
+    case 403: return "no user of health sync has this secret"
+    case 404: return "this backend does not do so"
+    case _: return "\(error)".printable
+    }
+  }
+
+  /// Removes the token of a relay that was ended by its user, unless questions are answered later or
+  /// from synced samples.
   func ended(byUser isEndedByUser: Bool) {
-    guard isEndedByUser, hookAddress == nil else { return }
+    guard isEndedByUser, hookAddress == nil, syncSecret == nil else { return }
     do throws(StoreFailure) {
       try store.write(nil)
     } catch {

@@ -44,8 +44,11 @@ enum RelayText {
   static func receipt(_ receipt: RelayReceipt) -> String {
     let types = receipt.question.types
     let what = types.isEmpty ? "summary" : types.joined(separator: ", ")
-    let span = "\(receipt.question.start) to \(receipt.question.end)".printable
     let took = "\(receipt.duration.nanoseconds / 1_000_000) ms"
+    guard let start = receipt.question.start, let end = receipt.question.end else {
+      return "list of types  \(outcome(receipt.outcome))  \(took)"
+    }
+    let span = "\(start) to \(end)".printable
     return "\(what)  \(span)  \(outcome(receipt.outcome))  \(took)"
   }
 

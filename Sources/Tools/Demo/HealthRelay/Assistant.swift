@@ -47,7 +47,7 @@ actor Assistant {
   /// Pairs with the phone that shows this word and code. Returns the reason for a failure; `nil` if
   /// it succeeds.
   func signIn(word: String, code: String) async -> String? {
-    let results = await call("direct_login", ["word": word, "code": code])
+    let results = await call("direct_login", ["word": .text(word), "code": .text(code)])
     guard results.count == 1, let result = results.first else { return "\(results.count) answers" }
     return result.refusal
   }
@@ -57,8 +57,9 @@ actor Assistant {
     let results = await call(
       "get_health_metrics",
       [
-        "value_type": "STEPS", "start_time": start, "end_time": end, "group_by": "DAY",
-        "statistic": "SUM",
+        "value_type": "STEPS", "start_time": .text(start), "end_time": .text(end),
+        "group_by": "DAY",
+        "statistic": "SUM", "by_source": true,
       ])
     guard !results.isEmpty else { return .refused("no answer") }
     if let refusal = results.lazy.compactMap(\.refusal).first { return .refused(refusal) }
@@ -69,8 +70,26 @@ actor Assistant {
       })
   }
 
+  /// An argument of a tool.
+  private enum Argument: Encodable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral {
+    case text(String)
+    case truth(Bool)
+
+    init(stringLiteral text: String) { self = .text(text) }
+
+    init(booleanLiteral truth: Bool) { self = .truth(truth) }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .text(let text): try container.encode(text)
+      case .truth(let truth): try container.encode(truth)
+      }
+    }
+  }
+
   /// Calls a tool. Returns every result that belongs to this call.
-  private func call(_ tool: String, _ arguments: [String: String]) async -> [Result] {
+  private func call(_ tool: String, _ arguments: [String: Argument]) async -> [Result] {
     lastCall += 1
     let id = lastCall
     let params = Tool(name: tool, arguments: arguments)
@@ -125,7 +144,7 @@ extension Assistant {
 
   private struct Tool: Encodable {
     var name: String
-    var arguments: [String: String]
+    var arguments: [String: Argument]
   }
 }
 

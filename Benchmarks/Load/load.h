@@ -15,8 +15,12 @@ typedef struct {
   bool nats;
   const char *path;
   const char *postPath;
-  /// A complete header line, such as "Authorization: Bearer x", or an empty string.
+  /// Complete header lines, such as "Authorization: Bearer x", separated by CR LF, or an empty
+  /// string.
   const char *header;
+  /// The body of every question, and a text that every answer must contain.
+  const char *body;
+  const char *expected;
   /// Whether a message is wrapped in the JSON of a shop's message.
   bool json;
   /// The number of shops to which posters send, named `bench0` and so on; 0 for the shop `bench`.
@@ -63,6 +67,10 @@ _Noreturn void serve_least(const char *chain, const char *key);
 void accept_load(int connections, double seconds);
 /// Posts at the given rate, in a separate thread. Returns once all posts are sent.
 void *post_load(void *rate_and_seconds);
+
+/// Lets clients ask at the same time for some seconds. Each asks its next question after the answer
+/// to the last one. Returns the number of answers, and the time of each in nanoseconds.
+size_t ask_load(int clients, double seconds, uint64_t **times);
 
 /// Measures libcurl without any other code of the load generator; see curl.c.
 int curl_alone(int words, char **word);

@@ -1,7 +1,8 @@
 // Opens many WebSockets to one server and measures the server's behavior, in the same way for each
 // server.
 //
-// Arguments: PORT, then any of --tls --resume --deflate --nats --json --shops N --path P --post P --header H.
+// Arguments: PORT, then any of --tls --resume --deflate --nats --json --shops N --path P --post P --header H,
+// --body FILE --expect TEXT.
 // Each line of standard input is a command. Each command prints one line:
 //
 //   open N           opens N more sockets       opened TOTAL P50 P99 (microseconds each)
@@ -9,6 +10,7 @@
 //   echo N           echoes 300 bytes N times   echo P50 P99 (microseconds)
 //   idle S           answers pings for S s      idle PINGS
 //   accept C S       runs C posters for S s     accepted RATE
+//   ask C S          runs C clients for S s     asked RATE P50 P99 (microseconds)
 //   deliver R S      posts R per second, S s    delivered COUNT EXPECTED P50 P99 (microseconds)
 //
 // With `--serve [CERTIFICATE KEY]`, the program is a minimal server instead.
@@ -23,7 +25,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-Target target = {.path = "/", .postPath = "/", .header = ""};
+Target target = {.path = "/", .postPath = "/", .header = "", .body = "", .expected = ""};
 static Peer *peers;
 static unsigned count;
 static int poller;
@@ -159,6 +161,25 @@ static void deliver(double rate, double seconds) {
   free(delays);
 }
 
+static void ask(int clients, double seconds) {
+  uint64_t *times, start = now();
+  size_t found = ask_load(clients, seconds, &times);
+  double taken = (double)(now() - start) / 1e9;
+  printf("asked %.1f %.1f %.1f\n", (double)found / taken, quantile(times, found, 0.5),
+         quantile(times, found, 0.99));
+  free(times);
+}
+
+/// Returns the text of a file.
+static const char *text_of(const char *path) {
+  FILE *file = fopen(path, "r");
+  char *text = NULL;
+  size_t size = 0;
+  if (!file || getdelim(&text, &size, 0, file) < 0) fail(path);
+  fclose(file);
+  return text;
+}
+
 static void obey(const char *line) {
   unsigned number = 0;
   double first = 0, second = 0;
@@ -167,6 +188,7 @@ static void obey(const char *line) {
   else if (sscanf(line, "echo %u", &number) == 1) echo(number);
   else if (sscanf(line, "idle %lf", &first) == 1) idle(first);
   else if (sscanf(line, "accept %lf %lf", &first, &second) == 2) accept_load((int)first, second);
+  else if (sscanf(line, "ask %lf %lf", &first, &second) == 2) ask((int)first, second);
   else if (sscanf(line, "deliver %lf %lf", &first, &second) == 2) deliver(first, second);
   else printf("failed: no such command: %s", line);
   fflush(stdout);
@@ -198,6 +220,8 @@ int main(int words, char **word) {
     else if (!strcmp(name, "--path")) target.path = value, place++;
     else if (!strcmp(name, "--post")) target.postPath = value, place++;
     else if (!strcmp(name, "--header")) target.header = value, place++;
+    else if (!strcmp(name, "--body")) target.body = text_of(value), place++;
+    else if (!strcmp(name, "--expect")) target.expected = value, place++;
     else target.port = atoi(name);
   }
   poller = epoll_create1(0);

@@ -37,18 +37,11 @@ static int http_open(void) {
   return fd;
 }
 
-static void http_post(int fd, int number) {
-  char body[1024], text[4096];
-  int bytes = message(body, sizeof body, number);
-  int count = snprintf(
-      text, sizeof text, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
-      "Content-Type: %s\r\n%s%s\r\n%s", target.postPath, bytes,
-      target.json ? "application/json" : "text/plain", target.header,
-      *target.header ? "\r\n" : "", body);
-  if (send(fd, text, (size_t)count, MSG_NOSIGNAL) != count) fail("write of a poster");
+/// Reads a response of a known length, which must have a status 2xx. Returns its body.
+static const char *http_answer(int fd, char *text, size_t size) {
   size_t have = 0;
   for (;;) {
-    long got = recv(fd, text + have, sizeof text - 1 - have, 0);
+    long got = recv(fd, text + have, size - 1 - have, 0);
     if (got <= 0) fail("answer to a poster");
     have += (size_t)got;
     text[have] = 0;
@@ -59,8 +52,20 @@ static void http_post(int fd, int number) {
       exit(1);
     }
     size_t whole = (size_t)(end + 4 - text) + (length && length < end ? strtoul(length + 15, 0, 10) : 0);
-    if (have >= whole) return;
+    if (have >= whole) return end + 4;
   }
+}
+
+static void http_post(int fd, int number) {
+  char body[1024], text[4096];
+  int bytes = message(body, sizeof body, number);
+  int count = snprintf(
+      text, sizeof text, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
+      "Content-Type: %s\r\n%s%s\r\n%s", target.postPath, bytes,
+      target.json ? "application/json" : "text/plain", target.header,
+      *target.header ? "\r\n" : "", body);
+  if (send(fd, text, (size_t)count, MSG_NOSIGNAL) != count) fail("write of a poster");
+  http_answer(fd, text, sizeof text);
 }
 
 /// Publishes on the subject of a stream. If `waits` is true, waits until the message is reported as
@@ -115,6 +120,57 @@ void accept_load(int connections, double seconds) {
   for (int place = 0; place < connections; place++) pthread_join(threads[place], NULL);
   free(threads);
   printf("accepted %.1f\n", (double)accepted * 1e9 / (double)(now() - start));
+}
+
+/// A client that asks one question after the other, and the time that each answer took.
+typedef struct {
+  pthread_t thread;
+  uint64_t *times;
+  size_t count;
+  size_t room;
+} Asker;
+
+static void *asker(void *word) {
+  Asker *self = word;
+  size_t size = 1 << 20;
+  char *text = malloc(size), *request = malloc(size);
+  int fd = http_open();
+  int count = snprintf(
+      request, size, "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %zu\r\n"
+      "Content-Type: application/json\r\n%s\r\n\r\n%s", target.postPath, target.port,
+      strlen(target.body), target.header, target.body);
+  while (now() < stop_at) {
+    uint64_t start = now();
+    if (send(fd, request, (size_t)count, MSG_NOSIGNAL) != count) fail("write of a client");
+    const char *body = http_answer(fd, text, size);
+    if (self->count == self->room)
+      self->times = realloc(self->times, (self->room += 65536) * sizeof *self->times);
+    self->times[self->count++] = now() - start;
+    if (!strstr(body, target.expected)) fail(body);
+  }
+  close(fd);
+  free(text);
+  free(request);
+  return NULL;
+}
+
+size_t ask_load(int clients, double seconds, uint64_t **times) {
+  Asker *askers = calloc((size_t)clients, sizeof *askers);
+  stop_at = now() + (uint64_t)(seconds * 1e9);
+  for (int place = 0; place < clients; place++)
+    if (pthread_create(&askers[place].thread, NULL, asker, &askers[place])) fail("thread");
+  size_t count = 0;
+  *times = NULL;
+  for (int place = 0; place < clients; place++) {
+    Asker *one = &askers[place];
+    pthread_join(one->thread, NULL);
+    *times = realloc(*times, (count + one->count + 1) * sizeof **times);
+    if (one->count) memcpy(*times + count, one->times, one->count * sizeof **times);
+    count += one->count;
+    free(one->times);
+  }
+  free(askers);
+  return count;
 }
 
 void *post_load(void *rate_and_seconds) {

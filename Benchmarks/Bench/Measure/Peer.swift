@@ -41,9 +41,13 @@ struct Peer: Sendable {
   }
 
   /// The path of the load generator, which is built into the same directory as this program.
-  static var loadGenerator: String {
-    URL(filePath: program).deletingLastPathComponent().appending(path: "HoldfastLoadGenerator")
-      .path()
+  static var loadGenerator: String { sibling("HoldfastLoadGenerator") }
+
+  /// The path of `holdfast`, which is built into the same directory as this program.
+  static var holdfast: String { sibling("holdfast") }
+
+  private static func sibling(_ name: String) -> String {
+    URL(filePath: program).deletingLastPathComponent().appending(path: name).path()
   }
 
   /// Returns a script for the system's Node with Debian's modules.

@@ -1,3 +1,5 @@
+import HoldfastTestKit
+
 /// Runs of a program that measures many figures at once.
 ///
 /// Each run serves as one round of several benchmarks, so that it does not have to be repeated.
@@ -38,6 +40,28 @@ actor Rounds {
 }
 
 extension Rounds {
+  /// Returns the figures that a script prints, one a line, as a name and a number. A name with a dot
+  /// is that of an additional count.
+  ///
+  /// - Parameter labels: The names of additional counts in the table, by the part after the dot.
+  static func figures(of program: LabProcess, _ labels: [String: String]) async throws -> Figures {
+    var figures: Figures = [:]
+    for await line in program.lines {
+      let words = line.split(separator: " ")
+      guard words.count == 2, let value = Double(words[1]) else { continue }
+      let name = words[0].split(separator: ".").map(String.init)
+      if name.count == 1 {
+        figures[name[0]] = Measurement(value)
+      } else {
+        figures[name[0]]?.beside.append((labels[name[1]] ?? name[1], value))
+      }
+    }
+    guard !figures.isEmpty else {
+      throw Unavailable(await program.diagnostics.reduce("it ended without a word") { $1 })
+    }
+    return figures
+  }
+
   /// A value that is created once, by the first task that needs it.
   actor Shared<Value: Sendable> {
     private let make: @Sendable () async throws -> Value

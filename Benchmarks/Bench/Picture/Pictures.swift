@@ -1,12 +1,10 @@
-import HoldfastTestKit
-
 /// The page that shows traces, with a generated trace of 100,000 facts, in Chromium.
 enum Pictures {
   /// Returns the benchmarks of the page: how long it takes to open, and to draw a frame.
   static func benchmarks() -> [Benchmark] {
     let rounds = Rounds {
       let browser = Peer([try Peer.pinnedPython(), "Benchmarks/picture/speed.py"])
-      return try await figures(browser.start([]))
+      return try await Rounds.figures(of: browser.start([]), labels)
     }
     return [opening(rounds), frames(rounds)]
       + ["zoom", "pan", "hover"].map { drawing($0, rounds) }
@@ -39,25 +37,6 @@ enum Pictures {
       unit: "ms", better: .less,
       subject: rounds.contender("holdfast", figure: movement),
       peers: [Contender(name: "what was asked for", aim: 1) { 8 }], rounds: (3, 7))
-  }
-
-  /// Returns the figures of a run, each with those whose names continue its name after a dot.
-  private static func figures(_ program: LabProcess) async throws -> Rounds.Figures {
-    var figures: Rounds.Figures = [:]
-    for await line in program.lines {
-      let words = line.split(separator: " ")
-      guard words.count == 2, let value = Double(words[1]) else { continue }
-      let name = words[0].split(separator: ".").map(String.init)
-      if name.count == 1 {
-        figures[name[0]] = Measurement(value)
-      } else {
-        figures[name[0]]?.beside.append((labels[name[1]] ?? name[1], value))
-      }
-    }
-    guard !figures.isEmpty else {
-      throw Unavailable(await program.diagnostics.reduce("it ended without a word") { $1 })
-    }
-    return figures
   }
 
   /// The names of additional figures in the table.

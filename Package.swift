@@ -268,7 +268,7 @@ let appleAdapters: [Target] = [
   library(
     "HoldfastAppleApp", at: "Adapters/Apple/App",
     uses: ["HoldfastCore", "HoldfastPorts"]
-      + onStandIns("UIKit", "BackgroundTasks", "Security", "os")),
+      + onStandIns("UIKit", "BackgroundTasks", "Security", "UserNotifications", "os")),
   library(
     "HoldfastBluetooth", at: "Adapters/Apple/Bluetooth",
     uses: ["HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts", "HoldfastWire"]
@@ -286,7 +286,7 @@ let appleAdapters: [Target] = [
 let standIns: [Target] = [
   standIn("CoreBluetooth"), standIn("HealthKit"), standIn("BackgroundTasks"), standIn("UIKit"),
   standIn("Security"), standIn("Network"), standIn("BackgroundSession"), standIn("os"),
-  standIn("SwiftUI"),
+  standIn("SwiftUI"), standIn("UserNotifications"),
 ]
 
 /// Returns tests of adapters. The toolchain's Testing has overlays for modules with Apple's names, which
@@ -314,9 +314,9 @@ let appleChecks: [Target] = [
   appleTests(
     "AppleAppTests",
     uses: [
-      "UIKit", "BackgroundTasks", "Security", "BackgroundSession", "os", "HoldfastAppleApp",
-      "HoldfastBackgroundUploads", "HoldfastCore", "HoldfastPorts", "HoldfastFeaturePorts",
-      "HoldfastWire", "HoldfastTestKit",
+      "UIKit", "BackgroundTasks", "Security", "BackgroundSession", "os", "UserNotifications",
+      "HoldfastAppleApp", "HoldfastBackgroundUploads", "HoldfastCore", "HoldfastPorts",
+      "HoldfastFeaturePorts", "HoldfastWire", "HoldfastTestKit",
     ]),
   appleTests(
     "AppleNetworkTests",

@@ -74,6 +74,7 @@ SENDABLE SWIFT_NAME(OperationQueue)
 SENDABLE SWIFT_NAME(Bundle)
 @interface NSBundle : NSObject
 @property(class, readonly, strong) NSBundle *mainBundle;
+- (NSString *)localizedStringForKey:(NSString *)key value:(nullable NSString *)value table:(nullable NSString *)tableName;
 @property(nullable, readonly, copy) NSString *bundleIdentifier;
 @property(nullable, readonly, copy) NSDictionary<NSString *, id> *infoDictionary;
 - (nullable id)objectForInfoDictionaryKey:(NSString *)key;

@@ -204,6 +204,10 @@ SENDABLE
 @property(readonly) NSUInteger limit;
 - (instancetype)initWithSampleType:(HKSampleType *)sampleType predicate:(nullable NSPredicate *)predicate limit:(NSUInteger)limit sortDescriptors:(nullable NSArray<NSSortDescriptor *> *)sortDescriptors resultsHandler:(void (SENDABLE ^)(HKSampleQuery *query, NSArray<__kindof HKSample *> *_Nullable results, NSError *_Nullable error))resultsHandler;
 @end
+SENDABLE
+@interface HKSourceQuery : HKQuery
+- (instancetype)initWithSampleType:(HKSampleType *)sampleType samplePredicate:(nullable NSPredicate *)objectPredicate completionHandler:(void (SENDABLE ^)(HKSourceQuery *query, NSSet<HKSource *> *_Nullable sources, NSError *_Nullable error))completionHandler;
+@end
 
 SENDABLE
 @interface HKHealthStore : NSObject

@@ -90,7 +90,8 @@ package struct DeviceConditions: Sendable, Hashable {
 /// A service that shows the one ongoing notification that a background service must show.
 ///
 /// Contract: `show` replaces the current notification. `remove` removes it, and has no effect if
-/// none is shown.
+/// none is shown. A notifier with buttons shows a notification with an action beside the others,
+/// until the user has seen it.
 public protocol Notifier: Sendable {
   /// Shows or replaces the notification. Returns false if no user can see it.
   func show(_ notification: HostNotification) async -> Bool
@@ -104,11 +105,29 @@ public struct HostNotification: Sendable, Hashable {
   public var title: String
   /// The text below the title.
   public var body: String
+  /// What the user can do at once, or `nil`. A notifier without buttons ignores it.
+  public var action: Action?
+
+  /// An action that a notification offers.
+  public struct Action: Sendable, Hashable {
+    /// The name, by which the app is told of the user's choice. A notification replaces an earlier
+    /// one whose action has the same name.
+    public var name: String
+    /// The title of the button.
+    public var title: String
+
+    /// Creates an action.
+    public init(name: String, title: String) {
+      self.name = name
+      self.title = title
+    }
+  }
 
   /// Creates a notification. The texts must not contain secrets, because a locked screen may show
   /// them.
-  public init(title: String, body: String) {
+  public init(title: String, body: String, action: Action? = nil) {
     self.title = title
     self.body = body
+    self.action = action
   }
 }

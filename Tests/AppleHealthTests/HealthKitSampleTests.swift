@@ -2,11 +2,11 @@
 import Foundation
 import HoldfastCore
 import HoldfastFeaturePorts
-import HoldfastHealth
 import HoldfastHealthSync
 import HoldfastWire
 import Testing
 
+@testable import HoldfastHealth
 @testable import HoldfastHealthKit
 
 /// Tests of the form of samples, by comparison with the reader of exports.
@@ -51,7 +51,10 @@ import Testing
     let script = ScriptedHealth()
     for (type, units) in HealthKitUnits.choices {
       #expect(HealthKitTypes.type(type)?.identifier == type)
+      let apples = HKQuantity(
+        unit: HKUnit(from: try #require(KnownTypes.units[type])), doubleValue: 1)
       for unit in units {
+        #expect(apples.is(compatibleWith: HKUnit(from: unit)), "\(type) in \(unit)")
         #expect(HealthKitUnits([type: unit]).unit(of: type) == unit)
         let sample = try Fixture.sample(type, 3, unit)
         script.add([sample])
@@ -68,6 +71,31 @@ import Testing
       }
     }
     #expect(script.misuses == [])
+  }
+
+  @Test func `every quantity and category of HealthKit can be read, and workouts`() {
+    let names = Set(KnownTypes.units.keys).union(KnownTypes.categories)
+    #expect(names.count == 190)
+    #expect(HealthKitTypes.all == names.union([Fixture.workout]).sorted())
+    for type in HealthKitTypes.all { #expect(HealthKitTypes.type(type)?.identifier == type) }
+    #expect(Set(HealthKitUnits.choices.keys) == Set(KnownTypes.units.keys))
+  }
+
+  @Test func `the usual types are those of the sixteen words, and others of every day`() {
+    #expect(Set(HealthKitTypes.usual).isSubset(of: HealthKitTypes.all))
+    #expect(HealthKitTypes.usual.count == 32)
+    #expect(Set(SyncTypes.usual).isSubset(of: HealthKitTypes.usual))
+    let asked = HealthValueType.allCases.flatMap(\.kinds).map(\.identifier)
+    #expect(Set(asked).isSubset(of: HealthKitTypes.usual))
+  }
+
+  @Test func `a value of each category has the name of exports, and another its number`() throws {
+    for type in KnownTypes.categories {
+      let known = try #require(HealthType.named(type))
+      let names = (0...6).map { HealthKitNames.category($0, of: type) }
+      #expect(names == (0...6).map { known.valueName($0) ?? "\($0)" })
+      #expect(names.contains { $0.hasPrefix("HKCategoryValue") }, "\(type)")
+    }
   }
 
   @Test func `units that the table does not contain are ignored`() {
@@ -191,6 +219,11 @@ import Testing
         "<Record type=\"\(Fixture.sleep)\" value=\"HKCategoryValueSleepAnalysis\(name)\" "
           + "\(Self.attributes)>\(Self.zone)</Record>")
     }
+    try Self.expectSame(
+      HKCategorySample(
+        Fixture.category(of: "HKCategoryTypeIdentifierHeadache"), 4, Self.facts),
+      "<Record type=\"HKCategoryTypeIdentifierHeadache\" value=\"HKCategoryValueSeveritySevere\" "
+        + "\(Self.attributes)>\(Self.zone)</Record>")
     try Self.expectSame(
       HKCategorySample(Fixture.category(of: HealthKitNames.mindfulness), 0, Self.facts),
       "<Record type=\"\(HealthKitNames.mindfulness)\" value=\"HKCategoryValueNotApplicable\" "

@@ -94,6 +94,68 @@ import Testing
     check(shown)
   }
 
+  private func assistant(_ id: String, _ name: String?, readsSynced: Bool = true) -> AssistantRow {
+    AssistantRow(
+      PairedAssistants.Assistant(
+        id: id, name: AssistantName(name), since: nil, lastQuestion: Timestamp(now),
+        expiresAt: Timestamp(now), readsSynced: readsSynced))
+  }
+
+  @Test func `the assistants are listed, and the switch says what it does`() {
+    let pairing = HealthPairing.preview(
+      connection: .live, assistants: [assistant("a", "Claude"), assistant("b", nil)])
+    let shown = lines(pairing)
+    #expect(
+      shown.dropFirst(2).prefix(4) == [
+        "Answer while this phone is away <off>",
+        "The server then answers from the health data that this app has sent to it.",
+        "Assistants", "Claude",
+      ])
+    #expect(shown[6].hasPrefix("Last question"))
+    #expect(shown.filter { $0 == "[End access]" }.count == 2)
+    #expect(shown.contains("Assistant without a name"))
+    #expect(!shown.contains { $0.hasPrefix("Also while") })
+  }
+
+  @Test func `each assistant can be forbidden to read synced samples`() {
+    let pairing = HealthPairing.preview(
+      connection: .live,
+      assistants: [assistant("a", "Claude"), assistant("b", nil, readsSynced: false)],
+      usesSynced: true, failure: .unreachable)
+    let shown = screen(PairingCard(pairing))
+    #expect(
+      shown.switches.map(\.name) == [
+        "Answer while this phone is away", "Also while this phone is away",
+        "Also while this phone is away",
+      ])
+    #expect(shown.lines.filter { $0.hasSuffix("<on>") }.count == 2)
+    #expect(shown.lines.contains("The server cannot be reached at present."))
+    shown.turn("Also while this phone is away")
+    #expect(shown.lines.filter { $0.hasSuffix("<on>") }.count == 1)
+    check(shown)
+  }
+
+  @Test func `access is ended only after a confirmation`() {
+    let pairing = HealthPairing.preview(
+      connection: .live, assistants: [assistant("a", "Claude")])
+    let shown = screen(PairingCard(pairing), "de")
+    shown.press("Zugriff beenden")
+    #expect(shown.lines.contains("Zugriff dieses Assistenten beenden?"))
+    #expect(shown.buttons.first { $0.name == "Beenden" }?.isDestructive == true)
+    shown.press("Abbrechen")
+    #expect(!shown.buttons.contains { $0.name == "Beenden" })
+    check(shown)
+  }
+
+  @Test(arguments: ["en", "de"])
+  func `each failure of a change has words`(language: String) {
+    for failure in [.notSynced, .unsupported, .ended, .unreachable, .store] as [AccessFailure] {
+      let shown = lines(
+        .preview(connection: .live, usesSynced: true, failure: failure), language)
+      #expect(shown.count == 6, "\(shown)")
+    }
+  }
+
   @Test func `a token that cannot be read is told`() throws {
     let secrets = MemorySecretStore()
     try secrets.write(Secret("token"), PairingStore.name(in: ""), access: .whileUnlocked)

@@ -80,6 +80,16 @@ public class HKSampleQuery: HKQuery, @unchecked Sendable {
   }
 }
 
+public class HKSourceQuery: HKQuery, @unchecked Sendable {
+  let type: HKSampleType
+  let handler: @Sendable (HKSourceQuery, Set<HKSource>?, (any Error)?) -> Void
+
+  public init(
+    sampleType: HKSampleType, samplePredicate objectPredicate: NSPredicate?,
+    completionHandler: @escaping @Sendable (HKSourceQuery, Set<HKSource>?, (any Error)?) -> Void
+  ) { (type, handler) = (sampleType, completionHandler) }
+}
+
 public class HKHealthStore: NSObject, @unchecked Sendable {
   private let script: ScriptedHealth
 
@@ -123,6 +133,7 @@ public class HKHealthStore: NSObject, @unchecked Sendable {
     case let query as HKObserverQuery: script.observe(query)
     case let query as HKAnchoredObjectQuery: script.answer(query)
     case let query as HKSampleQuery: script.answer(query)
+    case let query as HKSourceQuery: script.answer(query)
     default: script.note("the stand-in has no such query")
     }
   }

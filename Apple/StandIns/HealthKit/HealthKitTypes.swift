@@ -66,17 +66,19 @@ public class HKObjectType: NSObject, @unchecked Sendable {
   public class func quantityType(
     forIdentifier identifier: HKQuantityTypeIdentifier
   ) -> HKQuantityType? {
-    let known = HKUnit.canonical[identifier.rawValue] != nil
-    return known ? HKQuantityType(identifier.rawValue) : nil
+    isKnown(identifier.rawValue, HKUnit.canonical.keys)
+      ? HKQuantityType(identifier.rawValue) : nil
   }
 
   public class func categoryType(
     forIdentifier identifier: HKCategoryTypeIdentifier
   ) -> HKCategoryType? {
-    let known = ["SleepAnalysis", "MindfulSession", "AppleStandHour", "HighHeartRateEvent"]
-    let prefix = "HKCategoryTypeIdentifier"
-    guard known.contains(where: { prefix + $0 == identifier.rawValue }) else { return nil }
-    return HKCategoryType(identifier.rawValue)
+    isKnown(identifier.rawValue, KnownTypes.categories)
+      ? HKCategoryType(identifier.rawValue) : nil
+  }
+
+  private class func isKnown(_ identifier: String, _ all: some Collection<String>) -> Bool {
+    all.contains(identifier) && !ScriptedHealth.lacks.contains(identifier)
   }
 
   public class func workoutType() -> HKWorkoutType { HKWorkoutType("HKWorkoutTypeIdentifier") }
@@ -124,6 +126,9 @@ public class HKUnit: NSObject, @unchecked Sendable {
   private static let atoms: [String: (base: String, factor: Double, offset: Double)] = [
     "%": ("fraction", 1, 0),
     "g": ("mass", 1, 0), "kg": ("mass", 1_000, 0), "mg": ("mass", 0.001, 0),
+    "mcg": ("mass", 1e-6, 0), "mm": ("length", 0.001, 0), "W": ("power", 1, 0),
+    "kW": ("power", 1_000, 0), "S": ("conductance", 1, 0), "mcS": ("conductance", 1e-6, 0),
+    "IU": ("drug", 1, 0), "dBASPL": ("sound", 1, 0), "appleEffortScore": ("effort", 1, 0),
     "lb": ("mass", 453.59237, 0), "st": ("mass", 6_350.29318, 0),
     "m": ("length", 1, 0), "km": ("length", 1_000, 0), "cm": ("length", 0.01, 0),
     "mi": ("length", 1_609.344, 0), "ft": ("length", 0.3048, 0), "in": ("length", 0.0254, 0),
@@ -141,18 +146,8 @@ public class HKUnit: NSObject, @unchecked Sendable {
     "mmol<180.1558800000541>": ("mass", 0.1801558800000541, 0),
   ]
 
-  /// A unit of each quantity type that the stand-in knows.
-  static let canonical: [String: String] = [
-    "StepCount": "count", "FlightsClimbed": "count", "HeartRate": "count/s",
-    "RestingHeartRate": "count/s", "HeartRateVariabilitySDNN": "s", "RespiratoryRate": "count/s",
-    "ActiveEnergyBurned": "J", "BasalEnergyBurned": "J", "DietaryEnergyConsumed": "J",
-    "OxygenSaturation": "%", "BodyFatPercentage": "%", "BloodPressureSystolic": "Pa",
-    "BloodPressureDiastolic": "Pa", "BodyTemperature": "K", "BodyMass": "g", "Height": "m",
-    "DistanceWalkingRunning": "m", "DistanceCycling": "m", "DistanceSwimming": "m",
-    "DistanceRowing": "m", "WalkingSpeed": "m/s", "AppleExerciseTime": "s", "DietaryWater": "L",
-    "DietaryProtein": "g", "DietaryCarbohydrates": "g", "DietaryFatTotal": "g",
-    "BloodGlucose": "g/L", "VO2Max": "mL/min·kg",
-  ].reduce(into: [:]) { $0["HKQuantityTypeIdentifier" + $1.key] = $1.value }
+  /// A unit of each quantity type.
+  static let canonical = KnownTypes.units
 }
 
 public class HKQuantity: NSObject, @unchecked Sendable {

@@ -8,6 +8,8 @@ import Synchronization
 @_spi(Script) public final class ScriptedHealth: @unchecked Sendable {
   /// The value that `HKHealthStore.isHealthDataAvailable` returns in a task.
   @TaskLocal public static var isAvailable = true
+  /// The identifiers of the types that the system does not have in a task, because it is too old.
+  @TaskLocal public static var lacks: Set<String> = []
 
   private struct State {
     var rows: [(type: String, added: HKSample?, deleted: HKDeletedObject?)] = []
@@ -225,6 +227,14 @@ import Synchronization
         found.sort { isAscending ? $0.startDate < $1.startDate : $0.startDate > $1.startDate }
       }
       query.handler(query, query.limit > 0 ? Array(found.prefix(query.limit)) : found, nil)
+    }
+  }
+
+  func answer(_ query: HKSourceQuery) {
+    call { [self] in
+      if let error = failure(of: query.type) { return query.handler(query, nil, error) }
+      let found = state.withLock(\.rows).compactMap(\.added).filter { $0.sampleType == query.type }
+      query.handler(query, Set(found.map(\.sourceRevision.source)), nil)
     }
   }
 }

@@ -55,6 +55,20 @@ extension TextField: View, Primitive {
   public typealias Body = Never
 }
 
+public struct Toggle<Label> where Label: View {
+  let label: Label
+  let isOn: Binding<Bool>
+
+  nonisolated public init(isOn: Binding<Bool>, @ViewBuilder label: () -> Label) {
+    (self.label, self.isOn) = (label(), isOn)
+  }
+  @MainActor func show(in renderer: Renderer) { renderer.showToggle(label, isOn: isOn) }
+}
+
+extension Toggle: View, Primitive {
+  public typealias Body = Never
+}
+
 public struct ProgressView<Label, CurrentValueLabel>
 where Label: View, CurrentValueLabel: View {
   let label: Label?

@@ -110,10 +110,18 @@ final class Change: @unchecked Sendable {
     let text: Binding<String>
   }
 
+  /// A switch that is shown.
+  public struct Switch {
+    public var name: String
+    public var isEnabled: Bool
+    let isOn: Binding<Bool>
+  }
+
   /// The visible lines of text.
   public internal(set) var lines: [String] = []
   public internal(set) var buttons: [Button] = []
   public internal(set) var fields: [Field] = []
+  public internal(set) var switches: [Switch] = []
   public internal(set) var elements: [AccessibleElement] = []
   /// The number of evaluated bodies since `resetEvaluations()`, by the name of the view's type.
   public internal(set) var evaluations: [String: Int] = [:]

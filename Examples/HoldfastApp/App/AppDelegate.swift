@@ -13,6 +13,8 @@ final class AppDelegate: HoldfastDelegate {
     Links.main.parts.radio = CoreBluetoothCentral(restoration: Links.Name.radio)
     Links.main.parts.samples = HealthKitSource(health, events: HealthLog.write)
     Links.main.parts.health = HealthKitReading(health)
+    Links.main.parts.questionTypes = HealthKitTypes.usual
+    Links.main.parts.notifier = LocalNotifier { await Links.main.take(notificationAction: $0) }
     Links.main.parts.uploads = Links.uploads()
     router.links = Links.main
     router.wakes = SystemWakes(tasks: [router.task])

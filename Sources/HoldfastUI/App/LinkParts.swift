@@ -1,6 +1,7 @@
 public import Foundation
 import Holdfast
 public import HoldfastFeaturePorts
+public import HoldfastPorts
 
 /// The parts of the device that single features use.
 ///
@@ -21,6 +22,12 @@ public struct LinkParts: Sendable {
   public var uploads: (any UploadQueue)?
   /// The health data from which an assistant's questions are answered.
   public var health: (any HealthReading)?
+  /// HealthKit's identifiers of the types about which assistants may ask, such as
+  /// `HealthKitTypes.usual`. The card of the relay lets the user allow `samples` to read them. If
+  /// there are none, it does not ask.
+  public var questionTypes: [String] = []
+  /// The notifier that tells the user of a new assistant, such as a `LocalNotifier`.
+  public var notifier: (any Notifier)?
   /// The time zone in which the days of these answers begin; `nil` for the present one of the device.
   public var zone: TimeZone?
 

@@ -159,7 +159,7 @@ extension HoldfastLinks {
 
   /// Returns a pull with the token of the pairing: `.some(nil)` if there is no pairing, and `nil`
   /// if the token or the data cannot be read now.
-  private func pull() -> HealthPull?? {
+  func pull() -> HealthPull?? {
     do {
       guard let token = try pairing.read() else { return .some(nil) }
       let storage: StorageLocation<any HealthReading> =

@@ -26,6 +26,11 @@ public import Observation
   /// The most recent problem that did not end the connection.
   public internal(set) var problem: RelayProblem?
 
+  /// The assistants that are signed in, and what they may read while this phone is away.
+  public let access: AssistantAccess
+  /// A Boolean value that indicates whether `ask()` can show the system's question.
+  public let canAsk: Bool
+
   /// Whether the relay is open.
   public var phase: OpeningPhase { opening.phase }
 
@@ -34,16 +39,29 @@ public import Observation
   @ObservationIgnored private let token: PairingStore?
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
-  /// A closure that is called when the token of a pairing has been stored.
-  @ObservationIgnored private let onPairing: @MainActor () -> Void
+  @ObservationIgnored private let source: Source?
+  @ObservationIgnored private let events: Events
   private static let receiptLimit = 100
 
+  /// A source that asks the user for access, and its types.
+  typealias Source = (samples: any HealthSource, types: [String])
+
+  /// Closures that are called when something has happened.
+  struct Events {
+    /// The token of a pairing has been stored.
+    var paired: @MainActor () -> Void = {}
+    /// An assistant has signed in.
+    var signedIn: @MainActor (AssistantRow) -> Void = { _ in }
+  }
+
+  /// - Parameter source: The source that asks the user; `nil` if there is nothing to ask.
   init(
     _ opening: Opening<Relay>, _ token: PairingStore?, _ dates: Dates,
-    onPairing: @escaping @MainActor () -> Void = {}
+    access: AssistantAccess = AssistantAccess(), source: Source? = nil, events: Events = Events()
   ) {
     (self.opening, self.token, self.dates) = (opening, token, dates)
-    self.onPairing = onPairing
+    (self.access, self.source, self.events) = (access, source, events)
+    canAsk = source != nil
     opening.resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
   }
 
@@ -53,6 +71,7 @@ public import Observation
   /// it again.
   public func follow() async {
     guard let relay = await opening.lasting() else { return }
+    access.refresh()
     await feed.follow { [weak self] in
       for await update in relay.lastingUpdates { await self?.take(update, relay) }
     }
@@ -88,7 +107,18 @@ public import Observation
   /// - Throws: A store failure if the token of the pairing cannot be removed.
   public func stop() throws(StoreFailure) {
     opening.whenOpen { $0.stop() }
+    access.clear()
     try token?.write(nil)
+  }
+
+  /// Asks the user for access to the types in `questionTypes` of the links' parts.
+  ///
+  /// The system shows its question at most once for each type, and never reports what the user has
+  /// allowed. Without a source that asks, the method has no effect.
+  ///
+  /// - Throws: `.locked` while the device is locked; `.failed` if the question could not be shown.
+  public func ask() async throws(HealthSourceFailure) {
+    if let source { try await source.samples.ask(for: source.types) }
   }
 
   /// Reports whether the app is in the foreground. It is for platforms without a lifecycle monitor.
@@ -107,7 +137,10 @@ public import Observation
     await feed.finish()
   }
 
-  func clear() { (pair, receipts, problem) = (nil, [], nil) }
+  func clear() {
+    (pair, receipts, problem) = (nil, [], nil)
+    access.clear()
+  }
 
   private func take(_ update: RelayUpdate, _ relay: Relay) async {
     switch update {
@@ -118,11 +151,14 @@ public import Observation
       // Without a stored token, the phone must be paired again in the next run, which the user
       // notices.
       guard let stored, opening.feature != nil else { return }
-      if (try? token?.write(stored)) != nil { onPairing() }
+      guard (try? token?.write(stored)) != nil else { return }
+      events.paired()
+      access.paired(stored)
     case .ended(let receipt):
       receipts.insert(ReceiptRow(receipt, at: dates.now), at: 0)
       if receipts.count > Self.receiptLimit { receipts.removeLast() }
     case .problem(let latest, withheld: _): problem = latest
+    case .assistant(let assistant): events.signedIn(AssistantRow(assistant))
     }
   }
 }
@@ -186,10 +222,16 @@ extension HoldfastLinks {
         return try await Relay(
           links.relayConfiguration(.store(reading), profile: profile))
       }
-      return HealthPairing(opening, pairing, Dates(clock: ports.clock)) { [weak self] in
-        self?.registerPush()
-        self?.scheduleFirstWake()
-      }
+      let events = HealthPairing.Events(
+        paired: { [weak self] in
+          self?.registerPush()
+          self?.scheduleFirstWake()
+        }, signedIn: { [weak self] in self?.announce($0) })
+      let types = parts.questionTypes
+      return HealthPairing(
+        opening, pairing, Dates(clock: ports.clock), access: assistantAccess(),
+        source: types.isEmpty ? nil : parts.samples.map { (samples: $0, types: types) },
+        events: events)
     }
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 #if canImport(SwiftUI)
   import SwiftUI
 #endif
@@ -55,15 +56,28 @@ struct Phrase: Sendable, Hashable {
       self.init(stringInterpolation: parts)
     }
   }
+#endif
 
-  extension Bundle {
-    /// The bundle with this module's strings.
-    static var screens: Bundle {
-      #if SWIFT_PACKAGE
-        .module
-      #else
-        .main
-      #endif
+extension Phrase {
+  /// The text in the language of the device, for what no view shows.
+  var text: String {
+    let text = Bundle.screens.localizedString(forKey: tableKey, value: nil, table: nil)
+    return arguments.reduce(text) { text, argument in
+      switch argument {
+      case .number(let number): text.replacing("%lld", with: "\(number)", maxReplacements: 1)
+      case .text(let words): text.replacing("%@", with: words, maxReplacements: 1)
+      }
     }
   }
-#endif
+}
+
+extension Bundle {
+  /// The bundle with this module's strings.
+  static var screens: Bundle {
+    #if SWIFT_PACKAGE
+      .module
+    #else
+      .main
+    #endif
+  }
+}

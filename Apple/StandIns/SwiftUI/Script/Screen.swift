@@ -13,7 +13,7 @@ extension Screen {
   }
 
   private func pass() -> [() -> Void] {
-    (lines, buttons, fields, elements, ticks) = ([], [], [], [], [])
+    (lines, buttons, fields, switches, elements, ticks) = ([], [], [], [], [], [])
     (submit, refreshAction) = (nil, nil)
     let renderer = Renderer(self, node)
     let outer = Renderer.environment
@@ -38,6 +38,17 @@ extension Screen {
       return misuse.append("there is no enabled button “\(name)” in \(lines)")
     }
     button.action()
+    render()
+  }
+
+  /// Turns the switch with a name on or off, and shows the screen again.
+  ///
+  /// A switch that is not shown or is disabled is recorded as misuse.
+  public func turn(_ name: String) {
+    guard let one = switches.first(where: { $0.name == name }), one.isEnabled else {
+      return misuse.append("there is no enabled switch “\(name)” in \(lines)")
+    }
+    one.isOn.wrappedValue.toggle()
     render()
   }
 

@@ -60,6 +60,24 @@ extension Renderer {
     screen.fields.append(Screen.Field(name: name, text: text))
   }
 
+  /// Shows a switch by its first line; the others explain it.
+  func showToggle(_ label: any View, isOn: Binding<Bool>) {
+    let isEnabled = Renderer.environment.isEnabled
+    let outer = screen.elements
+    let words = lines { show(label, at: 0) }
+    let name = words.first ?? ""
+    let state = isOn.wrappedValue ? "on" : "off"
+    screen.lines.append(isEnabled ? "\(name) <\(state)>" : "\(name) (\(state))")
+    screen.lines += words.dropFirst()
+    screen.elements =
+      outer + [
+        AccessibleElement(
+          label: words.joined(separator: ", "), value: state,
+          traits: isEnabled ? ["switch"] : ["switch", "disabled"])
+      ]
+    screen.switches.append(Screen.Switch(name: name, isEnabled: isEnabled, isOn: isOn))
+  }
+
   func showProgress(_ label: (any View)?, fraction: Double?) {
     let outer = screen.elements
     let name = label.map { label in lines { show(label, at: 0) }.joined(separator: " ") } ?? ""

@@ -22,7 +22,7 @@
 
     /// The failure of a type that cannot be read.
     static func unknown(_ type: String) -> Self {
-      .other(detail: "the type \(type) cannot be read from HealthKit, because its unit is unknown")
+      .other(detail: "the type \(type) is unknown and cannot be read from HealthKit")
     }
 
     var detail: String {

@@ -12,6 +12,8 @@
   struct HealthKitPlace {
     private static let version: UInt8 = 1
     private static let header = 9
+    /// The anchor of a type that the system does not have. It counts as none.
+    static let none = HealthAnchor([0])
 
     /// The earliest start of an added sample; `nil` if there is no limit.
     private(set) var from: Timestamp?

@@ -17,6 +17,10 @@
     private static let longestPage = 100_000
     /// The number of samples that HealthKit is asked for at once, unless more begin in one second.
     private static let longestRead = 10_000
+    /// The number of types that are read at the same time, because each question needs all of them.
+    private static let mostReads = 8
+    /// The number of samples that are counted.
+    private static let mostCounted = 1_000
 
     private let store: HKHealthStore
     private let samples: HealthKitSamples
@@ -56,25 +60,23 @@
         next: page.last.map { HealthSamplePosition(type: $0.type, start: $0.start, key: $0.key) })
     }
 
-    /// Returns the first and last start of each type. Their numbers are unknown, because HealthKit
-    /// tells them only by reading all samples.
+    /// Returns the first and last start of each type, and its sources.
+    ///
+    /// HealthKit tells a number of samples only by reading all of them. A type has a number if it is
+    /// at most 1,000.
     public func summary() async throws(StoreFailure) -> [HealthTypeSummary] {
-      var found: [HealthTypeSummary] = []
-      for type in types {
-        guard let first = try await end(of: type, ascending: true),
-          let last = try await end(of: type, ascending: false)
-        else { continue }
-        found.append(HealthTypeSummary(type: type, count: nil, first: first, last: last))
-      }
-      return found
+      try await ofEachType { type throws(StoreFailure) in try await self.summary(of: type) }
+        .map(\.value)
     }
 
     /// Returns the last start of each type. The data of a live source is always up to date, so the
     /// time of the last import is the current time.
     public func stored() async throws(StoreFailure) -> StoredHealth {
-      var stored = StoredHealth(lastImport: clock.wall)
-      for type in types { stored.lastSamples[type] = try await end(of: type, ascending: false) }
-      return stored
+      let last = try await ofEachType { type throws(StoreFailure) in
+        try await self.end(of: type, ascending: false)
+      }
+      return StoredHealth(
+        lastSamples: Dictionary(last.map { ($0.type, $0.value) }) { $1 }, lastImport: clock.wall)
     }
 
     public func check() async throws(StoreFailure) {
@@ -131,40 +133,124 @@
       ])
     }
 
-    /// Returns the start of the first or last sample of a type, or `nil` if there is none.
-    private func end(
-      of type: String, ascending: Bool
-    ) async throws(StoreFailure) -> Timestamp? {
-      try await read(type, nil, limit: 1, ascending: ascending).first?.start
+    private func read(
+      _ type: String, _ predicate: NSPredicate?, limit: Int
+    ) async throws(StoreFailure) -> [HealthSample] {
+      let found = try await query(type, predicate, limit: limit)
+      do throws(HealthKitFailure) {
+        return try found.map { one throws(HealthKitFailure) in try samples.sample(one) }
+      } catch {
+        throw StoreFailure(error)
+      }
     }
 
-    private func read(
+    private func query(
       _ type: String, _ predicate: NSPredicate?, limit: Int, ascending: Bool = true
-    ) async throws(StoreFailure) -> [HealthSample] {
-      try open()
-      guard let sampleType = HealthKitTypes.type(type) else { return [] }
-      let result: Result<[HealthSample], HealthKitFailure> = await withCheckedContinuation { done in
-        let query = HKSampleQuery(
+    ) async throws(StoreFailure) -> [HKSample] {
+      try await answer(type, to: []) { sampleType, done in
+        HKSampleQuery(
           sampleType: sampleType, predicate: predicate, limit: limit,
-          sortDescriptors: [
-            NSSortDescriptor(keyPath: \HKSample.startDate, ascending: ascending)
-          ]
-        ) { [samples] _, found, error in
-          done.resume(
-            returning: Result { () throws(HealthKitFailure) in
-              if let error { throw HealthKitFailure(error) }
-              var list: [HealthSample] = []
-              for sample in found ?? [] { list.append(try samples.sample(sample)) }
-              return list
-            })
-        }
-        store.execute(query)
+          sortDescriptors: [NSSortDescriptor(keyPath: \HKSample.startDate, ascending: ascending)]
+        ) { _, found, error in done(found, error) }
+      }
+    }
+
+    /// Runs a query of a type. If the user was not asked about it, or this system does not have it,
+    /// the answer is the one without data.
+    private func answer<Found: Sendable>(
+      _ type: String, to nothing: Found,
+      _ query: (HKSampleType, @escaping @Sendable (Found?, (any Error)?) -> Void) -> HKQuery
+    ) async throws(StoreFailure) -> Found {
+      try open()
+      guard let sampleType = HealthKitTypes.type(type) else { return nothing }
+      let result: Result<Found, HealthKitFailure> = await withCheckedContinuation { done in
+        store.execute(
+          query(sampleType) { found, error in
+            done.resume(
+              returning: error.map { .failure(HealthKitFailure($0)) } ?? .success(found ?? nothing))
+          })
       }
       switch result {
-      case .success(let samples): return samples
-      case .failure(.notAsked), .failure(.noData): return []
+      case .success(let found): return found
+      case .failure(.notAsked), .failure(.noData): return nothing
       case .failure(let failure): throw StoreFailure(failure)
       }
+    }
+  }
+
+  extension HealthKitReading {
+    /// Reads something of each type, of a few types at the same time. Returns what there is, ordered
+    /// by type.
+    private func ofEachType<Value: Sendable>(
+      _ read: @escaping @Sendable (String) async throws(StoreFailure) -> Value?
+    ) async throws(StoreFailure) -> [(type: String, value: Value)] {
+      let results = await withTaskGroup(
+        of: (type: String, value: Result<Value?, StoreFailure>).self
+      ) { group in
+        var left = types[...]
+        var results: [String: Result<Value?, StoreFailure>] = [:]
+        var running = 0
+        while true {
+          while running < Self.mostReads, let type = left.popFirst() {
+            running += 1
+            group.addTask {
+              do throws(StoreFailure) {
+                return (type, .success(try await read(type)))
+              } catch {
+                return (type, .failure(error))
+              }
+            }
+          }
+          guard let next = await group.next() else { return results }
+          running -= 1
+          results[next.type] = next.value
+          // The others would most likely fail for the same reason.
+          if case .failure = next.value { left = [] }
+        }
+      }
+      var found: [(type: String, value: Value)] = []
+      for type in types {
+        if let value = try results[type]?.get() { found.append((type, value)) }
+      }
+      return found
+    }
+
+    /// Returns the start of the first or last sample of a type, or `nil` if there is none.
+    private func end(of type: String, ascending: Bool) async throws(StoreFailure) -> Timestamp? {
+      try await query(type, nil, limit: 1, ascending: ascending).first
+        .map { Timestamp(second: $0.startDate) }
+    }
+
+    /// Returns the summary of a type, or `nil` if it has no samples.
+    private func summary(of type: String) async throws(StoreFailure) -> HealthTypeSummary? {
+      let first = try await query(type, nil, limit: Self.mostCounted + 1)
+      guard let start = first.first, var end = first.last else { return nil }
+      let isAll = first.count <= Self.mostCounted
+      if !isAll, let last = try await query(type, nil, limit: 1, ascending: false).first {
+        end = last
+      }
+      return HealthTypeSummary(
+        type: type, count: isAll ? count(first) : nil, first: Timestamp(second: start.startDate),
+        last: Timestamp(second: end.startDate), sources: try await sources(of: type))
+    }
+
+    /// Returns the number of samples, each key once, or `nil` if one of them cannot be read.
+    private func count(_ found: [HKSample]) -> Int? {
+      var keys: Set<HealthSampleKey> = []
+      for one in found {
+        guard let sample = try? samples.sample(one) else { return nil }
+        keys.insert(sample.key)
+      }
+      return keys.count
+    }
+
+    private func sources(of type: String) async throws(StoreFailure) -> [String] {
+      let sources: Set<HKSource> = try await answer(type, to: []) { sampleType, done in
+        HKSourceQuery(sampleType: sampleType, samplePredicate: nil) { _, found, error in
+          done(found, error)
+        }
+      }
+      return Set(sources.map(\.name.printable)).sorted()
     }
   }
 

@@ -60,7 +60,7 @@
 
   extension String {
     /// The text without the control characters that the reader of exports removes.
-    fileprivate var printable: String {
+    var printable: String {
       guard unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
         return self
       }

@@ -68,10 +68,11 @@
       }
       var read: Set<HKObjectType> = []
       for type in types {
-        guard let object = HealthKitTypes.type(type) else {
+        if let object = HealthKitTypes.type(type) {
+          read.insert(object)
+        } else if !HealthKitTypes.isKnown(type) {
           throw HealthSourceFailure(.unknown(type))
         }
-        read.insert(object)
       }
       guard !read.isEmpty else { return }
       let failure = await withCheckedContinuation { continuation in
@@ -107,6 +108,8 @@
       _ type: String, from start: HealthPageStart, limit: Int
     ) async throws(HealthSourceFailure) -> SourcePage {
       guard let sampleType = HealthKitTypes.type(type) else {
+        // A newer system reads all samples after this anchor.
+        if HealthKitTypes.isKnown(type) { return SourcePage(anchor: HealthKitPlace.none) }
         throw HealthSourceFailure(.unknown(type))
       }
       let place = HealthKitPlace(start, now: clock.wall)

@@ -4,17 +4,40 @@
 
   /// The types that the adapters read from HealthKit.
   public enum HealthKitTypes {
-    /// The identifiers of all types that can be read, in order: the quantities of `HealthKitUnits`,
-    /// sleep, mindful sessions and workouts.
-    public static let all: [String] =
-      (HealthKitUnits.choices.keys
-      + [HealthKitNames.sleep, HealthKitNames.mindfulness, HealthSample.workoutType]).sorted()
+    /// The identifiers of all types that can be read, in order: all quantities and categories that
+    /// this version knows, and workouts.
+    ///
+    /// A system that is older than a type has no samples of it.
+    public static let all: [String] = HealthType.all.map(\.identifier).filter { type in
+      type == HealthSample.workoutType || type.hasPrefix(quantityPrefix)
+        || type.hasPrefix(categoryPrefix)
+    }.sorted()
+
+    /// The identifiers of the types about which assistants usually ask, in order. They are the types
+    /// to ask the user about, unless the app wants `all`, which also has symptoms and the cycle.
+    public static let usual: [String] =
+      ([
+        "ActiveEnergyBurned", "AppleExerciseTime", "BasalEnergyBurned", "BloodGlucose",
+        "BloodPressureDiastolic", "BloodPressureSystolic", "BodyFatPercentage", "BodyMass",
+        "BodyTemperature", "DietaryCarbohydrates", "DietaryEnergyConsumed", "DietaryFatTotal",
+        "DietaryProtein", "DietaryWater", "DistanceCycling", "DistanceSwimming",
+        "DistanceWalkingRunning", "FlightsClimbed", "HeartRate", "HeartRateVariabilitySDNN",
+        "Height", "OxygenSaturation", "RespiratoryRate", "RestingHeartRate", "StepCount", "VO2Max",
+        "WalkingHeartRateAverage", "WalkingSpeed",
+      ].map { quantityPrefix + $0 }
+      + ["AppleStandHour", "MindfulSession", "SleepAnalysis"].map { categoryPrefix + $0 }
+      + [HealthSample.workoutType]).sorted()
+
+    /// Whether this version can read the type from a system that has it.
+    static func isKnown(_ identifier: String) -> Bool { known.contains(identifier) }
+
+    private static let known = Set(all)
 
     static let quantityPrefix = "HKQuantityTypeIdentifier"
     static let categoryPrefix = "HKCategoryTypeIdentifier"
 
     /// Returns HealthKit's object for an identifier, or `nil` if it is not the identifier of a type
-    /// that can be read.
+    /// that can be read, or this system is older than the type.
     ///
     /// Every category can be read. A quantity can be read only if its unit is known.
     static func type(_ identifier: String) -> HKSampleType? {

@@ -1,4 +1,6 @@
 #if canImport(HealthKit)
+  import HoldfastHealth
+
   /// The units in which quantities are read from HealthKit.
   ///
   /// An export of the Health app has the units of the user's settings. An app that also imports
@@ -8,36 +10,19 @@
     ///
     /// The defaults of synced types are the units of their records. HealthKit raises an exception
     /// for a unit that it cannot parse, so only units of this table are ever used.
-    public static let choices: [String: [String]] = [
-      "StepCount": ["count"],
-      "FlightsClimbed": ["count"],
-      "HeartRate": beats,
-      "RestingHeartRate": beats,
-      "RespiratoryRate": beats,
-      "HeartRateVariabilitySDNN": ["ms", "s"],
-      "VO2Max": ["mL/min·kg"],
-      "ActiveEnergyBurned": energies,
-      "BasalEnergyBurned": energies,
-      "OxygenSaturation": ["%"],
-      "BodyFatPercentage": ["%"],
-      "BloodPressureSystolic": ["mmHg", "kPa"],
-      "BloodPressureDiastolic": ["mmHg", "kPa"],
-      "BodyTemperature": ["degC", "degF", "K"],
-      "BloodGlucose": ["mg/dL", "mmol<180.1558800000541>/L"],
-      "BodyMass": ["lb", "kg", "st", "g"],
-      "Height": ["cm", "m", "ft", "in"],
-      "DistanceWalkingRunning": ["km", "mi", "m"],
-      "WalkingSpeed": ["km/hr", "mi/hr", "m/s", "ft/s"],
-      "AppleExerciseTime": ["min", "s", "hr"],
-      "DietaryWater": ["mL", "L", "fl_oz_us", "fl_oz_imp"],
-      "DietaryEnergyConsumed": energies,
-      "DietaryProtein": ["g"],
-      "DietaryCarbohydrates": ["g"],
-      "DietaryFatTotal": ["g"],
-    ].reduce(into: [:]) { $0[HealthKitTypes.quantityPrefix + $1.key] = $1.value }
+    public static let choices: [String: [String]] = HealthType.all.reduce(into: [:]) { all, type in
+      guard type.identifier.hasPrefix(HealthKitTypes.quantityPrefix) else { return }
+      // Apple does not say whether a frequency fits a count per time.
+      let units = type.healthKitUnits.filter { $0 != "Hz" }
+      let usual = usual[HealthType.shortName(of: type.identifier)]
+      all[type.identifier] = (usual.map { [$0] } ?? []) + units.filter { $0 != usual }
+    }
 
-    private static let beats = ["count/min", "count/s"]
-    private static let energies = ["kcal", "Cal", "kJ"]
+    /// The defaults that are not the unit of answers.
+    private static let usual = [
+      "BodyMass": "lb", "Height": "cm", "DistanceWalkingRunning": "km", "WalkingSpeed": "km/hr",
+      "DietaryWater": "mL",
+    ]
 
     private let chosen: [String: String]
 

@@ -1,6 +1,7 @@
 #if canImport(SwiftUI)
   import Holdfast
   import HoldfastCore
+  import HoldfastFeaturePorts
   public import SwiftUI
 
   /// The pairing of the phone with assistants: the code to give to one, and its last questions.
@@ -43,6 +44,10 @@
           PairingStateView(text: text)
           ConnectionStatusView(relay.connection, retry: { relay.reconnect() }, signIn: signIn)
           problems
+          if relay.access.isUsed { AccessView(access: relay.access) }
+          if relay.canAsk {
+            AskButton { () async throws(HealthSourceFailure) in try await relay.ask() }
+          }
           buttons(text)
           ReceiptList(receipts: relay.receipts)
         } else {

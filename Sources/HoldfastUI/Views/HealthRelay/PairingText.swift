@@ -76,4 +76,15 @@ extension Phrase {
     case .dropped: self.init("pairing.dropped")
     }
   }
+
+  /// Creates the text of a change of an assistant's access that had no effect.
+  init(_ failure: AccessFailure) {
+    switch failure {
+    case .notSynced: self.init("access.failure.notSynced")
+    case .unsupported: self.init("access.failure.unsupported")
+    case .ended: self.init("access.failure.ended")
+    case .unreachable: self.init("access.failure.unreachable")
+    case .store: self.init("store.failed")
+    }
+  }
 }

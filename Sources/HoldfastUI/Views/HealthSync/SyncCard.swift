@@ -32,9 +32,6 @@
   private struct SyncView: View {
     let sync: SyncProgress
     let signIn: (@MainActor () -> Void)?
-    @State private var isAsking = false
-    /// Why the system's question could not be shown.
-    @State private var refusal: HealthSourceFailure?
 
     var body: some View {
       VStack(alignment: .leading, spacing: 12) {
@@ -60,22 +57,7 @@
       if text.quarantined > 0 {
         Button(action: { sync.retryNow() }) { Text(Phrase("action.sendAgain")) }
       }
-      if sync.canAsk {
-        Button(action: ask) { Text(Phrase("sync.ask")) }.disabled(isAsking)
-        if let refusal { Text(Phrase(refusal)).font(.footnote).foregroundStyle(.red) }
-      }
-    }
-
-    private func ask() {
-      (isAsking, refusal) = (true, nil)
-      Task {
-        do throws(HealthSourceFailure) {
-          try await sync.ask()
-        } catch {
-          refusal = error
-        }
-        isAsking = false
-      }
+      if sync.canAsk { AskButton { () async throws(HealthSourceFailure) in try await sync.ask() } }
     }
   }
 

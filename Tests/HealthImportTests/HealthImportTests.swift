@@ -104,6 +104,30 @@ import Testing
     #expect(stored > 0)
   }
 
+  @Test func `a store says that an import has not ended until one reaches the end of its export`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let bytes = Self.export()
+    try scratch.write(bytes, to: "whole.xml")
+    try scratch.write(bytes.prefix(bytes.count / 2), to: "half.xml")
+    try scratch.write(Array("<ClinicalDocument/>".utf8), to: "cda.xml")
+    let store = MemoryHealthStore()
+    func unfinished() async throws -> Bool { try await store.stored().unfinished != nil }
+
+    _ = try? await HealthImport.run(scratch("cda.xml"), into: store)
+    #expect(try await !unfinished())
+    let stopped = try await HealthImport.run(scratch("whole.xml"), into: store) { true }
+    #expect(stopped.ending == .stopped)
+    #expect(try await unfinished())
+    _ = try? await HealthImport.run(scratch("cda.xml"), into: store)
+    #expect(try await unfinished())
+    _ = try await HealthImport.run(scratch("whole.xml"), into: store)
+    #expect(try await !unfinished())
+    _ = try await HealthImport.run(scratch("half.xml"), into: store)
+    #expect(try await unfinished())
+  }
+
   @Test func `import progress never decreases and ends at the size of the file`() async throws {
     let scratch = try Scratch()
     let bytes = Self.export()

@@ -152,7 +152,7 @@ import Testing
     try database(other).execute("PRAGMA user_version = 9")
     #expect(
       try await failure { try await SQLiteHealthStore.open(in: other.path) }
-        == .fromTheFuture(9, 2))
+        == .fromTheFuture(9, 3))
     try other.write(Array(repeating: 7, count: 8_192), to: "health.sqlite")
     #expect(try await failure { try await SQLiteHealthStore.open(in: other.path) } == .corrupt)
   }

@@ -34,6 +34,7 @@ import Testing
     let reader = try await SQLiteHealthStore.open(in: scratch.path, access: .read)
     #expect(try await reader.summary().map(\.sources) == [nil])
     #expect(try await reader.summary().map(\.count) == [2])
+    #expect(try await reader.stored().unfinished == nil)
     await reader.close()
 
     let writer = try await SQLiteHealthStore.open(in: scratch.path)

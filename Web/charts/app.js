@@ -2,10 +2,11 @@
 
 import { byId, make } from '../shared/elements.js';
 import { momentText } from '../dashboard/dates.js';
+import { nameText } from '../dashboard/names.js';
 import { forgetCharts, startTips } from '../dashboard/slider.js';
 import { answersOf, daysText, objectOf, textOf } from './answer.js';
 import { connect, useTheme } from './host.js';
-import { measuresOf, nameText } from './measures.js';
+import { measuresOf } from './measures.js';
 import { absentText, eventSection, measureSection, plainSection } from './section.js';
 
 /** The most sections. An answer by source may have many. */

@@ -2,9 +2,9 @@
 
 import { columnText, dayNumber, dayOf, dayText, plainDay } from '../dashboard/dates.js';
 import { meanOf } from '../dashboard/figures.js';
+import { nameText } from '../dashboard/names.js';
 import { seriesOf } from '../dashboard/series.js';
 import { boundsOf, wallTime } from './answer.js';
-import { nameText } from './measures.js';
 
 /** The most columns of a chart. */
 const most = 4000;

@@ -1,7 +1,7 @@
 // The numbers of an answer, by what they measure: their names, units and colors.
 
 import { fittingText, hoursText, numberText } from '../dashboard/figures.js';
-import { capitalized } from '../shared/words.js';
+import { nameText } from '../dashboard/names.js';
 
 /** The words of the units of answers. Others are shown as they are. */
 const units = {
@@ -16,13 +16,6 @@ const units = {
   microsiemens: 'µS', internationalUnit: 'IU',
 };
 
-const names = {
-  __proto__: null,
-  HRV: 'Heart rate variability', VO2_MAX: 'VO₂ max', SLEEP_SESSION: 'Sleep',
-  SLEEP_REM: 'Sleep REM', BMI: 'Body mass index', ACTIVE_ENERGY_BURNED: 'Active energy',
-  DISTANCE_WALKING_RUNNING: 'Distance on foot',
-};
-
 /** The nouns of counts. */
 const nouns = { STEPS: 'steps', FLIGHTS_CLIMBED: 'floors', WHEELCHAIR_PUSHES: 'pushes' };
 
@@ -32,10 +25,6 @@ const colors = [
   [/ENERGY|CALORIES|NUTRITION|WORKOUT|DIETARY/, 'orange'],
   [/STEPS|DISTANCE|EXERCISE|FLIGHTS|MINDFUL/, 'green'],
 ];
-
-/** Returns a word of the protocol in words: `BLOOD_OXYGEN` becomes `Blood oxygen`. */
-export const nameText = word =>
-  names[word] ?? capitalized(String(word).toLowerCase().replace(/_/g, ' '));
 
 const colorOf = type => colors.find(([words]) => words.test(type))?.[1] ?? 'blue';
 

@@ -5,11 +5,12 @@ import { chart, hasTrend } from '../dashboard/chart.js';
 import { dayOf, momentText, plainDay } from '../dashboard/dates.js';
 import { countText, hoursText, numberText } from '../dashboard/figures.js';
 import { stages } from '../dashboard/kinds.js';
+import { nameText } from '../dashboard/names.js';
 import { gapsOf } from '../dashboard/series.js';
 import { slider } from '../dashboard/slider.js';
 import { numbers, table } from '../dashboard/table.js';
 import { seriesIn } from './columns.js';
-import { amountText, drawingOf, nameText, statisticText, withUnit } from './measures.js';
+import { amountText, drawingOf, statisticText, withUnit } from './measures.js';
 
 const isNumber = value => typeof value === 'number' && Number.isFinite(value);
 
@@ -142,13 +143,24 @@ function effortTexts(point, member) {
     .map(([name, head, unit]) => `${head.toLowerCase()}: ${withUnit(point[name], unit)}`);
 }
 
-function trendNotes({ points }, kind, { trend }) {
-  const [{ type, source_id: source, workout_type: workout }] = points;
+/** Returns the trend of the number that is drawn. Other numbers of the points have their own. */
+function trendNotes({ member, points }, kind, { trend }) {
+  const [{ type, source_id: source, workout_type: workout, statistic }] = points;
   return (Array.isArray(trend) ? trend : [])
     .filter(one => one.type === type && one.source_id === source
-      && (one.workout_type ?? workout) === workout && isNumber(one.slope_per_week))
-    .map(({ slope_per_week: slope }) => make('p', { class: 'note' },
-      `Trend: ${signOf(slope)}${amountText(kind, Math.abs(slope))} a week`));
+      && (one.workout_type ?? workout) === workout && (one.number ?? 'value') === member
+      && isNumber(one.slope_per_week))
+    .map(one => make('p', { class: 'note' }, trendText(kind, one, statistic)));
+}
+
+/** The slope is always that of a week. The trend of sums of months and years is that of a day. */
+function trendText(kind, trend, ofPoints) {
+  const { statistic = '', slope_per_week: slope, change_over_span: change } = trend;
+  const signed = number => `${signOf(number)}${amountText(kind, Math.abs(number))}`;
+  const isOfDays = statistic.endsWith('per_day') && statistic !== ofPoints;
+  const what = isOfDays ? 'Trend of an average day' : 'Trend';
+  const whole = isNumber(change) ? `, ${signed(change)} from the first to the last` : '';
+  return `${what}: ${signed(slope)} a week${whole}`;
 }
 
 function legend(kind, series) {

@@ -157,7 +157,7 @@ function layOut(reply) {
 function listOthers(reply) {
   const seen = new Set(wanted(reply).map(one => one.type));
   const left = reply.types.filter(({ type }) => !seen.has(type))
-    .map(({ type }) => [nameOf(type), type]).sort();
+    .map(one => [nameOf(one), one.type]).sort();
   byId('more').replaceChildren(make('option', { value: '' }, 'Add a chart…'),
     ...left.map(([name, type]) => make('option', { value: type }, name)));
   byId('adding').hidden = !left.length;

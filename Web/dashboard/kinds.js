@@ -1,6 +1,7 @@
 // What each chart shows of a type of samples, and in which words.
 
 import { fittingText, hoursText, numberText, tenthText } from './figures.js';
+import { nameText } from './names.js';
 
 const quantity = 'HKQuantityTypeIdentifier';
 
@@ -43,24 +44,17 @@ const resting = {
 /** The charts that every person has, in order. */
 export const usual = [steps, heart, sleep, resting];
 
-/** The names and words of types whose identifier does not tell them. */
+/** What charts show of types, by their words: that which the words do not tell. */
 const known = {
-  ActiveEnergyBurned: { name: 'Active energy', color: 'orange' },
-  BasalEnergyBurned: { name: 'Resting energy', color: 'orange' },
-  FlightsClimbed: { name: 'Flights climbed', unit: 'flights' },
-  HeartRateVariabilitySDNN: { name: 'Heart rate variability', color: 'violet' },
-  OxygenSaturation: { name: 'Blood oxygen', color: 'blue' },
-  VO2Max: { name: 'VO₂ max', color: 'violet' },
-  BodyMass: { name: 'Weight', color: 'blue' },
-  BodyMassIndex: { name: 'Body mass index', color: 'blue', unit: '' },
-  AppleExerciseTime: { name: 'Exercise', color: 'green' },
-  AppleStandTime: { name: 'Standing', color: 'blue' },
-  DistanceWalkingRunning: { name: 'Walking and running distance', color: 'green' },
-  WalkingHeartRateAverage: { name: 'Walking heart rate', color: 'red', unit: 'beats a minute' },
-  RespiratoryRate: { name: 'Respiratory rate', color: 'blue', unit: 'breaths a minute' },
-  DietaryWater: { name: 'Water', color: 'blue' },
-  BloodGlucose: { name: 'Blood glucose', color: 'red' },
-  PushCount: { name: 'Wheelchair pushes', unit: 'pushes' },
+  __proto__: null,
+  CALORIES: { color: 'orange' }, BASAL_ENERGY: { color: 'orange' }, HRV: { color: 'violet' },
+  FLIGHTS_CLIMBED: { unit: 'flights' }, BLOOD_OXYGEN: { color: 'blue' },
+  VO2_MAX: { color: 'violet' }, WEIGHT: { color: 'blue' },
+  BODY_MASS_INDEX: { color: 'blue', unit: '' }, EXERCISE_TIME: { color: 'green' },
+  STAND_TIME: { color: 'blue' }, DISTANCE: { color: 'green' },
+  WALKING_HEART_RATE: { color: 'red', unit: 'beats a minute' },
+  RESPIRATORY_RATE: { color: 'blue', unit: 'breaths a minute' }, WATER: { color: 'blue' },
+  GLUCOSE: { color: 'red' }, WHEELCHAIR_PUSHES: { unit: 'pushes' },
 };
 
 /** The words of HealthKit's units. */
@@ -68,28 +62,18 @@ const units = {
   'count/min': 'a minute', degC: '°C', count: '', 'mL/min·kg': 'mL/min·kg', min: 'min',
 };
 
-/** Returns the name of a type: `HKQuantityTypeIdentifierBodyMass` becomes `Body mass`. */
-export function nameOf(type) {
-  const built = usual.find(kind => kind.type === type);
-  if (built) return built.name;
-  const plain = plainName(type);
-  if (known[plain]) return known[plain].name;
-  const spaced = plain.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/_/g, ' ').trim();
-  const lower = spaced.replace(/\b([A-Z])(?=[a-z])/g, letter => letter.toLowerCase());
-  return lower ? lower.charAt(0).toUpperCase() + lower.slice(1) : type;
-}
-
-const plainName = type => type
-  .replace(/^HK(Quantity|Category|Correlation|Data)?Type(Identifier)?/, '');
+/** Returns the name of a type that the server lists. */
+export const nameOf = ({ type, word }) =>
+  usual.find(kind => kind.type === type)?.name ?? nameText(word);
 
 /** Returns what a chart shows of a type that was chosen from the list of synced types. */
-export function kindOf({ type, style, unit }) {
-  const words = known[plainName(type)] ?? {};
+export function kindOf({ type, word, style, unit }) {
+  const words = known[word] ?? {};
   const scale = scaleOf(type, unit);
   const noun = words.unit ?? (scale.unit !== '' ? scale.unit : style === 'count' ? 'samples' : '');
   const isSum = style !== 'reading';
   return {
-    type, name: nameOf(type), color: words.color ?? (isSum ? 'green' : 'violet'),
+    type, name: nameOf({ type, word }), color: words.color ?? (isSum ? 'green' : 'violet'),
     form: isSum ? 'bars' : 'line', isSum, isSparse: !isSum, unit: noun, factor: scale.factor,
     caption: isSum ? `${noun} a day`.trim() : noun, axis: noun,
     least: style === 'count' || unit === 'count' ? 1 : 0,

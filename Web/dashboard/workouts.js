@@ -3,6 +3,7 @@
 import { make } from '../shared/elements.js';
 import { longDay, dayOf } from './dates.js';
 import { countText, fittingText, hoursText, numberText } from './figures.js';
+import { nameText } from './names.js';
 import { table } from './table.js';
 
 // Times of workouts are readings of the person's own clock. Those that it shows twice have an
@@ -52,16 +53,10 @@ function change(found, earlier, { from, to, before }, first) {
   ];
 }
 
-/** Returns the words of a kind of workout: `CROSS_TRAINING` becomes `Cross training`. */
-function kindText(type) {
-  const words = type.toLowerCase().replace(/_/g, ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 function row(one) {
   const { start, type, distanceMeters, energyKcal, source } = one;
   return [
-    longDay(dayOf(start)), `${start.slice(11, 16)} ${start.slice(19)}`.trim(), kindText(type),
+    longDay(dayOf(start)), `${start.slice(11, 16)} ${start.slice(19)}`.trim(), nameText(type),
     hoursText(hoursOf(one)),
     distanceMeters === null ? null : `${fittingText(distanceMeters / 1000)} km`,
     energyKcal === null ? null : countText(energyKcal, 'kcal', 'kcal'), source,

@@ -61,7 +61,10 @@ import HoldfastOwnerFiles
     let hasTables = try schema.inspect(self, path: path)
     switch access {
     case .read:
-      if !hasTables { throw .denied(detail: "\(path) is empty: nothing was stored yet.") }
+      if !hasTables {
+        throw .denied(
+          detail: "\(path) is empty. If the disk was full, make room, and store or import again.")
+      }
     case .write:
       // With a write-ahead log, `history` can read while `stream` writes. At 4,000 pages (16 MiB),
       // the log is copied into the file, which waits for the disk. When it is empty, it is

@@ -123,6 +123,11 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
     tables = try T(database)
   }
 
+  /// Whether a process, which may be this one, has opened the store for writing.
+  var hasWriter: Bool {
+    lock != nil || opening.map { FileLock.isHeld($0.file.lockPath) } ?? false
+  }
+
   /// Runs `body` with a consistent snapshot of the store.
   func read<Value>(
     _ body: (T) throws(StoreFailure) -> Value

@@ -122,12 +122,29 @@ final class FileLock {
   init(path: String) throws(StoreFailure) {
     descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreFailure("open", path, code: errno) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+    // `isHeld` takes the lock for an instant.
+    for _ in 0..<5 {
+      guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+      guard errno == EWOULDBLOCK else { break }
+      _ = poll(nil, 0, 1)
+    }
     let code = errno
     guard code == EWOULDBLOCK else { throw StoreFailure("lock", path, code: code) }
     throw .locked(
       detail: "Another process, or this one, has opened \(path). Close it there, or use another "
         + "data directory.")
+  }
+
+  /// Returns whether a process holds the lock on a file.
+  static func isHeld(_ path: String) -> Bool {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else {
+      flock(descriptor, LOCK_UN)
+      return false
+    }
+    return errno == EWOULDBLOCK
   }
 
   /// Records for later runs whether the database has tables.

@@ -23,6 +23,8 @@ struct AnswerComparison {
   /// The points of one of the spans, and the lengths of these points in days.
   private struct Side {
     var points: [Key: TimedPoint]
+    /// The points of hours that clocks show a second time. They have the index of the first time.
+    var repeated: [TimedPoint]
     /// The averages a day of the points, from an answer to the same question about averages.
     var averages: [Key: TimedPoint]
     var partDays: [Int: Double]
@@ -33,6 +35,9 @@ struct AnswerComparison {
         Dictionary(points.map { (Key($0), $0) }) { first, _ in first }
       }
       (self.points, self.averages) = (byKey(points), byKey(averages))
+      var seen: Set<Key> = []
+      let isByHour = answer.query.groupBy == .hour
+      repeated = isByHour ? points.filter { !seen.insert(Key($0)).inserted } : []
       (partDays, lengthInDays) = (answer.daysOfParts(), answer.lengthInDays)
     }
 
@@ -213,28 +218,29 @@ extension AnswerComparison {
 
   /// A sentence that names the points of the other span that have no partner in this one.
   private func lost() -> [String] {
-    let lost = previous.points.filter { key, timed in
-      current.points[key] == nil && timed.index <= lastIndex
-    }.values.sorted {
-      ($0.point.type, $0.point.source ?? "", $0.activity ?? "", $0.index)
-        < ($1.point.type, $1.point.source ?? "", $1.activity ?? "", $1.index)
+    let alone = previous.points.filter { key, _ in current.points[key] == nil }.values
+    let lost = (alone + previous.repeated).filter { $0.index <= lastIndex }.sorted {
+      ($0.point.type, $0.point.source ?? "", $0.activity ?? "", $0.start)
+        < ($1.point.type, $1.point.source ?? "", $1.activity ?? "", $1.start)
     }
     guard !lost.isEmpty else { return [] }
-    let named = lost.prefix(Self.mostNamed).map(Self.text).joined(separator: "; ")
+    let named = lost.prefix(Self.mostNamed).map(text).joined(separator: "; ")
     let more = lost.count - Self.mostNamed
     let start = current.points.isEmpty ? "No data from start_time to end_time. " : ""
     return ["\(start)Only in compare_with: \(named)\(more > 0 ? "; and \(more) more" : "")."]
   }
 
   /// Returns the names and the numbers of a point.
-  private static func text(_ timed: TimedPoint) -> String {
+  private func text(_ timed: TimedPoint) -> String {
     let point = timed.point
+    let hour = grouping == .hour ? point.start.description : nil
     let isOfAll = point.source == "merged" || point.source == "all"
     let names: [String?] = [
-      timed.activity ?? point.type, isOfAll ? nil : point.source, point.part ?? timed.day,
+      timed.activity ?? point.type, isOfAll ? nil : point.source,
+      point.part ?? timed.day ?? hour,
     ]
     let numbers = point.value.numbers.map { number in
-      (number.name.isEmpty ? "" : number.name + " ") + text(number.value)
+      (number.name.isEmpty ? "" : number.name + " ") + Self.text(number.value)
     }
     return names.compactMap(\.self).joined(separator: " ") + ": "
       + numbers.joined(separator: ", ")
@@ -256,13 +262,16 @@ extension TimedPoint {
 
 extension HealthAnswer {
   /// The length of the span in days by the clock, as far as it is past.
-  var lengthInDays: Double { localDays(from: asked.start, to: min(asked.end, now)) }
+  var lengthInDays: Double {
+    let start = knownStart == asked.from ? asked.start : knownStart
+    return localDays(from: start, to: min(asked.end, now))
+  }
 
-  /// Returns the length of a span in days by the clock, as far as it belongs to the query and is
-  /// past.
-  func pastDays(of bucket: Bucket) -> Double {
+  /// Returns the length of a span in days by the clock, as far as it belongs to the query, is past
+  /// and is known.
+  func pastDays(of bucket: Bucket, _ type: Int) -> Double {
     localDays(
-      from: max(bucket.members.lowerBound, asked.from),
+      from: max(bucket.members.lowerBound, knownStart(of: type)),
       to: min(bucket.members.upperBound, asked.to, now))
   }
 

@@ -136,6 +136,10 @@ struct AnswerJob: Sendable {
   func reply() throws(AnswerRefusal) -> HealthReply {
     if let refusal { throw refusal }
     var first = answers[0]
+    first.noteEmptySpan()
+    if search != nil {
+      for answer in answers.dropFirst() { first.activities.formUnion(answer.activities) }
+    }
     first.noteActivities()
     var points = try first.collected()
     var notes: [String] = []

@@ -40,15 +40,16 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
         + "AVERAGE, MIN, MAX, COUNT or LATEST"
     case .needsDays(let types, let statistic):
       "\(statistic.rawValue) of \(types.listed) compares days or nights, so it needs group_by DAY, "
-        + "WEEK, MONTH, YEAR or TOTAL; by the hour ask for SUM, COUNT or LATEST"
+        + "WEEK, MONTH, YEAR, WEEKDAY, WEEKPART or TOTAL; by the hour ask for SUM, COUNT or LATEST"
     case .option(let refusal): refusal.description
     case .comparison(let refusal): "compare_with: \(refusal)"
     case .onlyCounted(let types):
       "\(types.listed): these are events without a number. Ask for COUNT, for SUM, which is their "
         + "length in minutes, or for LATEST"
     case .unknownWord(let word, let nearest):
-      "\(word) is no kind of data that is known or stored here. The nearest words are "
-        + "\(nearest.joined(separator: ", ")); list_health_types names all that have data"
+      "\(word) is no kind of data that is known or stored here. The nearest "
+        + "\(nearest.count == 1 ? "word is" : "words are") \(nearest.joined(separator: ", ")); "
+        + "list_health_types names all that have data"
     case .startAfterEnd: "start_time is after end_time"
     case .startInFuture: "start_time is in the future"
     case .outOfRange: "start_time and end_time must be within the years 1900 to 2199"

@@ -41,7 +41,8 @@ extension HealthAnswer {
     (answered.statistic, answered.maxBytes) = (statistic, nil)
     var reply = HealthReply(
       query: answered, points: included.map(\.point), nextStart: nextStart.map(written),
-      skipped: skipped, notes: notes + more + absence(points), freshness: freshness)
+      skipped: skipped, notes: notes + more + absence(points) + storeNotes(of: asked, points),
+      freshness: freshness)
     reply.trends = trends
     if nextStart != nil, !trends.isEmpty {
       reply.notes.append(

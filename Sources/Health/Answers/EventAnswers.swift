@@ -83,6 +83,7 @@ extension HealthAnswer {
   /// without points could also mean that there are samples at other times.
   func absence(_ points: [TimedPoint]) -> [String] {
     guard points.isEmpty, !limits.isExact, !stored.lastSamples.isEmpty,
+      stored.firstSynced == nil, stored.unfinished == nil,
       query.valueType.kinds(in: stored).allSatisfy({ stored.lastSamples[$0.identifier] == nil })
     else { return [] }
     let word = query.valueType.rawValue

@@ -388,18 +388,6 @@ extension HealthSample {
   var middle: Timestamp { start.middle(to: max(start, end)) }
 }
 
-/// The samples of an answer without statistics.
-struct RawPoints: Sendable {
-  var all: [TimedPoint] = []
-  /// The number of bytes of the current type. Each type may fill the answer, which is truncated at
-  /// the end.
-  var bytes = 0
-  /// The index of the current type.
-  var index = 0
-  /// The times of the workouts among the samples.
-  var sessions: [Range<Timestamp>] = []
-}
-
 extension HealthAnswer {
   /// The number of bytes for all members except the points: names, times, freshness and the
   /// position to continue at.
@@ -409,6 +397,7 @@ extension HealthAnswer {
 
   /// Adds a sample as a point. If there is no room for it, the answer is truncated before it.
   mutating func list(_ sample: HealthSample, _ kind: HealthKind) {
+    if kind.isSession, !query.options.bySource { return countSession(sample, kind) }
     guard (window.from..<window.to).contains(sample.start) else { return }
     if raw.index != reading.index {
       raw.index = reading.index
@@ -417,8 +406,7 @@ extension HealthAnswer {
     if case .workout(let workout) = sample.value, !isWanted(workout.answerType) { return }
     guard let point = point(of: sample, kind) else { return skipped += 1 }
     let timed = TimedPoint(point, start: sample.start)
-    // A row of a table is shorter than a point. At the end, the answer is cut to its rows.
-    raw.bytes += query.options.format == .table ? timed.length / 5 : timed.length
+    raw.bytes += length(of: timed)
     guard raw.bytes > room else {
       if kind.measure == .workout {
         raw.sessions.append(sample.start..<max(sample.start, sample.end))
@@ -430,7 +418,7 @@ extension HealthAnswer {
     shorten(to: sample.start, askingFrom: sample.start)
   }
 
-  private mutating func point(of sample: HealthSample, _ kind: HealthKind) -> HealthPoint? {
+  mutating func point(of sample: HealthSample, _ kind: HealthKind) -> HealthPoint? {
     let source = sources.number(sample.source, device: sample.device)
     var type = kind.type
     let value: HealthPointValue
@@ -478,8 +466,7 @@ extension HealthAnswer {
         last.append((kind.type, at))
       }
     }
-    var freshness = HealthFreshness(zone: zone, now: now)
-    freshness.imported = stored.lastImport.map(written)
+    var freshness = HealthFreshness(zone: zone, now: now, imported: stored.lastImport)
     freshness.lastSamples = last.map { .init(type: $0.type, at: $0.at.map(written)) }
     return freshness
   }
@@ -504,7 +491,8 @@ extension HealthAnswer {
       unit: unit(of: value(of: cell, kind, figure), kind, dimension),
       start: written(cell.bucket.start), end: written(min(cell.bucket.end, window.end)),
       source: sources.names[cell.source], statistic: figure.rawValue,
-      isMerged: cell.source == Sources.merged, isPartial: isPartial(cell.bucket, cell.part),
+      isMerged: cell.source == Sources.merged,
+      isPartial: isPartial(cell.bucket, cell.part, of: cell.type),
       workoutType: figure == .count && kind.measure == .workout ? cell.activity : nil)
     point.part = cell.part?.name
     if figure == .longest || figure == .shortest {
@@ -514,7 +502,8 @@ extension HealthAnswer {
     if let latest {
       (point.start, point.end) = (written(latest.lowerBound), written(latest.upperBound))
     }
-    var found = timed(point, cell.bucket, cell.part, start: cell.bucket.start)
+    var found = timed(
+      point, cell.bucket, cell.part, of: cell.type, start: cell.bucket.start)
     found.isOfPartialDays = cell.isOfPartialDays
     found.zeroType = kind.isZero(without: figure) ? cell.type : nil
     guard let latest else { return found }
@@ -532,10 +521,12 @@ extension HealthAnswer {
       value: .number(rounded(entry.value, as: unit)), unit: unit.unit, start: written(start),
       end: written(end),
       source: sources.names[entry.source], statistic: figure.rawValue,
-      isMerged: entry.source == Sources.merged, isPartial: isPartial(entry.bucket, entry.part),
+      isMerged: entry.source == Sources.merged,
+      isPartial: isPartial(entry.bucket, entry.part, of: 0),
       sleep: rounded(entry.times))
     point.part = entry.part?.name
-    var found = timed(point, entry.bucket, entry.part, start: cut(before: entry.bucket))
+    var found = timed(
+      point, entry.bucket, entry.part, of: 0, start: cut(before: entry.bucket))
     if entry.extent != nil { (found.day, found.hasOwnTimes) = (nil, true) }
     return found
   }
@@ -554,8 +545,10 @@ extension HealthAnswer {
     return cut(before: buckets.bucket(at: before))
   }
 
-  /// Returns whether more than a second of a span is outside the query or in the future.
-  func isPartial(_ bucket: Bucket) -> Bool {
+  /// Returns whether more than a second of a span is outside the query or in the future, or whether
+  /// it begins before the type is synced.
+  func isPartial(_ bucket: Bucket, of type: Int) -> Bool {
+    guard !isUnsynced(bucket, of: type) else { return true }
     let second = Duration.seconds(1)
     return bucket.members.lowerBound.advanced(by: second) < asked.from
       || bucket.members.upperBound > min(asked.to, now).advanced(by: second)

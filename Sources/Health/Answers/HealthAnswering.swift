@@ -109,8 +109,7 @@ public struct HealthAnswering: Sendable {
       var reply = SummaryReply(start: summary.start, end: summary.end, results: results)
       reply.insert(summary.rejected)
       reply.options = summary.options.ofSummaries
-      reply.freshness = HealthFreshness(zone: zone, now: now)
-      reply.freshness?.imported = stored.lastImport.map { .instant($0, minutesEast: nil) }
+      reply.freshness = HealthFreshness(zone: zone, now: now, imported: stored.lastImport)
       step = .done(reply.object)
     } else if let result = results.first {
       step = .done(result.data)

@@ -141,27 +141,20 @@ struct SameReadings: Sendable, Hashable {
   }
 }
 
-/// The facts about a store that are known without reading samples.
-public struct StoredHealth: Sendable, Hashable, Codable {
-  /// The start of the latest sample of each type, by HealthKit's identifier.
-  public var lastSamples: [String: Timestamp]
-  /// The end of the latest import, or `nil` if none has ended.
-  public var lastImport: Timestamp?
-
-  /// Creates facts. By default, nothing is known.
-  public init(lastSamples: [String: Timestamp] = [:], lastImport: Timestamp? = nil) {
-    self.lastSamples = lastSamples
-    self.lastImport = lastImport
+extension HealthFreshness {
+  /// Creates the freshness of an answer at `now`. Both times always have an offset, so that clocks
+  /// can be compared.
+  init(zone: ZoneRules, now: Timestamp, imported: Timestamp? = nil) {
+    self.init(
+      zone: zone.title(at: now), answered: .zoned(now, in: zone),
+      imported: imported.map { .zoned($0, in: zone) }, lastSamples: [])
   }
 }
 
-extension HealthFreshness {
-  /// Creates the freshness of an answer at `now`. The time always has an offset, so that clocks can
-  /// be compared.
-  init(zone: ZoneRules, now: Timestamp) {
-    let east = zone.secondsEast(at: now)
-    self.init(
-      zone: zone.title(at: now),
-      answered: .instant(now, minutesEast: east % 60 == 0 ? east / 60 : nil), lastSamples: [])
+extension HealthTime {
+  /// Returns a time with the offset of a zone.
+  fileprivate static func zoned(_ time: Timestamp, in zone: ZoneRules) -> HealthTime {
+    let east = zone.secondsEast(at: time)
+    return .instant(time, minutesEast: east % 60 == 0 ? east / 60 : nil)
   }
 }

@@ -40,7 +40,7 @@ extension HealthAnswer {
   /// data and the figure needs them.
   private func ofWholeDays(_ cells: [Cell]) -> [Cell] {
     func isOfWholeDay(_ cell: Cell) -> Bool {
-      !isPartial(days.bucket(at: cell.bucket.members.lowerBound))
+      !isPartial(days.bucket(at: cell.bucket.members.lowerBound), of: cell.type)
     }
     var groups: Set<CellGroup> = []
     for cell in cells where isOfWholeDay(cell) { groups.insert(group(of: cell)) }
@@ -64,11 +64,12 @@ extension HealthAnswer {
   func daysOfParts() -> [Int: Double] {
     var found: [Int: Double] = [:]
     guard query.groupBy?.isRecurring == true else { return found }
-    var bucket = buckets.bucket(at: asked.from)
+    let start = knownStart
+    var bucket = buckets.bucket(at: start)
     let end = min(asked.to, now)
     while bucket.members.lowerBound < end {
       let length = bucket.members.lowerBound.distance(to: bucket.members.upperBound)
-      let known = max(bucket.members.lowerBound, asked.from)
+      let known = max(bucket.members.lowerBound, start)
         .distance(to: min(bucket.members.upperBound, end))
       if let part = part(of: bucket) { found[part.index, default: 0] += known / length }
       let next = buckets.bucket(at: bucket.members.upperBound)
@@ -80,13 +81,14 @@ extension HealthAnswer {
 
   /// Returns whether more than a second of a span is outside the query or in the future. A part of
   /// all days is incomplete if one of its days has begun and is incomplete.
-  func isPartial(_ bucket: Bucket, _ part: CalendarPart?) -> Bool {
-    guard let part else { return isPartial(bucket) }
+  func isPartial(_ bucket: Bucket, _ part: CalendarPart?, of type: Int) -> Bool {
+    guard let part else { return isPartial(bucket, of: type) }
+    guard knownStart(of: type) == asked.from else { return true }
     let end = min(asked.to, now)
     guard asked.from < end else { return false }
     return [asked.from, end.advanced(by: .nanoseconds(-1))].contains { edge in
       let day = buckets.bucket(at: edge)
-      return self.part(of: day) == part && isPartial(day)
+      return self.part(of: day) == part && isPartial(day, of: type)
     }
   }
 

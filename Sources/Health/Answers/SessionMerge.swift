@@ -15,6 +15,8 @@ struct SessionMerge: Sendable {
     var kind: String?
     var source: Int
     var rank: SourceRank
+    /// The position among the sessions that were read.
+    var order = 0
   }
 
   /// The maximum number of sessions that overlap one after the other. With more of them, those that
@@ -83,22 +85,33 @@ extension HealthSample {
 }
 
 extension HealthAnswer {
-  /// Adds a workout or another session to the spans to which it belongs.
+  /// Adds a workout or another session to the spans to which it belongs, or to the list.
   mutating func countSession(_ sample: HealthSample, _ kind: HealthKind) {
-    guard let activity = kind.activity(of: sample) else { return skipped += 1 }
+    guard let activity = kind.activity(of: sample) else {
+      if query.groupBy != nil || asked.members.contains(sample.start) { skipped += 1 }
+      return
+    }
     if let activity, !isWanted(activity) { return }
     let source = sources.number(sample.source, device: sample.device)
     let track = tracks.track(of: sample, source: source)
     let session = SessionMerge.Session(
-      sample: sample, kind: activity, source: source, rank: tracks.ranks[track])
+      sample: sample, kind: activity, source: source, rank: tracks.ranks[track],
+      order: raw.arrived)
+    raw.arrived += 1
     if query.options.bySource { add(session, kind, to: source) }
-    for one in merging.take(session) { add(one, kind, to: Sources.merged) }
+    for one in merging.take(session) { finish(one, kind) }
   }
 
   /// Adds the sessions that were still compared with each other after all samples were read.
   mutating func finishSessions() {
     guard kinds.indices.contains(reading.index), kinds[reading.index].isSession else { return }
-    for one in merging.finish() { add(one, kinds[reading.index], to: Sources.merged) }
+    for one in merging.finish() { finish(one, kinds[reading.index]) }
+  }
+
+  /// Adds a session that counts.
+  private mutating func finish(_ session: SessionMerge.Session, _ kind: HealthKind) {
+    guard query.groupBy != nil else { return place(session, kind) }
+    add(session, kind, to: Sources.merged)
   }
 
   private mutating func add(
@@ -126,17 +139,27 @@ extension HealthAnswer {
   mutating func isWanted(_ activity: String) -> Bool {
     guard let only = query.options.workoutType else { return true }
     activities.insert(activity)
-    return activity == WorkoutValue.answerType(named: only)
+    return WorkoutKinds.named(only).contains(activity)
+  }
+
+  /// Adds a note if the question covers no time.
+  mutating func noteEmptySpan() {
+    guard asked.start == asked.end, !query.options.nearest else { return }
+    notes.append(
+      "end_time is not included, and is start_time here, so no time is asked for. For one day, "
+        + "end_time is the next day.")
   }
 
   /// Adds a note with the recorded kinds of workouts if none is of the kind that was asked for.
   mutating func noteActivities() {
-    guard let only = query.options.workoutType.map(WorkoutValue.answerType(named:)),
-      query.valueType == .workout, !activities.contains(only)
+    guard let wanted = query.options.workoutType.map(WorkoutKinds.named),
+      query.valueType == .workout, activities.isDisjoint(with: wanted)
     else { return }
+    let only = wanted.joined(separator: " or ")
     let known = activities.sorted().prefix(20).joined(separator: ", ")
+    let time = query.options.nearest ? "before end_time" : "in this time"
     notes.append(
-      "No workout of kind \(only) in this time; "
+      "No workout of kind \(only) \(time); "
         + (known.isEmpty ? "there are no workouts." : "recorded kinds are \(known)."))
   }
 }
@@ -159,22 +182,6 @@ extension HealthKind.Rule {
     case .atEnd: max(sample.start, sample.end)
     case .atMiddle: sample.middle
     }
-  }
-}
-
-extension WorkoutValue {
-  /// The words of people for kinds of workouts, with their names in answers.
-  private static let otherNames = [
-    "CYCLING": "BIKING", "BIKE": "BIKING", "JOGGING": "RUNNING", "RUN": "RUNNING",
-    "WALK": "WALKING",
-  ]
-
-  /// Returns the name in answers of a kind of workout that a question names, such as `Running`,
-  /// `jogging` or `cross training`.
-  static func answerType(named text: String) -> String {
-    let name = String(
-      text.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
-    return otherNames[name] ?? name
   }
 }
 

@@ -3,15 +3,19 @@ import HoldfastCore
 /// The rank of a source. If several sources measure at the same time, the one with the lowest rank
 /// counts.
 ///
-/// Exports contain no order of sources, so a rule defines the rank. Watches come first, then
-/// phones, then other devices, then apps that name no device. Sources of the same kind are ordered
-/// by name.
+/// Exports contain no order of sources, so a rule defines the rank. As in Apple's default order,
+/// what was entered by hand in Health comes first, and apps come last. Between them are watches,
+/// then phones, then other devices. Sources of the same kind are ordered by name.
 struct SourceRank: Sendable, Hashable, Comparable {
   enum Kind: Int, Sendable, Hashable, CaseIterable {
-    case watch, phone, device, app
+    case manual, watch, phone, device, app
 
     /// Creates a kind from the words in the names of a source and its device.
     init(source: String, device: String?) {
+      if device == nil, Self.healthNames.contains(source) {
+        self = .manual
+        return
+      }
       var words = Self.words(of: source)
       let device = device.map(Self.words) ?? []
       words.formUnion(device)
@@ -23,6 +27,14 @@ struct SourceRank: Sendable, Hashable, Comparable {
         self = device.isEmpty ? .app : .device
       }
     }
+
+    /// The names of the app Health. It is the source of what users enter in it, without a device.
+    /// The app has its English name in the languages that are missing here.
+    private static let healthNames: Set<String> = [
+      "Health", "Gezondheid", "Hälsa", "Helse", "Salud", "Salut", "Salute", "Santé", "Saúde",
+      "Sundhed", "Sağlık", "Terveys", "Zdraví", "Zdravie", "Zdrowie", "Egészség", "Sănătate",
+      "Здоровье", "Здоров’я", "Υγεία", "健康", "ヘルスケア", "건강", "สุขภาพ", "בריאות", "صحتي",
+    ]
 
     /// Returns the words of a text in lower case. Anything that is not a letter separates words.
     private static func words(of text: String) -> Set<String> {

@@ -40,13 +40,13 @@ struct TimedPoint: Sendable, Hashable {
 extension HealthAnswer {
   /// Returns a point with the place of its span in the calendar.
   func timed(
-    _ point: HealthPoint, _ bucket: Bucket, _ part: CalendarPart?, start: Timestamp
+    _ point: HealthPoint, _ bucket: Bucket, _ part: CalendarPart?, of type: Int, start: Timestamp
   ) -> TimedPoint {
     var found = TimedPoint(point, start: start)
     let grouping = query.groupBy ?? .total
     found.index = part?.index ?? index(of: bucket)
     found.middle = bucket.start.middle(to: max(bucket.start, bucket.end))
-    found.days = pastDays(of: bucket)
+    found.days = pastDays(of: bucket, type)
     if grouping.hasWholeDays {
       found.day = String(zone.local(at: bucket.start).description.prefix(10))
     }
@@ -66,17 +66,14 @@ extension HealthAnswer {
     let cells = latestEvents(of: recurring(folded()))
     // Sums of several days can also overflow.
     guard cells.allSatisfy(\.isFinite) else { throw .sumTooLarge }
-    let counted = cells.map { cell in
-      (
-        order: order(cell.type, cell.source, cell.bucket, cell.part, cell.activity ?? ""),
-        point: point(of: cell)
-      )
-    }
     let figure = figures.first ?? .sum
-    let slept = nights.entries(figure, by: buckets, part: part(of:), whole: whole).map { entry in
-      (order: order(0, entry.source, entry.bucket, entry.part, ""), point: point(of: entry))
-    }
-    return (counted + slept).sorted { $0.order < $1.order }.map(\.point)
+    let slept = nights.entries(figure, by: buckets, part: part(of:), whole: whole)
+    let orders =
+      cells.map { order($0.type, $0.source, $0.bucket, $0.part, $0.activity ?? "") }
+      + slept.map { order(0, $0.source, $0.bucket, $0.part, "") }
+    let points = cells.map { point(of: $0) } + slept.map { point(of: $0) }
+    // Points are large, so the sort moves their indices.
+    return orders.indices.sorted { orders[$0] < orders[$1] }.map { points[$0] }
   }
 
   private func order(
@@ -116,7 +113,7 @@ extension HealthAnswer {
     var whole = group.cell
     var days = days
     if figures[group.type].needsWholeDays {
-      let known = days.filter { !isPartial($0.bucket) }
+      let known = days.filter { !isPartial($0.bucket, of: group.type) }
       whole.isOfPartialDays = known.isEmpty
       if !known.isEmpty { days = known }
     }

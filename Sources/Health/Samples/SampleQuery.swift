@@ -76,7 +76,7 @@ public struct HealthTypeSummary: Sendable, Hashable {
   public var type: String
   /// The number of samples; `nil` if the source can tell it only by reading all of them.
   ///
-  /// Stores always have a number. HealthKit has none.
+  /// Stores always have a number. HealthKit has one for at most 1,000 samples.
   public var count: Int?
   /// The start of the earliest sample.
   public var first: Timestamp

@@ -6,6 +6,8 @@ struct HealthTypesReply: Sendable {
   private let types: [HealthTypeSummary]
   private let zone: ZoneRules
   private let freshness: HealthFreshness
+  /// A sentence about an import that has not ended.
+  private let note: String?
 
   /// The maximum number of names of sources for each type. Further sources are only counted. The
   /// limit is Holdfast's own.
@@ -16,9 +18,8 @@ struct HealthTypesReply: Sendable {
   init(_ types: [HealthTypeSummary], zone: ZoneRules, now: Timestamp, stored: StoredHealth) {
     self.types = types.sorted { Self.order($0.type) < Self.order($1.type) }
     self.zone = zone
-    var freshness = HealthFreshness(zone: zone, now: now)
-    freshness.imported = stored.lastImport.map { .instant($0, minutesEast: nil) }
-    self.freshness = freshness
+    note = stored.importNote(in: zone)
+    freshness = HealthFreshness(zone: zone, now: now, imported: stored.lastImport)
   }
 
   /// Returns the position of a type in the list. Known types come first, by topic.
@@ -48,6 +49,7 @@ struct HealthTypesReply: Sendable {
     for type in types { write(type, sources: sources, to: &writer) }
     writer.endArray()
     freshness.write(to: &writer)
+    if let note { writer.entry("note", note) }
     writer.endObject()
     return HealthObject(succeeded: true, bytes: writer.bytes)
   }

@@ -176,18 +176,41 @@ extension HealthValueType {
     }.map { HealthType.unknownKind($0) }
   }
 
-  /// Returns the known words that are most similar to this one, the most similar first.
+  /// Returns what to ask for instead of this word: what people mean by it or by a part of it, then
+  /// the known words that are most similar to it.
   ///
   /// - Parameter others: Further words, which are those of unknown types in the store.
   func nearest(among others: [String] = [], atMost count: Int = 5) -> [String] {
-    let own = Set(rawValue.split(separator: "_").map(String.init))
-    let words = Self.known.map(\.rawValue) + others
-    let ranked = words.map { word in
-      let shared = own.intersection(word.split(separator: "_").map(String.init)).count
+    let parts = rawValue.split(separator: "_").map(String.init)
+    let whole = CommonWords.meanings(of: rawValue)
+    let meant = whole.isEmpty ? parts.flatMap { CommonWords.meanings(of: $0) } : whole
+    let own = Set(parts)
+    let ranked = (Self.known.map(\.rawValue) + others).compactMap { word -> SimilarWord? in
+      let theirs = Set(word.split(separator: "_").map(String.init))
+      let shared = own.intersection(theirs).count
+      guard shared > 0 || meant.isEmpty else { return nil }
       let distance = Self.distance(Array(rawValue.utf8), Array(word.utf8))
-      return (word: word, cost: distance - 4 * shared)
+      // A word that is a part of this one is likely to be meant.
+      let cost = distance - 4 * shared - (theirs.isSubset(of: own) ? 6 : 0)
+      return SimilarWord(word: word, cost: cost, isClose: whole.isEmpty && shared > 1)
     }
-    return ranked.sorted { ($0.cost, $0.word) < ($1.cost, $1.word) }.prefix(count).map(\.word)
+    let similar = ranked.sorted { ($0.cost, $0.word) < ($1.cost, $1.word) }
+    let close = similar.filter(\.isClose).map(\.word)
+    var found: [String] = []
+    for word in close + meant + similar.map(\.word) where !found.contains(word) {
+      found.append(word)
+      if found.count == count { break }
+    }
+    return found
+  }
+
+  /// A known word that resembles an unknown one.
+  private struct SimilarWord {
+    var word: String
+    /// The lower, the more similar.
+    var cost: Int
+    /// Whether the two share more than one part.
+    var isClose: Bool
   }
 
   /// Returns the number of letters to insert, remove or replace to get from one word to the other.

@@ -39,6 +39,8 @@ public struct StoredHealthSamples: Sendable, Hashable {
   fileprivate var marks: Set<HealthSamplePosition> = []
   /// The end time of the last import.
   package var lastImport: Timestamp?
+  /// The start of the import that has not ended.
+  package var unfinishedSince: Timestamp?
 
   /// Creates an empty value.
   public init() {}
@@ -167,7 +169,8 @@ extension StoredHealthSamples {
   package var stored: StoredHealth {
     StoredHealth(
       lastSamples: samplesByType.compactMapValues { $0.positions.last?.start },
-      lastImport: lastImport)
+      lastImport: lastImport,
+      unfinished: unfinishedSince.map { StoredHealth.Unfinished(since: $0, isRunning: false) })
   }
 }
 

@@ -51,6 +51,45 @@ extension GeneratedSection {
     }
   }
 
+  /// Writes the cardio fitness that a watch estimates after a walk or a run.
+  static func fitness(
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
+  ) {
+    guard day.number % 3 == 0, let activity = day.activities.first, activity.kind != .ride else {
+      return
+    }
+    writer.record(
+      quantity + "VO2Max", .init(source: .watch, start: activity.end, end: activity.end),
+      unit: "mL/min·kg", value: "\(38 + Double(Int(generator.unit() * 80)) / 10)", isOpen: true)
+    writer.metadata("HKVO2MaxTestType", "2")
+    writer.close("Record")
+  }
+
+  /// Writes the bleeding of a cycle of 28 days, recorded once a day.
+  static func flow(_ day: GeneratedDay, _ writer: inout ExportWriter) {
+    let amounts = ["Medium", "Heavy", "Medium", "Light", "Light"]
+    let number = day.number % 28
+    guard amounts.indices.contains(number) else { return }
+    let noon = GeneratedDay.second(of: day.number, hour: 12)
+    writer.record(
+      category + "MenstrualFlow", .init(source: .phone, start: noon, end: noon),
+      value: "HKCategoryValueVaginalBleeding\(amounts[number])", isOpen: true)
+    writer.metadata("HKMenstrualCycleStart", number == 0 ? "1" : "0")
+    writer.close("Record")
+  }
+
+  static func headache(
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
+  ) {
+    guard generator.unit() < 0.06 else { return }
+    let start = day.rise + 3_600 + Int(generator.unit() * 30_000)
+    let severity = ["Mild", "Mild", "Moderate", "Severe"][Int(generator.unit() * 4)]
+    writer.record(
+      category + "Headache",
+      .init(source: .phone, start: start, end: start + 1_800 + Int(generator.unit() * 9_000)),
+      value: "HKCategoryValueSeverity\(severity)")
+  }
+
   /// Returns the frame of a blood pressure measurement, or `nil` except on two days a week.
   ///
   /// Both values and their correlation share the frame.

@@ -1,13 +1,14 @@
 import HoldfastCore
 
 /// The sections of a generated export: one type after another, then the elements composed of
-/// several types.
+/// several types. The number of a section determines its data, so a new one has a number of its own.
 enum GeneratedSection: Int, CaseIterable {
   case heartRate, steps, distance, activeEnergy, basalEnergy, exercise, flights
   case breathing, oxygen, variability, restingRate, walkingSpeed
   case weight, systolic, diastolic, glucose, temperature, water, carbohydrates
   case sleep, mindfulness, standing
-  case pressure, food, workouts, summaries
+  case fitness = 26, flow, headache
+  case pressure = 22, food, workouts, summaries
 
   private static let quantity = "HKQuantityTypeIdentifier"
 
@@ -43,6 +44,9 @@ enum GeneratedSection: Int, CaseIterable {
     case .sleep: Self.sleep(day, &generator, &writer)
     case .mindfulness: Self.mindfulness(day, &generator, &writer)
     case .standing: Self.standing(day, &writer)
+    case .fitness: Self.fitness(day, &generator, &writer)
+    case .flow: Self.flow(day, &writer)
+    case .headache: Self.headache(day, &generator, &writer)
     case .pressure: Self.pressure(day, &writer)
     case .food: Self.food(day, &writer)
     case .workouts: Self.workouts(day, &writer)
@@ -77,7 +81,8 @@ enum GeneratedSection: Int, CaseIterable {
     case .carbohydrates: Self.meal(day, " ", &writer)
     case .heartRate, .steps, .distance, .activeEnergy, .basalEnergy, .exercise, .flights,
       .breathing, .oxygen, .variability, .restingRate, .walkingSpeed, .weight, .glucose,
-      .temperature, .sleep, .mindfulness, .standing, .pressure, .food, .workouts, .summaries:
+      .temperature, .sleep, .mindfulness, .standing, .fitness, .flow, .headache, .pressure, .food,
+      .workouts, .summaries:
       // There is no reading of this type on this day, or another function writes the type.
       break
     }

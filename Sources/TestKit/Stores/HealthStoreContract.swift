@@ -163,6 +163,13 @@ private func summarises(_ store: any HealthStore) async throws {
   try ContractViolation.unless(
     try await store.stored().lastImport, is: Timestamp(nanoseconds: 7),
     "a store remembers the last import")
+  for time: Int64? in [8, 9, nil, nil, 10] {
+    let began = time.map { Timestamp(nanoseconds: $0) }
+    try await store.noteUnfinished(since: began)
+    try ContractViolation.unless(
+      try await store.stored().unfinished?.since, is: began,
+      "a store remembers the import that has not ended")
+  }
 }
 
 private func refusesNonsense(_ store: any HealthStore) async throws {

@@ -73,7 +73,7 @@ import Testing
     #expect(
       reason(.steps)
         == "\(statistic.rawValue) of STEPS compares days or nights, so it needs group_by DAY, "
-        + "WEEK, MONTH, YEAR or TOTAL; by the hour ask for SUM, COUNT or LATEST")
+        + "WEEK, MONTH, YEAR, WEEKDAY, WEEKPART or TOTAL; by the hour ask for SUM, COUNT or LATEST")
     #expect(reason(.sleep)?.contains("SLEEP_SESSION") == true)
     #expect(reason(.heartRate) == nil)
   }
@@ -227,13 +227,15 @@ import Testing
     #expect(
       try freshness("2026-01-05")
         == HealthFreshness(
-          zone: "Europe/Berlin", answered: answered, imported: time("2026-01-04T13:00:00"),
+          zone: "Europe/Berlin", answered: answered,
+          imported: .instant(at("2026-01-04T12:00:00Z"), minutesEast: 60),
           lastSamples: [
             .init(type: "HEART_RATE", at: time("2026-01-04T11:00:00")),
             .init(type: "RESTING_HEART_RATE", at: nil),
           ]))
     #expect(
-      try freshness("2026-01-05T00:00:00Z")?.imported == time("2026-01-04T12:00:00Z"))
+      try freshness("2026-01-05T00:00:00Z")?.imported
+        == .instant(at("2026-01-04T12:00:00Z"), minutesEast: 60))
   }
 
   @Test func `a type of several kinds is as fresh as the last sample of any of them`() throws {
@@ -255,7 +257,7 @@ import Testing
       let stored = StoredHealth(lastSamples: [:], lastImport: imported)
       let object = Shelf([]).answer(.summary(query), stored: stored)
       let reported = try SummaryReply.read(object.bytes).freshness?.imported
-      #expect(reported == imported.map { .instant($0, minutesEast: nil) })
+      #expect(reported == imported.map { .instant($0, minutesEast: 0) })
     }
   }
 

@@ -20,6 +20,19 @@ import Testing
     #expect(answer.cells.all.map(\.source) == [2, 2, Sources.merged, Sources.merged])
   }
 
+  @Test(arguments: [("2026-01-05", true), ("2026-01-05T00:00:00.001", false)])
+  func `a question without any time says that the end is not included`(end: String, isEmpty: Bool)
+    throws
+  {
+    let note =
+      "end_time is not included, and is start_time here, so no time is asked for. For one day, "
+      + "end_time is the next day."
+    for grouping in [nil, HealthGrouping.day, .total] {
+      let reply = try Shelf([]).reply(ask(.steps, "2026-01-05", end, grouping))
+      #expect(reply.notes == (isEmpty ? [note] : []))
+    }
+  }
+
   @Test func `samples of the second of two types may fill an answer to its last byte`() throws {
     let samples = (10..<40).map { second in
       quantity("RestingHeartRate", 60, "count/min", "2026-01-05T09:00:\(second)Z")

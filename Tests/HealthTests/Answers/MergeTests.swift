@@ -55,6 +55,19 @@ import Testing
     #expect(try Self.merged([span, tap]) == [.number(57)])
   }
 
+  @Test func `an entry by hand without a length counts within a longer sample of the phone`() throws
+  {
+    let phone = steps(100, Self.walk.0, Self.walk.1, source: "iPhone")
+    let entry = steps(6_000, "2026-01-05T10:03:00Z", "2026-01-05T10:03:00Z", source: "Health")
+    #expect(try Self.merged([phone, entry]) == [.number(6_100)])
+  }
+
+  @Test func `an entry by hand counts instead of what a watch measured meanwhile`() throws {
+    let watch = steps(100, Self.walk.0, Self.walk.1)
+    let entry = steps(30, "2026-01-05T10:02:00Z", "2026-01-05T10:04:00Z", source: "Health")
+    #expect(try Self.merged([watch, entry]) == [.number(80 + 30)])
+  }
+
   @Test func `an instantaneous sample at the start of a question counts`() throws {
     let start = "2026-01-05T00:00:00Z"
     #expect(try Self.merged([steps(7, start, start)]) == [.number(7)])
@@ -83,7 +96,8 @@ import Testing
     ("Runner", "model:Watch", .watch), ("Watchful", nil, .app), ("Anna’s iPhone", nil, .phone),
     ("Anna", "name:iPhone, model:iPhone, hardware:iPhone15,2", .phone),
     ("Ring", "name:R1", .device),
-    ("Diary", nil, .app), ("Diary", " ", .app),
+    ("Diary", nil, .app), ("Diary", " ", .app), ("Health", nil, .manual), ("Salute", nil, .manual),
+    ("Health", "name:Scale", .device), ("Health Mate", nil, .app), ("health", nil, .app),
   ]
 
   @Test(arguments: kinds)
@@ -93,8 +107,9 @@ import Testing
     #expect(SourceRank.Kind(source: source, device: device) == kind)
   }
 
-  @Test func `sources rank as watch, phone, device, then app, and equal kinds by name`() {
+  @Test func `sources rank as entries by hand, watch, phone, device, then app, and by name`() {
     let ranks = [
+      SourceRank(kind: .manual, name: "Z"),
       SourceRank(kind: .watch, name: "Z"), SourceRank(kind: .phone, name: "Y"),
       SourceRank(kind: .device, name: "X"), SourceRank(kind: .app, name: "A"),
       SourceRank(kind: .app, name: "B"),
@@ -189,7 +204,7 @@ import Testing
         type: "HKQuantityTypeIdentifierStepCount",
         value: .quantity(Double(Int.random(in: 0...90, using: &generator))), unit: "count",
         start: start, end: start.advanced(by: .seconds(length)),
-        source: ["Watch", "iPhone", "A", "B"].randomElement(using: &generator) ?? "",
+        source: ["Health", "Watch", "iPhone", "A", "B"].randomElement(using: &generator) ?? "",
         device: [nil, "name:Ring"].randomElement(using: &generator) ?? nil)
     }
     let query = HealthDataQuery(

@@ -204,6 +204,34 @@ import Testing
     #expect(try Self.answer(query, of: []).notes == [])
   }
 
+  @Test func `an hour that clocks show twice is named in the notes, with its time`() throws {
+    let autumn = ["00:30", "01:30", "02:30"].map { time in
+      quantity("HeartRate", 60, "count/min", "2026-10-25T\(time):00Z", source: "Watch")
+    }
+    let before = [
+      quantity("HeartRate", 50, "count/min", "2026-10-24T00:30:00Z", source: "Watch"),
+      quantity("HeartRate", 50, "count/min", "2026-10-24T01:30:00Z", source: "Watch"),
+    ]
+    let query = ask(
+      .heartRate, "2026-10-24", "2026-10-24T05:00:00", .hour,
+      options: Self.with("2026-10-25", "2026-10-25T05:00:00"))
+    let found = try Self.answer(query, of: before + autumn, zone: Zones.berlin)
+    // 02:00 is compared with the first 02:00, and 03:00 with 03:00.
+    #expect(found.points.map(\.previous) == [.number(60), .number(60)])
+    #expect(found.notes == ["Only in compare_with: HEART_RATE 2026-10-25T02:00:00+01:00: 60."])
+  }
+
+  @Test func `an hour without a partner is named by its time`() throws {
+    let samples = ["2026-01-04T08:30:00Z", "2026-01-04T09:30:00Z", "2026-01-05T08:30:00Z"].map {
+      quantity("HeartRate", 60, "count/min", $0, source: "Watch")
+    }
+    let query = ask(
+      .heartRate, "2026-01-05", "2026-01-06", .hour, options: Self.with("2026-01-04", "2026-01-05"))
+    #expect(
+      try Self.answer(query, of: samples).notes
+        == ["Only in compare_with: HEART_RATE 2026-01-04T09:00:00: 60."])
+  }
+
   private static let refused: [(HealthGrouping?, HealthOptions, String)] = [
     (nil, with("2026-01-05", "2026-01-12"), OptionRefusal.comparisonAlone.description),
     (

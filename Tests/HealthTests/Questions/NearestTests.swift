@@ -44,6 +44,25 @@ import Testing
     #expect(found.map(\.value) == [.number(81), .number(20)])
   }
 
+  @Test func `a kind of workout is found before the start, and only a missing one has a note`()
+    throws
+  {
+    let run = HealthSample(
+      type: HealthSample.workoutType,
+      value: .workout(WorkoutValue(activity: "HKWorkoutActivityTypeRunning", distance: 5_000)),
+      start: at("2019-06-01T08:00:00Z"), end: at("2019-06-01T09:00:00Z"), source: "Watch")
+    func reply(_ kind: String) throws -> HealthReply {
+      let options = HealthOptions(nearest: true, workoutType: kind)
+      return try Shelf([run]).reply(ask(.workout, "2020-01-31", "2020-02-01", options: options))
+    }
+    let found = try reply("running")
+    #expect(found.points.count == 1)
+    #expect(found.notes == [])
+    #expect(
+      try reply("swimming").notes
+        == ["No workout of kind SWIMMING before end_time; recorded kinds are RUNNING."])
+  }
+
   @Test func `an instant can be asked for, and no value ends the search`() throws {
     let noon = "2026-03-03T12:00:00"
     let samples = [Self.weight(80, "2026-03-03T11:59:59Z")]

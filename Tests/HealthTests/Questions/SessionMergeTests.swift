@@ -54,6 +54,42 @@ import Testing
     #expect(try Self.points(samples, .total, .count).map(\.value) == [.number(1)])
   }
 
+  @Test func `a list has a workout of two apps once, and each copy if it is asked for`() throws {
+    let samples = [
+      Self.run("08:00", "09:00", 9_000, source: "RunLog"),
+      Self.run("08:00", "08:30", 3_000, source: "RunLog", activity: "Walking"),
+      Self.run("08:01", "08:59", 10_000, source: "Watch"),
+      Self.run("12:00", "12:30", 5_000, source: "RunLog"),
+    ]
+    let points = try Self.points(samples, nil)
+    #expect(Self.distances(points) == [3_000, 10_000, 5_000])
+    #expect(points.map(\.source) == ["RunLog", "Watch", "RunLog"])
+    let copies = try Self.points(samples, nil, bySource: true)
+    #expect(copies.map(\.source) == ["RunLog", "RunLog", "Watch", "RunLog"])
+    #expect(Set(Self.distances(copies)) == [9_000, 3_000, 10_000, 5_000])
+  }
+
+  @Test func `a list that is cut goes on without a repetition`() throws {
+    let samples = (0..<20).flatMap { hour in
+      [
+        Self.run("\(String(hour + 100).suffix(2)):00", "\(String(hour + 100).suffix(2)):50", 1),
+        Self.run(
+          "\(String(hour + 100).suffix(2)):01", "\(String(hour + 100).suffix(2)):49", 2,
+          source: "iPhone"),
+      ]
+    }
+    var query = ask(.workout, "2026-01-05", "2026-01-12", options: HealthOptions())
+    query.maxBytes = 4_000
+    var starts: [HealthTime] = []
+    for _ in 0..<20 {
+      let reply = try Shelf(samples).reply(query)
+      starts += reply.points.map(\.start)
+      guard let next = reply.nextStart else { break }
+      query.start = next
+    }
+    #expect(starts == (0..<20).map { time("2026-01-05T\(String($0 + 100).suffix(2)):00:00") })
+  }
+
   @Test(arguments: [("08:30", 1), ("08:31", 2), ("08:29", 1)])
   func `half of the shorter workout must overlap`(start: String, count: Int) throws {
     // The other workout has the same length of an hour.
@@ -123,7 +159,7 @@ import Testing
     #expect(weekly.map(\.start) == [time("2026-01-05T10:00:00")])
   }
 
-  @Test(arguments: ["RUNNING", "running", "Running"])
+  @Test(arguments: ["RUNNING", "running", "Running", "HKWorkoutActivityTypeRunning"])
   func `only one kind counts if it is asked for`(kind: String) throws {
     let samples = [
       Self.run("08:00", "09:00", 1), Self.run("10:00", "11:00", 2, activity: "Cycling"),
@@ -156,6 +192,13 @@ import Testing
         == ["No workout of kind SWIMMING in this time; there are no workouts."])
   }
 
+  @Test func `a kind that this version does not know is read from its identifier`() throws {
+    let samples = [Self.run("08:00", "09:00", 1, activity: "MoonWalking")]
+    for kind in ["HKWorkoutActivityTypeMoonWalking", "moon walking", "MOON_WALKING"] {
+      #expect(Self.distances(try Self.points(samples, only: kind)) == [1])
+    }
+  }
+
   @Test func `a kind of workout is refused for other value types`() {
     let query = ask(
       .steps, "2026-01-05", "2026-01-06", .total, options: HealthOptions(workoutType: "RUNNING"))
@@ -164,7 +207,7 @@ import Testing
         == "workout_type applies to value_type WORKOUT only")
   }
 
-  @Test(arguments: [SessionMerge.most - 1, SessionMerge.most])
+  @Test(arguments: [SessionMerge.most - 1, SessionMerge.most, SessionMerge.most + 1])
   func `a session is compared with at most a thousand that overlap`(count: Int) throws {
     let first = at("2026-01-05T00:00:00Z")
     let samples = (0...count).map { index in
@@ -175,7 +218,8 @@ import Testing
         end: first.advanced(by: .seconds(index + 9_000)),
         source: index == count ? "Phone" : "Watch")
     }
-    let isCompared = count < SessionMerge.most
+    // The phone's session is compared with those that arrived since the limit was reached.
+    let isCompared = count != SessionMerge.most
     #expect(
       Self.distances(try Self.points(samples)) == [Double(isCompared ? count : count + 1)])
   }

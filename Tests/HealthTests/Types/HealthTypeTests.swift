@@ -97,7 +97,46 @@ import Testing
     #expect(try nearest("RESTING_HEART").first == "RESTING_HEART_RATE")
     #expect(try nearest("STEPZ").first == "STEPS")
     #expect(try nearest("MENSTRUATION_FLOW").first == "MENSTRUAL_FLOW")
+    #expect(try nearest("SLEEP_QUALITY").first == "SLEEP")
     #expect(try nearest("X").count == 5)
+  }
+
+  @Test(arguments: [
+    ("JOGGING", "WORKOUT with workout_type RUNNING"), ("PULSE", "HEART_RATE"),
+    ("BP", "BLOOD_PRESSURE"), ("CALORIES_BURNED", "CALORIES"), ("my periods", "MENSTRUAL_FLOW"),
+    ("SWIMS", "WORKOUT with workout_type SWIMMING"), ("BODY_TEMP", "BODY_TEMPERATURE"),
+    ("strength-training", "WORKOUT with workout_type STRENGTH_TRAINING"), ("stress", "HRV"),
+    ("BIKING", "WORKOUT with workout_type BIKING"), ("exercises", "WORKOUT"),
+  ])
+  func `a word of people is answered with what they mean`(word: String, meant: String) throws {
+    let type = try #require(HealthValueType(rawValue: word))
+    #expect(!type.isKnown)
+    #expect(type.nearest().first == meant)
+    let reason = Shelf([]).answer(.healthData(ask(type, "2026-01-05", "2026-01-06"))).reason
+    #expect(reason?.contains(" \(meant)") == true)
+  }
+
+  @Test func `words of people lead to known types, and are no types themselves`() {
+    for (types, words) in CommonWords.table {
+      for type in types.split(separator: " ") {
+        #expect(HealthValueType(rawValue: String(type))?.rawValue == String(type), "\(type)")
+        #expect(HealthValueType(rawValue: String(type))?.isKnown == true, "\(type)")
+      }
+      for word in words.split(separator: " ") {
+        #expect(HealthValueType(rawValue: String(word))?.isKnown == false, "\(word)")
+        #expect(CommonWords.meanings(of: String(word)).contains { types.hasPrefix($0) }, "\(word)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("jogging", ["RUNNING"]), ("HKWorkoutActivityTypeYoga", ["YOGA"]),
+    ("crosstraining", ["CROSS_TRAINING"]), ("Cycling", ["BIKING"]), ("rides", ["BIKING"]),
+    ("weight lifting", ["TRADITIONAL_STRENGTH_TRAINING", "FUNCTIONAL_STRENGTH_TRAINING"]),
+    ("HIIT", ["HIGH_INTENSITY_INTERVAL_TRAINING"]), ("chess boxing", ["CHESS_BOXING"]),
+  ])
+  func `kinds of workouts are named by the words of people`(word: String, kinds: [String]) {
+    #expect(WorkoutKinds.named(word) == kinds)
   }
 
   @Test func `values of categories have names in every form in which they are stored`() {

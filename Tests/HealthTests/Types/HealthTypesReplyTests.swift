@@ -47,7 +47,7 @@ import Testing
         + #""values":["UNSPECIFIED","NOT_PRESENT","MILD","MODERATE","SEVERE"],"count":null,"#
         + #""first":"2026-03-01T08:00:00","last":"2026-03-03T09:30:00","#
         + #""statistics":["COUNT","SUM","LATEST"]}],"time_zone":"UTC","#
-        + #""answered_at":"2026-03-05T10:00:00+00:00","last_import":"2026-03-04T09:00:00Z"}"#)
+        + #""answered_at":"2026-03-05T10:00:00+00:00","last_import":"2026-03-04T09:00:00+00:00"}"#)
   }
 
   @Test func `readings have no sum, and sleep counts nights`() {
@@ -66,7 +66,9 @@ import Testing
     #expect(text.contains("HKQuantityTypeIdentifierNewThing"))
   }
 
-  @Test(arguments: [7, 8, 9]) func `at most eight sources are named`(count: Int) {
+  @Test(arguments: [-1, 0, 1]) func `at most mostSources, eight, are named`(beyond: Int) {
+    #expect(HealthTypesReply.mostSources == 8)
+    let count = HealthTypesReply.mostSources + beyond
     let names = (1...count).map { "App \($0)" }
     let text = Self.text(
       Self.answer([Self.type("HKQuantityTypeIdentifierStepCount", sources: names)]))

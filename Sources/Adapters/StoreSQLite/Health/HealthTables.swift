@@ -10,7 +10,8 @@ import HoldfastStorage
 /// samples. `added` and `deleted` are numbers of changes. `lineage` contains a random number for
 /// each change. It distinguishes the later histories of a file that was restored to an earlier
 /// state. `sources` contains the sources of each type's samples, which are listed without reading
-/// the samples. Version 1 had no such table.
+/// the samples. Version 1 had no such table. `unfinished` contains the start of an import that did
+/// not reach the end of its export. Version 2 had no such table.
 package final class HealthTables: Tables {
   static let schema = Schema(
     applicationID: 0x4846_6865,  // "HFhe"
@@ -45,15 +46,22 @@ package final class HealthTables: Tables {
         type INTEGER NOT NULL REFERENCES names(id), key BLOB NOT NULL, deleted INTEGER NOT NULL,
         PRIMARY KEY (type, key)) STRICT, WITHOUT ROWID;
       \(sources)
+      \(unfinished)
       """,
     upgrades: [
-      sources + "INSERT INTO sources(type, source) SELECT DISTINCT type, source FROM samples;"
+      sources + "INSERT INTO sources(type, source) SELECT DISTINCT type, source FROM samples;",
+      unfinished,
     ])
 
   private static let sources = """
     CREATE TABLE sources(
       type INTEGER NOT NULL REFERENCES names(id), source INTEGER NOT NULL REFERENCES names(id),
       PRIMARY KEY (type, source)) STRICT, WITHOUT ROWID;
+    """
+
+  private static let unfinished = """
+    CREATE TABLE IF NOT EXISTS unfinished(
+      id INTEGER PRIMARY KEY CHECK (id = 0), since INTEGER NOT NULL) STRICT;
     """
 
   package static let kind = StoreKind(
@@ -237,12 +245,32 @@ package final class HealthTables: Tables {
 
   /// Returns the names of each type's sources, in order; `nil` if the file has version 1.
   private func sources() throws(StoreFailure) -> [Int64: [String]]? {
-    let isNew = try database.query(
-      "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'sources'"
-    ) { _ in true }
-    guard !isNew.isEmpty else { return nil }
+    guard try has("sources") else { return nil }
     return try database.names(
       "SELECT type, text FROM sources JOIN names ON id = source ORDER BY type, text")
+  }
+
+  /// Returns whether the file has a table, which earlier versions do not have.
+  private func has(_ table: String) throws(StoreFailure) -> Bool {
+    let found = try database.query(
+      "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", [.text(table)]
+    ) { _ in true }
+    return !found.isEmpty
+  }
+
+  func noteUnfinished(since time: Timestamp?) throws(StoreFailure) {
+    try database.run("DELETE FROM unfinished")
+    guard let time else { return }
+    try database.run("INSERT INTO unfinished(id, since) VALUES (0, ?)", [.time(time)])
+  }
+
+  private func unfinished() throws(StoreFailure) -> StoredHealth.Unfinished? {
+    guard try has("unfinished") else { return nil }
+    return try database.query(
+      "SELECT since FROM unfinished"
+    ) { row throws(StoreFailure) in
+      StoredHealth.Unfinished(since: try row.time(0), isRunning: false)
+    }.first
   }
 
   func noteImport(at time: Timestamp) throws(StoreFailure) {
@@ -257,7 +285,8 @@ package final class HealthTables: Tables {
       "SELECT at FROM imports"
     ) { row throws(StoreFailure) in try row.time(0) }
     return StoredHealth(
-      lastSamples: Dictionary(last) { max($0, $1) }, lastImport: imports.first)
+      lastSamples: Dictionary(last) { max($0, $1) }, lastImport: imports.first,
+      unfinished: try unfinished())
   }
 
   /// Returns a page of all types of a query, starting at its position.

@@ -18,7 +18,9 @@ extension SQLiteFile: HealthReading where T == HealthTables {
   }
 
   package func stored() throws(StoreFailure) -> StoredHealth {
-    try read { tables throws(StoreFailure) in try tables.stored() }
+    var stored = try read { tables throws(StoreFailure) in try tables.stored() }
+    if stored.unfinished != nil { stored.unfinished?.isRunning = hasWriter }
+    return stored
   }
 }
 
@@ -73,6 +75,10 @@ extension SQLiteFile: HealthStore where T == HealthTables {
 
   package func noteImport(at time: Timestamp) throws(StoreFailure) {
     try write { tables throws(StoreFailure) in try tables.noteImport(at: time) }
+  }
+
+  package func noteUnfinished(since time: Timestamp?) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.noteUnfinished(since: time) }
   }
 }
 

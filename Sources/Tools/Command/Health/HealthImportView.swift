@@ -88,7 +88,7 @@ struct HealthImportView: Sendable {
       "\(added) \(added == 1 ? "sample" : "samples") added, \(Self.total(report, \.kept)) kept, "
         + "\(Self.total(report, \.removed)) removed; "
         + "\(HealthCommands.size(Double(counts.bytes))) at \(HealthCommands.size(speed))/s")
-    if let reason = report.removal.reason ?? Self.unread(report) { console.line(reason) }
+    if let reason = Self.reason(report) { console.line(reason) }
     let outdated = Self.total(report, \.outdated)
     if outdated > 0 {
       console.line(
@@ -123,9 +123,15 @@ struct HealthImportView: Sendable {
     console.table(table)
   }
 
+  /// Returns the reason why an import removed nothing, or nothing of some types, and the remedy;
+  /// `nil` if there is none.
+  static func reason(_ report: HealthImport.Report) -> String? {
+    report.removal.reason ?? unread(report)
+  }
+
   /// Returns the reason why a complete import removed no samples of some types, and the remedy;
   /// `nil` if there is none.
-  static func unread(_ report: HealthImport.Report) -> String? {
+  private static func unread(_ report: HealthImport.Report) -> String? {
     guard report.removal == .incomplete, report.ending == .complete else { return nil }
     let again = "Export again on the phone and import that file."
     guard let types = report.counts.unread else {

@@ -52,6 +52,10 @@ enum MCPCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
+    if !FileManager.default.fileExists(atPath: directory) {
+      call.diagnostic(
+        "there were no health data in \(wholePath(directory)); the directory is created")
+    }
     let store = try await CommandFailure.catching { () throws(StoreFailure) in
       try await HoldfastPlatform.readableHealthStore(in: directory)
     }
@@ -60,9 +64,10 @@ enum MCPCommand {
         "waits for JSON-RPC messages of an assistant, which starts this program itself; Ctrl-C "
           + "ends it")
     }
-    let option = call[Shared.data].map { " --data \($0.printable)" } ?? ""
+    // Whoever reads the remedy works in another directory than the assistant.
+    let option = call[Shared.data].map { " --data \(wholePath($0))" } ?? ""
     let answers = StoredAnswers(
-      store, zone: ZoneRules(call[zone] ?? .current),
+      store, zone: call.zoneRules(zone),
       remedy: "On the iPhone choose Health, the picture at the top right, and Export All Health "
         + "Data; then run `holdfast health import export.zip\(option)` on this machine")
     let run = MCPLineRun(answers, console: call.console) { call.diagnostic($0) }
@@ -75,5 +80,9 @@ enum MCPCommand {
       await run.run(export: export)
     }
     await store.close()
+  }
+
+  private static func wholePath(_ path: String) -> String {
+    URL(filePath: path).absoluteURL.standardized.path.printable
   }
 }

@@ -192,6 +192,11 @@ final class StoredAnswers: Sendable {
   }
 
   func outcome(_ question: HealthQuestion) async -> MCPLineServer.Outcome {
+    let stored = try? await store.stored()
+    // Numbers of a part of the first export would be wrong.
+    if let stored, stored.unfinished?.isRunning == true, stored.lastImport == nil {
+      return .importing("Another program imports the first export into this data directory")
+    }
     guard await isEmpty() else {
       return .data(await store.answer(question, zone: zone, now: clock.wall))
     }

@@ -108,7 +108,7 @@ struct ReferenceAggregator {
     into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
     let (start, end) = (sample.start.nanoseconds, max(sample.start, sample.end).nanoseconds)
-    guard !isSession else {
+    guard !kind.isSession else {
       if window.query.options.bySource { count(sample, numbers, isAll: false, &tallies) }
       return
     }
@@ -129,8 +129,6 @@ struct ReferenceAggregator {
 
 // Sessions.
 extension ReferenceAggregator {
-  private var isSession: Bool { kind.form == .minutes || kind.form == .workout }
-
   private func activity(of sample: HealthSample) -> String {
     guard case .workout(let workout) = sample.value else { return "" }
     return ReferenceValue.activities[workout.activity] ?? ""
@@ -140,8 +138,8 @@ extension ReferenceAggregator {
   ///
   /// A session does not count if one of the same kind and a source of higher rank counts and
   /// overlaps with half of the shorter of both.
-  private var countedSessions: [(sample: HealthSample, numbers: [Double?])] {
-    guard isSession else { return [] }
+  var countedSessions: [(sample: HealthSample, numbers: [Double?])] {
+    guard kind.isSession else { return [] }
     let byRank = samples.indices.sorted { one, two in
       let (first, second) = (source(one), source(two))
       if first.isBefore(second) || second.isBefore(first) { return first.isBefore(second) }

@@ -68,7 +68,11 @@ extension ReferenceAnswers {
   ) -> String {
     let (query, statistics) = (window.query, figures.statistics)
     let common = statistics.count == 1 ? statistics.first : nil
-    let notes = figures.notes.map(JSONText.text)
+    let empty =
+      "end_time is not included, and is start_time here, so no time is asked for. For one day, "
+      + "end_time is the next day."
+    let isEmpty = window.start == window.end
+    let notes = (figures.notes + (isEmpty ? [empty] : [])).map(JSONText.text)
     let last = lastSamples(query.valueType).map { type, at in
       JSONText.object([
         "type": JSONText.text(type),
@@ -88,10 +92,14 @@ extension ReferenceAnswers {
       "notes": notes.isEmpty ? nil : JSONText.list(notes),
       "time_zone": JSONText.text(clock.name(now)),
       "answered_at": JSONText.text(clock.zoned(now).description),
-      "last_import": stored.lastImport.map { JSONText.text(window.format($0.nanoseconds)) }
-        ?? "null",
+      "last_import": imported,
       "last_samples": JSONText.list(last),
     ])
+  }
+
+  /// The time of the last import with the offset of the zone.
+  private var imported: String {
+    stored.lastImport.map { JSONText.text(clock.zoned($0.nanoseconds).description) } ?? "null"
   }
 
   private func name(_ name: String?) -> String {
@@ -128,7 +136,7 @@ extension ReferenceAnswers {
       "error_message": hasFailed ? JSONText.text("no answer for " + failed) : nil,
       "time_zone": JSONText.text(clock.name(now)),
       "answered_at": JSONText.text(clock.zoned(now).description),
-      "last_import": stored.lastImport.map { JSONText.text(RFC3339.format($0)) } ?? "null",
+      "last_import": imported,
     ])
   }
 }

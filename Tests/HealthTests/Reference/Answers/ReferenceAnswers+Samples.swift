@@ -109,6 +109,10 @@ extension ReferenceAnswers {
     var lines = Lines()
     var to = window.to
     for kind in kinds {
+      guard !kind.isSession || window.query.options.bySource else {
+        try sessions(window, kind, into: &lines)
+        continue
+      }
       var left = room
       try readAll(kind, window, upTo: &to) { sample, to in
         let start = sample.start.nanoseconds
@@ -120,6 +124,28 @@ extension ReferenceAnswers {
       }
     }
     return lines
+  }
+
+  /// Adds the sessions that count. All of them are read, even if they do not all fit.
+  private mutating func sessions(
+    _ window: ReferenceWindow, _ kind: ReferenceType, into lines: inout Lines
+  ) throws(ReferenceRefusal) {
+    var aggregator = ReferenceAggregator(window: window, kind: kind, statistic: "", type: 0)
+    var (to, skipped) = (window.to, 0)
+    func isListed(_ sample: HealthSample) -> Bool {
+      (window.from..<window.to).contains(sample.start.nanoseconds)
+    }
+    try readAll(kind, window, upTo: &to) { sample, _ in
+      if let numbers = ReferenceValue.numbers(sample, kind) {
+        aggregator.samples.append((sample, numbers))
+      } else if isListed(sample) {
+        skipped += 1
+      }
+    }
+    lines.skipped += skipped
+    for (sample, _) in aggregator.countedSessions where isListed(sample) {
+      if let line = Self.line(sample, kind, window) { lines.all.append(line) }
+    }
   }
 
   private static func line(

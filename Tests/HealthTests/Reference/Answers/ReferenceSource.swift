@@ -6,7 +6,7 @@ struct ReferenceSource: Hashable {
   var device: String?
   /// The name in answers, or `nil` if the source has none.
   var name: String?
-  /// 0 for a watch, 1 for a phone, 2 for another device, 3 for an app.
+  /// -1 for entries by hand, 0 for a watch, 1 for a phone, 2 for another device, 3 for an app.
   var kind: Int
 
   private init(_ source: String, _ device: String?, _ kind: Int) {
@@ -15,6 +15,8 @@ struct ReferenceSource: Hashable {
   }
 
   static let all = [
+    ReferenceSource("Health", nil, -1), ReferenceSource("Santé", nil, -1),
+    ReferenceSource("Health", "Scale", 2), ReferenceSource("My Health", nil, 3),
     ReferenceSource("Anna's Watch", nil, 0), ReferenceSource("Watch", "iPhone", 0),
     ReferenceSource("WATCH9", "Scale", 0), ReferenceSource("Pods", "Apple Watch7,1", 0),
     ReferenceSource("iPhone", nil, 1), ReferenceSource("My Phone 2", nil, 1),

@@ -22,6 +22,9 @@ struct ReferenceType: Hashable {
   /// Whether samples are summed and spread over their duration.
   var isSpread: Bool { form == .spread || form == .nutrient }
 
+  /// Whether the samples are sessions. One that several sources report counts once.
+  var isSession: Bool { form == .minutes || form == .workout }
+
   /// The dimension of the type's quantities.
   var measure: ReferenceDimension { ReferenceDimension.all[dimension] ?? ReferenceDimension([]) }
 

@@ -158,7 +158,7 @@ struct ReferenceFigures {
     if !noDays.isEmpty {
       reasons.append(
         "\(statistic) of \(list(noDays)) compares days or nights, so it needs group_by DAY, WEEK, "
-          + "MONTH, YEAR or TOTAL; by the hour ask for SUM, COUNT or LATEST")
+          + "MONTH, YEAR, WEEKDAY, WEEKPART or TOTAL; by the hour ask for SUM, COUNT or LATEST")
     }
     return reasons
   }

@@ -69,6 +69,10 @@ public protocol HealthStore: HealthReading {
 
   /// Stores the time at which an import ended. A later call replaces it.
   func noteImport(at time: Timestamp) async throws(StoreFailure)
+
+  /// Stores that an import began and has not reached the end of its export, or with `nil` that none
+  /// is unfinished. Answers say so.
+  func noteUnfinished(since time: Timestamp?) async throws(StoreFailure)
 }
 
 extension HealthStore {
@@ -140,5 +144,9 @@ extension MemoryStore: HealthStore where Value == StoredHealthSamples {
 
   public func noteImport(at time: Timestamp) throws(StoreFailure) {
     try use { samples throws(StoreFailure) in samples.lastImport = time }
+  }
+
+  public func noteUnfinished(since time: Timestamp?) throws(StoreFailure) {
+    try use { samples throws(StoreFailure) in samples.unfinishedSince = time }
   }
 }

@@ -13,7 +13,7 @@ import Testing
 
   /// The stand-ins for Apple's frameworks, which no app compiles.
   private static let standIns: Set<String> = [
-    "Network", "Security", "UIKit", "BackgroundTasks", "os",
+    "Network", "Security", "UIKit", "BackgroundTasks", "UserNotifications", "os",
   ]
 
   /// The targets that may depend on the simulator, which is larger than any other module that tests

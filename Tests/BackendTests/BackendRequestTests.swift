@@ -84,6 +84,32 @@ import Testing
   }
 
   @Test(arguments: [
+    "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server",
+    "/oauth/authorize", "/mcp/tools", "/mcp/sign-in?id=x", "/relay/health", "/health", "/api/sync",
+    "/api/health/steps", "/ws/phone", "/oauth/token", "/session",
+  ])
+  func `answers HEAD as GET on the routes of all services`(target: String) async throws {
+    try await BackendRig.run({
+      $0.publicURL = PublicURL("https://relay.example")
+      $0.assistants.originPolicy.hosts = ["test"]
+    }) { rig in
+      let client = try rig.client()
+      var answer = try await client.ask("GET", target)
+      #expect(!answer.body.isEmpty)
+      answer.body = ""
+      #expect(try await client.ask("HEAD", target) == answer)
+    }
+  }
+
+  @Test(arguments: ["/mcp", "/logout"])
+  func `HEAD begins no stream and ends no login`(target: String) async throws {
+    try await BackendRig.run({ $0.assistants.originPolicy.hosts = ["test"] }) { rig in
+      let client = try rig.client()
+      #expect(try await client.ask("HEAD", target).status == 405)
+    }
+  }
+
+  @Test(arguments: [
     (#"{"shop_id":"bakery"}"#, 400), (#"{"shop_id":"cellar","message":"x"}"#, 403),
     (#"{"shop_id":"bakery","message":"\#(String(repeating: "a", count: 10_001))"}"#, 413),
     (#"{"shop_id":"bakery","message":"\#(String(repeating: "é", count: 6_000))"}"#, 413),

@@ -15,7 +15,7 @@ import Testing
     #expect(last["file"] as? String == scratch("demo.html"))
     #expect(try scratch.mode(of: "demo.html") == 0o600)
     let traces = try Self.traces(in: scratch.text(of: "demo.html"))
-    #expect(traces.map(\.name) == ["Shop messages", "Session", "Feed"])
+    try #require(traces.map(\.name) == ["Shop messages", "Session", "Feed"])
     let faults = traces.map { trace in
       trace.facts.filter { $0["kind"] as? String == "trouble" }
         .map { "\($0["name"] ?? "") \($0["until"] == nil)" }
@@ -27,7 +27,10 @@ import Testing
       ])
     for trace in traces {
       let counts = Self.counts(of: trace.facts)
-      #expect(counts["message"] == counts["accepted"], "\(trace.name)")
+      // An app that was killed may show its last message again.
+      let repeated = (counts["message"] ?? 0) - (counts["accepted"] ?? 0)
+      let mostRepeated = trace.name == "Session" ? 1 : 0
+      #expect(repeated >= 0 && repeated <= mostRepeated, "\(trace.name)")
       #expect(counts["woke"] == nil, "\(trace.name)")
     }
     let ends = traces[1].facts.filter { $0["value"] as? String == "killed" }

@@ -118,6 +118,13 @@ import Testing
     #expect(assistant["name"] as? String == "claude")
     #expect(assistant["last_question"] != nil)
     let id = try #require(assistant["id"] as? String)
+    // Without health sync, nothing is read while the phone is away.
+    #expect(assistant["synced"] as? Bool == false)
+    let all = try await CommandProcess.run(
+      ["relay", "assistants", "--allow-synced", "all"] + common.dropLast())
+    #expect(all.status == 0, "\(all)")
+    #expect(all.output.first?.contains("synced samples") == true)
+    #expect(all.output.last?.hasPrefix("No assistant reads synced samples until") == true)
     let wrong = try await CommandProcess.run(["relay", "assistants", "--end", "none"] + common)
     #expect(wrong.status == 1)
     let ended = try await CommandProcess.run(["relay", "assistants", "--end", id] + common)

@@ -321,7 +321,7 @@ class Checks:
         self.picture(page, "summary")
         names = self.names(page)
         self.check("each metric has a section", names == [
-            "Steps", "Calories", "Distance", "Running", "Sleep"], names)
+            "Steps", "Active energy", "Distance on foot", "Running", "Sleep"], names)
         self.check("the title has the days", page.view.locator("h1").inner_text()
                    == "Health data, 1 Feb to 28 Feb 2026", page.view.locator("h1").inner_text())
         points = answer["structuredContent"]["results"][0]["data"]["health_data"]
@@ -478,12 +478,30 @@ class Checks:
         self.check("the trend is told", "a week" in self.section(page, "Steps").inner_text())
         self.check("each day has the one before", self.rows(page, "Steps")[0][2:] != [])
         self.close(page, "compared")
+        self.trends()
         for word in ("HEART_RATE", "WORKOUT", "SLEEP", "WEIGHT"):
             page = self.open(self.program.metric(word, max_bytes=100_000))
             self.picture(page, f"list-{word.lower()}")
             self.check(f"single samples of {word} are in a table",
                        page.view.locator("tbody tr").count() >= 3)
             self.close(page, f"single {word}")
+
+    def trends(self):
+        page = self.open(self.program.metric(
+            "STEPS", group_by="MONTH", trend=True, start_time="2025-01-01"))
+        self.picture(page, "trend-months")
+        text = self.section(page, "Steps").inner_text()
+        self.check("the trend of months is that of an average day, and its slope of a week",
+                   re.search(r"Trend of an average day: [+−±][\d,.]+ steps a week, [+−±][\d,.]+ "
+                             r"steps from the first to the last", text), text)
+        self.close(page, "a trend of months")
+        answer = self.program.metric("WORKOUT", group_by="WEEK", trend=True)
+        page = self.open(answer)
+        told = [one["number"] for one in answer["structuredContent"]["trend"]]
+        notes = self.section(page, "Running").locator(".note", has_text="Trend").all_inner_texts()
+        self.check("of several numbers, the trend of the one that is drawn",
+                   len(told) > 1 and len(notes) == 1 and " min a week" in notes[0], [told, notes])
+        self.close(page, "a trend of workouts")
 
     def refusals(self):
         page = self.open(self.program.metric("STEPS", start_time="soon"), "failed")

@@ -31,6 +31,27 @@ import Testing
     await peer.stop()
   }
 
+  @Test(arguments: [true, false])
+  func `a new assistant is shown with its name and how to end it`(isJSON: Bool) async throws {
+    let peer = try await RelayPeer(.say(.code()))
+    let run = isJSON ? try RelayRun(peer, "--json") : try RelayRun(peer)
+    _ = await run.line(with: isJSON ? #""event":"pair""# : "-- tell your assistant")
+    peer.say(.code("meadow", newAssistants: [.pad]))
+    let line = await run.line(with: "Pad")
+    if isJSON {
+      let members = #""id":"3f9a0c41d2e7","name":"Pad","version":"1.2""#
+      #expect(line.contains(#""event":"assistant",\#(members)"#))
+    } else {
+      #expect(line.hasSuffix("Pad 1.2 has signed in and may ask for health data"))
+      let ending = await run.line(with: "-- if you did not expect this")
+      #expect(ending.contains("holdfast relay assistants --server \(peer.url) --data "))
+      #expect(ending.hasSuffix(" --end 3f9a0c41d2e7"))
+    }
+    run.process.signal(SIGTERM)
+    _ = await run.rest()
+    await peer.stop()
+  }
+
   @Test func `without a desktop the notification is printed as an event`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")

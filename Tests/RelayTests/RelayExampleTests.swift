@@ -41,7 +41,7 @@ private func answer(
       case .ended(let receipt):
         texts.append(receipt.id.text)
         return false
-      case .status, .problem: break
+      case .assistant, .status, .problem: break
       }
       return true
     }

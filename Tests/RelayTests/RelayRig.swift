@@ -89,15 +89,22 @@ final class RecordedNotifier: Notifier {
   func remove() async { shown.put(nil) }
 }
 
+extension PairedAssistants.Assistant {
+  static let pad = Self(
+    id: "3f9a0c41d2e7", name: AssistantName("Pad", version: "1.2"), since: nil, lastQuestion: nil,
+    expiresAt: Timestamp(nanoseconds: 0))
+}
+
 extension BackendMessage {
   static func code(
-    _ word: String = "harbour", resume: String? = "token-of-resumption", resumed: Bool = false
+    _ word: String = "harbour", resume: String? = "token-of-resumption", resumed: Bool = false,
+    newAssistants: [PairedAssistants.Assistant] = []
   ) -> BackendMessage {
     .connectionCode(
       ConnectionCode(
         code: "123456", word: word, message: "Say \(word) and 123456.", expiresIn: .seconds(600),
         resumeToken: resume,
-        resumed: resumed, acceptsParts: true))
+        resumed: resumed, acceptsParts: true, newAssistants: newAssistants))
   }
 
   static func steps(

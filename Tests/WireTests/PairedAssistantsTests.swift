@@ -13,4 +13,11 @@ import Testing
       })
     #expect(((try? PairedAssistants.read(list.bytes)) == list) == isRead)
   }
+
+  @Test(arguments: [(1_023, true), (1_024, true), (1_025, false)])
+  func `the name of a synced user has up to 1,024 bytes`(count: Int, isRead: Bool) {
+    let list = PairedAssistants(
+      limit: 8, assistants: [], syncedUser: String(repeating: "a", count: count))
+    #expect(((try? PairedAssistants.read(list.bytes)) == list) == isRead)
+  }
 }

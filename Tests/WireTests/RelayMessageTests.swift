@@ -135,6 +135,19 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     #expect(fails(text(65)) == RelayWireError(.outOfBounds(field: name)))
   }
 
+  @Test(arguments: [-1, 0, 1])
+  func `a code names up to maxCount new assistants`(beyond: Int) {
+    let one = #"{"id":"1","expires_at":"2026-01-03T15:30:00Z"}"#
+    let list = Array(repeating: one, count: PairedAssistants.maxCount + beyond)
+    let text =
+      #"{"type":"connection_code","code":"1","word":"w","new_assistants":["#
+      + list.joined(separator: ",") + "]}"
+    let fault = RelayWireError(.outOfBounds(field: "new_assistants"))
+    #expect(fails(text) == (beyond > 0 ? fault : nil))
+    let wrong = #"{"type":"connection_code","code":"1","word":"w","new_assistants":[{}]}"#
+    #expect(fails(wrong) == RelayWireError(.missing(field: "id")))
+  }
+
   @Test func `a resume token has up to 512 bytes`() {
     func text(_ count: Int) -> String {
       let token = String(repeating: "x", count: count)

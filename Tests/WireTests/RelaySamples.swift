@@ -20,7 +20,12 @@ enum RelaySample {
     ])
   static let code = ConnectionCode(
     code: "042137", word: "otter", message: "Tell it \"both\"", expiresIn: .seconds(600),
-    resumeToken: "r-1", resumed: true, acceptsParts: true)
+    resumeToken: "r-1", resumed: true, acceptsParts: true,
+    newAssistants: [
+      PairedAssistants.Assistant(
+        id: "3f9a0c41d2e7", name: AssistantName("Pad", version: "1.2"), since: Sample.time,
+        lastQuestion: nil, expiresAt: Sample.time)
+    ])
   static let object = HealthObject(
     succeeded: true, bytes: Array(#"{"success":true,"count":0,"x":["é"]}"#.utf8))
 

@@ -162,7 +162,7 @@ extension RelayModel {
               code: Secret(code.code), word: Secret(code.word), message: Secret(code.message),
               expiresIn: code.expiresIn),
             resume: Self.resume(code.resumeToken), isResumed: code.resumed,
-            acceptsParts: code.acceptsParts))
+            acceptsParts: code.acceptsParts, newAssistants: code.newAssistants))
       case .question(let id, let question): self = .asked(id, question)
       case .cancel(let id): self = .cancelled(id)
       case .unknown(let type, let id): self = .unknown(type: type, id)
@@ -188,16 +188,25 @@ extension RelayModel {
     public var isResumed: Bool
     /// Whether the backend accepts long answers in parts.
     public var acceptsParts: Bool
+    /// The assistants that have signed in since the last code, oldest first.
+    public var newAssistants: [PairedAssistants.Assistant]
 
     /// Creates a welcome. The defaults describe a basic backend, which neither resumes sessions nor
     /// accepts parts.
     public init(
-      pair: RelayPair, resume: Secret? = nil, isResumed: Bool = false, acceptsParts: Bool = false
+      pair: RelayPair, resume: Secret? = nil, isResumed: Bool = false, acceptsParts: Bool = false,
+      newAssistants: [PairedAssistants.Assistant] = []
     ) {
       self.pair = pair
       self.resume = resume
       self.isResumed = isResumed
       self.acceptsParts = acceptsParts
+      self.newAssistants = newAssistants
+    }
+
+    /// Returns whether this is the code of a pair, with the same text.
+    fileprivate func shows(_ other: RelayPair) -> Bool {
+      (pair.code, pair.word, pair.message) == (other.code, other.word, other.message)
     }
   }
 
@@ -453,6 +462,8 @@ extension RelayModel {
   private mutating func paired(_ next: Welcome, _ attempt: AttemptID, _ step: inout Step) {
     let isNew = link.status.phase != .connected
     let couldSendParts = welcome?.acceptsParts ?? next.acceptsParts
+    // A code that is sent again to report an assistant is not shown again.
+    let repeatsPair = !isNew && !next.newAssistants.isEmpty && welcome?.shows(next.pair) == true
     welcome = next
     // A backend that resumed the session may omit the token, both now and with later codes.
     if next.resume != nil || isNew && !next.isResumed { resume = next.resume }
@@ -463,7 +474,8 @@ extension RelayModel {
       if couldSendParts != next.acceptsParts { readAgain(&step) }
       drive(.established(attempt), &step)
     }
-    step.show(.pair(next.pair))
+    for assistant in next.newAssistants { step.show(.assistant(assistant)) }
+    if !repeatsPair { step.show(.pair(next.pair)) }
   }
 
   private mutating func asked(

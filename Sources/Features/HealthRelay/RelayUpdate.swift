@@ -7,6 +7,9 @@ public enum RelayUpdate: Sendable, Hashable, Codable {
   case status(RelayStatus)
   /// A code and a word for the next assistant. Earlier pairs are no longer valid.
   case pair(RelayPair)
+  /// An assistant has signed in, with a code that this phone showed. If its user did not expect it,
+  /// its id ends it.
+  case assistant(PairedAssistants.Assistant)
   /// A question ended.
   case ended(RelayReceipt)
   /// A problem, reported at most once in 30 s. `withheld` is the number of problems that were not

@@ -148,13 +148,22 @@ public enum HealthImport {
     }
     let removing = try await ImportRemoval(store, replaces: replaces)
     var work = ImportRun(file, into: store, replaces: replaces)
-    var ending = try await work.readAll(isStopped, note)
+    let before = try await work.noteBegin(at: clock.wall)
+    var ending: Ending
+    do throws(Failure) {
+      ending = try await work.readAll(isStopped, note)
+    } catch {
+      if case .file = error { await work.noteNothing(since: before) }
+      throw error
+    }
     try await work.drain()
     let counts = work.reader.counts
     let outcome = try await removing.run(work, isComplete: ending == .complete, isStopped, note)
     if outcome.isStopped { ending = .stopped }
     let types = try await removing.report(work.sampleCounts, counts, removed: outcome.removed)
-    if ending != .stopped { try await work.noteEnd(at: clock.wall) }
+    if ending != .stopped {
+      try await work.noteEnd(at: clock.wall, isComplete: ending == .complete)
+    }
     return Report(
       counts: counts, addition: work.progress.addition, entry: file.entry, ending: ending,
       types: types, removal: outcome.removal)

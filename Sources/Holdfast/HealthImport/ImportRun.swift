@@ -101,13 +101,32 @@ struct ImportRun {
     }
   }
 
-  /// Records the time at which the import ended.
-  func noteEnd(at time: Timestamp) async throws(HealthImport.Failure) {
+  /// Records that the import has begun. Returns the start of an earlier one that has not ended.
+  func noteBegin(at time: Timestamp) async throws(HealthImport.Failure) -> Timestamp? {
     do throws(StoreFailure) {
-      try await store.noteImport(at: time)
+      let before = try await store.stored().unfinished?.since
+      try await store.noteUnfinished(since: time)
+      return before
     } catch {
       throw .store(error)
     }
+  }
+
+  /// Records the time at which the import ended, and whether it reached the end of its export.
+  func noteEnd(at time: Timestamp, isComplete: Bool) async throws(HealthImport.Failure) {
+    do throws(StoreFailure) {
+      try await store.noteImport(at: time)
+      if isComplete { try await store.noteUnfinished(since: nil) }
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Records again what was recorded before an import of a file that is no export.
+  func noteNothing(since before: Timestamp?) async {
+    guard progress.addition.added == 0 else { return }
+    // If this fails, answers still say that an import has not ended.
+    try? await store.noteUnfinished(since: before)
   }
 
   /// Waits until the store has processed the pending batch. It processes one batch at a time.

@@ -32,10 +32,11 @@ actor RelayEffectHandler: EffectHandler {
     readings = EffectTasks(sink)
   }
 
-  /// Keeps only the newest status and the newest pairing code, and drops other updates.
+  /// Keeps the newest status, the newest pairing code and new assistants, and drops other updates.
   @Sendable private static func overflow(_ waiting: inout [RelayUpdate], _ next: RelayUpdate) {
     switch next {
     case .ended, .problem: return
+    case .assistant: break
     case .status: waiting.removeAll { if case .status = $0 { true } else { false } }
     case .pair: waiting.removeAll { if case .pair = $0 { true } else { false } }
     }

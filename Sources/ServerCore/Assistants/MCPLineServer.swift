@@ -60,6 +60,8 @@ package struct MCPLineServer: Journaled {
     case data(HealthObject)
     /// The store is empty. The remedy names the command that imports an export.
     case noData(remedy: String)
+    /// Another program imports the first export. The text says so.
+    case importing(String)
   }
 
   /// An effect of the server. Effects are carried out in order.
@@ -139,7 +141,7 @@ package struct MCPLineServer: Journaled {
     self.now = now
     while let id = limits.take(dueAt: now) {
       guard let importing, let call = forget(id) else { continue }
-      answer(id, call, .refused("importing", "\(importing). Ask again in a minute."))
+      answer(id, call, .importing(importing))
     }
     while let id = beats.take(dueAt: now) {
       guard let call = waiting[id], let token = call.progressToken else { continue }
@@ -188,7 +190,8 @@ package struct MCPLineServer: Journaled {
 // From lines to calls.
 extension MCPLineServer {
   private mutating func take(_ line: [UInt8]) {
-    guard line.contains(where: { $0 > 0x20 }) else { return }
+    // The white space of JSON.
+    guard line.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else { return }
     guard !RPCMessage.isBatch(line) else { return takeBatch(line) }
     lastRequest += 1
     take(line, as: RequestID(lastRequest), isInBatch: false)
@@ -255,7 +258,8 @@ extension MCPLineServer {
     case .result(let result):
       reply(request, result.response(to: id, in: version, from: .store))
     case .unknownTool(let name):
-      reply(request, MCPCallResult.unknownTool(name).response(to: id, in: version, within: .max))
+      let result = MCPCallResult.unknownTool(name, of: .store)
+      reply(request, result.response(to: id, in: version, within: .max))
     case .call(let tool, let arguments):
       guard calls[id] == nil else { throw .idInUse }
       do throws(MCPArguments.Fault) {
@@ -301,6 +305,7 @@ extension MCPLineServer {
     case .noData(let remedy):
       answer(
         request, call, .refused("no_data", "There are no health data here yet. \(remedy)"))
+    case .importing(let progress): answer(request, call, .importing(progress))
     }
   }
 
@@ -325,6 +330,12 @@ extension MCPLineServer {
     beats.clear(request)
     limits.clear(request)
     return call
+  }
+}
+
+extension MCPCallResult {
+  fileprivate static func importing(_ progress: String) -> MCPCallResult {
+    .refused("importing", "\(progress). Ask again in a minute.")
   }
 }
 

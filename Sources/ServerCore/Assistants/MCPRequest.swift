@@ -41,9 +41,11 @@ enum MCPRequest {
 }
 
 extension MCPCallResult {
-  /// The result of the call of a tool that does not exist.
-  static func unknownTool(_ name: String) -> MCPCallResult {
-    MCPCallResult(text: "Unknown tool: \(name)", isError: true)
+  /// The result of the call of a tool that a server does not have.
+  static func unknownTool(_ name: String, of provider: MCPProvider) -> MCPCallResult {
+    let known = provider.tools.map(\.rawValue).joined(separator: ", ")
+    return .refused(
+      "unknown_tool", "Unknown tool: \(name.prefix(64)). The tools are \(known).")
   }
 
   /// Returns the JSON-RPC response with the result, or with a shorter result if the response has

@@ -157,7 +157,7 @@ extension MCPServer {
       respond(request, response, form.accepts)
     case .unknownTool(let name):
       metrics.called(nil, "unknown_tool")
-      finish(request, .rpc(form), .unknownTool(name))
+      finish(request, .rpc(form), .unknownTool(name, of: call.provider))
     case .call(let tool, let arguments):
       try callTool(request, tool, arguments, params, form, call)
     }

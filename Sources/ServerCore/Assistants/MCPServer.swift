@@ -445,7 +445,7 @@ extension MCPServer {
     switch call.route {
     case .mcp: takeMCP(id, call, fresh: fresh, signedInAt: policy.publicURL)
     case .code:
-      guard policy.publicURL != nil else { return refuse(id, 404, "There is no such route.") }
+      guard policy.publicURL != nil else { return refuse(id, 404, Self.noCodeRoute) }
       takeMCP(id, call, fresh: fresh)
     case .signIn: break
     case .toolList, .toolCall, .directLogin, .healthMetrics, .logout: takePlain(id, call)
@@ -466,11 +466,17 @@ extension MCPServer {
     let refused =
       isUnscoped
       ? MCPCallResult.refused("insufficient_scope", "The sign-in lacks the scope health:read.")
-      : MCPCallResult.refused("not_signed_in", "Sign in with OAuth first.")
+      : MCPCallResult.refused("not_signed_in", Self.signInFirst)
     var reply = MCPReply(isUnscoped ? 403 : 401, refused.structured ?? [])
     reply.challenge = challenge
     answer(id, reply)
   }
+
+  private static let noCodeRoute =
+    "There is no such route. Without --public-url the tools, and the login by word and code, are "
+    + "at /mcp."
+  private static let signInFirst =
+    "Sign in with OAuth first. A client without OAuth uses /mcp/code, and logs in by word and code."
 
   /// Answers a CORS preflight request.
   private mutating func preflight(_ id: RequestID) {
@@ -550,9 +556,14 @@ struct MediaTypes: Sendable, Hashable {
   }
 
   /// Returns whether a `Content-Type` is JSON, ignoring its parameters.
-  static func isJSON(_ contentType: String?) -> Bool {
-    let type = contentType?.split(separator: ";").first ?? ""
-    return type.lowercased().filter { $0 != " " && $0 != "\t" } == "application/json"
+  ///
+  /// - Parameter orSuffix: Whether a type such as `application/x+json` is JSON, too (RFC 6839 section
+  ///   3.1).
+  static func isJSON(_ contentType: String?, orSuffix: Bool = false) -> Bool {
+    let field = contentType?.split(separator: ";").first ?? ""
+    let type = field.lowercased().filter { $0 != " " && $0 != "\t" }
+    return type == "application/json"
+      || (orSuffix && type.hasPrefix("application/") && type.hasSuffix("+json"))
   }
 }
 

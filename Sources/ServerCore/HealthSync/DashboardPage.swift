@@ -656,7 +656,30 @@ function axisOf(low, high, isSum, least = 0, isHours = false) {
 Object.assign(shared, { numberText, tenthText, fittingText, hoursText, countText, axisTexts, meanOf, axisOf });
 }
 {
-const { fittingText, hoursText, numberText, tenthText } = shared;
+// The names of types of health data.
+
+/** The names of the server's words for types of health data that say too little by themselves. */
+const names = {
+  __proto__: null,
+  HRV: 'Heart rate variability', HEART_RATE_VARIABILITY_SDNN: 'Heart rate variability',
+  VO2_MAX: 'VO₂ max', BMI: 'Body mass index', UV_EXPOSURE: 'UV exposure', NIKE_FUEL: 'NikeFuel',
+  SLEEP_SESSION: 'Sleep', SLEEP_REM: 'Sleep REM', CALORIES: 'Active energy',
+  ACTIVE_ENERGY_BURNED: 'Active energy', BASAL_ENERGY: 'Resting energy',
+  DISTANCE: 'Distance on foot', DISTANCE_WALKING_RUNNING: 'Distance on foot',
+  GLUCOSE: 'Blood glucose', EXERCISE_TIME: 'Exercise', STAND_TIME: 'Standing',
+};
+
+/** Returns a word of the server in words: `BLOOD_OXYGEN` becomes `Blood oxygen`. */
+function nameText(word) {
+  if (names[word]) return names[word];
+  const text = String(word).toLowerCase().replace(/_/g, ' ')
+    .replace(/vitamin \w+$/, vitamin => `vitamin ${vitamin.slice(8).toUpperCase()}`);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+Object.assign(shared, { nameText });
+}
+{
+const { fittingText, hoursText, numberText, tenthText, nameText } = shared;
 // What each chart shows of a type of samples, and in which words.
 
 
@@ -701,24 +724,17 @@ const resting = {
 /** The charts that every person has, in order. */
 const usual = [steps, heart, sleep, resting];
 
-/** The names and words of types whose identifier does not tell them. */
+/** What charts show of types, by their words: that which the words do not tell. */
 const known = {
-  ActiveEnergyBurned: { name: 'Active energy', color: 'orange' },
-  BasalEnergyBurned: { name: 'Resting energy', color: 'orange' },
-  FlightsClimbed: { name: 'Flights climbed', unit: 'flights' },
-  HeartRateVariabilitySDNN: { name: 'Heart rate variability', color: 'violet' },
-  OxygenSaturation: { name: 'Blood oxygen', color: 'blue' },
-  VO2Max: { name: 'VO₂ max', color: 'violet' },
-  BodyMass: { name: 'Weight', color: 'blue' },
-  BodyMassIndex: { name: 'Body mass index', color: 'blue', unit: '' },
-  AppleExerciseTime: { name: 'Exercise', color: 'green' },
-  AppleStandTime: { name: 'Standing', color: 'blue' },
-  DistanceWalkingRunning: { name: 'Walking and running distance', color: 'green' },
-  WalkingHeartRateAverage: { name: 'Walking heart rate', color: 'red', unit: 'beats a minute' },
-  RespiratoryRate: { name: 'Respiratory rate', color: 'blue', unit: 'breaths a minute' },
-  DietaryWater: { name: 'Water', color: 'blue' },
-  BloodGlucose: { name: 'Blood glucose', color: 'red' },
-  PushCount: { name: 'Wheelchair pushes', unit: 'pushes' },
+  __proto__: null,
+  CALORIES: { color: 'orange' }, BASAL_ENERGY: { color: 'orange' }, HRV: { color: 'violet' },
+  FLIGHTS_CLIMBED: { unit: 'flights' }, BLOOD_OXYGEN: { color: 'blue' },
+  VO2_MAX: { color: 'violet' }, WEIGHT: { color: 'blue' },
+  BODY_MASS_INDEX: { color: 'blue', unit: '' }, EXERCISE_TIME: { color: 'green' },
+  STAND_TIME: { color: 'blue' }, DISTANCE: { color: 'green' },
+  WALKING_HEART_RATE: { color: 'red', unit: 'beats a minute' },
+  RESPIRATORY_RATE: { color: 'blue', unit: 'breaths a minute' }, WATER: { color: 'blue' },
+  GLUCOSE: { color: 'red' }, WHEELCHAIR_PUSHES: { unit: 'pushes' },
 };
 
 /** The words of HealthKit's units. */
@@ -726,28 +742,18 @@ const units = {
   'count/min': 'a minute', degC: '°C', count: '', 'mL/min·kg': 'mL/min·kg', min: 'min',
 };
 
-/** Returns the name of a type: `HKQuantityTypeIdentifierBodyMass` becomes `Body mass`. */
-function nameOf(type) {
-  const built = usual.find(kind => kind.type === type);
-  if (built) return built.name;
-  const plain = plainName(type);
-  if (known[plain]) return known[plain].name;
-  const spaced = plain.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/_/g, ' ').trim();
-  const lower = spaced.replace(/\b([A-Z])(?=[a-z])/g, letter => letter.toLowerCase());
-  return lower ? lower.charAt(0).toUpperCase() + lower.slice(1) : type;
-}
-
-const plainName = type => type
-  .replace(/^HK(Quantity|Category|Correlation|Data)?Type(Identifier)?/, '');
+/** Returns the name of a type that the server lists. */
+const nameOf = ({ type, word }) =>
+  usual.find(kind => kind.type === type)?.name ?? nameText(word);
 
 /** Returns what a chart shows of a type that was chosen from the list of synced types. */
-function kindOf({ type, style, unit }) {
-  const words = known[plainName(type)] ?? {};
+function kindOf({ type, word, style, unit }) {
+  const words = known[word] ?? {};
   const scale = scaleOf(type, unit);
   const noun = words.unit ?? (scale.unit !== '' ? scale.unit : style === 'count' ? 'samples' : '');
   const isSum = style !== 'reading';
   return {
-    type, name: nameOf(type), color: words.color ?? (isSum ? 'green' : 'violet'),
+    type, name: nameOf({ type, word }), color: words.color ?? (isSum ? 'green' : 'violet'),
     form: isSum ? 'bars' : 'line', isSum, isSparse: !isSum, unit: noun, factor: scale.factor,
     caption: isSum ? `${noun} a day`.trim() : noun, axis: noun,
     least: style === 'count' || unit === 'count' ? 1 : 0,
@@ -1845,7 +1851,7 @@ function joined(loaded, added) {
 Object.assign(shared, { forget, summary, valuesOf, unitedOf, knownFrom, load });
 }
 {
-const { make, longDay, dayOf, countText, fittingText, hoursText, numberText, table } = shared;
+const { make, longDay, dayOf, countText, fittingText, hoursText, numberText, nameText, table } = shared;
 // The section of workouts.
 
 
@@ -1896,16 +1902,10 @@ function change(found, earlier, { from, to, before }, first) {
   ];
 }
 
-/** Returns the words of a kind of workout: `CROSS_TRAINING` becomes `Cross training`. */
-function kindText(type) {
-  const words = type.toLowerCase().replace(/_/g, ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 function row(one) {
   const { start, type, distanceMeters, energyKcal, source } = one;
   return [
-    longDay(dayOf(start)), `${start.slice(11, 16)} ${start.slice(19)}`.trim(), kindText(type),
+    longDay(dayOf(start)), `${start.slice(11, 16)} ${start.slice(19)}`.trim(), nameText(type),
     hoursText(hoursOf(one)),
     distanceMeters === null ? null : `${fittingText(distanceMeters / 1000)} km`,
     energyKcal === null ? null : countText(energyKcal, 'kcal', 'kcal'), source,
@@ -2062,7 +2062,7 @@ function layOut(reply) {
 function listOthers(reply) {
   const seen = new Set(wanted(reply).map(one => one.type));
   const left = reply.types.filter(({ type }) => !seen.has(type))
-    .map(({ type }) => [nameOf(type), type]).sort();
+    .map(one => [nameOf(one), one.type]).sort();
   byId('more').replaceChildren(make('option', { value: '' }, 'Add a chart…'),
     ...left.map(([name, type]) => make('option', { value: type }, name)));
   byId('adding').hidden = !left.length;

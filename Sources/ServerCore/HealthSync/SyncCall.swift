@@ -1,5 +1,6 @@
 public import HoldfastCore
 import HoldfastHealth
+public import HoldfastStorage
 public import HoldfastWire
 
 /// The route of a request about synced samples.
@@ -74,6 +75,8 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var path: SyncPath
   /// The method, in upper case.
   public var method: String
+  /// The address of the client; an IPv6 address is reduced to its /64 prefix.
+  public var address = ""
   /// The value of `Host`.
   public var host: String?
   /// The origin of the web page that sent the request, or `nil` if it came from no page.
@@ -88,6 +91,8 @@ public struct SyncCall: Sendable, Hashable, Codable {
   public var type: String?
   /// A Boolean value that indicates whether the request contains a secret, valid or not.
   public var showsSecret = false
+  /// The hash of a secret that is no user's.
+  public var wrongSecret: TokenHash?
   /// The phone's own identifier.
   public var deviceID: String?
   /// The header fields about an upload, or `nil` if the request does not name an upload protocol.

@@ -80,6 +80,7 @@ public struct SyncServer: ServerRules {
   private var storeFailure: StoreFailure?
   private var metrics = SyncMetrics()
   var uploads = SyncUploads()
+  var wrongSecrets: WrongSecrets
 
   /// Creates a server that starts at `now`.
   public init(
@@ -87,6 +88,7 @@ public struct SyncServer: ServerRules {
   ) {
     (self.policy, self.epoch) = (policy, epoch)
     frame = ServerFrame(at: now)
+    wrongSecrets = WrongSecrets(at: now)
   }
 
   /// Handles one input and returns the resulting effects, in order.
@@ -166,6 +168,7 @@ extension SyncServer {
     check.require(
       requests.count <= work.count + waiting, "sync: only requests whose work goes on wait")
     uploads.check(&check)
+    wrongSecrets.check(&check)
     check.require(
       !frame.isFinished || (requests.isEmpty && work.isEmpty),
       "sync: a drain ends when nothing is left to wait for")
@@ -193,10 +196,9 @@ extension SyncServer {
     // The page contains no data. It requests data with the secret of the person who uses it.
     if call.path == .dashboard { return answer(id, .dashboard) }
     if let goingAway { return answer(id, goingAway) }
-    guard let user else {
-      metrics.strangers += 1
-      return answer(id, .error(401, "Unauthorized"))
-    }
+    let refused = wrongSecrets.refusal(of: call, user, at: now)
+    if user == nil { metrics.strangers += 1 }
+    guard let user, refused == nil else { return answer(id, refused ?? WrongSecrets.unauthorized) }
     guard work.count < policy.maxRequests else {
       return answer(id, .error(503, "Too busy", retryAfter: policy.busyRetry))
     }
@@ -542,9 +544,10 @@ extension SyncServer {
   mutating func announce(
     _ id: RequestID, _ call: SyncCall, _ user: SyncUser?
   ) {
-    guard refusal(of: call) == nil, frame.isServing, let user, let fields = call.upload else {
-      return
-    }
+    guard refusal(of: call) == nil, frame.isServing else { return }
+    // The answer while the body arrives shows whether the secret is right.
+    guard wrongSecrets.refusal(of: call, user, at: now) == nil else { return }
+    guard let user, let fields = call.upload else { return }
     if call.path == .sync, call.method == "POST" {
       guard let candidate = call.candidate, fields.dialect != .tus, fields.isComplete != nil,
         creationFault(fields) == nil, Self.isGzip(call.encoding) != nil, makeRoom(for: user)

@@ -12,6 +12,7 @@ extension SyncReport {
       for type in stored {
         list.object {
           $0.entry("type", type.type)
+          $0.entry("word", HealthType.word(of: type.type))
           $0.entry("style", HealthDays.style(of: type.type).rawValue)
           $0.entry("unit", HealthDays.unit(of: type.type))
           if let count = type.count { $0.entry("count", count) }

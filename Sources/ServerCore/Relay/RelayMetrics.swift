@@ -135,6 +135,7 @@ extension PullRefusal {
     case .storeFailed: "store_failed"
     case .busy: "busy"
     case .unknownSecret: "unknown_secret"
+    case .lockedOut: "locked_out"
     }
   }
 }

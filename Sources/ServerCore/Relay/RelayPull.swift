@@ -30,7 +30,9 @@ public enum RelayPull: Sendable, Hashable, Codable {
   /// remaining ones.
   case assistants(AssistantsOrder)
   /// `POST /relay/sync`: sets the user whose synced samples answer while the phone is away.
-  case synced(SyncedChoice)
+  ///
+  /// `from` is the phone's address; an IPv6 address is reduced to its /64 prefix.
+  case synced(SyncedChoice, from: String)
 }
 
 /// The reply to a pull.
@@ -72,6 +74,8 @@ public enum PullRefusal: Error, Sendable, Hashable, Codable {
   case busy(retryAfter: Duration)
   /// No user of health sync has the secret.
   case unknownSecret
+  /// This phone or its address sent too many wrong secrets.
+  case lockedOut(retryAfter: Duration)
 }
 
 extension PullRefusal {
@@ -83,6 +87,7 @@ extension PullRefusal {
     case .unknownQuestion, .unknownAssistant: 404
     case .leaseExpired: 409
     case .notWanted: 410
+    case .lockedOut: 429
     case .malformed: 400
     case .tooLarge: 413
     case .storeFailed, .busy: 503

@@ -97,6 +97,7 @@ extension RelayServer {
     metrics.resumed += 1
     if let former = phone.connection {
       metrics.replaced += 1
+      if let heard = sockets.lastReceived(former) { tokens.missed(by: id, since: heard) }
       close(former, .replaced)
       requeue(id, from: former)
     }
@@ -192,8 +193,16 @@ extension RelayServer {
       code.resumeToken = token
       code.resumed = token == nil
       code.acceptsParts = true
+      code.newAssistants = tokens.takeNew(to: phone.id, at: now).map { .init($0) }
     }
     emit(.send(connection, .connectionCode(code)))
+  }
+
+  /// Sends a connected phone its code again, with what is new. If its next code is being drawn, that
+  /// one has what is new.
+  mutating func sendPairAgain(to id: PhoneID) {
+    guard let phone = phones[id], case .here(let connection) = phone.presence else { return }
+    sendPair(of: phone, on: connection, token: nil)
   }
 
   /// Removes an expired pairing code. A connected phone then shows a new one.
@@ -209,9 +218,10 @@ extension RelayServer {
 
   /// Handles the end of a socket.
   mutating func gone(_ connection: ConnectionID, code: UInt16, wall: Timestamp) {
-    let owner = sockets.phone(on: connection)
+    let (owner, heard) = (sockets.phone(on: connection), sockets.lastReceived(connection))
     forget(connection)
     guard let id = owner, phones[id]?.connection == connection else { return }
+    if let heard { tokens.missed(by: id, since: heard) }
     if code == 1009 { refuseTooLarge(id, on: connection) }
     guard let phone = phones[id] else { return }
     switch phone.presence {
@@ -569,9 +579,9 @@ extension RelayServer {
       }
       armGrace(id)
       store(phones[id]?.changes ?? [], then: .push(request, id))
-    case .synced(let choice):
+    case .synced(let choice, let address):
       seen(id, wall: wall)
-      take(request, choice, of: id)
+      take(request, choice, from: address, of: id)
     }
   }
 
@@ -671,13 +681,7 @@ extension RelayServer {
     let live = tokens.accesses(to: id).filter { now < $0.expiresAt }
     return PairedAssistants(
       limit: policy.tokensPerPhone,
-      assistants: live.map { access in
-        PairedAssistants.Assistant(
-          id: access.stored.token.shortName, name: access.stored.assistant,
-          since: access.stored.since,
-          lastQuestion: access.stored.lastAsked, expiresAt: access.stored.expiresAt,
-          readsSynced: access.stored.readsSynced)
-      })
+      assistants: live.map { PairedAssistants.Assistant($0) }, syncedUser: phones[id]?.synced?.name)
   }
 
   /// Wakes a phone that is away if a question has arrived since the last push.
@@ -706,6 +710,16 @@ extension RelayServer {
     armLine(of: id)
     armGrace(id)
     sendWakePush(to: id)
+  }
+}
+
+extension PairedAssistants.Assistant {
+  /// Creates the description of an access for the user of its phone.
+  fileprivate init(_ access: RelayAccess) {
+    let stored = access.stored
+    self.init(
+      id: stored.token.shortName, name: stored.assistant, since: stored.since,
+      lastQuestion: stored.lastAsked, expiresAt: stored.expiresAt, readsSynced: stored.readsSynced)
   }
 }
 

@@ -18,13 +18,22 @@ public enum SyncedChoice: Sendable, Hashable, Codable {
 //
 // The phone is asked in the meantime, and its answer is taken if it is first.
 extension RelayServer {
-  /// Handles a phone's order about synced samples.
-  mutating func take(_ request: RequestID, _ choice: SyncedChoice, of id: PhoneID) {
+  /// Handles a phone's order about synced samples. A wrong secret counts against the phone and
+  /// against its address, like a wrong pairing code.
+  mutating func take(
+    _ request: RequestID, _ choice: SyncedChoice, from address: String, of id: PhoneID
+  ) {
+    let name = "phone \(id)"
+    if choice != .none, let wait = wrongSecrets.wait(address, and: name, at: now) {
+      return respond(request, .refused(.lockedOut(retryAfter: wait)))
+    }
     let user: SyncedUser?
     switch choice {
     case .user(let found): user = found
     case .none: user = nil
-    case .unknownSecret: return respond(request, .refused(.unknownSecret))
+    case .unknownSecret:
+      wrongSecrets.wrong(address, and: name, at: now)
+      return respond(request, .refused(.unknownSecret))
     }
     phones.change(id) { $0.synced = user }
     store(phones[id]?.changes ?? [], then: .synced(request, user: user?.name))
@@ -101,8 +110,9 @@ extension HealthObject {
       $0.entry("as_of", time.map { RFC3339.format($0) })
       $0.entry(
         "note",
-        "The phone was away, so these are the samples that it had synced by as_of. Newer ones, and "
-          + "kinds of data that it does not sync, are missing.")
+        "The phone was away, so these are the samples that it had synced by as_of. Newer ones, "
+          + "those from before it began to sync, and kinds of data that it does not sync are "
+          + "missing.")
     }
     // Both are objects with members, so they join at the braces.
     guard let end = bytes.lastIndex(of: UInt8(ascii: "}")) else { return self }

@@ -20,6 +20,8 @@ public struct RelayServer: ServerRules {
   var sockets: RelaySockets
   var phones: RelayPhones
   var pairing: RelayPairing
+  /// The limits of wrong secrets of health sync.
+  var wrongSecrets: LockOut
   var tokens: RelayTokens
   var questions: RelayQuestions
   var writes: RelayWrites
@@ -37,6 +39,7 @@ public struct RelayServer: ServerRules {
     sockets = RelaySockets(policy.timing)
     phones = RelayPhones(policy)
     pairing = RelayPairing(policy, at: now)
+    wrongSecrets = LockOut(policy.wrongLimits, at: now)
     tokens = RelayTokens(policy)
     questions = RelayQuestions(policy, life: life)
     writes = RelayWrites(bound: policy.maxWrites)
@@ -312,7 +315,9 @@ extension RelayServer {
         }
         phones.add(RelayPhone(knownByTokens: access.phone, at: now))
       }
-      admit(access, until: expiresAt)
+      // A phone that was away does not know of an access since then.
+      let left = phones[access.phone]?.leftAt
+      admit(access, until: expiresAt, isNew: left.map { (access.since ?? $0) > $0 } ?? false)
     }
     for question in stored.questions where !restore(question, wall: wall) {
       changes.append(.endQuestion(question.id))
@@ -494,18 +499,19 @@ extension RelayServer {
       return refuse(call, refusal ?? .phoneAway(since: .zero, .pairAgain))
     }
     let life = life(isGrant: access.generation != nil)
-    admit(access, until: now.advanced(by: life))
+    admit(access, until: now.advanced(by: life), isNew: true)
     let grant = RelayGrant(
       accessToken: secret.text, expiresIn: life, user: phone.id.description)
     answer(call, .loggedIn(grant))
+    if phone.device != nil, tokens.hasNew(to: phone.id) { sendPairAgain(to: phone.id) }
   }
 
   /// Admits a token.
   ///
   /// At a phone's limit of tokens, an expired token ends, or else the oldest grant whose code was not
   /// redeemed, or else the oldest token. The phone and the assistant receive the reason.
-  private mutating func admit(_ access: StoredAccess, until: Instant) {
-    tokens.admit(access, until: until, at: now)
+  private mutating func admit(_ access: StoredAccess, until: Instant, isNew: Bool) {
+    tokens.admit(access, until: until, isNew: isNew, at: now)
     alarms.set(.access(access.token), at: until.advanced(by: policy.tokenMemory))
     let all = tokens.tokens(of: access.phone)
     if all.count > policy.tokensPerPhone {
@@ -529,10 +535,7 @@ extension RelayServer {
       $0.notice =
         "\(name) was signed out: another assistant was paired, and a phone has at most \(limit)."
     }
-    guard let phone = phones[access.phone], case .here(let connection) = phone.presence else {
-      return
-    }
-    sendPair(of: phone, on: connection, token: nil)
+    sendPairAgain(to: access.phone)
   }
 
   /// Removes a token. Its open questions end with the given refusal.
@@ -596,6 +599,7 @@ extension RelayServer {
     sockets.check(&check)
     phones.check(&check)
     pairing.check(&check)
+    wrongSecrets.check(&check)
     tokens.check(&check)
     questions.check(&check)
     guard check.isThorough else { return }

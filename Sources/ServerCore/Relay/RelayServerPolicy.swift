@@ -128,6 +128,14 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// Creates a policy with the default values.
   public init() {}
 
+  /// The limits of wrong pairing codes, and of wrong secrets of health sync.
+  var wrongLimits: LockOut.Limits {
+    LockOut.Limits(
+      wrongs: wrongPairs, floodWrongs: floodWrongPairs, wrongsOfNetwork: wrongPairsOfNetwork,
+      window: wrongWindow, time: lockOut, interval: wrongInterval, burst: wrongBurst,
+      maxWatched: maxWatchedAddresses)
+  }
+
   /// The intervals of the relay's sockets.
   var timing: SocketLife.Timing {
     SocketLife.Timing(pingInterval: pingInterval, pongWait: pongWait, closeWait: closeWait)

@@ -62,6 +62,8 @@ extension RelayFeature {
     case .notify, .unnotify: nil
     case .update(.status): nil
     case .update(.pair): (.screen, "shows a word and a code")
+    case .update(.assistant(let assistant)):
+      (.screen, "shows that an assistant has signed in (\(assistant.id))")
     case .update(.ended(let receipt)):
       (.screen, "question \(receipt.question.number) is \(describe(receipt.outcome))")
     case .update(.problem(let problem, _)): (.screen, "problem: \(describe(problem))")

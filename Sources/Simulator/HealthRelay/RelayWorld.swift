@@ -391,7 +391,7 @@ extension RelayWorld {
       case .starting, .reconnecting, .stopping: return
       }
     case .pair(let pair): phones[host.index].pair = pair
-    case .ended, .problem: return
+    case .assistant, .ended, .problem: return
     }
   }
 

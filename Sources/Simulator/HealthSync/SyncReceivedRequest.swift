@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 
 /// A request as received by the server, with its header fields and query items by name.
@@ -14,13 +15,17 @@ struct SyncReceivedRequest: Sendable {
 
   /// The request as the call that the server handles.
   var call: SyncCall {
-    SyncCall(method, path, body: body) {
+    var call = SyncCall(method, path, body: body) {
       fields[$0]
     } query: {
       query[$0]
     } candidate: {
       candidate
     }
+    // Phones with different secrets are at different addresses, and none guesses.
+    call.address = fields["authorization"] ?? ""
+    call.wrongSecret = TokenHash([UInt8](repeating: 0, count: 32))
+    return call
   }
 
   /// An input of the server.

@@ -9,8 +9,9 @@ import HoldfastWire
 /// The environment of the demo: its participants, and the actions and measurements that scenarios
 /// share.
 actor DemoEnvironment {
-  /// The maximum time of a recovery. A recovery that takes longer has failed.
-  static let timeLimit = Duration.seconds(12)
+  /// The maximum time of a recovery, which is 12 s by default. A recovery that takes longer has
+  /// failed.
+  var timeLimit: Duration { .seconds(10) + work }
 
   let scene: Scene
   /// The page that shows the demo; `nil` if none is wanted.
@@ -27,7 +28,7 @@ actor DemoEnvironment {
   let scratch: Scratch
   let seed: UInt64
   /// The time at which the phone's first token expires, which is after the first two scenarios.
-  let tokenEnd: Timestamp
+  private(set) var tokenEnd = Timestamp(nanoseconds: 0)
   var ledger = Ledger(counts: Counts(), outcomes: [], sections: [])
   /// The messages that earlier scenarios have waited for. Later scenarios do not wait for them
   /// again.
@@ -38,9 +39,6 @@ actor DemoEnvironment {
   private let output: @Sendable (String) -> Void
   private let began = Scene.Moment.now
   private var endings: [@Sendable () async -> Void] = []
-
-  /// The time from the launch until the phone's first token expires.
-  private static let tokenLife = Duration.seconds(10)
 
   init(
     scratch: Scratch, scenarios: [any DemoScenario], seed: UInt64, program: String,
@@ -56,9 +54,6 @@ actor DemoEnvironment {
       isDrawn ? DemoPicture(of: scenarios.compactMap(\.link), journals: scratch.path) : nil
     self.picture = picture
     scene = Scene(picture: picture)
-    // The expiration time of a token is in whole seconds.
-    let wall = BootClock().wall.advanced(by: Self.tokenLife).nanoseconds
-    tokenEnd = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
     policy = try Self.checked { () throws(PolicyError) in try DemoPolicy.policy() }
     server = Server(directory: scratch("server")) { isRunning in
       await picture?.server(of: [.messages, .relay], isRunning: isRunning)
@@ -142,6 +137,17 @@ actor DemoEnvironment {
     return phone
   }
 
+  /// Gives the phone its first token. If the demo shows how a token expires, the token lasts until the
+  /// phone has connected, even on a busy machine.
+  func giveFirstToken() throws(DemoFailure) {
+    let expires = scenarios.contains { $0 is TokenExpiry }
+    let life = expires ? .seconds(8) + min(work, .seconds(20)) : Duration.seconds(3600)
+    // The expiration time of a token is in whole seconds.
+    let end = BootClock().wall.advanced(by: life).nanoseconds
+    tokenEnd = Timestamp(nanoseconds: end - end % 1_000_000_000)
+    try giveToken(until: tokenEnd)
+  }
+
   /// Registers work to be done at the end of the demo, even if the demo fails.
   func atEnd(_ work: @escaping @Sendable () async -> Void) { endings.append(work) }
 
@@ -202,12 +208,12 @@ actor DemoEnvironment {
   }
 
   /// Waits until `condition` holds. Returns the time, or `nil` if the condition does not hold
-  /// within `limit`.
+  /// within `limit`, which is `timeLimit` by default.
   @discardableResult
   func wait(
-    atMost limit: Duration = DemoEnvironment.timeLimit, until condition: @escaping Scene.Condition
+    atMost limit: Duration? = nil, until condition: @escaping Scene.Condition
   ) async throws(DemoFailure) -> Scene.Moment? {
-    let met = await scene.wait(atMost: limit, until: condition)
+    let met = await scene.wait(atMost: limit ?? timeLimit, until: condition)
     try checkWanted()
     return met
   }
@@ -267,11 +273,11 @@ actor DemoEnvironment {
     let isLoss = { @Sendable (at: Scene.Moment, status: AppLine.Status) in
       at >= start - early && !status.isConnected
     }
-    try await wait(atMost: max(start - .now, .zero) + Self.timeLimit) {
+    try await wait(atMost: max(start - .now, .zero) + timeLimit) {
       $0[app].ending != nil || $0[app].statuses.contains(where: isLoss)
     }
     guard let loss = await scene.facts[app].statuses.first(where: isLoss) else {
-      say(app.who, "has not noticed after \(Self.timeLimit.seconds(0)) s")
+      say(app.who, "has not noticed after \(timeLimit.seconds(0)) s")
       return nil
     }
     let time = max(loss.at - start, .zero)
@@ -290,7 +296,7 @@ actor DemoEnvironment {
       return nil
     }
     guard let met else {
-      say(app.who, "is not whole again after \(Self.timeLimit.seconds(0)) s")
+      say(app.who, "is not whole again after \(timeLimit.seconds(0)) s")
       return nil
     }
     return max(met - end, .zero)

@@ -501,6 +501,29 @@ function dateLabels(from, to, width) {
 Object.assign(shared, { dayNumber, dayText, plainDay, longDay, rangeText, dayOf, momentText, agoText, columnsOf, columnText, dateLabels });
 }
 {
+// The names of types of health data.
+
+/** The names of the server's words for types of health data that say too little by themselves. */
+const names = {
+  __proto__: null,
+  HRV: 'Heart rate variability', HEART_RATE_VARIABILITY_SDNN: 'Heart rate variability',
+  VO2_MAX: 'VO₂ max', BMI: 'Body mass index', UV_EXPOSURE: 'UV exposure', NIKE_FUEL: 'NikeFuel',
+  SLEEP_SESSION: 'Sleep', SLEEP_REM: 'Sleep REM', CALORIES: 'Active energy',
+  ACTIVE_ENERGY_BURNED: 'Active energy', BASAL_ENERGY: 'Resting energy',
+  DISTANCE: 'Distance on foot', DISTANCE_WALKING_RUNNING: 'Distance on foot',
+  GLUCOSE: 'Blood glucose', EXERCISE_TIME: 'Exercise', STAND_TIME: 'Standing',
+};
+
+/** Returns a word of the server in words: `BLOOD_OXYGEN` becomes `Blood oxygen`. */
+function nameText(word) {
+  if (names[word]) return names[word];
+  const text = String(word).toLowerCase().replace(/_/g, ' ')
+    .replace(/vitamin \w+$/, vitamin => `vitamin ${vitamin.slice(8).toUpperCase()}`);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+Object.assign(shared, { nameText });
+}
+{
 // Functions of numbers and sorted lists.
 
 /** Returns the number of an interval that is nearest to a value. */
@@ -920,100 +943,7 @@ function axisOf(low, high, isSum, least = 0, isHours = false) {
 Object.assign(shared, { numberText, tenthText, fittingText, hoursText, countText, axisTexts, meanOf, axisOf });
 }
 {
-// Words for times and counts.
-
-const minute = 60;
-const hour = 3600;
-const day = 86400;
-
-const steps = [
-  0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15,
-  30, minute, 120, 300, 600, 900, 1800, hour, 7200, 10800, 21600, 43200, day, 2 * day, 7 * day,
-];
-
-/** Returns the step of a time axis whose labels are at least `least` pixels apart. */
-function timeStep(span, width, least = 90) {
-  const wanted = span * least / width;
-  return steps.find(step => step >= wanted) ?? Math.ceil(wanted / (7 * day)) * 7 * day;
-}
-
-const twoDigits = value => String(value).padStart(2, '0');
-
-function digitsOf(step) {
-  if (step >= 1) return 0;
-  if (step >= 0.1) return 1;
-  if (step >= 0.01) return 2;
-  return step >= 0.001 ? 3 : 4;
-}
-
-/** Returns a time of the trace, such as `3:05`, `3:05.2`, `1:02:03` and `2 d 1:02:03`. */
-function clockText(time, step = 1) {
-  const digits = digitsOf(step);
-  const factor = 10 ** digits;
-  const all = Math.round(Math.abs(time) * factor) / factor;
-  const days = Math.floor(all / day);
-  const hours = Math.floor(all % day / hour);
-  const minutes = Math.floor(all % hour / minute);
-  const seconds = (all % minute).toFixed(digits).padStart(digits ? 3 + digits : 2, '0');
-  let text = `${minutes}:${seconds}`;
-  if (hours || days) text = `${hours}:${twoDigits(minutes)}:${seconds}`;
-  if (days) text = `${days} d ${text}`;
-  return time < 0 && all > 0 ? `−${text}` : text;
-}
-
-/** Returns the label of a time on an axis with a step. */
-function axisText(time, step) {
-  if (step < hour || time < 0) return clockText(time, step);
-  const all = Math.round(time);
-  const days = Math.floor(all / day);
-  const hours = Math.floor(all % day / hour);
-  if (all === 0) return '0:00';
-  return [days && `${days} d`, hours && `${hours} h`].filter(Boolean).join(' ');
-}
-
-/**
- * Returns a duration, such as `0.8 ms`, `240 ms`, `12.3 s`, `4 min 35 s`, `2 h 5 min`. From 1 ms it
- * is cut off as in the sentences of a trace, so that both tell a length in the same words.
- */
-function spanText(seconds) {
-  if (!Number.isFinite(seconds)) return 'unlimited time';
-  // Times of a trace have six decimals, and their difference is a little off.
-  const time = seconds + 0.5e-6;
-  if (time < 0.00005) return '0 s';
-  if (time < 0.001) return `${Math.floor(time * 10_000) / 10} ms`;
-  if (time < 1) return `${Math.floor(time * 1000)} ms`;
-  if (time < minute) return `${Math.floor(time * 10) / 10} s`;
-  if (time < hour) return pair(Math.floor(time), minute, 'min', 's');
-  if (time < 2 * day) return pair(Math.floor(time / minute), 60, 'h', 'min');
-  return pair(Math.floor(time / hour), 24, 'd', 'h');
-}
-
-function pair(amount, size, name, rest) {
-  const remainder = amount % size;
-  return `${Math.floor(amount / size)} ${name}` + (remainder ? ` ${remainder} ${rest}` : '');
-}
-
-/** Returns a count with its noun. */
-function count(many, one, more = `${one}s`) {
-  return `${many.toLocaleString('en')} ${many === 1 ? one : more}`;
-}
-
-/** Returns the word of a place in an order, such as `1st`, `2nd`, `13th`. */
-function ordinal(number) {
-  const isTeen = number % 100 > 10 && number % 100 < 14;
-  return number + (isTeen ? 'th' : ['th', 'st', 'nd', 'rd'][number % 10] ?? 'th');
-}
-
-/** Returns how often something happened: `once`, `twice`, `3 times`. */
-const timesText = many =>
-  ['', 'once', 'twice'][many] ?? `${many.toLocaleString('en')} times`;
-
-/** Returns a text with a capital first letter. */
-const capitalized = text => text.charAt(0).toUpperCase() + text.slice(1);
-Object.assign(shared, { timeStep, clockText, axisText, spanText, count, ordinal, timesText, capitalized });
-}
-{
-const { fittingText, hoursText, numberText, capitalized } = shared;
+const { fittingText, hoursText, numberText, nameText } = shared;
 // The numbers of an answer, by what they measure: their names, units and colors.
 
 
@@ -1030,13 +960,6 @@ const units = {
   microsiemens: 'µS', internationalUnit: 'IU',
 };
 
-const names = {
-  __proto__: null,
-  HRV: 'Heart rate variability', VO2_MAX: 'VO₂ max', SLEEP_SESSION: 'Sleep',
-  SLEEP_REM: 'Sleep REM', BMI: 'Body mass index', ACTIVE_ENERGY_BURNED: 'Active energy',
-  DISTANCE_WALKING_RUNNING: 'Distance on foot',
-};
-
 /** The nouns of counts. */
 const nouns = { STEPS: 'steps', FLIGHTS_CLIMBED: 'floors', WHEELCHAIR_PUSHES: 'pushes' };
 
@@ -1046,10 +969,6 @@ const colors = [
   [/ENERGY|CALORIES|NUTRITION|WORKOUT|DIETARY/, 'orange'],
   [/STEPS|DISTANCE|EXERCISE|FLIGHTS|MINDFUL/, 'green'],
 ];
-
-/** Returns a word of the protocol in words: `BLOOD_OXYGEN` becomes `Blood oxygen`. */
-const nameText = word =>
-  names[word] ?? capitalized(String(word).toLowerCase().replace(/_/g, ' '));
 
 const colorOf = type => colors.find(([words]) => words.test(type))?.[1] ?? 'blue';
 
@@ -1147,10 +1066,10 @@ const amountText = (kind, value) => `${kind.text(value * kind.factor)} ${kind.un
 /** Returns a number of an answer with the words of its unit. */
 const withUnit = (value, unit) =>
   `${fittingText(value)} ${units[unit] ?? unit ?? ''}`.trim();
-Object.assign(shared, { nameText, measuresOf, drawingOf, statisticText, amountText, withUnit });
+Object.assign(shared, { measuresOf, drawingOf, statisticText, amountText, withUnit });
 }
 {
-const { fittingText, hoursText, numberText, tenthText } = shared;
+const { fittingText, hoursText, numberText, tenthText, nameText } = shared;
 // What each chart shows of a type of samples, and in which words.
 
 
@@ -1195,24 +1114,17 @@ const resting = {
 /** The charts that every person has, in order. */
 const usual = [steps, heart, sleep, resting];
 
-/** The names and words of types whose identifier does not tell them. */
+/** What charts show of types, by their words: that which the words do not tell. */
 const known = {
-  ActiveEnergyBurned: { name: 'Active energy', color: 'orange' },
-  BasalEnergyBurned: { name: 'Resting energy', color: 'orange' },
-  FlightsClimbed: { name: 'Flights climbed', unit: 'flights' },
-  HeartRateVariabilitySDNN: { name: 'Heart rate variability', color: 'violet' },
-  OxygenSaturation: { name: 'Blood oxygen', color: 'blue' },
-  VO2Max: { name: 'VO₂ max', color: 'violet' },
-  BodyMass: { name: 'Weight', color: 'blue' },
-  BodyMassIndex: { name: 'Body mass index', color: 'blue', unit: '' },
-  AppleExerciseTime: { name: 'Exercise', color: 'green' },
-  AppleStandTime: { name: 'Standing', color: 'blue' },
-  DistanceWalkingRunning: { name: 'Walking and running distance', color: 'green' },
-  WalkingHeartRateAverage: { name: 'Walking heart rate', color: 'red', unit: 'beats a minute' },
-  RespiratoryRate: { name: 'Respiratory rate', color: 'blue', unit: 'breaths a minute' },
-  DietaryWater: { name: 'Water', color: 'blue' },
-  BloodGlucose: { name: 'Blood glucose', color: 'red' },
-  PushCount: { name: 'Wheelchair pushes', unit: 'pushes' },
+  __proto__: null,
+  CALORIES: { color: 'orange' }, BASAL_ENERGY: { color: 'orange' }, HRV: { color: 'violet' },
+  FLIGHTS_CLIMBED: { unit: 'flights' }, BLOOD_OXYGEN: { color: 'blue' },
+  VO2_MAX: { color: 'violet' }, WEIGHT: { color: 'blue' },
+  BODY_MASS_INDEX: { color: 'blue', unit: '' }, EXERCISE_TIME: { color: 'green' },
+  STAND_TIME: { color: 'blue' }, DISTANCE: { color: 'green' },
+  WALKING_HEART_RATE: { color: 'red', unit: 'beats a minute' },
+  RESPIRATORY_RATE: { color: 'blue', unit: 'breaths a minute' }, WATER: { color: 'blue' },
+  GLUCOSE: { color: 'red' }, WHEELCHAIR_PUSHES: { unit: 'pushes' },
 };
 
 /** The words of HealthKit's units. */
@@ -1220,28 +1132,18 @@ const units = {
   'count/min': 'a minute', degC: '°C', count: '', 'mL/min·kg': 'mL/min·kg', min: 'min',
 };
 
-/** Returns the name of a type: `HKQuantityTypeIdentifierBodyMass` becomes `Body mass`. */
-function nameOf(type) {
-  const built = usual.find(kind => kind.type === type);
-  if (built) return built.name;
-  const plain = plainName(type);
-  if (known[plain]) return known[plain].name;
-  const spaced = plain.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/_/g, ' ').trim();
-  const lower = spaced.replace(/\b([A-Z])(?=[a-z])/g, letter => letter.toLowerCase());
-  return lower ? lower.charAt(0).toUpperCase() + lower.slice(1) : type;
-}
-
-const plainName = type => type
-  .replace(/^HK(Quantity|Category|Correlation|Data)?Type(Identifier)?/, '');
+/** Returns the name of a type that the server lists. */
+const nameOf = ({ type, word }) =>
+  usual.find(kind => kind.type === type)?.name ?? nameText(word);
 
 /** Returns what a chart shows of a type that was chosen from the list of synced types. */
-function kindOf({ type, style, unit }) {
-  const words = known[plainName(type)] ?? {};
+function kindOf({ type, word, style, unit }) {
+  const words = known[word] ?? {};
   const scale = scaleOf(type, unit);
   const noun = words.unit ?? (scale.unit !== '' ? scale.unit : style === 'count' ? 'samples' : '');
   const isSum = style !== 'reading';
   return {
-    type, name: nameOf(type), color: words.color ?? (isSum ? 'green' : 'violet'),
+    type, name: nameOf({ type, word }), color: words.color ?? (isSum ? 'green' : 'violet'),
     form: isSum ? 'bars' : 'line', isSum, isSparse: !isSum, unit: noun, factor: scale.factor,
     caption: isSum ? `${noun} a day`.trim() : noun, axis: noun,
     least: style === 'count' || unit === 'count' ? 1 : 0,
@@ -1682,7 +1584,7 @@ function numbers(name, heads, rows) {
 Object.assign(shared, { table, numbers });
 }
 {
-const { columnText, dayNumber, dayOf, dayText, plainDay, meanOf, seriesOf, boundsOf, wallTime, nameText } = shared;
+const { columnText, dayNumber, dayOf, dayText, plainDay, meanOf, nameText, seriesOf, boundsOf, wallTime } = shared;
 // The columns of a chart of an answer.
 
 
@@ -1883,7 +1785,7 @@ function markText({ grain, from, day, time, part, text }, room) {
 Object.assign(shared, { seriesIn });
 }
 {
-const { make, chart, hasTrend, dayOf, momentText, plainDay, countText, hoursText, numberText, stages, gapsOf, slider, numbers, table, seriesIn, amountText, drawingOf, nameText, statisticText, withUnit } = shared;
+const { make, chart, hasTrend, dayOf, momentText, plainDay, countText, hoursText, numberText, stages, nameText, gapsOf, slider, numbers, table, seriesIn, amountText, drawingOf, statisticText, withUnit } = shared;
 // The section of one measure of an answer: its number, its chart and its table.
 
 
@@ -2018,13 +1920,24 @@ function effortTexts(point, member) {
     .map(([name, head, unit]) => `${head.toLowerCase()}: ${withUnit(point[name], unit)}`);
 }
 
-function trendNotes({ points }, kind, { trend }) {
-  const [{ type, source_id: source, workout_type: workout }] = points;
+/** Returns the trend of the number that is drawn. Other numbers of the points have their own. */
+function trendNotes({ member, points }, kind, { trend }) {
+  const [{ type, source_id: source, workout_type: workout, statistic }] = points;
   return (Array.isArray(trend) ? trend : [])
     .filter(one => one.type === type && one.source_id === source
-      && (one.workout_type ?? workout) === workout && isNumber(one.slope_per_week))
-    .map(({ slope_per_week: slope }) => make('p', { class: 'note' },
-      `Trend: ${signOf(slope)}${amountText(kind, Math.abs(slope))} a week`));
+      && (one.workout_type ?? workout) === workout && (one.number ?? 'value') === member
+      && isNumber(one.slope_per_week))
+    .map(one => make('p', { class: 'note' }, trendText(kind, one, statistic)));
+}
+
+/** The slope is always that of a week. The trend of sums of months and years is that of a day. */
+function trendText(kind, trend, ofPoints) {
+  const { statistic = '', slope_per_week: slope, change_over_span: change } = trend;
+  const signed = number => `${signOf(number)}${amountText(kind, Math.abs(number))}`;
+  const isOfDays = statistic.endsWith('per_day') && statistic !== ofPoints;
+  const what = isOfDays ? 'Trend of an average day' : 'Trend';
+  const whole = isNumber(change) ? `, ${signed(change)} from the first to the last` : '';
+  return `${what}: ${signed(slope)} a week${whole}`;
 }
 
 function legend(kind, series) {
@@ -2127,7 +2040,7 @@ function absentText({ last_samples: last }) {
 Object.assign(shared, { plainSection, measureSection, eventSection, absentText });
 }
 {
-const { byId, make, momentText, forgetCharts, startTips, answersOf, daysText, objectOf, textOf, connect, useTheme, measuresOf, nameText, absentText, eventSection, measureSection, plainSection } = shared;
+const { byId, make, momentText, nameText, forgetCharts, startTips, answersOf, daysText, objectOf, textOf, connect, useTheme, measuresOf, absentText, eventSection, measureSection, plainSection } = shared;
 // The page: what the host sends, and the sections of an answer.
 
 

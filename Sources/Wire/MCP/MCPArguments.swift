@@ -136,7 +136,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     let own = ["start_time", "end_time", "metrics", "max_bytes"]
     try allowOnly(Set(own + Self.summaryOptionNames))
     guard !strange.contains("metrics"), texts["metrics", default: ""].isEmpty else {
-      throw Fault("metrics must be a list of objects")
+      throw Fault(#"metrics must be a list of objects, such as [{"value_type":"SLEEP"}]"#)
     }
     guard metrics.count <= Self.maxMetrics else {
       throw Fault("metrics has more than \(Self.maxMetrics) lines")

@@ -68,6 +68,7 @@ extension BackendMessage {
   private static let cancelType = "cancel_request"
   private static let codeNames = [
     "code", "word", "message", "expires_in", "resume_token", "resumed", "accepts_parts",
+    "new_assistants",
   ]
 }
 
@@ -110,7 +111,8 @@ extension ConnectionCode {
         Duration.seconds($0)
       },
       resumeToken: token, resumed: try fields.optionalBool("resumed") ?? false,
-      acceptsParts: try fields.optionalBool("accepts_parts") ?? false)
+      acceptsParts: try fields.optionalBool("accepts_parts") ?? false,
+      newAssistants: try PairedAssistants.Assistant.list("new_assistants", fields))
   }
 
   /// The maximum lifetime of a code: a year, in seconds. The limit is Holdfast's own.
@@ -131,6 +133,10 @@ extension ConnectionCode {
     }
     if acceptsParts {
       writer.entry("accepts_parts", true)
+    }
+    if !newAssistants.isEmpty {
+      writer.key("new_assistants")
+      PairedAssistants.Assistant.write(newAssistants, to: &writer)
     }
   }
 }

@@ -33,11 +33,14 @@ public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertib
   public var resumed: Bool
   /// Whether the backend accepts an answer in parts.
   public var acceptsParts: Bool
+  /// The assistants that have signed in since the last code, oldest first.
+  public var newAssistants: [PairedAssistants.Assistant]
 
   /// Creates a code. The defaults are those of a plain backend.
   public init(
     code: String, word: String, message: String, expiresIn: Duration? = nil,
-    resumeToken: String? = nil, resumed: Bool = false, acceptsParts: Bool = false
+    resumeToken: String? = nil, resumed: Bool = false, acceptsParts: Bool = false,
+    newAssistants: [PairedAssistants.Assistant] = []
   ) {
     self.code = code
     self.word = word
@@ -46,6 +49,7 @@ public struct ConnectionCode: Sendable, Hashable, Codable, CustomStringConvertib
     self.resumeToken = resumeToken
     self.resumed = resumed
     self.acceptsParts = acceptsParts
+    self.newAssistants = newAssistants
   }
 
   /// A description without the secrets.

@@ -54,6 +54,9 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
   public var limit: Int
   /// The paired assistants.
   public var assistants: [Assistant]
+  /// The user of health sync whose samples assistants can read while the phone is away, or `nil` if
+  /// they can read none.
+  public var syncedUser: String?
 
   /// The pairing of one assistant.
   public struct Assistant: Sendable, Hashable, Codable {
@@ -85,25 +88,28 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
   }
 
   /// Creates a list of pairings.
-  public init(limit: Int, assistants: [Assistant]) {
+  public init(limit: Int, assistants: [Assistant], syncedUser: String? = nil) {
     self.limit = limit
     self.assistants = assistants
+    self.syncedUser = syncedUser
   }
 
   /// The maximum number of assistants that are read. The limit is Holdfast's own.
   public static let maxCount = 1_000
 
+  /// The maximum size of a user's name, in bytes. The limit is Holdfast's own.
+  private static let maxUserBytes = 1_024
+
   /// Reads the body. Throws an error if it does not have this form.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> PairedAssistants {
-    let fields = JSONFields(bytes, keeping: ["limit", "assistants"])
+    let fields = JSONFields(bytes, keeping: ["limit", "assistants", "synced_user"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
       try fields.check()
-      let limit = try fields.int("limit", in: 1...1_000_000)
-      var found: [Assistant] = []
-      for element in try fields.elements("assistants", atMost: maxCount) {
-        found.append(try Assistant(element))
-      }
-      return PairedAssistants(limit: limit, assistants: found)
+      return PairedAssistants(
+        limit: try fields.int("limit", in: 1...1_000_000),
+        assistants: try Assistant.list("assistants", fields),
+        syncedUser: fields.has("synced_user")
+          ? try fields.string("synced_user", atMost: maxUserBytes) : nil)
     }
   }
 
@@ -114,9 +120,8 @@ public struct PairedAssistants: Sendable, Hashable, Codable {
     writer.entry("success", true)
     writer.entry("limit", limit)
     writer.key("assistants")
-    writer.beginArray()
-    for assistant in assistants { assistant.write(to: &writer) }
-    writer.endArray()
+    Assistant.write(assistants, to: &writer)
+    if let syncedUser { writer.entry("synced_user", syncedUser) }
     writer.endObject()
     return writer.bytes
   }
@@ -126,7 +131,23 @@ extension PairedAssistants.Assistant {
   /// The maximum size of a received name or version, in bytes. The limit is Holdfast's own.
   private static let maxTextBytes = 1_024
 
-  fileprivate init(_ element: [UInt8]) throws(FieldFault) {
+  /// Reads the pairings in a member of a JSON object. There are none if the member is missing.
+  static func list(_ name: String, _ fields: JSONFields) throws(FieldFault) -> [Self] {
+    var found: [Self] = []
+    for element in try fields.elements(name, atMost: PairedAssistants.maxCount) {
+      found.append(try Self(element))
+    }
+    return found
+  }
+
+  /// Writes pairings as a JSON array.
+  static func write(_ assistants: [Self], to writer: inout JSONWriter) {
+    writer.beginArray()
+    for assistant in assistants { assistant.write(to: &writer) }
+    writer.endArray()
+  }
+
+  private init(_ element: [UInt8]) throws(FieldFault) {
     let fields = JSONFields(
       element,
       keeping: ["id", "name", "version", "since", "last_question", "expires_at", "synced"])

@@ -12,7 +12,7 @@ import Testing
 
 /// Tests of HealthSync over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncBackendTests {
-  private static let secret = "hush-hush-hush"
+  private static let secret = "hush-hush-hush-hush"
 
   /// Runs `body` against a backend with two users.
   private static func run(
@@ -21,7 +21,7 @@ import Testing
   ) async throws {
     let scratch = try Scratch()
     let file = scratch("secrets")
-    try Data("ann \(secret) Etc/UTC\nben other-secret\n".utf8)
+    try Data("ann \(secret) Etc/UTC\nben the-other-secret\n".utf8)
       .write(to: URL(fileURLWithPath: file))
     try await BackendRig.run(
       in: directory ?? scratch("data"), more: [store].compactMap(\.self),
@@ -67,7 +67,7 @@ import Testing
         again.body
           == #"{"success":true,"inserted":{"records":0,"workouts":0},"skippedDuplicates":2}"#)
       #expect(try await Self.steps(client) == #"[{"date":"2026-01-18","steps":2}]"#)
-      #expect(try await Self.steps(client, secret: "other-secret") == "[]")
+      #expect(try await Self.steps(client, secret: "the-other-secret") == "[]")
       _ = try await Self.post(client, Self.batch([], deleted: [1]))
       #expect(try await Self.steps(client) == #"[{"date":"2026-01-18","steps":1}]"#)
     }
@@ -83,6 +83,26 @@ import Testing
     let daily = try #require(answer.body.firstRange(of: "\"daily\":"))
     let energy = try #require(answer.body.firstRange(of: ",\"energy\""))
     return String(answer.body[daily.upperBound..<energy.lowerBound])
+  }
+
+  @Test func `five wrong secrets lock out an address, and repeated ones count once`() async throws {
+    try await Self.run { rig in
+      let client = try rig.client()
+      for number in 0..<5 {
+        for _ in 0..<(number == 0 ? 9 : 1) {
+          #expect(try await Self.post(client, "{}", secret: "guess-\(number)").status == 401)
+        }
+      }
+      #expect(try await Self.post(client, "{}", secret: "guess-4").status == 401)
+      for secret in ["guess-5", Self.secret] {
+        let locked = try await Self.post(client, "{}", secret: secret)
+        #expect(locked.status == 429 && locked.body.contains("Too many wrong secrets"))
+        #expect(locked.headers["retry-after"].flatMap { Int($0) }.map { $0 > 880 } == true)
+      }
+      let answer = try await client.ask("GET", "/api/health/steps", token: Self.secret)
+      #expect(answer.status == 429)
+      #expect(try await client.ask("GET", "/api/sync").status == 200)
+    }
   }
 
   @Test func `stored samples persist across a restart`() async throws {

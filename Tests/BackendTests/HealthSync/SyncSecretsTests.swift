@@ -13,18 +13,24 @@ import Testing
   }
 
   @Test func `each line contains a user, a secret and an optional time zone`() throws {
-    let secrets = try Self.secrets("# users\n\n  ann s3cret Europe/Berlin\r\nben\tother\n")
+    let secrets = try Self.secrets(
+      "# users\n\n  ann s3cret-0123456789 Europe/Berlin\r\nben\tother-0123456789\n")
     #expect(secrets.users == [SyncUser("ann", zone: "Europe/Berlin"), SyncUser("ben")])
-    #expect(secrets.user(of: "s3cret") == SyncUser("ann", zone: "Europe/Berlin"))
-    #expect(secrets.user(of: "other") == SyncUser("ben"))
-    for wrong in [nil, "", "S3cret", "s3cre", "s3cret ", "ann"] {
+    #expect(secrets.user(of: "s3cret-0123456789") == SyncUser("ann", zone: "Europe/Berlin"))
+    #expect(secrets.user(of: "other-0123456789") == SyncUser("ben"))
+    let wrong = ["S3cret-0123456789", "s3cret-012345678", "s3cret-0123456789 "]
+    for wrong in [nil, "", "ann"] + wrong {
       #expect(secrets.user(of: wrong) == nil)
+      #expect((secrets.wrong(wrong) == nil) == (wrong == nil))
     }
+    #expect(secrets.wrong("s3cret-0123456789") == nil)
+    #expect(secrets.wrong("a") != secrets.wrong("b"))
   }
 
   @Test func `a phone's choice ends with the secret that it sent`() throws {
     let sign = { (text: [UInt8]) in SyncHasher().digest([7] + text) }
-    let secrets = try Self.secrets("ann one Etc/UTC\nben two")
+    let (one, two) = ("one-of-the-secrets", "two-of-the-secrets")
+    let secrets = try Self.secrets("ann \(one) Etc/UTC\nben \(two)")
     let user = SyncedUser("ann", proof: secrets.proof(of: "ann", signing: sign))
     #expect(user.proof != nil)
     #expect(secrets.owner(of: user, signing: sign) == SyncUser("ann", zone: "Etc/UTC"))
@@ -32,33 +38,51 @@ import Testing
     #expect(secrets.owner(of: SyncedUser("ann"), signing: sign) == nil)
     #expect(secrets.owner(of: SyncedUser("ben", proof: user.proof), signing: sign) == nil)
     #expect(secrets.proof(of: "eve", signing: sign) == nil)
-    for text in ["ann other", "ann two\nben one", "ben one"] {
+    for text in ["ann other-0123456789", "ann \(two)\nben \(one)", "ben \(one)"] {
       #expect(try Self.secrets(text).owner(of: user, signing: sign) == nil)
     }
-    #expect(try Self.secrets("ann one").owner(of: user, signing: sign) == SyncUser("ann"))
+    #expect(try Self.secrets("ann \(one)").owner(of: user, signing: sign) == SyncUser("ann"))
   }
 
   @Test(
     arguments: [
       ("", .empty), ("# nobody\n", .empty), ("ann", .fields(line: 1)),
-      ("ann a\nben", .fields(line: 2)), ("ann a Europe/Berlin x", .fields(line: 1)),
-      ("\nann a Nowhere/Town", .zone(line: 2, name: "Nowhere/Town")),
-      ("ann a\n\nann b", .sameUser(line: 3, as: 1)), ("ann a\nben a", .sameSecret(line: 2, as: 1)),
+      ("ann A\nben", .fields(line: 2)), ("ann A Europe/Berlin x", .fields(line: 1)),
+      ("\nann A Nowhere/Town", .zone(line: 2, name: "Nowhere/Town")),
+      ("ann A\n\nann B", .sameUser(line: 3, as: 1)), ("ann A\nben A", .sameSecret(line: 2, as: 1)),
+      ("ann A\nben short", .tooShort(line: 2, least: 16)),
     ] as [(String, SyncSecretsFault)])
   func `the error names an invalid line`(text: String, fault: SyncSecretsFault) {
+    let text = text.replacing("A", with: "secret-of-16-byte").replacing(
+      "B", with: "other-of-16-bytes")
     #expect(throws: fault) { try Self.secrets(text) }
+  }
+
+  @Test(arguments: [-1, 0, 1])
+  func `a secret has at least minSecretBytes, 16`(beyond: Int) throws {
+    #expect(SyncSecrets.minSecretBytes == 16)
+    let secret = String(repeating: "s", count: SyncSecrets.minSecretBytes + beyond)
+    #expect(((try? Self.secrets("ann \(secret)")) == nil) == (beyond < 0))
+    // Letters outside ASCII have two bytes or more.
+    let letters = String(repeating: "é", count: 8 + beyond)
+    #expect(((try? Self.secrets("ann \(letters)")) == nil) == (beyond < 0))
+    let fault = SyncSecretsFault.tooShort(line: 1, least: 16).description
+    #expect(fault.contains("`openssl rand -hex 16`"))
   }
 
   @Test(arguments: [-1, 0, 1])
   func `names and secrets have a maximum length`(beyond: Int) {
     let name = String(repeating: "n", count: SyncSecrets.maxNameBytes + beyond)
     let secret = String(repeating: "s", count: SyncSecrets.maxSecretBytes + beyond)
-    #expect(((try? Self.secrets("\(name) s")) == nil) == (beyond > 0))
+    #expect(((try? Self.secrets("\(name) secret-of-16-byte")) == nil) == (beyond > 0))
     #expect(((try? Self.secrets("n \(secret)")) == nil) == (beyond > 0))
   }
 
   @Test func `no error contains a secret`() {
-    for text in ["ann hush x y", "ann hush Nowhere", "ann hush\nben hush", "hush"] {
+    let long = "hush-0123456789012"
+    for text in [
+      "ann hush x y", "ann \(long) Nowhere", "ann \(long)\nben \(long)", "hush", "a hush",
+    ] {
       do {
         _ = try Self.secrets(text)
       } catch {
@@ -87,7 +111,7 @@ import Testing
   @Test func `a file that others can read is used and reported`() throws {
     let scratch = try Scratch()
     let path = scratch("open")
-    try Data("ann s3cret\n".utf8).write(to: URL(fileURLWithPath: path))
+    try Data("ann s3cret-0123456789\n".utf8).write(to: URL(fileURLWithPath: path))
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
     let (secrets, isOpen) = try SyncSecrets.open(path)
     #expect(secrets.users == [SyncUser("ann")] && isOpen)

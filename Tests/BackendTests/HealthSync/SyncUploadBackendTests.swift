@@ -10,7 +10,7 @@ import Testing
 
 /// Tests of resumable uploads over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncUploadBackendTests {
-  private static let secret = "hush-hush-hush"
+  private static let secret = "hush-hush-hush-hush"
 
   private static func run(
     in directory: String, _ body: (BackendRig) async throws -> Void

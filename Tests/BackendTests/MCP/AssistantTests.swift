@@ -98,7 +98,7 @@ struct AssistantTests {
       let bad = try await assistant.call("get_summary", #""start_time":"soon""#)
       #expect(bad.structured?.error == "invalid_arguments")
       let unknown = try await assistant.call("nope")
-      #expect(unknown.text == "Unknown tool: nope")
+      #expect(unknown.structured?.error == "unknown_tool")
     }
   }
 

@@ -130,7 +130,9 @@ final class DocumentServer: HTTPClient {
       throw .unreachable(detail: "no such document")
     }
     return HTTPAnswer(
-      status: 200, headers: ["cache-control": "max-age=60"], body: Array(document.utf8),
+      status: 200,
+      headers: ["cache-control": "max-age=60", "content-type": "application/json"],
+      body: Array(document.utf8),
       retryAfter: nil)
   }
 

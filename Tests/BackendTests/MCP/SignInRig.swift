@@ -74,9 +74,11 @@ struct SignInRig {
     }
   }
 
+  /// Shows a code. The backend repeats the present one when it reports a new assistant.
   private static func show(
     _ code: ConnectionCode, in codes: FileHandle, _ shown: Shown
   ) throws {
+    guard code.code != shown.all.last?.code else { return }
     shown.append(code)
     try codes.write(contentsOf: Data("\(code.word) \(code.code)\n".utf8))
   }

@@ -30,7 +30,7 @@ struct StdioSDKTests {
     #expect(answer.isTold == true)
     let bad = try await assistant.call("get_summary", #""start_time":"soon""#)
     #expect(bad.structured?.error == "invalid_arguments")
-    #expect(try await assistant.call("nope").text == "Unknown tool: nope")
+    #expect(try await assistant.call("nope").structured?.error == "unknown_tool")
     await assistant.leave()
   }
 

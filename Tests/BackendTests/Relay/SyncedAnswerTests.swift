@@ -11,7 +11,7 @@ import Testing
 
 /// Tests of answers from synced samples with a real phone, over real sockets and files.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncedAnswerTests {
-  private static let secret = "hush-hush-hush"
+  private static let secret = "hush-hush-hush-hush"
   /// 2026-01-18, 20:00 UTC.
   private static let start: Int64 = 1_768_766_400
   private static let wait = Duration.seconds(5)
@@ -54,6 +54,7 @@ import Testing
     var health_data: [Point]?
     var source: String?
     var as_of: String?
+    var notes: [String]?
     var refusal: String?
 
     struct Point: Decodable, Equatable {
@@ -64,7 +65,11 @@ import Testing
   private static func told(_ value: Double?, synced: Bool) -> Told {
     Told(
       health_data: value.map { [Told.Point(value: $0)] } ?? [], source: synced ? "synced" : nil,
-      as_of: synced ? "2026-01-18T20:01:00Z" : nil)
+      as_of: synced ? "2026-01-18T20:01:00Z" : nil,
+      notes: synced
+        ? [
+          "STEPS is synced from 2026-01-18T20:00 on. What the phone has from before is missing here."
+        ] : nil)
   }
 
   /// Runs `body` with a phone that is paired and has two samples of 40 steps.

@@ -141,7 +141,8 @@ struct RelayHarness {
         problemTimes.append(now)
       case .update(.ended(let receipt)): receipts.append(receipt)
       case .ping(let attempt, let id): if answersPings { give(.pong(attempt, id)) }
-      case .close, .read, .send, .discard, .fail, .refuse, .notify, .unnotify, .update(.pair):
+      case .close, .read, .send, .discard, .fail, .refuse, .notify, .unnotify, .update(.pair),
+        .update(.assistant):
         break
       }
     }

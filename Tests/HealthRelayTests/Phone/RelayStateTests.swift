@@ -274,6 +274,29 @@ struct RelayStateTests {
     #expect(welcome.resume == (isStored ? Secret("t" + last) : nil))
   }
 
+  @Test func `an assistant is shown once, and a code that only reports one is not shown again`() {
+    var harness = RelayHarness.running(.foreground)
+    harness.forget()
+    let assistant = PairedAssistants.Assistant(
+      id: "3f9a", name: AssistantName("Pad"), since: nil, lastQuestion: nil,
+      expiresAt: Timestamp(nanoseconds: 0))
+    var welcome = RelayModel.Welcome.first
+    welcome.newAssistants = [assistant]
+    harness.say(.paired(welcome))
+    #expect(harness.log == [.update(.assistant(assistant))])
+    harness.forget()
+    // Another code, or another text, is shown as well.
+    welcome.pair.message = Secret("Pad was signed out.")
+    harness.say(.paired(welcome))
+    #expect(harness.log == [.update(.assistant(assistant)), .update(.pair(welcome.pair))])
+    harness.forget()
+    // So is the same code of a backend that reports no assistant.
+    harness.say(.paired(.first))
+    harness.say(.paired(.first))
+    #expect(
+      harness.log == Array(repeating: .update(.pair(RelayModel.Welcome.first.pair)), count: 2))
+  }
+
   @Test func `without a service there is no notification`() {
     var harness = RelayHarness.running(.foreground)
     harness.lose()

@@ -116,7 +116,7 @@ import Testing
   ) -> SyncConfiguration {
     var configuration = SyncConfiguration(
       server, source: NoSource(), storage: storage, directory: directory
-    ) { "hush-hush-hush" }
+    ) { "hush-hush-hush-hush" }
     configuration.types = []
     configuration.ports = DevicePorts(
       network: FakeNetwork(clock: BootClock()), reachability: FakeReachability())

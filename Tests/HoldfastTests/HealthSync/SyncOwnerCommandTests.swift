@@ -24,7 +24,7 @@ import Testing
   @Test func `another server or another person receives all samples of the phone`() async throws {
     let rig = try SyncRig()
     try rig.scratch.write(
-      Array("ann \(SyncRig.secret) Etc/UTC\nbob another-secret Etc/UTC\n".utf8), to: "secrets")
+      Array("ann \(SyncRig.secret) Etc/UTC\nbob yet-another-secret Etc/UTC\n".utf8), to: "secrets")
     try rig.export([(Self.steps, Array(0..<10))])
     try await rig.importExport()
     let first = try await rig.serve(in: "a")
@@ -34,7 +34,7 @@ import Testing
     #expect(run.status == 0, "\(run.errors)")
     #expect(run.events.contains { $0["kind"] as? String == "reads-again" })
     #expect(try await rig.held(in: "b")[Self.steps] == Array(0..<10))
-    try rig.scratch.write(Array("another-secret\n".utf8), to: "secret")
+    try rig.scratch.write(Array("yet-another-secret\n".utf8), to: "secret")
     #expect(try await rig.sync(second.url).status == 0)
     #expect(try await rig.held(in: "b", of: "bob")[Self.steps] == Array(0..<10))
     let status = try await CommandProcess.run("health", "status", "--data", rig.data, "--json")

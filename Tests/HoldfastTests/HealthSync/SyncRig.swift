@@ -7,7 +7,7 @@ import Testing
 final class SyncRig: Sendable {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
-  static let secret = "hush-hush-hush"
+  static let secret = "hush-hush-hush-hush"
   /// Options for retries at short intervals without a limit on their number.
   static let quick = [
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set",

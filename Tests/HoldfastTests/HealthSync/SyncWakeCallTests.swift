@@ -146,7 +146,7 @@ import Testing
           asked: [], types: [], batches: batches, stamp: Timestamp(nanoseconds: 0)))
       var configuration = SyncConfiguration(
         "https://health.example", source: source, storage: .store(queue), directory: scratch.path
-      ) { "hush-hush-hush" }
+      ) { "hush-hush-hush-hush" }
       configuration.types = types
       configuration.ports = DevicePorts(
         network: FakeNetwork(clock: BootClock()), reachability: FakeReachability())

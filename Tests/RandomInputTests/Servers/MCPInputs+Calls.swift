@@ -12,9 +12,12 @@ extension MCPInputs {
     TokenHash([UInt8](repeating: UInt8(number(1...3)), count: 32))
   }
 
-  private mutating func call(
+  mutating func call(
     _ method: MCPCall.Method, _ route: MCPRoute, _ body: String = ""
   ) -> MCPCall {
+    // With a public URL, clients without OAuth use the other route.
+    let hasOAuth = route == .mcp && policy.publicURL != nil && !oneIn(9)
+    let route = hasOAuth ? MCPRoute.code : route
     var call = MCPCall(method, route, address: one(["x", "y"]), body: Array(body.utf8))
     call.fields.host =
       oneIn(25) ? "elsewhere.example" : policy.originPolicy.hosts.first ?? "localhost:1"
@@ -48,7 +51,9 @@ extension MCPInputs {
 
   mutating func greeting() -> MCPCall {
     let offers = ["2025-03-26", "2025-03-26", "2024-11-05", "2025-11-25", "2026-07-28"]
-    let info = one(["", #","clientInfo":{"name":"me","version":"2"}"#])
+    let info =
+      one(["", #","clientInfo":{"name":"me","version":"2"}"#])
+      + one(["", #","capabilities":\#(Self.opensPages)"#])
     return inSession(request("initialize", #"{"protocolVersion":"\#(one(offers))"\#(info)}"#))
   }
 
@@ -105,12 +110,15 @@ extension MCPInputs {
   mutating func stateless() -> MCPCall {
     let prefix = "io.modelcontextprotocol/"
     let version = "2026-07-28"
-    var meta = #""\#(prefix)protocolVersion":"\#(version)","\#(prefix)clientCapabilities":{}"#
+    let abilities = one(["{}", Self.opensPages])
+    var meta =
+      #""\#(prefix)protocolVersion":"\#(version)","\#(prefix)clientCapabilities":\#(abilities)"#
     let token = progress()
     if !token.isEmpty { meta += "," + token }
     let tool = toolCall(meta: meta)
     let method = oneIn(3) ? one(["ping", "tools/list", "server/discover"]) : "tools/call"
-    let params = method == "tools/call" ? tool.params : #"{"_meta":{\#(meta)}}"#
+    let params =
+      method == "tools/call" ? tool.params.dropLast() + nextTry() + "}" : #"{"_meta":{\#(meta)}}"#
     var call = call(.post, .mcp, request(method, params))
     call.fields.version = version
     call.fields.rpcMethod = oneIn(25) ? nil : method

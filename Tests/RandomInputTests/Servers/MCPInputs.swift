@@ -15,6 +15,8 @@ struct MCPInputs: ServerInputs {
     /// The request that made the call. For a call in a batch, this is the request of the whole
     /// batch.
     let request: RequestID
+    /// The sign-in on whose page the call was made.
+    var page: String?
   }
 
   /// A request whose response is not complete.
@@ -36,6 +38,9 @@ struct MCPInputs: ServerInputs {
   var tokens: [String: TokenHash] = [:]
   var asked: [Asked] = []
   var open: [RequestID: Request] = [:]
+  /// The sign-ins on a page that clients were asked for, by the ids in their addresses.
+  var pages: [String: SignIn] = [:]
+  var newestPage: String?
 
   init(seed: UInt64) {
     var draw = PolicyDraw(generator: RandomSource(seed: seed))
@@ -43,15 +48,18 @@ struct MCPInputs: ServerInputs {
     let counts: [(WritableKeyPath<MCPPolicy, Int>, [Int])] = [
       (\.maxSessions, [0, 1, 2, 3]), (\.maxCalls, [0, 1, 2, 4]), (\.callsPerSession, [0, 1, 2]),
       (\.maxEventBytes, [0, 300, 900]), (\.maxBatchBytes, [0, 250, 900]),
+      (\.maxElicitations, [0, 1, 2]), (\.elicitationBurst, [0, 2]),
     ]
     let times: [(WritableKeyPath<MCPPolicy, Duration>, [Int])] = [
       (\.idle, [0, 3, 8, 40]), (\.progressInterval, [0, 1]), (\.commentInterval, [0, 2, 3]),
+      (\.elicitationInterval, [0, 1]), (\.elicitationLife, [9, 600]),
     ]
     draw.set(&policy, counts)
     draw.set(&policy, seconds: times)
     if draw.oneIn(3) { policy.originPolicy.hosts = ["relay.example"] }
     if draw.oneIn(3) { policy.originPolicy.origins = ["https://app.example"] }
     policy.originPolicy.isLocal = !draw.oneIn(3)
+    if draw.oneIn(2) { policy.publicURL = PublicURL(Self.place) }
     self.policy = policy
     run = RandomRun(MCPServer(policy: policy, at: .zero), seed: seed, generator: draw.generator)
   }
@@ -69,6 +77,7 @@ struct MCPInputs: ServerInputs {
     case 22...25: send(stateless())
     case 26...28: send(greeting())
     case 29...31: send(batch())
+    case 32...36 where policy.publicURL != nil: send(signIn())
     case _: send(message())
     }
   }
@@ -136,14 +145,16 @@ extension MCPInputs {
         return run.fail("only a request that waits is answered")
       }
       require(!request.isStream, "an answer is whole or a stream")
+      noteSignIn(reply.body, to: request.call)
       if let session = reply.session { enter(session.text, reply.body) }
     case .begin(let id, let session, _):
       require(open[id]?.isStream == false, "a stream begins once")
       open[id]?.isStream = true
       if let session { enter(session.text, []) }
     case .watch(let id): require(open[id] != nil, "only a request that waits is watched")
-    case .write(let id, _):
+    case .write(let id, let bytes):
       require(open[id]?.isStream == true, "only a stream that began is written to")
+      if let call = open[id]?.call { noteSignIn(bytes, to: call) }
     case .end(let id):
       require(open.removeValue(forKey: id)?.isStream == true, "only a stream that began ends")
     case .call(let ask, let wants, let bearer, _): note(ask, wants, bearer, after: input)
@@ -165,10 +176,11 @@ extension MCPInputs {
       case .signIn, .toolList, .toolCall: nil
       case .directLogin, .healthMetrics, .logout: call.fields.conversation
       }
-    asked.append(Asked(ask: ask, wants: wants, owner: owner, request: id))
+    asked.append(Asked(ask: ask, wants: wants, owner: owner, request: id, page: page(of: call)))
+    if call.route == .signIn { noteForm(call, wants, bearer) }
     guard case .hash(let hash) = bearer else { return }
     require(
-      hash == call.fields.bearer || hash == owner.flatMap { tokens[$0] },
+      hash == call.fields.bearer || hash == owner.flatMap { tokens[$0] } || isOfPage(hash, call),
       "a call shows the token of its request or of its session")
   }
 
@@ -179,7 +191,9 @@ extension MCPInputs {
     let isBatch = open[call.request]?.call.body.contains(UInt8(ascii: "[")) ?? false
     require(open[call.request] == nil || rest || isBatch, "an outcome ends its request")
     switch outcome {
-    case .loggedIn: if let owner = call.owner { tokens[owner] = token }
+    case .loggedIn:
+      if let owner = call.owner { tokens[owner] = token }
+      if let page = call.page, let token { pages[page]?.tokens.insert(token) }
     case .loggedOut: if let owner = call.owner { tokens[owner] = nil }
     case .renewed, .data, .refused: return
     }

@@ -50,7 +50,7 @@ struct MCPLineInputs: InputGenerator {
       .outcome(
         id,
         oneIn(4)
-          ? .noData(remedy: "x")
+          ? oneIn(2) ? .importing("y") : .noData(remedy: "x")
           : .data(
             HealthObject(succeeded: true, bytes: Array(#"{"success":true,"n":[1,2]}"#.utf8)))))
   }

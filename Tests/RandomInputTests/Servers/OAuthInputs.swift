@@ -186,7 +186,9 @@ struct OAuthInputs: ServerInputs {
     let id = oneIn(12) ? one(clients) : fetches.removeFirst()
     let document = #"{"client_id":"\#(id)","redirect_uris":["\#(one(Self.callbacks))"]}"#
     let fetch = OAuthFetch.answered(
-      status: oneIn(9) ? 302 : 200, cacheControl: one([nil, "no-store", "max-age=9"]), age: nil,
+      status: oneIn(9) ? 302 : 200,
+      contentType: one(["application/json", "application/json", nil, "text/html"]),
+      cacheControl: one([nil, "no-store", "max-age=9"]), age: nil,
       body: Array(document.utf8))
     give(.fetched(id, oneIn(9) ? .failed : fetch, wall: wall))
   }

@@ -129,7 +129,9 @@ extension RelayInputs {
     switch number(0...10) {
     case 10:
       let user = SyncedUser("ann", zone: maybe("UTC"))
-      give(.synced(one([.user(user), .user(user), .none, .unknownSecret])), by: bearer)
+      give(
+        .synced(one([.user(user), .user(user), .none, .unknownSecret]), from: one(Self.addresses)),
+        by: bearer)
     case 0...3: give(.lease(LeaseRequest(max: one([1, 1, 2, 100]))), by: bearer)
     case 4...7: giveResult(bearer)
     case 8: register()
@@ -162,7 +164,7 @@ extension RelayInputs {
   mutating func answerSynced() {
     guard let name = reading.randomElement(using: &generator) else {
       let user = SyncedUser("ann")
-      give(.synced(.user(user)), by: resumes.last?.token)
+      give(.synced(.user(user), from: one(Self.addresses)), by: resumes.last?.token)
       write()
       return ask()
     }

@@ -95,7 +95,15 @@ struct ServerTests {
     }
   }
 
-  @Test func `an injected fault of the MCP server is detected`() {
+  @Test func `injected faults of the MCP server are detected`() {
+    RandomInputs<MCPInputs>.expectFound("a page logs in with its own form") { _, _, effects in
+      effects = effects.map { effect in
+        guard case .call(let id, .login(_, let code, let name), let bearer, let address) = effect
+        else { return effect }
+        return .call(
+          id, .login(word: "x", code: code, assistant: name), bearer: bearer, from: address)
+      }
+    }
     RandomInputs<MCPInputs>.expectFound("only a stream that began is written to") { _, _, effects in
       effects.removeAll { if case .begin = $0 { true } else { false } }
     }

@@ -26,7 +26,14 @@ import Testing
       var date: String
       var value, min, max: Double?
       var steps, avg: Double?
+      /// The hours of a night, and those of its parts.
+      var hours, awake, core, deep: Double?
     }
+  }
+
+  /// The averages of the days before today, by their number, such as `7d`.
+  private struct Periods: Decodable {
+    var steps, rhr: [String: Double?]
   }
 
   private struct Workouts: Decodable {
@@ -49,6 +56,14 @@ import Testing
     SyncRecord(
       recordType: "HKQuantityTypeIdentifier\(type)", sourceName: source, value: value, unit: unit,
       start: try time(start), end: try time(end))
+  }
+
+  private static func stage(
+    _ start: String, _ end: String, _ name: String, source: String = "Watch"
+  ) throws -> SyncRecord {
+    SyncRecord(
+      recordType: "HKCategoryTypeIdentifierSleepAnalysis", sourceName: source, value: 0,
+      valueText: .text(name), start: try time(start), end: try time(end))
   }
 
   private static func workout(
@@ -77,7 +92,25 @@ import Testing
       try record(beats, "16T23:59", "16T23:59", 58, "count/min"),
       try record(beats, "20T11:58", "20T11:58", 90, "count/min"),
     ]
-    let workouts = [
+    let resting = "RestingHeartRate"
+    let others = [
+      try record(resting, "15T08:00", "15T08:00", 50, "count/min"),
+      try record(resting, "16T08:00", "16T08:00", 54, "count/min"),
+      try record(resting, "16T09:00", "16T09:00", 55, "count/min"),
+      // A night of a watch, and the time in bed of a phone.
+      try stage("15T22:30", "16T06:30", "InBed", source: "iPhone"),
+      try stage("15T23:00", "16T01:00", "AsleepCore"),
+      try stage("16T01:00", "16T02:00", "AsleepDeep"),
+      try stage("16T02:00", "16T02:30", "Awake"),
+      try stage("16T02:30", "16T06:00", "AsleepCore"),
+    ]
+    var store = StoredSync()
+    _ = store.apply(try SyncSamples.delivery(records + others, workouts: workouts()))
+    return store
+  }
+
+  private static func workouts() throws -> [SyncWorkout] {
+    [
       // One run that two apps recorded, a walk at the same time, and a ride over midnight.
       try workout("15T08:00", "15T09:00", 6),
       try workout("15T08:01", "15T08:59", 5.9, source: "RunLog"),
@@ -85,9 +118,6 @@ import Testing
       try workout("16T23:30", "17T00:45", 15, kind: "Cycling"),
       try workout("17T18:00", "17T19:00", 4),
     ]
-    var store = StoredSync()
-    _ = store.apply(try SyncSamples.delivery(records, workouts: workouts))
-    return store
   }
 
   /// Returns what `/api/health` answers. The dashboard reads the path `daily`.
@@ -108,13 +138,13 @@ import Testing
 
   /// Returns what an assistant's question is answered with, by the code of relay and program.
   private static func reply(
-    _ type: HealthValueType, _ grouping: HealthGrouping?, _ statistic: HealthStatistic? = nil
+    _ type: HealthValueType, _ grouping: HealthGrouping?, _ statistic: HealthStatistic? = nil,
+    from first: String = days.from, to end: String = "2026-01-21"
   ) throws -> HealthReply {
     let store = try store()
     let query = HealthDataQuery(
-      valueType: type, start: try #require(HealthTime(days.from)),
-      end: try #require(HealthTime("2026-01-21")), groupBy: grouping,
-      statistic: statistic)
+      valueType: type, start: try #require(HealthTime(first)), end: try #require(HealthTime(end)),
+      groupBy: grouping, statistic: statistic)
     var answering = HealthAnswering(
       .healthData(query), zone: zone, now: now, limits: .exact, stored: StoredHealth())
     while case .read(let query) = answering.step {
@@ -127,7 +157,8 @@ import Testing
   /// Returns the numbers of an answer by day. Kinds of workouts are added.
   private static func numbers(_ reply: HealthReply) -> [String: Double] {
     var found: [String: Double] = [:]
-    for point in reply.points {
+    // HEART_RATE has the resting heart rates beside it.
+    for point in reply.points where point.type != "RESTING_HEART_RATE" {
       let number: Double =
         switch point.value {
         case .number(let number): number
@@ -171,18 +202,44 @@ import Testing
     #expect(Self.values(route, \.min) == least && Self.values(route, \.max) == greatest)
   }
 
+  @Test func `nights and their parts are the same`() throws {
+    let told = try Self.reply(.sleep, .day)
+    let (point, daily) = (try #require(told.points.first), try Self.report(.sleep).daily)
+    #expect(told.points.count == 1 && daily.map(\.date) == ["2026-01-16"])
+    #expect(point.value == .number(390))
+    #expect(daily[0].hours == 6.5)
+    #expect(point.sleep?.light == daily[0].core.map { $0 * 60 })
+    #expect(point.sleep?.deep == daily[0].deep.map { $0 * 60 })
+    #expect(point.sleep?.awake == daily[0].awake.map { $0 * 60 })
+  }
+
+  @Test func `averages of the days before today are the same`() throws {
+    let periods = try Self.report(.periods, as: Periods.self)
+    let resting = try #require(HealthValueType(rawValue: "RESTING_HEART_RATE"))
+    for (type, found) in [(HealthValueType.steps, periods.steps), (resting, periods.rhr)] {
+      let told = try Self.reply(
+        type, .total, .average, from: "2026-01-13", to: "2026-01-20"
+      ).points
+      guard case .number(let number)? = told.first?.value else { throw Refused() }
+      #expect(told.count == 1 && number > 0)
+      // Reports have six decimal places.
+      let average = found["7d"] ?? nil
+      #expect(abs((average ?? .nan) - number) < 1e-6, "\(type)")
+    }
+  }
+
   @Test func `workouts are the same by day, and one that two apps recorded counts once`() throws {
     let told = Self.numbers(try Self.reply(.workout, .day))
     #expect(told == ["2026-01-15": 2, "2026-01-17": 2])
     #expect(Self.values(try Self.report(.daily, type: HealthSample.workoutType), \.value) == told)
-    // Without a grouping, both list each workout of each app.
+    // Without a grouping, both list each workout once.
     let listed = try Self.report(.workouts, as: Workouts.self).workouts
     let single = try Self.reply(.workout, nil).points
-    #expect(listed.count == 5)
+    #expect(listed.count == 4)
     for (one, point) in zip(listed, single) {
       guard case .workout(let totals) = point.value else { throw Refused() }
       #expect(one.type == totals.type && one.distanceMeters == totals.distance)
     }
-    #expect(single.count == 5)
+    #expect(single.count == 4)
   }
 }

@@ -174,10 +174,11 @@ import Testing
     let told = try Self.report(.summary, records: records, lastSync: Self.now)
     #expect(
       told
-        == #"{"types":[{"type":"HKQuantityTypeIdentifierStepCount","style":"sum","unit":"count","#
+        == #"{"types":[{"type":"HKQuantityTypeIdentifierStepCount","word":"STEPS","style":"sum","#
+        + #""unit":"count","#
         + #""count":2,"first":"2026-01-18T08:00:00+01:00","newest":"2026-01-19T23:30:00+01:00"},"#
-        + #"{"type":"HKQuantityTypeIdentifierVO2Max","style":"reading","unit":"mL/min·kg","#
-        + #""count":1,"#
+        + #"{"type":"HKQuantityTypeIdentifierVO2Max","word":"VO2_MAX","style":"reading","#
+        + #""unit":"mL/min·kg","count":1,"#
         + #""first":"2026-01-05T08:00:00+01:00","newest":"2026-01-05T08:00:00+01:00"}],"#
         + #""newest":"2026-01-19T23:30:00+01:00","lastSync":"2026-01-20T12:00:00+01:00","#
         + #""unfinishedUploads":3,"now":"2026-01-20T12:00:00+01:00","timeZone":"Test/East"}"#)

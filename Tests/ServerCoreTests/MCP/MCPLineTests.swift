@@ -59,7 +59,8 @@ import Testing
   @Test(
     arguments: [
       (#"{"jsonrpc":"2.0","id":1,"#, #""id":null"#, -32700),
-      ("hello", #""id":null"#, -32700), ("7", #""id":null"#, -32600),
+      ("hello", #""id":null"#, -32700), ("\0\0\0", #""id":null"#, -32700),
+      ("\u{1}", #""id":null"#, -32700), ("7", #""id":null"#, -32600),
       (#"{"id":1,"method":"ping"}"#, #""id":1"#, -32600),
       (#"{"jsonrpc":"2.0","id":1,"method":"x/y"}"#, #""id":1"#, -32601),
       (#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#, #""id":1"#, -32602),
@@ -136,6 +137,17 @@ import Testing
     let line = stage.take().first ?? ""
     #expect(
       line.contains(#""error":"no_data","message":"There are no health data here yet. Run `x`.""#))
+    #expect(line.contains(#""isError":true"#))
+  }
+
+  @Test func `during the first import of another program the answer says so`() {
+    var stage = Stage.greeted()
+    stage.say(Stage.steps(1))
+    stage.give(.outcome(RequestID(2), .importing("Another program imports")))
+    let line = stage.take().first ?? ""
+    #expect(
+      line.contains(
+        #""error":"importing","message":"Another program imports. Ask again in a minute.""#))
     #expect(line.contains(#""isError":true"#))
   }
 

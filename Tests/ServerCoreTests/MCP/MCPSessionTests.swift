@@ -155,9 +155,10 @@ import Testing
     #expect(stage[id].body.hasSuffix(#""isError":true}}"#))
     let unknown = stage.call("nope", session: session)
     #expect(
-      stage[unknown].body
-        == #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"#
-        + #""Unknown tool: nope"}],"isError":true}}"#)
+      stage[unknown].body.hasSuffix(
+        #""structuredContent":{"success":false,"error":"unknown_tool","message":"Unknown tool: "#
+          + #"nope. The tools are direct_login, list_health_types, get_health_metrics, "#
+          + #"get_summary, logout."},"isError":true}}"#))
   }
 
   @Test(arguments: [

@@ -49,7 +49,9 @@ struct MCPSignedInTests {
     #expect(!stage.initialize().isEmpty)
     let reply = stage.received { $0.post(Self.hello) { $0.fields.permission = .invalid } }.reply
     #expect(reply?.status == 200 && reply?.challenge == nil)
-    #expect(stage.received { $0.request(.post, .code) }.reply?.status == 404)
+    let code = stage.received { $0.request(.post, .code) }
+    #expect(code.reply?.status == 404)
+    #expect(code.body.contains("the login by word and code, are at /mcp"))
   }
 
   @Test func `the tools of a client that signed in have no login and no token`() {

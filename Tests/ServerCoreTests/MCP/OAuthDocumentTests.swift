@@ -16,9 +16,10 @@ struct OAuthDocumentTests {
   }
 
   private func answer(
-    _ body: [UInt8], status: Int = 200, cache: String? = nil, age: String? = nil
+    _ body: [UInt8], status: Int = 200, type: String? = "application/json", cache: String? = nil,
+    age: String? = nil
   ) -> OAuthFetch {
-    .answered(status: status, cacheControl: cache, age: age, body: body)
+    .answered(status: status, contentType: type, cacheControl: cache, age: age, body: body)
   }
 
   @Test func `a document is fetched once for all requests, and kept`() {
@@ -102,6 +103,35 @@ struct OAuthDocumentTests {
       stage.pass(.seconds(30))
       stage.send(.get, .authorize, stage.request(Self.id))
       #expect(stage.fetches.count == 2)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("application/json", true), ("Application/JSON; charset=utf-8", true),
+      ("application/client-metadata+json", true), ("application/x+JSON;v=1", true),
+      ("text/html", false), ("text/plain; x=application/json", false), ("text/x+json", false),
+      ("application/jsonp", false), ("application/xjson", false), ("", false), (nil, false),
+    ] as [(String?, Bool)])
+  func `a document is JSON by its Content-Type`(type: String?, isUsed: Bool) {
+    var stage = OAuthStage()
+    let id = stage.send(.get, .authorize, stage.request(Self.id))
+    stage.fetched(Self.id, answer(document(), type: type))
+    #expect(stage[id].status == (isUsed ? 200 : 400))
+    #expect(stage[id].text.contains("Content-Type application/json") == !isUsed)
+    let again = stage.ask(.get, .authorize, stage.request(Self.id))
+    #expect(again.text.contains("Content-Type application/json") == !isUsed)
+  }
+
+  @Test func `the redirects of a document that cannot be used are left out`() {
+    for (redirects, isUsed) in [
+      (#""cursor://x/cb","https://claude.example/callback""#, true), (#""cursor://x/cb""#, false),
+    ] {
+      var stage = OAuthStage()
+      let id = stage.send(.get, .authorize, stage.request(Self.id))
+      let text = #"{"client_id":"\#(Self.id)","redirect_uris":[\#(redirects)]}"#
+      stage.fetched(Self.id, answer(Array(text.utf8)))
+      #expect(stage[id].status == (isUsed ? 200 : 400))
     }
   }
 

@@ -69,11 +69,37 @@ struct OAuthMetadataTests {
   ])
   func `only https and this machine are accepted (RFC 7591 section 3.2.2)`(uri: String) {
     var stage = OAuthStage()
-    for list in ["\"\(uri)\"", "\"https://a.example/cb\",\"\(uri)\""] {
-      let reply = stage.ask(.post, .register, body: #"{"redirect_uris":[\#(list)]}"#)
-      #expect(reply.failure == "400 invalid_redirect_uri")
-      #expect(reply.field("Access-Control-Allow-Origin") == "*")
+    let reply = stage.ask(.post, .register, body: #"{"redirect_uris":["\#(uri)","\#(uri)"]}"#)
+    #expect(reply.failure == "400 invalid_redirect_uri")
+    #expect(reply.field("Access-Control-Allow-Origin") == "*")
+  }
+
+  @Test func `redirects that cannot be used are left out (RFC 7591 section 2)`() {
+    var stage = OAuthStage()
+    let (app, web, here) = ("cursor://x/cb", "https://a.example/cb", "http://localhost:8080/cb")
+    let list = [app, web, "http://evil.example/cb", here].map { "\"\($0)\"" }
+      .joined(separator: ",")
+    let reply = stage.ask(.post, .register, body: #"{"redirect_uris":[\#(list)]}"#)
+    #expect(reply.status == 201)
+    #expect(reply.text.contains(#""redirect_uris":["\#(web)","\#(here)"]"#))
+    let client = stage.register([app, web, here])
+    for (redirect, isAccepted) in [
+      (web, true), ("http://localhost:9/cb", true), (app, false), ("http://evil.example/cb", false),
+      ("https://a.example/cb/x", false), ("https://a.example/", false),
+    ] {
+      let page = stage.ask(.get, .authorize, stage.request(client, redirect: redirect))
+      #expect((page.status == 200) == isAccepted, "\(redirect)")
+      #expect(page.field("Location") == nil)
     }
+    // The kept redirects are two, so a request must name one of them.
+    let unnamed = stage.request(client).filter { $0.0 != "redirect_uri" }
+    #expect(stage.ask(.get, .authorize, unnamed).status == 400)
+  }
+
+  @Test func `a redirect that is no text is refused`() {
+    var stage = OAuthStage()
+    let body = #"{"redirect_uris":["https://a.example/cb",7]}"#
+    #expect(stage.ask(.post, .register, body: body).failure == "400 invalid_redirect_uri")
   }
 
   @Test(arguments: [
@@ -102,11 +128,21 @@ struct OAuthMetadataTests {
     #expect(reply.failure == "400 invalid_client_metadata")
   }
 
-  @Test func `a client has at most 16 URIs of 2,048 bytes together`() {
+  @Test(arguments: [-1, 0, 1])
+  func `a client has at most maxRedirects URIs`(beyond: Int) {
     var stage = OAuthStage()
-    let many = (0..<17).map { "https://a.example/\($0)" }
-    #expect(!stage.register(Array(many.dropLast())).isEmpty)
-    #expect(stage.register(many).isEmpty)
+    let count = OAuthClient.maxRedirects + beyond
+    #expect(OAuthClient.maxRedirects == 16)
+    let many = (0..<count).map { "https://a.example/\($0)" }
+    #expect(stage.register(many).isEmpty == (beyond > 0))
+    // Those that are left out count, too.
+    let apps = (1..<count).map { "cursor://x/\($0)" }
+    #expect(stage.register(apps + [many[0]]).isEmpty == (beyond > 0))
+  }
+
+  @Test func `a client has at most maxRedirectBytes of URIs, 2,048`() {
+    var stage = OAuthStage()
+    #expect(OAuthClient.maxRedirectBytes == 2_048)
     func long(_ count: Int) -> String {
       let start = "https://a.example/"
       return start + String(repeating: "x", count: count - start.utf8.count)
@@ -116,16 +152,19 @@ struct OAuthMetadataTests {
     #expect(!stage.register([long(1_024), long(1_023)]).isEmpty)
     #expect(!stage.register([long(1_024), long(1_024)]).isEmpty)
     #expect(stage.register([long(1_024), long(1_025)]).isEmpty)
+    let app = "cursor://" + String(repeating: "x", count: 2_048)
+    #expect(!stage.register([long(1_024), app, long(1_024)]).isEmpty)
   }
 
   /// An id is 4 bytes, and Base64 of the metadata and a signature of 32 bytes.
   @Test(arguments: [4_464, 4_465, 4_466])
-  func `an id has at most 6,000 bytes`(metadataBytes: Int) {
+  func `an id has at most maxIDBytes, 6,000`(metadataBytes: Int) {
     let hashes = OAuthStage.hashes(7)
     let (start, end) = (#"{"n":"App","r":["https://a.example/cb"],"x":""#, #""}"#)
     let filling = metadataBytes - start.utf8.count - end.utf8.count
     let metadata = Array((start + String(repeating: "x", count: filling) + end).utf8)
     let id = "hfc_" + Base64URL.encode(metadata + hashes.sign(metadata, for: .client))
+    #expect(OAuthClient.maxIDBytes == 6_000)
     let isRead = id.utf8.count <= OAuthClient.maxIDBytes
     #expect(isRead == (metadataBytes < 4_466))
     #expect((OAuthClient.registered(id, hashes)?.name == "App") == isRead)

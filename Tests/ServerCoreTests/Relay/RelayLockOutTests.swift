@@ -8,7 +8,7 @@ struct RelayLockOutTests {
   private static func lockOut(_ change: (inout RelayServerPolicy) -> Void) -> LockOut {
     var policy = RelayServerPolicy()
     change(&policy)
-    return LockOut(policy, at: .zero)
+    return LockOut(policy.wrongLimits, at: .zero)
   }
 
   @Test func `wrong pairs of all addresses are a flood only above the allowed rate`() {

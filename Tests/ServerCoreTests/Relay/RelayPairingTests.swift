@@ -98,9 +98,9 @@ struct RelayPairingTests {
     var relay = Relayed.paired()
     let (id, again) = relay.ask(.login(word: "anchor", code: "000001"))
     #expect(again == [.answer(id, .refused(.wrongPair))])
-    #expect(
-      relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2))))
-        == [.send(one, RelayStage.code(RelayStage.pair(2), resumed: true))])
+    let code = RelayStage.code(
+      RelayStage.pair(2), resumed: true, newAssistants: [RelayStage.assistant("token-1")])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [.send(one, code)])
     let (next, effects) = relay.ask(.login(word: "anchor", code: "000002"))
     #expect(effects == [.drawToken(.access(next)), .drawToken(.pair(phone))])
   }

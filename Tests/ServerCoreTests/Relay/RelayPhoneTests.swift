@@ -47,9 +47,10 @@ struct RelayPhoneTests {
     _ = relay.gone(1)
     relay.login(2, token: "token-2")
     #expect(relay.open(2, resume: "resume-1").unstored == [.accept(two), .drawToken(.pair(phone))])
-    #expect(
-      relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(3))))
-        == [.send(two, RelayStage.code(RelayStage.pair(3), resumed: true))])
+    var second = RelayStage.assistant("token-2")
+    second.since = RelayStage.dawn.advanced(by: .nanoseconds(1))  // after the first one
+    let code = RelayStage.code(RelayStage.pair(3), resumed: true, newAssistants: [second])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(3)))) == [.send(two, code)])
   }
 
   @Test func `a question in progress is asked again with the same id after a resume`() {

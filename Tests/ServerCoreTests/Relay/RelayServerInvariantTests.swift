@@ -86,7 +86,11 @@ import Testing
     ),
     (
       "relay server: the tokens of a phone are bounded",
-      { server in for _ in 1...8 { server.tokens.admit(access, until: .second(60), at: .zero) } }
+      { server in
+        for _ in 1...8 {
+          server.tokens.admit(access, until: .second(60), isNew: false, at: .zero)
+        }
+      }
     ),
   ]
 
@@ -101,7 +105,7 @@ import Testing
     ),
     (
       "relay tokens: a token is an access to one phone",
-      { $0.tokens.admit(access, until: .second(60), at: .zero) }
+      { $0.tokens.admit(access, until: .second(60), isNew: false, at: .zero) }
     ),
     (
       "relay questions: each is known by its name and by its call",

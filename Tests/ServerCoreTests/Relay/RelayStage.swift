@@ -53,13 +53,21 @@ enum RelayStage {
 
   static func code(
     _ pair: RelayPair, expiresIn: Duration? = .seconds(600), token: String? = nil,
-    resumed: Bool = false, parts: Bool = true
+    resumed: Bool = false, parts: Bool = true, newAssistants: [PairedAssistants.Assistant] = []
   ) -> BackendMessage {
     .connectionCode(
       ConnectionCode(
         code: pair.code, word: pair.word,
         message: "Give this word and code to your assistant. They work once.",
-        expiresIn: expiresIn, resumeToken: token, resumed: resumed, acceptsParts: parts))
+        expiresIn: expiresIn, resumeToken: token, resumed: resumed, acceptsParts: parts,
+        newAssistants: newAssistants))
+  }
+
+  /// The assistant with this token, which has signed in at dawn.
+  static func assistant(_ token: String) -> PairedAssistants.Assistant {
+    PairedAssistants.Assistant(
+      id: hash(token).shortName, name: nil, since: dawn, lastQuestion: nil,
+      expiresAt: dawn.advanced(by: .seconds(7_200)))
   }
 }
 

@@ -14,7 +14,7 @@ struct RelaySyncedTests {
   /// Returns a relay whose paired phone has named a user of health sync.
   private func here(push: Bool = false) -> Relayed {
     var relay = Relayed.paired()
-    let (_, effects) = relay.pull(.synced(.user(user)))
+    let (_, effects) = relay.pull(.synced(.user(user), from: "home"))
     _ = relay.complete(effects)
     if push { _ = relay.complete(relay.pull(.push(.hook("bell"))).1) }
     return relay
@@ -30,7 +30,7 @@ struct RelaySyncedTests {
 
   @Test func `a user is stored before the choice is confirmed, and can be taken back`() {
     var relay = Relayed.paired()
-    let (id, effects) = relay.pull(.synced(.user(user)))
+    let (id, effects) = relay.pull(.synced(.user(user), from: "home"))
     #expect(
       effects.changes == [
         .phone(
@@ -39,19 +39,60 @@ struct RelaySyncedTests {
             resume: RelayStage.hash("resume-1"), synced: user))
       ])
     #expect(relay.complete(effects) == [.respond(id, .synced(user: "ann"))])
-    let (stop, stopped) = relay.pull(.synced(.none))
+    let (stop, stopped) = relay.pull(.synced(.none, from: "home"))
     #expect(relay.complete(stopped) == [.respond(stop, .synced(user: nil))])
     _ = relay.complete(relay.gone(1))
     relay.pass(.seconds(11))
     #expect(relay.question().1.unstored.count == 1)
   }
 
+  @Test func `the list of assistants names the user whose samples they can read`() {
+    var relay = here()
+    func user() -> String? {
+      for case .respond(_, .assistants(let list)) in relay.pull(.assistants(.list)).1 {
+        return list.syncedUser
+      }
+      return nil
+    }
+    #expect(user() == "ann")
+    _ = relay.complete(relay.pull(.synced(.none, from: "home")).1)
+    #expect(user() == nil)
+  }
+
   @Test func `an unknown secret and an unknown phone are refused`() {
     var relay = here()
-    let (id, effects) = relay.pull(.synced(.unknownSecret))
+    let (id, effects) = relay.pull(.synced(.unknownSecret, from: "home"))
     #expect(effects == [.respond(id, .refused(.unknownSecret))])
-    let (other, refused) = relay.pull(.synced(.user(user)), as: 2)
+    let (other, refused) = relay.pull(.synced(.user(user), from: "home"), as: 2)
     #expect(refused == [.respond(other, .refused(.notSignedIn))])
+  }
+
+  @Test(arguments: [true, false])
+  func `five wrong secrets lock out a phone and its address`(isAddress: Bool) {
+    var relay = here()
+    relay.phone(2)
+    func order(
+      _ relay: inout Relayed, _ choice: SyncedChoice, as phone: UInt64 = 1, from: String
+    ) -> RelayReply? {
+      let (_, effects) = relay.pull(.synced(choice, from: from), as: phone)
+      guard case .respond(_, let reply)? = relay.complete(effects).last else { return nil }
+      return reply
+    }
+    for number in 1...5 {
+      let from = isAddress ? "office" : "\(number)"
+      #expect(order(&relay, .unknownSecret, from: from) == .refused(.unknownSecret))
+    }
+    let (phone, address): (UInt64, String) = isAddress ? (2, "office") : (1, "elsewhere")
+    let locked = RelayReply.refused(.lockedOut(retryAfter: .seconds(900)))
+    #expect(order(&relay, .user(user), as: phone, from: address) == locked)
+    #expect(order(&relay, .none, as: phone, from: address) == .synced(user: nil))
+    #expect(order(&relay, .user(user), as: 2, from: "elsewhere") == .synced(user: "ann"))
+    // Pairing codes are counted apart.
+    #expect(relay.ask(.login(word: "anchor", code: "000002"), from: address).1.count == 2)
+    relay.pass(.seconds(900) - .nanoseconds(1))
+    #expect(order(&relay, .user(user), as: phone, from: address) != .synced(user: "ann"))
+    relay.pass(.nanoseconds(1))
+    #expect(order(&relay, .user(user), as: phone, from: address) == .synced(user: "ann"))
   }
 
   @Test func `a phone that is gone is not waited for`() {
@@ -180,7 +221,7 @@ struct RelaySyncedTests {
     let text = String(decoding: object.bytes, as: UTF8.self)
     #expect(text.hasPrefix(#"{"success":true,"health_data":[],"results":[],"x":"7","source""#))
     #expect(text.contains(#""source":"synced","as_of":"\#(RFC3339.format(RelayStage.dawn))","#))
-    #expect(text.hasSuffix(#"kinds of data that it does not sync, are missing."}"#))
+    #expect(text.hasSuffix(#"kinds of data that it does not sync are missing."}"#))
     let unknown = RelayStage.object("7").synced(asOf: nil)
     #expect(String(decoding: unknown.bytes, as: UTF8.self).contains(#""as_of":null"#))
   }

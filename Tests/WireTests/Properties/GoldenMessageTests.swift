@@ -87,7 +87,9 @@ import Testing
   /// The texts of the messages in `RelaySample.backend`.
   private static let backend: [String] = [
     #"{"type":"connection_code","code":"042137","word":"otter","message":"Tell it \"both\"","#
-      + #""expires_in":600,"resume_token":"r-1","resumed":true,"accepts_parts":true}"#,
+      + #""expires_in":600,"resume_token":"r-1","resumed":true,"accepts_parts":true,"#
+      + #""new_assistants":[{"id":"3f9a0c41d2e7","name":"Pad","version":"1.2","#
+      + #""since":"2026-01-03T15:30:00Z","expires_at":"2026-01-03T15:30:00Z"}]}"#,
     #"{"type":"connection_code","code":"1","word":"w","message":""}"#,
     #"{"type":"health_data_request","request_id":"0b7e-1","payload":\#(question)}"#,
     #"{"type":"summary_request","request_id":"0b7e-1","payload":\#(summary)}"#,

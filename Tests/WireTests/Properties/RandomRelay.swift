@@ -75,7 +75,8 @@ extension RandomSource {
         ConnectionCode(
           code: id(), word: id(), message: text(upTo: 4),
           expiresIn: maybe { .seconds($0.one([0, 600, 31_536_000])) },
-          resumeToken: maybe { $0.id() }, resumed: flag(), acceptsParts: flag()))
+          resumeToken: maybe { $0.id() }, resumed: flag(), acceptsParts: flag(),
+          newAssistants: flag() ? [] : pairedAssistants().assistants))
     case 1: .question(requestID(), question())
     case 2: .cancel(requestID())
     case _: .unknown(type: id(), id: maybe { $0.requestID() })
@@ -126,7 +127,7 @@ extension RandomSource {
           since: generator.maybe { $0.timestamp() },
           lastQuestion: generator.maybe { $0.timestamp() },
           expiresAt: generator.timestamp(), readsSynced: generator.flag())
-      })
+      }, syncedUser: maybe { $0.id() })
   }
 
   mutating func pushAddress() -> PushAddress {

@@ -22,24 +22,28 @@ struct OAuthClient: Sendable, Hashable {
     return redirects.contains { $0.text == text || $0.comparable == url.comparable } ? url : nil
   }
 
-  /// Reads a client's URIs from a member of a JSON object.
+  /// Reads the URIs of a client to which this server redirects, from a member of a JSON object.
+  ///
+  /// Others are left out, such as those with the scheme of an app (RFC 7591 section 2 lets a server
+  /// replace what it does not accept). There must be one that is left.
   fileprivate static func redirects(
     _ fields: JSONFields, _ name: String
   ) throws(OAuthFault) -> [WebURL] {
     let invalid = OAuthFault(
       .invalidRedirectURI,
-      "redirect_uris must hold 1 to \(maxRedirects) URIs, each https or of this machine")
+      "redirect_uris must hold at most \(maxRedirects) URIs, one of them https or of this machine")
     let elements: [[UInt8]]
     do throws(FieldFault) {
       elements = try fields.elements(name, atMost: maxRedirects)
     } catch {
       throw invalid
     }
-    let urls = elements.compactMap { element in
+    let texts = elements.compactMap { element in
       var reader = JSONReader(element)
-      return (try? reader.string()).flatMap { WebURL($0) }
+      return try? reader.string()
     }
-    guard !urls.isEmpty, urls.count == elements.count,
+    let urls = texts.compactMap { WebURL($0) }
+    guard !urls.isEmpty, texts.count == elements.count,
       urls.reduce(0, { $0 + $1.text.utf8.count }) <= maxRedirectBytes
     else { throw invalid }
     return urls

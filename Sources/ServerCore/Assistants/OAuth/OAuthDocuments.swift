@@ -2,8 +2,9 @@ import HoldfastCore
 
 /// The result of fetching a client's metadata document.
 public enum OAuthFetch: Sendable, Hashable, Codable {
-  /// A response, with its `Cache-Control` and `Age` if it has them.
-  case answered(status: Int, cacheControl: String?, age: String?, body: [UInt8])
+  /// A response, with its `Content-Type`, `Cache-Control` and `Age` if it has them.
+  case answered(
+    status: Int, contentType: String?, cacheControl: String?, age: String?, body: [UInt8])
   /// No response was received.
   case failed
 }
@@ -11,16 +12,28 @@ public enum OAuthFetch: Sendable, Hashable, Codable {
 /// The metadata documents of clients: those that are kept, and the requests that wait for one.
 struct OAuthDocuments: Sendable {
   struct Entry: Sendable {
-    /// The client, or `nil` if the document could not be used.
-    var client: OAuthClient?
+    var read: Read
     var until: Instant
+  }
+
+  /// The client that a document describes.
+  typealias Read = Result<OAuthClient, Fault>
+
+  /// The reason why a document cannot be used.
+  enum Fault: Error, Sendable, Hashable {
+    /// It could not be fetched.
+    case missing
+    /// Its `Content-Type` is not JSON.
+    case otherType
+    /// It is no valid description of this client.
+    case invalid
   }
 
   /// The answer to a request for a document.
   enum Found: Sendable {
     case client(OAuthClient)
     /// The document was fetched a moment ago and could not be used.
-    case unusable
+    case unusable(Fault)
     /// The request waits. If `fetches` is true, the document must be fetched.
     case waits(fetches: Bool)
     case busy(Duration)
@@ -45,7 +58,10 @@ struct OAuthDocuments: Sendable {
     _ id: String, for request: RequestID, from address: String, at now: Instant
   ) -> Found {
     if let entry = entries[id], entry.until > now {
-      return entry.client.map { .client($0) } ?? .unusable
+      switch entry.read {
+      case .success(let client): return .client(client)
+      case .failure(let fault): return .unusable(fault)
+      }
     }
     let others = waiting[id]
     guard waiters < policy.maxDocumentWaiters, (others ?? []).count < policy.waitersPerDocument,
@@ -67,18 +83,27 @@ struct OAuthDocuments: Sendable {
   /// Takes a document. Returns the requests that waited for it, in order, and its client.
   mutating func take(
     _ id: String, _ fetch: OAuthFetch, at now: Instant
-  ) -> (requests: [RequestID], client: OAuthClient?) {
-    guard let requests = waiting.removeValue(forKey: id) else { return ([], nil) }
+  ) -> (requests: [RequestID], read: Read) {
+    guard let requests = waiting.removeValue(forKey: id) else { return ([], .failure(.missing)) }
     waiters -= requests.count
     sources[id] = nil
-    var (client, life): (OAuthClient?, Duration) = (nil, policy.failureLife)
-    if case .answered(200, let cacheControl, let age, let body) = fetch,
-      body.count <= policy.maxDocumentBytes, let read = OAuthClient(document: body, id: id)
-    {
-      (client, life) = (read, self.life(cacheControl, age: age))
+    let (read, life) = read(id, fetch)
+    keep(id, Entry(read: read, until: now.advanced(by: life)), at: now)
+    return (requests, read)
+  }
+
+  /// Reads a response. Returns the time for which the result is kept, too.
+  private func read(_ id: String, _ fetch: OAuthFetch) -> (Read, Duration) {
+    guard case .answered(200, let type, let cacheControl, let age, let body) = fetch,
+      body.count <= policy.maxDocumentBytes
+    else { return (.failure(.missing), policy.failureLife) }
+    guard MediaTypes.isJSON(type, orSuffix: true) else {
+      return (.failure(.otherType), policy.failureLife)
     }
-    keep(id, Entry(client: client, until: now.advanced(by: life)), at: now)
-    return (requests, client)
+    guard let client = OAuthClient(document: body, id: id) else {
+      return (.failure(.invalid), policy.failureLife)
+    }
+    return (.success(client), life(cacheControl, age: age))
   }
 
   private mutating func keep(_ id: String, _ entry: Entry, at now: Instant) {

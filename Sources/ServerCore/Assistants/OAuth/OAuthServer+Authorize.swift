@@ -70,7 +70,7 @@ extension OAuthServer {
     guard OAuthClient.isDocument(name) else { return unknownClient(id) }
     switch documents.find(name, for: id, from: call.address, at: now) {
     case .client(let client): authorize(id, call, parameters, client, fresh: fresh)
-    case .unusable: unusableDocument(id)
+    case .unusable(let fault): unusable(id, fault)
     case .busy(let wait): busyPage(id, wait)
     case .waits(let fetches):
       waiting[id] = .document(name, call.withoutBody, fresh: fresh)
@@ -89,17 +89,17 @@ extension OAuthServer {
 
   /// Continues the requests that waited for a document.
   mutating func fetched(_ name: String, _ fetch: OAuthFetch, wall: Timestamp) {
-    let (requests, client) = documents.take(name, fetch, at: now)
+    let (requests, read) = documents.take(name, fetch, at: now)
     for id in requests {
       guard case .document(_, let call, let fresh)? = waiting.removeValue(forKey: id) else {
         continue
       }
-      guard let client else {
-        unusableDocument(id)
-        continue
+      switch read {
+      case .success(let client):
+        authorize(
+          id, call, OAuthParameters(call.parameters), client, fresh: fresh, isWatched: true)
+      case .failure(let fault): unusable(id, fault)
       }
-      authorize(
-        id, call, OAuthParameters(call.parameters), client, fresh: fresh, isWatched: true)
     }
   }
 
@@ -216,10 +216,15 @@ extension OAuthServer {
       "Remove the connection from your assistant and add it again.")
   }
 
-  private mutating func unusableDocument(_ id: RequestID) {
+  private mutating func unusable(_ id: RequestID, _ fault: OAuthDocuments.Fault) {
+    let reason =
+      switch fault {
+      case .missing: "Its description could not be fetched."
+      case .otherType: "Its description is not served as JSON (Content-Type application/json)."
+      case .invalid: "Its description is not valid."
+      }
     failPage(
-      id, 400, "This assistant cannot be identified",
-      "Its description could not be fetched, or is not valid. Try again in a minute.")
+      id, 400, "This assistant cannot be identified", "\(reason) Try again in a minute.")
   }
 
   private mutating func busyPage(_ id: RequestID, _ wait: Duration) {

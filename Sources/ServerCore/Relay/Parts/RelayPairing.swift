@@ -26,7 +26,7 @@ struct RelayPairing: Sendable {
   private var lockOut: LockOut
 
   init(_ policy: RelayServerPolicy, at now: Instant) {
-    lockOut = LockOut(policy, at: now)
+    lockOut = LockOut(policy.wrongLimits, at: now)
   }
 
   /// Returns the code that a phone shows, and its expiry.

@@ -13,6 +13,8 @@ struct RelayAccess: Sendable {
   fileprivate(set) var graceUntil: Instant
   /// Whether the newest generation of a grant is being stored.
   fileprivate(set) var isRenewing = false
+  /// The instant at which the phone was informed of the access, or `nil` if it still has to be.
+  fileprivate(set) var shownAt: Instant?
 
   var phone: PhoneID { stored.phone }
 }
@@ -56,9 +58,14 @@ struct RelayTokens: Sendable {
 
   /// Admits a new token, or one of a previous run. The answer to a renewal may have been lost when
   /// that run ended.
-  mutating func admit(_ access: StoredAccess, until expiresAt: Instant, at now: Instant) {
+  ///
+  /// - Parameter isNew: Whether its phone has not been informed of it.
+  mutating func admit(
+    _ access: StoredAccess, until expiresAt: Instant, isNew: Bool, at now: Instant
+  ) {
     all[access.token] = RelayAccess(
-      stored: access, expiresAt: expiresAt, graceUntil: now.advanced(by: grace))
+      stored: access, expiresAt: expiresAt, graceUntil: now.advanced(by: grace),
+      shownAt: isNew ? nil : now)
     byPhone[access.phone, default: []].append(access.token)
   }
 
@@ -116,6 +123,25 @@ struct RelayTokens: Sendable {
     guard let access = all[token], access.stored.readsSynced != allows else { return nil }
     all[token]?.stored.readsSynced = allows
     return all[token]?.stored
+  }
+
+  // MARK: New accesses
+
+  /// Returns whether a phone has not been informed of an access.
+  func hasNew(to phone: PhoneID) -> Bool { accesses(to: phone).contains { $0.shownAt == nil } }
+
+  /// Returns the accesses of which a phone has not been informed, and records that it is now.
+  mutating func takeNew(to phone: PhoneID, at now: Instant) -> [RelayAccess] {
+    let new = accesses(to: phone).filter { $0.shownAt == nil && now < $0.expiresAt }
+    for access in new { all[access.stored.token]?.shownAt = now }
+    return new
+  }
+
+  /// Records that a phone received nothing that was sent after `instant`.
+  mutating func missed(by phone: PhoneID, since instant: Instant) {
+    for access in accesses(to: phone) where access.shownAt.map({ $0 > instant }) == true {
+      all[access.stored.token]?.shownAt = nil
+    }
   }
 
   // MARK: Times of the last questions

@@ -54,8 +54,8 @@ extension HTTPClient {
       maxBodyBytes: maxBytes)
     guard let answer = try? await send(call) else { return .failed }
     return .answered(
-      status: answer.status, cacheControl: answer.headers["cache-control"],
-      age: answer.headers["age"], body: answer.body)
+      status: answer.status, contentType: answer.headers["content-type"],
+      cacheControl: answer.headers["cache-control"], age: answer.headers["age"], body: answer.body)
   }
 }
 

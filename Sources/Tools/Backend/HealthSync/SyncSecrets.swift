@@ -20,6 +20,9 @@ struct SyncSecrets: Sendable {
   static let maxNameBytes = 200
   /// The maximum length of a secret, in bytes. The limit is Holdfast's own.
   static let maxSecretBytes = 1_024
+  /// The minimum length of a secret, in bytes. A shorter one could be guessed in spite of the limits
+  /// of wrong secrets.
+  static let minSecretBytes = 16
 
   private var entries: [Entry] = []
 
@@ -49,6 +52,9 @@ struct SyncSecrets: Sendable {
     guard fields[1].utf8.count <= Self.maxSecretBytes else {
       throw .tooLong(line: line, what: "secret", limit: Self.maxSecretBytes)
     }
+    guard fields[1].utf8.count >= Self.minSecretBytes else {
+      throw .tooShort(line: line, least: Self.minSecretBytes)
+    }
     var user = SyncUser(name)
     if fields.count == 3 {
       user.zone = String(fields[2])
@@ -75,6 +81,12 @@ struct SyncSecrets: Sendable {
       found = entry.user
     }
     return found
+  }
+
+  /// Returns the hash of a secret that is no user's; `nil` for one of a user.
+  func wrong(_ secret: String?) -> TokenHash? {
+    guard let secret, user(of: secret) == nil else { return nil }
+    return TokenHash(SyncHasher().digest(Array(secret.utf8)))
   }
 
   /// Returns the proof that a phone sent the present secret of a user; `nil` if there is no such
@@ -140,6 +152,7 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
   case empty
   case fields(line: Int)
   case tooLong(line: Int, what: String, limit: Int)
+  case tooShort(line: Int, least: Int)
   case zone(line: Int, name: String)
   case sameUser(line: Int, as: Int)
   case sameSecret(line: Int, as: Int)
@@ -151,6 +164,9 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
     case .fields(let line): "line \(line): write USER SECRET, and a time zone if one is wanted"
     case .tooLong(let line, let what, let limit):
       "line \(line): the \(what) is longer than \(limit) bytes; choose a shorter one"
+    case .tooShort(let line, let least):
+      "line \(line): the secret is shorter than \(least) bytes; write the output of "
+        + "`openssl rand -hex 16` instead, here and on the phone"
     case .zone(let line, let name):
       "line \(line): no time zone is called \(name); write one such as Europe/Berlin"
     case .sameUser(let line, let other):

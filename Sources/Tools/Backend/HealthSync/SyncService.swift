@@ -22,6 +22,7 @@ struct SyncService: Service {
   let secrets: SyncSecrets
   let zones: SyncZones
   let uploads: SyncUploadFiles
+  let proxies: TrustedProxies
   let first: SyncServer.Input?
 
   /// Returns zero, because phones open no sockets.
@@ -54,7 +55,8 @@ struct SyncService: Service {
     return SyncService(
       rules: SyncServer(policy: policy, epoch: epoch, at: BootClock().now), store: store,
       secrets: secrets,
-      zones: zones, uploads: uploads, first: .restored(uploads.stored(at: BootClock().wall)))
+      zones: zones, uploads: uploads, proxies: configuration.proxies,
+      first: .restored(uploads.stored(at: BootClock().wall)))
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { store }
@@ -66,22 +68,24 @@ struct SyncService: Service {
     case .request(let id, let path, let head, let body):
       let user = secrets.user(of: head.bearer)
       context.describe(id, [("user", user?.name)])
-      let call = Self.call(path, head, body)
+      let call = call(id, path, head, body, context)
       return .request(id, call, user: user, wall: BootClock().wall)
     case .announced(let id, let path, let head):
-      return .announced(id, Self.call(path, head), user: secrets.user(of: head.bearer))
+      let call = call(id, path, head, [], context)
+      return .announced(id, call, user: secrets.user(of: head.bearer))
     case .cut(let id, let path, let head, let body):
-      return .cut(id, Self.call(path, head, body))
+      return .cut(id, call(id, path, head, body, context))
     case .abandoned(let id): return .abandoned(id)
     case .upgrade, .received, .text, .binary, .overflow, .drained, .closed: return nil
     }
   }
 
   /// Creates a call from the parts of a request that the rules use.
-  private static func call(
-    _ path: SyncPath, _ head: HTTPRequestHead, _ body: [UInt8] = []
+  private func call(
+    _ id: RequestID, _ path: SyncPath, _ head: HTTPRequestHead, _ body: [UInt8],
+    _ context: Context
   ) -> SyncCall {
-    SyncCall(head.method, path, body: body) {
+    var call = SyncCall(head.method, path, body: body) {
       head.first($0)
     } query: {
       head.firstQuery($0)
@@ -89,6 +93,9 @@ struct SyncService: Service {
       var generator = SystemRandomNumberGenerator()
       return UUID128.random(using: &generator)
     }
+    call.address = context.client(of: context.hub.connection(of: id), head, through: proxies)
+    call.wrongSecret = secrets.wrong(head.bearer)
+    return call
   }
 
   mutating func perform(_ effect: SyncServer.Effect, _ context: inout Context) {
@@ -232,6 +239,9 @@ extension SyncPath: ServiceRoute {
     Self.upload.rawValue: SyncServerPolicy.maxBodyBytes,
   ]
   static let announced: Set = [Self.sync.rawValue, Self.upload.rawValue]
+
+  /// A HEAD request of an upload asks for its offset.
+  var takesHead: Bool { self == .upload }
 
   init?(path: String) {
     // People who type the address of the dashboard may add a slash.

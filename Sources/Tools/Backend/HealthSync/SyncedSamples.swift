@@ -69,7 +69,8 @@ final class SyncedSamples: Sendable {
     guard !types.isEmpty else { return nil }
     let last = try await store.lastSync(of: user)
     let stored = StoredHealth(
-      lastSamples: Dictionary(types.map { ($0.type, $0.last) }) { max($0, $1) }, lastImport: last)
+      lastSamples: Dictionary(types.map { ($0.type, $0.last) }) { max($0, $1) }, lastImport: last,
+      firstSynced: Dictionary(types.map { ($0.type, $0.first) }) { min($0, $1) })
     var answering = HealthAnswering(
       question, zone: zone, now: wall, limits: .parts, stored: stored)
     while true {

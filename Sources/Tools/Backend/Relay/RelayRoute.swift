@@ -46,6 +46,14 @@ enum RelayServiceRoute: ServiceRoute {
     }
   }
 
+  /// A GET for events would begin a stream, and one for a logout would end the login.
+  var takesHead: Bool {
+    switch self {
+    case .assistant(.mcp), .assistant(.code), .assistant(.logout): true
+    case .assistant, .phone, .oauth: false
+    }
+  }
+
   static var maxBodyBytes: [String: Int] { RelayRoute.maxBodyBytes }
 }
 
@@ -86,10 +94,13 @@ enum RelayRoute: String, CaseIterable {
     }
   }
 
-  /// Parses a phone's pull from a request body. Returns `nil` on routes that have no pulls.
-  func pull(_ body: [UInt8], _ samples: SyncedSamples) throws(RelayWireError) -> RelayPull? {
+  /// Parses the pull of a phone at `address` from a request body. Returns `nil` on routes that have
+  /// no pulls.
+  func pull(
+    _ body: [UInt8], _ samples: SyncedSamples, from address: String
+  ) throws(RelayWireError) -> RelayPull? {
     switch self {
-    case .sync: return .synced(samples.choice(of: try SyncedOrder.read(body)))
+    case .sync: return .synced(samples.choice(of: try SyncedOrder.read(body)), from: address)
     case .phone, .health: return nil
     case .lease: return .lease(try LeaseRequest.read(body))
     case .results: return .result(try LeasedResult.read(body))
@@ -139,7 +150,7 @@ extension RelayReply {
 extension PullRefusal {
   fileprivate var retryAfter: Duration? {
     switch self {
-    case .storeFailed(let wait), .busy(let wait): wait
+    case .storeFailed(let wait), .busy(let wait), .lockedOut(let wait): wait
     case .notSignedIn, .unknownQuestion, .unknownAssistant, .leaseExpired, .notWanted, .malformed,
       .tooLarge, .unknownSecret:
       nil
@@ -158,6 +169,7 @@ extension PullRefusal {
     case .storeFailed: "The change cannot be stored now; try again."
     case .busy: "The backend is too busy now; try again."
     case .unknownSecret: "No user of health sync has this secret."
+    case .lockedOut: "Too many wrong secrets were sent from here; try again later."
     }
   }
 }

@@ -149,7 +149,8 @@ struct RelayService: Service {
       context.respond(id, status, HTTPFields.json, rules.relay.healthBytes)
     case .lease, .results, .push, .assistants, .sync:
       do {
-        guard let pull = try route.pull(body, synced) else { return nil }
+        let address = context.client(of: context.hub.connection(of: id), head, through: proxies)
+        guard let pull = try route.pull(body, synced, from: address) else { return nil }
         let hash = head.bearer.map(RelaySecrets.hash)
         return .pull(id, pull, bearer: hash, wall: BootClock().wall)
       } catch {

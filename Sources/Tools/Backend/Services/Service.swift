@@ -82,6 +82,9 @@ protocol ServiceRoute: Sendable {
   /// Whether the rules handle compressed bodies. Otherwise, only bodies without a content coding
   /// are accepted.
   var takesCompressed: Bool { get }
+  /// Whether the rules handle HEAD themselves. Otherwise a HEAD request is read as GET, and the
+  /// sockets leave out the body of the response.
+  var takesHead: Bool { get }
   /// The size limits of request bodies in bytes, by path, where they differ from the backend's
   /// limit.
   static var maxBodyBytes: [String: Int] { get }
@@ -93,6 +96,7 @@ extension ServiceRoute {
   var opensSocket: Bool { false }
   var bounds: SocketBounds { SocketBounds() }
   var takesCompressed: Bool { false }
+  var takesHead: Bool { false }
   static var maxBodyBytes: [String: Int] { [:] }
   static var announced: Set<String> { [] }
 }

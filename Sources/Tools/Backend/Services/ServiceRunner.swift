@@ -100,6 +100,8 @@ final class ServiceRunner<S: Service>: RunningService {
         refuseCoding(request)
         return true
       }
+      var head = head
+      if head.method == "HEAD", !route.takesHead { head.method = "GET" }
       read(.request(request, route, head, body: body))
     }
     return true

@@ -161,6 +161,8 @@ struct ShopService: Service {
 }
 
 extension ShopRoute: ServiceRoute {
+  var takesHead: Bool { true }
+
   var name: String {
     let route: ShopCallRoute =
       switch self {

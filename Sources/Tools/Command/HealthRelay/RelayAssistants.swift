@@ -14,7 +14,7 @@ enum RelayAssistants {
 
   private static let allow = Parameter.optional(
     "allow-synced", .text("ID"),
-    "let this assistant read synced samples while the phone is away, which is the default")
+    "let this assistant, or all, read synced samples while the phone is away, which is the default")
   private static let forbid = Parameter.optional(
     "forbid-synced", .text("ID"),
     "do not let this assistant read synced samples while the phone is away; with all, none does "
@@ -29,8 +29,8 @@ enum RelayAssistants {
         paired, and when it asked last. A phone has at most 8; one more signs out the one that was \
         paired first, and both are told. A relay with this data directory must have been paired \
         before; it may be running. With --json each assistant is one object: event "assistant", \
-        id, name, version, since, last_question, expires_at, and synced (false) if it may not read \
-        synced samples.
+        id, name, version, since, last_question, expires_at, and synced (false) if it does not read \
+        synced samples: it is forbidden, or `relay --sync-secret-file` has not run.
         """
       ],
       examples: [
@@ -44,6 +44,12 @@ enum RelayAssistants {
       takes: Connection.server, end, allow, forbid, Shared.data, Connection.authorities,
       Connection.plaintext,
       Connection.proxy, Shared.json, action: run)
+  }
+
+  /// Returns this command for the backend and the data directory of another one.
+  static func line(_ call: Invocation) -> String {
+    let data = call[Shared.data].map { " --data \($0)" } ?? ""
+    return "holdfast relay assistants --server \(call[Connection.server])\(data)"
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -64,15 +70,22 @@ enum RelayAssistants {
     }
     do throws(LinkFailure) {
       if call[forbid] == "all" { try await pull.readSynced(of: nil) }
+      if call[allow] == "all" { try await allowAll(pull) }
       show(try await pull.assistants(order(call)), call)
     } catch {
       throw failure(error, ending: call[end] ?? call[allow] ?? call[forbid])
     }
   }
 
+  private static func allowAll(_ pull: HealthPull) async throws(LinkFailure) {
+    for assistant in try await pull.assistants().assistants where !assistant.readsSynced {
+      _ = try await pull.assistants(.synced(assistant.id, allows: true))
+    }
+  }
+
   private static func order(_ call: Invocation) -> AssistantsOrder {
     if let id = call[end] { return id == "all" ? .endAll : .end(id) }
-    if let id = call[allow] { return .synced(id, allows: true) }
+    if let id = call[allow], id != "all" { return .synced(id, allows: true) }
     if let id = call[forbid], id != "all" { return .synced(id, allows: false) }
     return .list
   }
@@ -91,6 +104,10 @@ enum RelayAssistants {
   }
 
   private static func show(_ paired: PairedAssistants, _ call: Invocation) {
+    var paired = paired
+    if paired.syncedUser == nil {
+      for index in paired.assistants.indices { paired.assistants[index].readsSynced = false }
+    }
     guard !call[Shared.json] else {
       for assistant in paired.assistants {
         call.console.object {
@@ -103,13 +120,18 @@ enum RelayAssistants {
     guard !paired.assistants.isEmpty else {
       return call.console.line("No assistant is paired.")
     }
-    var table = Table("id", "assistant", "since", "last question")
+    var table = Table("id", "assistant", "since", "last question", "synced samples")
     for assistant in paired.assistants {
       table.row(
         assistant.id, assistant.name.map { "\($0)" } ?? "without a name",
-        assistant.since?.local ?? "", assistant.lastQuestion?.local ?? "none")
+        assistant.since?.local ?? "", assistant.lastQuestion?.local ?? "none",
+        assistant.readsSynced ? "yes" : "no")
     }
     call.console.table(table)
     call.console.line("\(paired.assistants.count) of at most \(paired.limit)")
+    if paired.syncedUser == nil {
+      call.console.line(
+        "No assistant reads synced samples until `holdfast relay --sync-secret-file FILE` runs.")
+    }
   }
 }

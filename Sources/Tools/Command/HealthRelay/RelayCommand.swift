@@ -69,7 +69,7 @@ enum RelayCommand {
       )
     }
     var configuration = RelayConfiguration(
-      server: address.url, phone: phone, zone: ZoneRules(call[zone] ?? .current),
+      server: address.url, phone: phone, zone: call.zoneRules(zone),
       profile: call[profile], storage: .store(store))
     configuration.settings.policy = try configuration.settings.policy.with(call[Shared.settings])
     configuration.journal = call[Shared.journal]
@@ -100,7 +100,8 @@ enum RelayCommand {
     var configuration = configuration
     configuration.ports.lifecycle = run.lifecycle
     let shown = ShownAnswers(
-      isWanted: call[values], mcp: configuration.assistants)
+      isWanted: call[values], mcp: configuration.assistants,
+      assistants: RelayAssistants.line(call))
     if call[values] { configuration.watch = { shown.put($1, for: $0) } }
     let pairing = try RelayPairing(call, configuration, in: directory)
     let relay = try await CommandFailure.opening { () throws(OpenError) in

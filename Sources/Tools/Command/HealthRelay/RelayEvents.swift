@@ -18,10 +18,12 @@ final class ShownAnswers: Sendable {
   private let isWanted: Bool
   /// The URL of the backend for assistants.
   let mcp: String
+  /// The command that lists the assistants of this phone and ends them.
+  let assistants: String
   private let answers = Mutex<[(id: RelayRequestID, object: HealthObject)]>([])
 
-  init(isWanted: Bool, mcp: String) {
-    (self.isWanted, self.mcp) = (isWanted, mcp)
+  init(isWanted: Bool, mcp: String, assistants: String) {
+    (self.isWanted, self.mcp, self.assistants) = (isWanted, mcp, assistants)
   }
 
   func put(_ answer: HealthObject, for id: RelayRequestID) {
@@ -54,12 +56,15 @@ struct RelayNews: ShownUpdate {
   var answer: HealthObject?
   /// The URL of the backend for assistants, if it is to be shown with a pair.
   var mcp: String?
+  /// The command that ends a new assistant.
+  var ending: String?
 
   /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
       status (status idle|starting|running|reconnecting|error|stopping, attempt, of, retryIn in \
-      seconds, reason), pair (word, code, message, expiresIn in seconds, mcp), question (id, \
+      seconds, reason), pair (word, code, message, expiresIn in seconds, mcp), assistant, when one \
+      has signed in (id, name, version, since, expires_at), question (id, \
       types, start, end (null for a list of types), outcome answered|refused|cancelled|dropped, points, reason, \
       milliseconds; with --show-values also answer, as the assistant receives it), problem \
       (kind, detail, withheld), notification (title, body; null when it is removed) if there is \
@@ -73,6 +78,7 @@ struct RelayNews: ShownUpdate {
     case .ended(let receipt): answer = shown.take(receipt)
     // In the original backend, pairs do not expire, and assistants connect to another address.
     case .pair(let pair): mcp = pair.expiresIn == nil ? nil : shown.mcp
+    case .assistant(let assistant): ending = "\(shown.assistants) --end \(assistant.id)".printable
     case .status, .problem: break
     }
   }
@@ -99,6 +105,8 @@ struct RelayNews: ShownUpdate {
         $0.entry("expiresIn", pair.expiresIn?.components.seconds)
         $0.entry("mcp", mcp)
       }
+    case .assistant(let assistant):
+      events.write("assistant") { assistant.writeMembers(to: &$0) }
     case .ended(let receipt):
       events.write("question") {
         receipt.write(to: &$0)

@@ -93,6 +93,7 @@ final class RelayPairing: Sendable {
     switch status {
     case 403: return "no user of health sync has this secret"
     case 404: return "this backend does not do so"
+    case 429: return "too many wrong secrets were sent; try again in a quarter of an hour"
     case _: return "\(error)".printable
     }
   }

@@ -13,12 +13,22 @@ enum RelayText {
     case .status: []
     case .pair(let pair):
       self.pair(pair, style)
-        + (news.mcp.map { ["-- assistants reach the backend over MCP at \($0)"] } ?? [])
+        + (news.mcp.map { ["-- assistants reach the backend over MCP at \(mcp($0))"] } ?? [])
+    case .assistant(let assistant): self.assistant(assistant, ending: news.ending ?? "")
     case .ended(let receipt):
       ["\(BootClock().wall.local)  \(self.receipt(receipt))"]
         + (news.answer.map { [String(decoding: $0.bytes, as: UTF8.self).printable] } ?? [])
     case .problem(let problem, let withheld): [self.problem(problem, withheld: withheld)]
     }
+  }
+
+  /// Returns an address for assistants. A backend that is reached on this machine may have another
+  /// one for them.
+  private static func mcp(_ url: String) -> String {
+    let isLocal = ["http://127.0.0.1", "http://localhost", "http://[::1]"].contains {
+      url.hasPrefix($0)
+    }
+    return isLocal ? "\(url), or at the --public-url of `holdfast serve`" : url
   }
 
   /// Returns the word and the code in large letters, followed by a line that contains both.
@@ -32,6 +42,18 @@ enum RelayText {
       + ["", "-- tell your assistant: word \(word), code \(code)\(minutes)"]
       + (pair.message.text.isEmpty
         ? [] : ["-- the server says: \(pair.message.text.printable)"])
+  }
+
+  /// Returns the lines about an assistant that has signed in.
+  static func assistant(
+    _ assistant: PairedAssistants.Assistant, ending command: String
+  ) -> [String] {
+    let name = assistant.name.map { "\($0)".printable } ?? "an assistant without a name"
+    let time = assistant.since.map { "\($0.local)  " } ?? ""
+    return [
+      "\(time)\(name) has signed in and may ask for health data",
+      "-- if you did not expect this: \(command)",
+    ]
   }
 
   /// Returns a duration in minutes, rounded up.

@@ -100,14 +100,26 @@ struct ExportWatch: Sendable {
         }
       }
       let removed = report.types.reduce(0) { $0 + $1.removed }
-      await note("imported", "\(report.addition.added) added, \(removed) removed")
-      if let reason = HealthImportView.unread(report) { await note("export", reason) }
+      let counts = "\(report.addition.added) added, \(removed) removed"
+      if report.ending == .stopped {
+        await note("interrupted", "\(counts) so far; the rest is imported at the next start")
+      } else {
+        await note("imported", counts)
+      }
+      if let reason = HealthImportView.reason(report) { await note("export", reason) }
       switch report.ending {
       case .complete, .stopped: return (nil, false)
       case .truncated: return (CommandFailure(.failed, "\(path) is cut off"), false)
       case .damaged(let reason): return (CommandFailure(.failed, "\(path): \(reason)"), false)
       }
     } catch {
+      if case .store(.locked) = error {
+        let failure = CommandFailure(
+          .failed, "another process has opened the data directory, maybe to import",
+          remedy: "the import is tried again every minute; without it, answers are from what is "
+            + "stored")
+        return (failure, true)
+      }
       let isStores = if case .store = error { true } else { false }
       return (CommandFailure(error, of: path), isStores)
     }

@@ -66,7 +66,7 @@ struct BottleDirectory: Sendable {
 
   /// Waits until the app has noted every drink that it has shown.
   func noted(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
-    let end = Scene.Moment.now + DemoEnvironment.timeLimit
+    let end = Scene.Moment.now + environment.timeLimit
     while Scene.Moment.now < end {
       let lines = try await run(["status", "--data", "data", "--json"])
       if lines.contains(where: { $0.contains("\"unshown\":0") }) { return }

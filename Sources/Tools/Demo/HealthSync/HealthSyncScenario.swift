@@ -64,7 +64,7 @@ struct HealthSyncing: DemoScenario {
   ) async throws(DemoFailure) -> (Scene.Moment, [DemoPicture.Place]) {
     try await environment.set(.rate(bytesPerSecond: Self.slow), on: proxy)
     let process = try phone.launch()
-    let end = Scene.Moment.now + DemoEnvironment.timeLimit
+    let end = Scene.Moment.now + environment.timeLimit
     while await proxy.traffic.bytesUp < Self.inTheMiddle, Scene.Moment.now < end {
       try await environment.pause(.milliseconds(20))
     }

@@ -9,10 +9,10 @@ struct SteadyTraffic: DemoScenario {
   let link: DemoLink? = DemoLink(.messages, "Shop messages", StreamFeature.self)
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
-    try environment.giveToken(until: environment.tokenEnd)
     try await environment.startCustomers()
     environment.say(
       .server, "runs; two customers write about 20 messages a second, whatever happens")
+    try environment.giveFirstToken()
     try await environment.phone.launch()
     try await environment.wait { $0[.messages].ending != nil || $0[.messages].status.isConnected }
     let facts = await environment.scene.facts[.messages]

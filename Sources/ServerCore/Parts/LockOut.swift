@@ -1,14 +1,35 @@
 import HoldfastCore
 
-/// The limits of wrong pairing codes. An address or IPv6 network that exceeds one is locked out.
+/// The limits of wrong pairing codes or secrets. An address or IPv6 network that exceeds one is
+/// locked out.
 ///
 /// Each address has a limit, and each IPv6 network has one. During a flood of wrong codes, the
-/// limit of every address is stricter.
+/// limit of every address is stricter. A phone may be watched like an address, beside its address.
 ///
 /// Wrong codes of one address never count against another address. An address that has sent no
 /// wrong code may always try one, so a flood locks out no other address. The entropy of the codes
 /// is sufficient for the remaining rate of guesses (decision 0030).
 struct LockOut: Sendable {
+  /// The numbers of a lock-out. The defaults are those of pairing codes.
+  struct Limits: Sendable, Hashable {
+    /// The number of wrong codes within `window` that lock an address out.
+    var wrongs = 5
+    /// The same number during a flood.
+    var floodWrongs = 2
+    /// The number of wrong codes of one /48 IPv6 network within `window` that lock it out.
+    var wrongsOfNetwork = 50
+    /// The time for which a wrong code counts.
+    var window = Duration.seconds(600)
+    /// The time for which an address stays locked out.
+    var time = Duration.seconds(900)
+    /// The minimum average time between wrong codes of all addresses. A higher rate is a flood.
+    var interval = Duration.milliseconds(100)
+    /// The number of wrong codes of all addresses that may follow a pause before they are a flood.
+    var burst = 600
+    /// The maximum number of watched addresses and networks.
+    var maxWatched = 100_000
+  }
+
   /// The failed attempts of an address or a network.
   enum Mark {
     /// The instants at which wrong codes were sent, oldest first.
@@ -20,7 +41,7 @@ struct LockOut: Sendable {
   /// treated as one address.
   private static let (networkDigits, addressDigits) = (12, 16)
 
-  private let policy: RelayServerPolicy
+  private let limits: Limits
   private(set) var marks: [String: Mark] = [:]
   /// The time at which the combined allowance of all addresses is full again.
   private var fullAt: Instant
@@ -28,14 +49,17 @@ struct LockOut: Sendable {
   /// for a mark.
   private var crowdedUntil: Instant
 
-  init(_ policy: RelayServerPolicy, at now: Instant) {
-    self.policy = policy
+  init(_ limits: Limits = Limits(), at now: Instant) {
+    self.limits = limits
     fullAt = now
     crowdedUntil = now
   }
 
-  /// Returns how long an address has to wait, or `nil` if it may try a pairing code now.
-  func wait(_ address: String, at now: Instant) -> Duration? {
+  /// Returns how long an address has to wait, or `nil` if it may try a code now.
+  ///
+  /// - Parameter other: The name of what else is watched, which is no address.
+  func wait(_ address: String, and other: String? = nil, at now: Instant) -> Duration? {
+    if let other, let wait = lock(on: other, at: now) { return wait }
     if let network = Self.network(of: address), let wait = lock(on: network, at: now) {
       return wait
     }
@@ -51,31 +75,32 @@ struct LockOut: Sendable {
     }
   }
 
-  /// Counts a wrong pairing code.
-  mutating func wrong(_ address: String, at now: Instant) {
-    fullAt = max(fullAt, now).advanced(by: policy.wrongInterval)
-    let isFlood = now.duration(to: fullAt) > policy.wrongInterval * policy.wrongBurst
+  /// Counts a wrong code of an address, and of what else is watched.
+  mutating func wrong(_ address: String, and other: String? = nil, at now: Instant) {
+    fullAt = max(fullAt, now).advanced(by: limits.interval)
+    let isFlood = now.duration(to: fullAt) > limits.interval * limits.burst
+    let bound = isFlood ? min(limits.floodWrongs, limits.wrongs) : limits.wrongs
+    if let other, marks[other] != nil || hasRoom(at: now) { mark(other, at: now, bound: bound) }
     guard marks[address] != nil || hasRoom(at: now) else {
-      crowdedUntil = now.advanced(by: policy.wrongInterval)
+      crowdedUntil = now.advanced(by: limits.interval)
       return
     }
-    let bound = isFlood ? min(policy.floodWrongPairs, policy.wrongPairs) : policy.wrongPairs
     mark(address, at: now, bound: bound)
     guard let network = Self.network(of: address),
       marks[network] != nil || hasRoom(at: now)
     else { return }
-    mark(network, at: now, bound: policy.wrongPairsOfNetwork)
+    mark(network, at: now, bound: limits.wrongsOfNetwork)
   }
 
   private mutating func mark(_ name: String, at now: Instant, bound: Int) {
     var instants: [Instant] = []
     if case .wrong(let earlier) = marks[name] {
-      instants = earlier.filter { $0.duration(to: now) < policy.wrongWindow }
+      instants = earlier.filter { $0.duration(to: now) < limits.window }
     }
     instants.append(now)
     marks[name] =
       instants.count < bound
-      ? .wrong(instants) : .locked(until: now.advanced(by: policy.lockOut))
+      ? .wrong(instants) : .locked(until: now.advanced(by: limits.time))
   }
 
   /// Returns the /48 IPv6 network of a /64 address, or `nil` for any other address.
@@ -88,23 +113,23 @@ struct LockOut: Sendable {
   }
 
   private mutating func hasRoom(at now: Instant) -> Bool {
-    guard marks.count >= policy.maxWatchedAddresses else { return true }
+    guard marks.count >= limits.maxWatched else { return true }
     guard crowdedUntil <= now else { return false }  // The table was searched a moment ago.
     marks = marks.filter { _, mark in
       switch mark {
       case .wrong(let instants):
-        instants.contains { $0.duration(to: now) < policy.wrongWindow }
+        instants.contains { $0.duration(to: now) < limits.window }
       case .locked(let until): until > now
       }
     }
-    return marks.count < policy.maxWatchedAddresses
+    return marks.count < limits.maxWatched
   }
 }
 
 extension LockOut: SelfChecking {
   func check(_ check: inout InvariantCheck) {
     check.require(
-      marks.count <= policy.maxWatchedAddresses,
+      marks.count <= limits.maxWatched,
       "lock out: the addresses that it watches are bounded")
   }
 }

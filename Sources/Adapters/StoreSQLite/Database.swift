@@ -66,17 +66,28 @@ import HoldfastOwnerFiles
           detail: "\(path) is empty. If the disk was full, make room, and store or import again.")
       }
     case .write:
-      // With a write-ahead log, `history` can read while `stream` writes. At 4,000 pages (16 MiB),
-      // the log is copied into the file, which waits for the disk. When it is empty, it is
-      // truncated to 4 MiB. On a small disk it is copied earlier (see `LogRoom`).
-      try execute(
-        """
-        PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
-        PRAGMA journal_size_limit = 4194304
-        """)
+      try prepareToWrite()
       try setDurability(.powerCut)
       if hasTables { try schema.upgrade(self) } else { try schema.create(in: self) }
     }
+  }
+
+  /// Sets how the file is written.
+  ///
+  /// With a write-ahead log, `history` can read while `stream` writes. At 4,000 pages (16 MiB), the
+  /// log is copied into the file, which waits for the disk. When it is empty, it is truncated to
+  /// 4 MiB. On a small disk it is copied earlier (see `LogRoom`).
+  ///
+  /// `holdfast_clean` recognizes the pages of tables by their first byte. In every other page this
+  /// byte begins a page number. So there are fewer than 2^25 pages (128 GiB), and no pointer maps,
+  /// which `auto_vacuum` would add.
+  private func prepareToWrite() throws(StoreFailure) {
+    try execute(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
+      PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = 33554431
+      """)
+    try check(unsafe holdfast_clean(handle))
   }
 
   deinit {

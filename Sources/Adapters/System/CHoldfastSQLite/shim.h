@@ -1,2 +1,69 @@
 #pragma once
 #include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+// When SQLite moves rows between pages, it leaves copies of them in the unused space of the pages,
+// even with PRAGMA secure_delete. These functions make a connection write zeros to that space.
+//
+// A page of a table or an index begins with 2, 5, 10 or 13. Other pages begin with a page number of
+// four bytes, or with zeros. The first byte of a number below 2^25 is 0 or 1, so the caller limits
+// the number of pages, and does not use auto_vacuum, whose pointer maps begin with other bytes.
+
+struct holdfast_cleaner {
+  sqlite3_io_methods methods;
+  const sqlite3_io_methods *real;
+};
+
+static inline int holdfast_close(sqlite3_file *file) {
+  struct holdfast_cleaner *cleaner = (struct holdfast_cleaner *)file->pMethods;
+  int code = cleaner->real->xClose(file);
+  free(cleaner);
+  return code;
+}
+
+/// Returns the offset at which the unused space of a page begins, and sets `end` to its end. Both
+/// are 0 if the page is none of a table or an index (sqlite.org/fileformat2.html#b_tree_pages).
+static inline int holdfast_unused(const unsigned char *page, int size, int header, int *end) {
+  *end = 0;
+  if (size < 512 || size > 65536 || (size & (size - 1)) != 0) return 0;
+  int kind = page[header];
+  if (kind != 2 && kind != 5 && kind != 10 && kind != 13) return 0;
+  int cells = page[header + 3] << 8 | page[header + 4];
+  int content = page[header + 5] << 8 | page[header + 6];
+  if (content == 0) content = 65536;
+  int start = header + (kind <= 5 ? 12 : 8) + 2 * cells;
+  if (start >= content || content > size) return 0;
+  *end = content;
+  return start;
+}
+
+static inline int holdfast_write(
+    sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at) {
+  const sqlite3_io_methods *real = ((const struct holdfast_cleaner *)file->pMethods)->real;
+  int end;
+  int start = holdfast_unused(bytes, count, at == 0 ? 100 : 0, &end);
+  if (end == 0 || at % count != 0) return real->xWrite(file, bytes, count, at);
+  char *page = malloc(count);
+  if (!page) return SQLITE_IOERR_NOMEM;
+  memcpy(page, bytes, count);
+  memset(page + start, 0, end - start);
+  int code = real->xWrite(file, page, count, at);
+  free(page);
+  return code;
+}
+
+/// Makes a connection write zeros to the unused space of each page that it writes to its file.
+static inline int holdfast_clean(sqlite3 *database) {
+  sqlite3_file *file = NULL;
+  int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code != SQLITE_OK || !file || !file->pMethods) return code;
+  struct holdfast_cleaner *cleaner = malloc(sizeof *cleaner);
+  if (!cleaner) return SQLITE_NOMEM;
+  cleaner->methods = *file->pMethods;
+  cleaner->real = file->pMethods;
+  cleaner->methods.xClose = holdfast_close;
+  cleaner->methods.xWrite = holdfast_write;
+  file->pMethods = &cleaner->methods;
+  return SQLITE_OK;
+}

@@ -20,6 +20,71 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     #expect(body.text == expected)
   }
 
+  private static let gone = ShopDeletion(
+    id: Sample.id, shop: Sample.shop, position: ShopPosition(epoch: "e1", offset: 1),
+    changed: ShopPosition(epoch: "e1", offset: 8))
+  private static let goneText =
+    #"{"message_id":"550e8400-e29b-41d4-a716-446655440000","position":"e1:1","changed":"e1:8"}"#
+
+  @Test func `writes and reads the changes of a page`() throws {
+    var page = Page(messages: [Sample.message], hasNext: true, head: position)
+    (page.deleted, page.through) = ([Self.gone], ShopPosition(epoch: "e1", offset: 8))
+    let start = #"{"status":200,"message":"","data":{"messages":["# + Sample.messageText
+    let numbers =
+      #"],"pagination":{"page":1,"limit":2,"total_pages":3,"has_next":true,"has_prev":false},"#
+    let changes = PageCodec.encode(page, query: .changes(after: position, limit: 2), total: 5)
+    #expect(
+      changes.text == start + numbers + #""deleted":["# + Self.goneText
+        + #"],"through":"e1:8","head":"e1:9","recovered":true}}"#)
+    #expect(try decode(changes.text) == page)
+    (page.through, page.changesThrough, page.changes) = (nil, page.through, [Sample.message])
+    let newest = PageCodec.encode(page, query: .newest(knowing: position, limit: 2), total: 5)
+    #expect(
+      newest.text == start + numbers + #""changes":["# + Sample.messageText + #"],"deleted":["#
+        + Self.goneText + #"],"changes_through":"e1:8","head":"e1:9","recovered":true}}"#)
+    #expect(try decode(newest.text) == page)
+  }
+
+  @Test func `a page without changes has empty lists if they were requested`() {
+    let page = Page(messages: [], hasNext: false, head: position)
+    for (query, lists) in [
+      (PageQuery.changes(after: position, limit: 1), #""deleted":[],"head""#),
+      (.newest(knowing: position, limit: 1), #""changes":[],"deleted":[],"head""#),
+    ] {
+      #expect(PageCodec.encode(page, query: query, total: 0).text.contains(lists))
+    }
+    for query in [PageQuery.after(position, limit: 1), .page(number: 1, limit: 1)] {
+      let text = PageCodec.encode(page, query: query, total: 0).text
+      #expect(!text.contains("deleted") && !text.contains("changes"))
+    }
+  }
+
+  @Test func `a page by message id has a cursor instead of numbers`() throws {
+    var page = Page(messages: [Sample.message], hasNext: true, head: position)
+    page.nextCursor = Sample.id
+    for query in [PageQuery.beforeID(Sample.id, limit: 1), .afterID(Sample.id, limit: 1)] {
+      let text = PageCodec.encode(page, query: query, total: 5).text
+      #expect(
+        text == #"{"status":200,"message":"","data":{"messages":["# + Sample.messageText
+          + #"],"next_cursor":"\#(Sample.id)","head":"e1:9","recovered":true}}"#)
+      #expect(try decode(text) == page)
+      let last = Page(messages: [], hasNext: false, head: position)
+      let end = PageCodec.encode(last, query: query, total: 0).text
+      #expect(
+        end == #"{"status":200,"message":"","data":{"messages":[],"head":"e1:9","recovered":true}}"#
+      )
+    }
+  }
+
+  @Test func `counts deletions and changes that are not valid`() throws {
+    let bad = Self.goneText.replacing("e1:8", with: "e1:0")
+    let page = try decode(
+      #"{"messages":[],"deleted":[\#(bad),\#(Self.goneText),7],"changes":[{},3]}"#)
+    #expect(page.deleted == [Self.gone])
+    #expect(page.rejected == 4)
+    #expect(page.fault == .missing(field: "id"))
+  }
+
   private static let pageCounts: [(UInt64, UInt64)] = [
     (0, 1), (1, 1), (20, 1), (21, 2), (40, 2), (41, 3), (UInt64.max, 922_337_203_685_477_581),
   ]
@@ -104,6 +169,10 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     (#"{"messages":[],"head":"9"}"#, .badIdentifier(field: "head")),
     (#"{"messages":[],"recovered":"no"}"#, .wrongType(field: "recovered")),
     (#"{"messages":[],"next_cursor":1}"#, .wrongType(field: "next_cursor")),
+    (#"{"messages":[],"deleted":{}}"#, .wrongType(field: "deleted")),
+    (#"{"messages":[],"changes":"x"}"#, .wrongType(field: "changes")),
+    (#"{"messages":[],"through":"9"}"#, .badIdentifier(field: "through")),
+    (#"{"messages":[],"changes_through":9}"#, .wrongType(field: "changes_through")),
     ("[]", .malformed(detail: "expected '{' at byte 0")),
     ("<html>", .malformed(detail: "expected '{' at byte 0")),
   ]
@@ -147,6 +216,28 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     let swapped = #"{"data":\#(Sample.plainText().text),"message":7,"status":"x"}"#
     #expect(
       try Envelope.decodeMessage(Array(text: swapped), shop: Sample.shop) == Sample.plain)
+  }
+
+  @Test func `writes and reads the answer to a deletion`() throws {
+    let deletion = ShopDeletion(
+      id: Sample.id, shop: Sample.shop, position: ShopPosition(epoch: "e1", offset: 1),
+      changed: ShopPosition(epoch: "e1", offset: 8))
+    let text =
+      #"{"status":200,"message":"gone","data":{"message_id":"\#(Sample.id)","position":"e1:1","#
+      + #""changed":"e1:8"}}"#
+    #expect(Envelope.deletion(deletion, note: "gone").text == text)
+    #expect(try Envelope.decodeDeletion(Array(text: text), shop: Sample.shop) == deletion)
+    for plain in [
+      Envelope.deletion(nil, note: "gone").text, #"{"message":"gone"}"#, #"{"data":[1]}"#, "{}",
+    ] {
+      #expect(try Envelope.decodeDeletion(Array(text: plain), shop: Sample.shop) == nil)
+    }
+    #expect(throws: MessageError.missing(field: "message_id")) {
+      try Envelope.decodeDeletion(Array(text: #"{"data":{}}"#), shop: Sample.shop)
+    }
+    #expect(throws: MessageError.self) {
+      try Envelope.decodeDeletion(Array(text: "gone"), shop: Sample.shop)
+    }
   }
 
   private static let noAnswers: [(String, MessageError)] = [
@@ -234,6 +325,43 @@ private func decode(_ text: String) throws(MessageError) -> Page {
           #expect(throws: MessageError.textTooLong(characters: count)) {
             try NewMessage.decode(body)
           }
+        }
+      }
+    }
+  }
+}
+
+@Suite struct MessageEditTests {
+  @Test func `writes the body`() {
+    #expect(
+      MessageEdit(id: Sample.id, text: "a\"b").encode().text
+        == #"{"message_id":"550e8400-e29b-41d4-a716-446655440000","message":"a\"b"}"#)
+  }
+
+  private static let badBodies: [(String, MessageError)] = [
+    ("{}", .missing(field: "message_id")),
+    (#"{"message_id":"\#(Sample.id)"}"#, .missing(field: "message")),
+    (#"{"message_id":"\#(Sample.id)","message":""}"#, .missing(field: "message")),
+    (#"{"message_id":"\#(Sample.id)","message":7}"#, .wrongType(field: "message")),
+    (#"{"message_id":"","message":"x"}"#, .missing(field: "message_id")),
+    (#"{"message_id":"7","message":"x"}"#, .badIdentifier(field: "message_id")),
+    (#"{"message_id":7,"message":"x"}"#, .wrongType(field: "message_id")),
+    ("null", .malformed(detail: "expected '{' at byte 0")),
+  ]
+
+  @Test(arguments: badBodies)
+  func `refuses a bad body`(text: String, error: MessageError) {
+    #expect(throws: error) { try MessageEdit.decode(Array(text: text)) }
+  }
+
+  @Test func `limits the scalars of the text`() throws {
+    for count in [1, 9_999, 10_000, 10_001] {
+      let edit = MessageEdit(id: Sample.id, text: String(repeating: "🚚", count: count))
+      if count <= 10_000 {
+        #expect(try MessageEdit.decode(edit.encode()) == edit)
+      } else {
+        #expect(throws: MessageError.textTooLong(characters: count)) {
+          try MessageEdit.decode(edit.encode())
         }
       }
     }

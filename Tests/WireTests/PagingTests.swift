@@ -10,17 +10,70 @@ import Testing
     try PageQuery(parameters: parameters.map { (name: $0.key, value: $0.value) })
   }
 
+  private func eventQuery(
+    _ parameters: KeyValuePairs<String, String>
+  ) throws(QueryError) -> PageQuery {
+    try PageQuery(parameters: parameters.map { (name: $0.key, value: $0.value) }, events: true)
+  }
+
   static let queries: [(PageQuery, String)] = [
     (.page(number: 3, limit: 50), "page=3&limit=50"),
     (.since(Sample.time, page: 1, limit: 100), "since=2026-01-03T15:30:00Z&page=1&limit=100"),
     (.after(position, limit: 100), "after=e1:7&limit=100"),
     (.before(position, limit: 1), "before=e1:7&limit=1"),
+    (.changes(after: position, limit: 9), "after=e1:7&limit=9"),
+    (.newest(knowing: position, limit: 50), "page=1&limit=50&known=e1:7"),
+    (.beforeID(Sample.id, limit: 20), "before_id=550e8400-e29b-41d4-a716-446655440000&limit=20"),
+    (.afterID(Sample.id, limit: 1), "after_id=550e8400-e29b-41d4-a716-446655440000&limit=1"),
   ]
 
   @Test(arguments: queries)
   func `writes parameters and reads them back`(query: PageQuery, text: String) throws {
     #expect(query.parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&") == text)
-    #expect(try PageQuery(parameters: query.parameters) == query)
+    #expect(try PageQuery(parameters: query.parameters, events: query.needsEvents) == query)
+    #expect(query.parameters.allSatisfy { PageQuery.parameterNames.contains($0.name) })
+  }
+
+  @Test func `the same position asks for messages, or for changes if events are requested`() throws
+  {
+    #expect(try query(["after": "e1:7"]) == .after(Self.position, limit: 20))
+    #expect(try eventQuery(["after": "e1:7"]) == .changes(after: Self.position, limit: 20))
+    #expect(try eventQuery(["known": "e1:7"]) == .newest(knowing: Self.position, limit: 20))
+    #expect(try eventQuery(["page": "2"]) == .page(number: 2, limit: 20))
+    #expect(try eventQuery(["before": "e1:7"]) == .before(Self.position, limit: 20))
+  }
+
+  @Test func `a known position goes with the first page and with events only`() {
+    #expect(throws: QueryError("known needs the field Holdfast-Events: 1")) {
+      try query(["known": "e1:7"])
+    }
+    #expect(throws: QueryError("known is not a position of the form epoch:offset")) {
+      try eventQuery(["known": "7"])
+    }
+    let others: [KeyValuePairs<String, String>] = [
+      ["known": "e1:7", "page": "2"], ["known": "e1:7", "after": "e1:7"],
+      ["known": "e1:7", "since": "2026-01-03T15:30:00Z"], ["known": "e1:7", "before": "e1:7"],
+      ["known": "e1:7", "after_id": "\(Sample.id)"],
+    ]
+    for parameters in others {
+      #expect(throws: QueryError("known goes with page 1 only")) { try eventQuery(parameters) }
+    }
+  }
+
+  @Test func `a message id is one direction, and page numbers do not count with it`() throws {
+    #expect(
+      try query(["before_id": "\(Sample.id)", "page": "3"]) == .beforeID(Sample.id, limit: 20))
+    #expect(throws: QueryError("after_id is not a message id")) { try query(["after_id": "7"]) }
+    #expect(throws: QueryError("before_id is given twice")) {
+      try query(["before_id": "\(Sample.id)", "before_id": "\(Sample.id)"])
+    }
+    let error = QueryError(
+      "only one of since, after, before, before_id and after_id may be given")
+    for (name, value) in [
+      ("after_id", "\(Sample.id)"), ("before", "e1:7"), ("since", "2026-01-03T15:30:00Z"),
+    ] {
+      #expect(throws: error) { try query(["before_id": "\(Sample.id)", name: value]) }
+    }
   }
 
   @Test func `defaults to page 1 and limit 20`() throws {
@@ -124,6 +177,7 @@ import Testing
 
   static let routes: [(ShopRoute, String)] = [
     (.send, base + "/messages"),
+    (.message(Sample.id), base + "/messages/550e8400-e29b-41d4-a716-446655440000"),
     (.all(Sample.shop), base + "/\(Sample.shop)/messages"),
     (.paginated(Sample.shop), base + "/\(Sample.shop)/messages/paginated"),
     (.stream(Sample.shop), base + "/\(Sample.shop)/messages/stream"),
@@ -142,7 +196,16 @@ import Testing
     #expect(ShopRoute(path: Self.base + "/messages/messages/stream") == .stream(shop))
   }
 
+  @Test func `accepts a message id in either letter case`() {
+    let path =
+      Self.base + "/messages/\(Sample.id)".uppercased().replacing("MESSAGES", with: "messages")
+    #expect(ShopRoute(path: path) == .message(Sample.id))
+  }
+
   @Test(arguments: [
+    base + "/messages/550e8400-e29b-41d4-a716-44665544000", base + "/messages/7",
+    base + "/messages/550e8400-e29b-41d4-a716-446655440000/",
+    base + "/s/550e8400-e29b-41d4-a716-446655440000",
     "", "/", "healthz", "/healthz/", "//healthz", "/Healthz", "/healthz?x", "/metrics/x",
     "/api/v1/health", base, base + "/", base + "/messages/", base + "/s", base + "/s/",
     base + "//messages", base + "/s/messages/", base + "/s/messages/Stream",

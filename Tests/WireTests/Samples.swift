@@ -61,11 +61,26 @@ extension RandomSource {
     let createdAt = timestamp()
     let isEdited = Bool.random(using: &self)
     let name = text(upTo: 4)
+    let position = maybe { ShopPosition(epoch: "a-Z_9", offset: $0.next() >> 2) }
+    let changed = maybe { _ in position }
     return ShopMessage(
       id: .random(using: &self), shop: Sample.shop, user: "u" + text(upTo: 5),
       username: name.isEmpty ? nil : name, text: text(upTo: 60), createdAt: createdAt,
       updatedAt: isEdited ? timestamp() : nil, isEdited: isEdited,
       parent: Bool.random(using: &self) ? .random(using: &self) : nil,
-      position: Bool.random(using: &self) ? ShopPosition(epoch: "a-Z_9", offset: next() >> 1) : nil)
+      position: position, changed: changed.flatMap { $0?.later(by: 1) })
+  }
+
+  mutating func deletion() -> ShopDeletion {
+    let position = ShopPosition(epoch: "a-Z_9", offset: next() >> 2)
+    return ShopDeletion(
+      id: .random(using: &self), shop: Sample.shop, position: position,
+      changed: position.later(by: one([1, 1 << 20])))
+  }
+}
+
+extension ShopPosition {
+  func later(by count: UInt64) -> ShopPosition {
+    ShopPosition(epoch: epoch, offset: offset + count)
   }
 }

@@ -125,6 +125,69 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     #expect(try decode(Array(text: text)) == frame)
   }
 
+  private static let edited: ShopMessage = {
+    var message = Sample.message
+    message.changed = ShopPosition(epoch: "e1", offset: 9)
+    return message
+  }()
+  private static let deletion = ShopDeletion(
+    id: Sample.id, shop: Sample.shop, position: ShopPosition(epoch: "e1", offset: 7),
+    changed: ShopPosition(epoch: "e1", offset: 9))
+  private static let deletionText =
+    #"{"type":"deleted","message_id":"550e8400-e29b-41d4-a716-446655440000","#
+    + #""shop_id":"123e4567-e89b-12d3-a456-426614174000","position":"e1:7","changed":"e1:9"}"#
+
+  @Test func `writes and reads the exact text of each event`() throws {
+    let message = Sample.messageText.dropLast() + #","changed":"e1:9""#
+    let events: [(ShopEvent, String, StreamFrame)] = [
+      (.posted(Sample.message), Sample.messageText, .message(Sample.message)),
+      (.posted(Self.edited), message + "}", .message(Self.edited)),
+      (.edited(Self.edited), message + #","event":"edited"}"#, .edited(Self.edited)),
+      (.deleted(Self.deletion), Self.deletionText, .deleted(Self.deletion)),
+    ]
+    for (event, text, frame) in events {
+      #expect(StreamCodec.encode(event).text == text)
+      #expect(try decode(Array(text: text)) == frame)
+    }
+  }
+
+  @Test(arguments: [
+    "null", "7", "{}", #""soon""#, #""e1:7""#, #""e1:6""#, #""e2:9""#, #""2026-01-03""#,
+  ])
+  func `a message keeps no change that is not a later position`(changed: String) throws {
+    let text = Sample.messageText.dropLast() + #","changed":\#(changed),"event":"edited"}"#
+    #expect(try decode(Array(text: String(text))) == .message(Sample.message))
+    let plain = Sample.plainText([("changed", changed), ("event", #""edited""#)])
+    #expect(try decode(plain) == .message(Sample.plain))
+    #expect(try decode(Sample.plainText([("message_id", changed)])) == .message(Sample.plain))
+  }
+
+  private static let badDeletions: [(String, String, MessageError)] = [
+    (#""message_id":"55"#, #""message_id":"x"#, .badIdentifier(field: "message_id")),
+    (#""message_id""#, #""other""#, .missing(field: "message_id")),
+    (#""shop_id":"12"#, #""shop_id":"x"#, .wrongShop(found: "x3e4567-e89b-12d3-a456-426614174000")),
+    (#""shop_id""#, #""other""#, .missing(field: "shop_id")),
+    (#""position":"e1:7""#, #""position":"e1:9""#, .badIdentifier(field: "changed")),
+    (#""position":"e1:7""#, #""position":"e2:7""#, .badIdentifier(field: "changed")),
+    (#""position""#, #""other""#, .missing(field: "position")),
+    (#""changed""#, #""other""#, .missing(field: "changed")),
+    (#""changed":"e1:9""#, #""changed":9"#, .wrongType(field: "changed")),
+  ]
+
+  @Test(arguments: badDeletions)
+  func `refuses an incomplete deletion`(part: String, other: String, error: MessageError) {
+    let text = Self.deletionText.replacing(part, with: other)
+    #expect(throws: error) { try decode(Array(text: text)) }
+  }
+
+  @Test(arguments: [
+    #"{"type":"deleted"}"#, #"{"type":"deleted","message_id":7}"#,
+    #"{"event":"deleted","id_of_message":"x"}"#,
+  ])
+  func `a notice of another server without positions is ignored`(text: String) throws {
+    #expect(try decode(Array(text: text)) == .unknown(type: "deleted"))
+  }
+
   private static let badNotices: [(String, MessageError)] = [
     (#"{"type":"draining"}"#, .missing(field: "within_ms")),
     (#"{"type":"draining","within_ms":-1}"#, .wrongType(field: "within_ms")),

@@ -64,6 +64,18 @@ import Testing
   }
 
   @Test(arguments: [
+    (#","admin":["a","b"]"#, ["a", "b"]), (#","admin":[]"#, []), (#","admin":null"#, []), ("", []),
+    (#","admin":true"#, []), (#","admin":["a","b/c"]"#, []), (#","admin":["a",1]"#, []),
+  ])
+  func `a token may state the shops that its user administers`(member: String, shops: [String])
+    throws
+  {
+    let claims = try decode(#"{"sub":"u","shops":["a"],"exp":9\#(member)}"#)
+    #expect(claims.admin.map(\.text) == shops)
+    #expect(try decode(claims.encode().text) == claims)
+  }
+
+  @Test(arguments: [
     (#","nbf":7"#, Int64(7_000_000_000)), (#","nbf":6.5"#, 7_000_000_000), ("", nil),
     (#","nbf":1e300"#, .max),
   ])

@@ -3,44 +3,72 @@ public import HoldfastPorts
 public import HoldfastStorage
 public import HoldfastWire
 
-/// A store of the backend's messages. Each shop has a log, in which each message has the next
-/// offset.
+/// A store of the backend's messages. Each shop has a log of events: posts, edits and deletions.
 ///
-/// A message is durable when `append` returns. The offsets of a shop are 1, 2, 3… without gaps, in
-/// the order in which messages are appended. The epoch never changes while the log exists.
+/// Each event has the next offset. An event is durable when `append` returns. The offsets of a shop
+/// are 1, 2, 3… without gaps, in the order in which the events are appended. The epoch never changes
+/// while the log exists.
+///
+/// The log keeps each message in its last version, whose position is that of the newest event. Of a
+/// deleted message, it keeps the ID, the positions and the idempotency key.
 public protocol MessageLog: SuspendableStore {
-  /// Appends messages in the given order and in one commit, and returns the result of each.
+  /// Processes requests in the given order and in one commit, and returns the result of each.
   ///
   /// A message is not added if the same user has already used its idempotency key in the same shop.
-  /// Its result is then the stored message. A refused message takes no offset, and the others are
-  /// appended.
-  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>]
+  /// Its result is then the stored message. A refused request takes no offset, and the others are
+  /// processed.
+  func append(_ requests: [LogRequest]) async -> [Result<LogOutcome, StoreFailure>]
 
-  /// Returns a page of a shop's messages, ordered by position. Only the pages of `since` queries
-  /// are ordered by creation and id.
+  /// Returns a page of a shop's messages.
+  ///
+  /// The pages of `changes` are ordered by the newest events, those of `since` by creation and ID,
+  /// and all others by the position of the post. Only `changes` and `newest` contain deletions. A
+  /// message whose parent was deleted has no parent. Messages contain the position of their newest
+  /// edit.
   func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page
 
-  /// Returns the total number of messages in the range of a page query.
+  /// Returns the total number of messages in the range of a page query, and for `changes` also of
+  /// deletions.
   func count(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> UInt64
 
-  /// Returns the newest position of a shop. Its offset is 0 if the shop is empty.
+  /// Returns the position of a shop's newest event. Its offset is 0 if there is none.
   func head(of shop: ShopID) async throws(StoreFailure) -> ShopPosition
+
+  /// Returns the shop of a message, deleted or not. Returns `nil` if there is no such message.
+  func shop(of id: MessageID) async throws(StoreFailure) -> ShopID?
+
+  /// Removes the texts of deleted messages, and the earlier texts of edited ones, from all files of
+  /// the store.
+  ///
+  /// Until then, a file may contain what earlier commits wrote. The call reads and writes the pages
+  /// that changed since the last call, so it should not follow each single deletion.
+  ///
+  /// - Throws: `.locked` if another program is reading the log. The call can be repeated.
+  func removeTraces() async throws(StoreFailure)
 }
 
 extension MessageLog {
   /// Appends one message and returns it with its position. The idempotency key is optional.
+  ///
+  /// - Throws: `.other` if the key is that of a deleted message or of an edit.
   public func append(
     _ message: ShopMessage, idempotencyKey key: UUID128?
   ) async throws(StoreFailure) -> Appended {
-    guard let result = await append([LogEntry(message: message, key: key)]).first else {
+    guard let result = await append([.post(LogEntry(message: message, key: key))]).first else {
       throw .unanswered
     }
+    return try result.appended.get()
+  }
+
+  /// Processes one request.
+  public func append(_ request: LogRequest) async throws(StoreFailure) -> LogOutcome {
+    guard let result = await append([request]).first else { throw .unanswered }
     return try result.get()
   }
 }
 
 extension StoreFailure {
-  /// The failure of an entry for which a log returned no result.
+  /// The failure of a request for which a log returned no result.
   public static let unanswered = StoreFailure.other(detail: "The log returned no result.")
 }
 
@@ -51,11 +79,11 @@ extension MemoryStore: MessageLog where Value == StoredLogs {
   /// Creates an empty log. Its positions have the given epoch.
   public init(epoch: String = "memory") { self.init(StoredLogs(epoch: epoch)) }
 
-  public func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
+  public func append(_ requests: [LogRequest]) -> [Result<LogOutcome, StoreFailure>] {
     do throws(StoreFailure) {
-      return try use { logs in entries.map { logs.append($0) } }
+      return try use { logs in requests.map { logs.append($0) } }
     } catch {
-      return entries.map { _ in .failure(error) }
+      return requests.map { _ in .failure(error) }
     }
   }
 
@@ -70,4 +98,10 @@ extension MemoryStore: MessageLog where Value == StoredLogs {
   public func head(of shop: ShopID) throws(StoreFailure) -> ShopPosition {
     try use { $0[shop].head }
   }
+
+  public func shop(of id: MessageID) throws(StoreFailure) -> ShopID? {
+    try use { $0.shop(of: id) }
+  }
+
+  public func removeTraces() throws(StoreFailure) { try use { _ in } }
 }

@@ -1,51 +1,46 @@
 public import HoldfastCore
 public import HoldfastWire
 
-/// A message to append to a log.
-public struct LogEntry: Sendable, Hashable {
-  /// The message, to which the log assigns a position.
-  public var message: ShopMessage
-  /// The idempotency key, which identifies repetitions of the same post. Without a key, each append
-  /// adds a message.
-  public var key: UUID128?
-
-  public init(message: ShopMessage, key: UUID128?) {
-    self.message = message
-    self.key = key
-  }
-}
-
-/// The result of an append.
-public struct Appended: Sendable, Hashable {
-  /// The message in its stored form, with its position.
-  public var message: ShopMessage
-  /// Whether the message was added. False if the idempotency key was already known.
-  public var isNew: Bool
-
-  public init(message: ShopMessage, isNew: Bool) {
-    self.message = message
-    self.isNew = isNew
-  }
-}
-
 /// The log of one shop, as a value.
 ///
-/// An append costs a few hash lookups, and moves the indices of messages with later timestamps. A
-/// page costs a binary search and a copy of its messages.
+/// The log is one of events: posts, edits and deletions, each with the next offset. It keeps each
+/// message in its last version. Of a deleted message, only the ID, the positions and the idempotency
+/// key remain.
+///
+/// A post costs a few hash lookups, and moves the indices of messages with later timestamps. A page
+/// costs a binary search and a copy of its messages.
 public struct StoredLog: Sendable, Hashable {
   private struct Use: Hashable {
     var user: String
     var key: UUID128
   }
 
+  /// An event that is not a post.
+  private struct Change: Hashable {
+    var offset: UInt64
+    var index: Int
+  }
+
   /// The epoch of all positions.
   public private(set) var epoch: String
-  /// The messages, ordered by offset. Offsets count from 1.
-  public private(set) var messages: [ShopMessage] = []
-  /// The indices of `messages`, ordered by creation time and ID.
+  /// The messages, ordered by the offsets of their posts. A deleted message is empty.
+  private var posts: [ShopMessage] = []
+  /// The offsets of `posts`.
+  private var offsets: [UInt64] = []
+  /// The deleted messages by their indices.
+  private var deleted: [Int: ShopDeletion] = [:]
+  /// The newest edit or deletion of each message that has one, ordered by offset.
+  private var changes: [Change] = []
+  /// The number of events.
+  private var count: UInt64 = 0
+  /// The indices of the messages, ordered by creation time and ID.
   private var byTime: [Int] = []
   private var indices: [MessageID: Int] = [:]
   private var uses: [Use: Int] = [:]
+  /// The edits with a key: the index of the message and the offset of its version after the edit.
+  private var edits: [Use: Change] = [:]
+  /// The keys of the posts of deleted messages.
+  private var deletedKeys: Set<UUID128> = []
 
   /// Creates an empty log.
   public init(epoch: String) {
@@ -53,29 +48,108 @@ public struct StoredLog: Sendable, Hashable {
   }
 
   /// The newest position. Its offset is 0 while the log is empty.
-  public var head: ShopPosition { ShopPosition(epoch: epoch, offset: UInt64(messages.count)) }
+  public var head: ShopPosition { position(count) }
 
-  /// Stores a message at the next offset, or returns the message that was stored with the same key.
-  ///
-  /// The result is the failure `.other` if the log has another message with this ID.
-  public mutating func append(_ entry: LogEntry) -> Result<Appended, StoreFailure> {
-    let use = entry.key.map { Use(user: entry.message.user, key: $0) }
-    if let use, let known = uses[use] {
-      return .success(Appended(message: messages[known], isNew: false))
-    }
-    guard indices[entry.message.id] == nil else { return .failure(.known(entry.message.id)) }
-    if let use { uses[use] = messages.count }
-    return .success(Appended(message: insert(entry.message), isNew: true))
+  /// The messages that were not deleted, ordered by offset.
+  public var messages: [ShopMessage] {
+    deleted.isEmpty ? posts : live(posts.indices).map { shown(posts[$0]) }
   }
 
-  /// Starts another epoch with the newest `count` messages and their keys.
+  /// Processes a request.
+  ///
+  /// The result is the failure `.other` if a post has the ID of another message of the log.
+  public mutating func append(_ request: LogRequest) -> Result<LogOutcome, StoreFailure> {
+    switch request {
+    case .post(let entry): post(entry)
+    case .edit(let edit): .success(self.edit(edit))
+    case .delete(let deletion): .success(delete(deletion))
+    }
+  }
+
+  /// Stores a message at the next offset, or returns the message that was stored with the same key.
+  public mutating func append(_ entry: LogEntry) -> Result<Appended, StoreFailure> {
+    post(entry).appended
+  }
+
+  private mutating func post(_ entry: LogEntry) -> Result<LogOutcome, StoreFailure> {
+    let use = entry.key.map { Use(user: entry.message.user, key: $0) }
+    if let use, let known = uses[use], let message = message(known) {
+      return .success(.posted(shown(message), isNew: false))
+    }
+    if let use, edits[use] != nil { return .success(.refused(.keyUsedForAnother)) }
+    if let key = entry.key, deletedKeys.contains(key) { return .success(.refused(.deleted)) }
+    guard indices[entry.message.id] == nil else { return .failure(.known(entry.message.id)) }
+    if let use { uses[use] = posts.count }
+    return .success(.posted(shown(insert(entry.message)), isNew: true))
+  }
+
+  private mutating func edit(_ edit: LogEdit) -> LogOutcome {
+    guard let index = indices[edit.id] else { return .refused(.unknown) }
+    guard let message = message(index) else { return .refused(.deleted) }
+    guard message.user == edit.by.user else { return .refused(.notTheAuthor) }
+    let use = edit.key.map { Use(user: edit.by.user, key: $0) }
+    if let use, let earlier = edits[use] {
+      let isNewest = message.version?.offset == earlier.offset
+      guard earlier.index == index, !isNewest || message.text == edit.text else {
+        return .refused(.keyUsedForAnother)
+      }
+      return .edited(shown(message), isNew: false)
+    }
+    if let use, uses[use] != nil || deletedKeys.contains(use.key) {
+      return .refused(.keyUsedForAnother)
+    }
+    guard !message.isTooOld(for: edit) else { return .refused(.tooLate) }
+    let isNew = message.text != edit.text
+    if isNew {
+      change(index)
+      posts[index] = message.edited(to: edit.text, at: edit.at, changed: head)
+    }
+    let version = posts[index].version?.offset ?? 0
+    if let use { edits[use] = Change(offset: version, index: index) }
+    return .edited(shown(posts[index]), isNew: isNew)
+  }
+
+  private mutating func delete(_ request: LogDeletion) -> LogOutcome {
+    guard let index = indices[request.id] else { return .refused(.unknown) }
+    if let deletion = deleted[index] { return .deleted(deletion, isNew: false) }
+    let message = posts[index]
+    guard request.by.isAdmin || message.user == request.by.user else {
+      return .refused(.notTheAuthor)
+    }
+    byTime.removeAll { $0 == index }
+    change(index)
+    let deletion = ShopDeletion(
+      id: message.id, shop: message.shop, position: position(offsets[index]), changed: head)
+    deleted[index] = deletion
+    posts[index] = ShopMessage(
+      id: message.id, shop: message.shop, user: "", username: nil, text: "",
+      createdAt: Timestamp(nanoseconds: 0))
+    deletedKeys.formUnion(uses.filter { $0.value == index }.map(\.key.key))
+    uses = uses.filter { $0.value != index }
+    edits = edits.filter { $0.value.index != index }
+    return .deleted(deletion, isNew: true)
+  }
+
+  /// Takes the next offset for a change of a message.
+  private mutating func change(_ index: Int) {
+    count += 1
+    changes.removeAll { $0.index == index }
+    changes.append(Change(offset: count, index: index))
+  }
+
+  /// Starts another epoch with the newest `count` messages and their keys. Each message has its last
+  /// version, and no later event.
   public mutating func begin(epoch: String, keeping count: Int) {
-    let retained = messages.suffix(max(0, count))
-    let removed = messages.count - retained.count
-    let uses = uses.filter { $0.value >= removed }.mapValues { $0 - removed }
+    let retained = live(posts.indices).suffix(max(0, count))
+    let old = self
     self = StoredLog(epoch: epoch)
-    for message in retained { _ = insert(message) }
-    self.uses = uses
+    deletedKeys = old.deletedKeys
+    var moved: [Int: Int] = [:]
+    for index in retained {
+      moved[index] = posts.count
+      _ = insert(old.posts[index])
+    }
+    uses = old.uses.compactMapValues { moved[$0] }
   }
 
   /// Returns the page that a query selects.
@@ -84,79 +158,165 @@ public struct StoredLog: Sendable, Hashable {
   ///   instead of by offset.
   public func page(_ query: PageQuery, byTime: Bool = false) -> Page {
     switch query {
-    case .page(let number, let limit) where byTime:
-      page(self.byTime.reversed(), number, limit)
-    case .page(let number, let limit): page(messages.indices.reversed(), number, limit)
-    case .since(let time, let number, let limit): page(later(than: time), number, limit)
+    case .page(let number, let limit):
+      return page(byTime ? self.byTime.reversed() : live(offsets.indices).reversed(), number, limit)
+    case .since(let time, let number, let limit):
+      return page(Array(later(than: time)), number, limit)
     case .after(let position, let limit):
-      if let offset = offset(of: position) {
-        page(offset..<messages.count, 1, limit)
-      } else {
-        unrecovered(limit: limit)
-      }
+      guard let index = index(after: position) else { return unrecovered(limit: limit) }
+      return page(live(index..<posts.count), 1, limit)
     case .before(let position, let limit):
-      if let offset = offset(of: position) {
-        page((0..<max(offset, 1) - 1).reversed(), 1, limit)
-      } else {
-        unrecovered(limit: limit)
+      guard let index = index(before: position) else { return unrecovered(limit: limit) }
+      return page(live(0..<index).reversed(), 1, limit)
+    case .beforeID(let id, let limit):
+      guard let index = indices[id] else { return unknownMessage }
+      return page(live(0..<index).reversed(), 1, limit).continued
+    case .afterID(let id, let limit):
+      guard let index = indices[id] else { return unknownMessage }
+      return page(live(index + 1..<posts.count), 1, limit).continued
+    case .changes(let position, let limit):
+      guard let index = index(after: position) else { return unrecovered(limit: limit) }
+      return .changes(
+        events(after: position, from: index), after: position, limit: limit, head: head)
+    case .newest(let position, let limit):
+      var page = page(live(offsets.indices).reversed(), 1, limit)
+      page.recovered = index(after: position) != nil
+      if page.recovered {
+        // A client may have stored later messages, too, which arrived after a gap.
+        let later = self.later(than: position).filter {
+          offsets[$0.index] <= position.offset || deleted[$0.index] != nil
+        }
+        page.addChanges(later.map(event), after: position)
       }
+      return page
     }
   }
 
   /// Returns the newest messages, as the page for a position that the log does not have.
   public func unrecovered(limit: Int) -> Page {
-    Page(
-      messages: Array(messages.suffix(max(0, limit))), hasNext: false, head: head,
+    let newest = live(offsets.indices).suffix(max(0, limit))
+    return Page(
+      messages: newest.map { shown(posts[$0]) }, hasNext: false, head: head,
       recovered: false)
   }
 
-  /// Returns the number of messages on all pages of a query.
+  /// Returns the number of messages on all pages of a query, and for `changes` also of deletions.
   public func count(_ query: PageQuery) -> UInt64 {
+    let all = live(offsets.indices).count
     let count =
       switch query {
-      case .page: messages.count
+      case .page, .newest: all
       case .since(let time, _, _): later(than: time).count
-      case .after(let position, _): messages.count - (offset(of: position) ?? 0)
-      case .before(let position, _):
-        offset(of: position).map { max($0, 1) - 1 } ?? messages.count
+      case .after(let position, _):
+        index(after: position).map { live($0..<posts.count).count } ?? all
+      case .before(let position, _): index(before: position).map { live(0..<$0).count } ?? all
+      case .beforeID(let id, _): indices[id].map { live(0..<$0).count } ?? 0
+      case .afterID(let id, _): indices[id].map { live($0 + 1..<posts.count).count } ?? 0
+      case .changes(let position, _):
+        index(after: position).map { events(after: position, from: $0).count } ?? all
       }
     return UInt64(count)
   }
 
-  /// Returns the offset of a position that this log assigned; `nil` for any other position.
-  private func offset(of position: ShopPosition) -> Int? {
-    guard position.epoch == epoch, position.offset <= UInt64(messages.count) else { return nil }
-    return Int(position.offset)
+  /// Whether the log has a message with this ID, deleted or not.
+  package func has(_ id: MessageID) -> Bool { indices[id] != nil }
+
+  // MARK: - Parts of pages
+
+  private func position(_ offset: UInt64) -> ShopPosition {
+    ShopPosition(epoch: epoch, offset: offset)
+  }
+
+  private var unknownMessage: Page {
+    Page(messages: [], hasNext: false, head: head, recovered: false)
+  }
+
+  /// Returns the index of the first post after a position, or `nil` if this log did not assign the
+  /// position.
+  private func index(after position: ShopPosition) -> Int? {
+    guard position.epoch == epoch, position.offset <= count else { return nil }
+    return offsets.end { $0 <= position.offset }
+  }
+
+  /// Returns the number of posts before a position, or `nil` if this log did not assign it.
+  private func index(before position: ShopPosition) -> Int? {
+    guard position.epoch == epoch, position.offset <= count else { return nil }
+    return offsets.end { $0 < position.offset }
+  }
+
+  /// Returns a message unless it was deleted.
+  private func message(_ index: Int) -> ShopMessage? {
+    deleted.isEmpty || deleted[index] == nil ? posts[index] : nil
+  }
+
+  /// Returns those indices whose messages were not deleted.
+  private func live(_ range: Range<Int>) -> [Int] {
+    deleted.isEmpty ? Array(range) : range.filter { deleted[$0] == nil }
   }
 
   private func later(than time: Timestamp) -> ArraySlice<Int> {
-    byTime[byTime.end { messages[$0].createdAt <= time }...]
+    byTime[byTime.end { posts[$0].createdAt <= time }...]
+  }
+
+  private func later(than position: ShopPosition) -> ArraySlice<Change> {
+    changes[changes.end { $0.offset <= position.offset }...]
+  }
+
+  /// Returns the newest event of each message whose newest event follows a position, in order.
+  private func events(after position: ShopPosition, from index: Int) -> [ShopEvent] {
+    let unchanged = live(index..<posts.count).filter { posts[$0].changed == nil }
+    let all = unchanged.map { .posted(shown(posts[$0])) } + later(than: position).map(event)
+    return all.sorted { $0.position?.offset ?? 0 < $1.position?.offset ?? 0 }
+  }
+
+  private func event(_ change: Change) -> ShopEvent {
+    deleted[change.index].map { .deleted($0) } ?? .edited(shown(posts[change.index]))
+  }
+
+  /// Returns a message in its present form: without its parent if that was deleted.
+  private func shown(_ message: ShopMessage) -> ShopMessage {
+    guard !deleted.isEmpty, let parent = message.parent, let index = indices[parent],
+      deleted[index] != nil
+    else { return message }
+    var orphan = message
+    orphan.parent = nil
+    return orphan
   }
 
   /// Returns page `number`, counted from 1, of all messages that a query selects.
-  private func page(
-    _ all: some RandomAccessCollection<Int>, _ number: Int, _ limit: Int
-  ) -> Page {
+  private func page(_ all: [Int], _ number: Int, _ limit: Int) -> Page {
     let limit = max(0, limit)
     let (skipped, overflow) = (max(number, 1) - 1).multipliedReportingOverflow(by: limit)
     let rest = all.dropFirst(overflow ? all.count : skipped)
     return Page(
-      messages: rest.prefix(limit).map { messages[$0] }, hasNext: rest.count > limit, head: head)
+      messages: rest.prefix(limit).map { shown(posts[$0]) },
+      hasNext: rest.count > limit, head: head)
   }
 
   private mutating func insert(_ message: ShopMessage) -> ShopMessage {
-    let index = messages.count
+    let index = posts.count
+    count += 1
     var stored = message
-    stored.position = ShopPosition(epoch: epoch, offset: UInt64(index) + 1)
+    (stored.position, stored.changed) = (head, nil)
     indices[stored.id] = index
     let key = stored.key
-    if let last = byTime.last, key < messages[last].key {
-      byTime.insert(index, at: byTime.end { messages[$0].key < key })
+    if let last = byTime.last, key < posts[last].key {
+      byTime.insert(index, at: byTime.end { posts[$0].key < key })
     } else {
       byTime.append(index)
     }
-    messages.append(stored)
+    posts.append(stored)
+    offsets.append(count)
     return stored
+  }
+}
+
+extension Page {
+  /// Returns a page by message id with the cursor by which it continues.
+  package var continued: Page {
+    var page = self
+    page.nextCursor = hasNext ? messages.last?.id : nil
+    return page
   }
 }
 
@@ -173,9 +333,25 @@ public struct StoredLogs: Sendable, Hashable {
   /// Returns the log of a shop.
   public subscript(shop: ShopID) -> StoredLog { logs[shop] ?? StoredLog(epoch: epoch) }
 
-  /// Appends a message to the log of its shop.
-  public mutating func append(_ entry: LogEntry) -> Result<Appended, StoreFailure> {
-    logs[entry.message.shop, default: StoredLog(epoch: epoch)].append(entry)
+  /// Processes a request for its shop.
+  public mutating func append(_ request: LogRequest) -> Result<LogOutcome, StoreFailure> {
+    logs[request.shop, default: StoredLog(epoch: epoch)].append(request)
+  }
+
+  /// Returns a shop that has a message with this ID, deleted or not; `nil` if there is none.
+  public func shop(of id: MessageID) -> ShopID? {
+    logs.filter { $0.value.has(id) }.keys.min()
+  }
+}
+
+extension LogRequest {
+  /// The shop whose log processes the request.
+  public var shop: ShopID {
+    switch self {
+    case .post(let entry): entry.message.shop
+    case .edit(let edit): edit.shop
+    case .delete(let deletion): deletion.shop
+    }
   }
 }
 

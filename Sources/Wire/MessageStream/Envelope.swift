@@ -15,6 +15,13 @@ package enum Envelope {
     }
   }
 
+  /// Returns the answer to a deletion. A plain server describes it only with a text.
+  package static func deletion(_ deletion: ShopDeletion?, note: String) -> [UInt8] {
+    JSONWriter.envelope(status: 200, note: note) { writer in
+      if let deletion { writer.deletion(deletion) } else { writer.null() }
+    }
+  }
+
   /// Returns the answer with all messages, in the given order.
   package static func messages(_ messages: [ShopMessage]) -> [UInt8] {
     let capacity = JSONWriter.capacity(for: messages)
@@ -48,6 +55,33 @@ package enum Envelope {
     return try fields.message()
   }
 
+  /// Reads the answer to a deletion. Returns `nil` if it does not contain the deletion, as that of a
+  /// plain server. Throws an error if it is not JSON or contains an invalid deletion.
+  package static func decodeDeletion(
+    _ body: [UInt8], shop: ShopID
+  ) throws(MessageError) -> ShopDeletion? {
+    let data = try JSONReader.read(body) { (reader) throws(JSONError) in
+      var data: MessageReader?
+      try reader.beginObject()
+      while let key = try reader.nextKey() {
+        guard reader.matches(key, "data") else {
+          try reader.skipValue()
+          continue
+        }
+        guard try reader.peek() == .object else {
+          data = nil
+          try reader.skipValue()
+          continue
+        }
+        var fields = MessageReader(shop: shop, limits: MessageLimits())
+        try fields.readObject(from: &reader)
+        data = fields
+      }
+      return data
+    }
+    return try data?.deletion(isNotice: false)
+  }
+
   /// Returns the human-readable text in an error's body, or `nil` if there is none.
   ///
   /// It is the member `message` or, if that is missing or empty, `error`. It is cut to 300
@@ -74,7 +108,7 @@ package enum Envelope {
   }
 }
 
-/// A namespace for the header fields of a stream's upgrade that contain a position
+/// A namespace for the header fields of a stream's upgrade. `head` and `after` contain a position
 /// (`epoch:offset`).
 ///
 /// They are an extension. Plain servers neither read nor send them.
@@ -86,4 +120,8 @@ package enum StreamHeader {
   /// In the answer: confirms that the server sends these messages as frames before newer ones.
   /// Without the field, the stream begins after its head.
   package static let after = "Holdfast-After"
+  /// In a request for a stream or a page: `1` requests edits and deletions.
+  ///
+  /// In the answer: confirms that the server sends them.
+  package static let events = "Holdfast-Events"
 }

@@ -30,6 +30,11 @@ struct MessageReader {
   private var isEdited = false
   private var parent: MessageID?
   private var position: ShopPosition?
+  private var changed: ShopPosition?
+  private var deletedID: MessageID?
+  /// The error of the first invalid member that only a deletion has. Messages of plain servers may
+  /// have a member of the same name.
+  private var deletionFault: MessageError?
 
   init(shop: ShopID, limits: MessageLimits) {
     self.shop = shop
@@ -48,9 +53,11 @@ struct MessageReader {
     case isEdited = "is_edited"
     case parent = "parent_id"
     case position
+    case changed
     case type
     case within = "within_ms"
     case event
+    case deletedID = "message_id"
 
     static let all = allCases
   }
@@ -76,7 +83,7 @@ struct MessageReader {
     switch field {
     case .id:
       hasID = true
-      id = try identifier(field, from: &reader)
+      id = try Self.identifier(field, from: &reader, noting: &fault)
     case .shop:
       guard let found = try string(field, from: &reader) else { return hasShop = false }
       hasShop = true
@@ -96,11 +103,11 @@ struct MessageReader {
     case .updatedAt: updatedAt = try time(field, from: &reader)
     case .isEdited:
       isEdited = try reader.finds(.bool, in: field.rawValue, noting: &fault) ? reader.bool() : false
-    case .parent: parent = try identifier(field, from: &reader)
-    case .position:
-      guard let found = try string(field, from: &reader) else { return position = nil }
-      position = ShopPosition(reader.text(of: found))
-      if position == nil { fault.note(.badIdentifier(field: field.rawValue)) }
+    case .parent: parent = try Self.identifier(field, from: &reader, noting: &fault)
+    case .position: position = try Self.place(field, from: &reader, noting: &fault)
+    case .changed: changed = try Self.place(field, from: &reader, noting: &deletionFault)
+    case .deletedID:
+      deletedID = try Self.identifier(field, from: &reader, noting: &deletionFault)
     case .type, .within, .event: try readNotice(field, from: &reader)
     }
   }
@@ -135,7 +142,32 @@ struct MessageReader {
     return ShopMessage(
       id: id, shop: shop, user: user, username: username, text: text, createdAt: createdAt,
       updatedAt: isUntouched ? nil : updatedAt, isEdited: isEdited, parent: parent,
-      position: position)
+      position: position, changed: laterChange)
+  }
+
+  /// The position of the newest edit. It is `nil` if `changed` is not a later position in the same
+  /// epoch, since plain servers may use the name for something else.
+  private var laterChange: ShopPosition? {
+    guard let position, let changed, changed.isLater(than: position) else { return nil }
+    return changed
+  }
+
+  /// Whether the object has a position, as the notice of a deletion has.
+  var hasPlace: Bool { position != nil || changed != nil }
+
+  /// Returns the deletion, or throws the first error.
+  ///
+  /// - Parameter isNotice: Whether the shop must be named.
+  func deletion(isNotice: Bool = true) throws(MessageError) -> ShopDeletion {
+    if let fault = fault ?? deletionFault { throw fault }
+    guard let id = deletedID else { throw .missing(field: Field.deletedID.rawValue) }
+    guard hasShop || !isNotice else { throw .missing(field: Field.shop.rawValue) }
+    guard let position else { throw .missing(field: Field.position.rawValue) }
+    guard let changed else { throw .missing(field: Field.changed.rawValue) }
+    guard changed.isLater(than: position) else {
+      throw .badIdentifier(field: Field.changed.rawValue)
+    }
+    return ShopDeletion(id: id, shop: shop, position: position, changed: changed)
   }
 
   // MARK: - Values
@@ -150,13 +182,22 @@ struct MessageReader {
     try reader.finds(.string, in: field.rawValue, noting: &fault) ? reader.scanString() : nil
   }
 
-  private mutating func identifier(
-    _ field: Field, from reader: inout JSONReader
+  private static func identifier(
+    _ field: Field, from reader: inout JSONReader, noting fault: inout MessageError?
   ) throws(JSONError) -> MessageID? {
-    guard let found = try string(field, from: &reader) else { return nil }
-    let id = UUID128(utf8: reader.utf8(of: found))
+    guard try reader.finds(.string, in: field.rawValue, noting: &fault) else { return nil }
+    let id = UUID128(utf8: reader.utf8(of: try reader.scanString()))
     if id == nil { fault.note(.badIdentifier(field: field.rawValue)) }
     return id
+  }
+
+  private static func place(
+    _ field: Field, from reader: inout JSONReader, noting fault: inout MessageError?
+  ) throws(JSONError) -> ShopPosition? {
+    guard try reader.finds(.string, in: field.rawValue, noting: &fault) else { return nil }
+    let position = ShopPosition(try reader.string())
+    if position == nil { fault.note(.badIdentifier(field: field.rawValue)) }
+    return position
   }
 
   private mutating func time(
@@ -173,6 +214,13 @@ struct MessageReader {
     if let id = UUID128(utf8: found), id == UUID128(shop.text) { return }
     let text = String(decoding: found, as: UTF8.self)
     fault.note(ShopID(text) == nil ? .badIdentifier(field: "shop_id") : .wrongShop(found: text))
+  }
+}
+
+extension ShopPosition {
+  /// Returns whether this position follows another in the same epoch.
+  public func isLater(than other: ShopPosition) -> Bool {
+    epoch == other.epoch && offset > other.offset
   }
 }
 

@@ -4,9 +4,11 @@ import HoldfastJSON
 extension JSONWriter {
   /// Writes a message object, with its members in the order of the contract.
   ///
-  /// A missing display name is written as an empty string, as plain servers do. A missing position
-  /// is omitted.
-  mutating func message(_ message: ShopMessage) {
+  /// A missing display name is written as an empty string, as plain servers do. Missing positions
+  /// are omitted.
+  ///
+  /// - Parameter isEdit: Whether the object is the event of an edit.
+  mutating func message(_ message: ShopMessage, isEdit: Bool = false) {
     beginObject()
     member("id")
     id(message.id)
@@ -30,6 +32,36 @@ extension JSONWriter {
       member("position")
       string(position.description)
     }
+    if let changed = message.changed {
+      member("changed")
+      string(changed.description)
+    }
+    if isEdit {
+      member("event")
+      string(StreamCodec.editedEvent)
+    }
+    endObject()
+  }
+
+  /// Writes a deletion.
+  ///
+  /// - Parameter isNotice: Whether the object is a notice of the stream, with its type and its shop.
+  mutating func deletion(_ deletion: ShopDeletion, isNotice: Bool = false) {
+    beginObject()
+    if isNotice {
+      member("type")
+      string(StreamCodec.deletedType)
+    }
+    member("message_id")
+    id(deletion.id)
+    if isNotice {
+      member("shop_id")
+      string(deletion.shop.text)
+    }
+    member("position")
+    string(deletion.position.description)
+    member("changed")
+    string(deletion.changed.description)
     endObject()
   }
 

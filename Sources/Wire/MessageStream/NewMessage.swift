@@ -70,7 +70,7 @@ public struct NewMessage: Sendable, Hashable {
 }
 
 /// A member that should be a string.
-private enum Member {
+enum Member {
   case absent
   case text(String)
   case otherType

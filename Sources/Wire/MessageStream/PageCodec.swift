@@ -1,3 +1,4 @@
+import HoldfastCore
 import HoldfastJSON
 
 /// A namespace for the encoding and decoding of answers of the paginated route.
@@ -6,8 +7,8 @@ package enum PageCodec {
   /// is an array of messages.
   ///
   /// Entries that are not valid messages of `shop` are counted in `rejected`, and `fault` is the
-  /// error of the first one. `messages: null` is an empty page. `next_cursor`, which some plain
-  /// servers send, indicates that more messages follow. The limit on frame bytes does not apply.
+  /// error of the first one. `messages: null` is an empty page. `next_cursor`, which plain servers
+  /// send, indicates that more messages follow. The limit on frame bytes does not apply.
   /// Throws an error if the body is not a page.
   package static func decode(
     _ body: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
@@ -28,32 +29,29 @@ package enum PageCodec {
   package static func encode(_ page: Page, query: PageQuery, total: UInt64) -> [UInt8] {
     let (number, limit) = query.pageAndLimit
     let pages = total / UInt64(max(1, limit)) + (total % UInt64(max(1, limit)) > 0 ? 1 : 0)
-    let capacity = JSONWriter.capacity(for: page.messages)
+    let capacity =
+      JSONWriter.capacity(for: page.messages) + JSONWriter.capacity(for: page.changes)
+      + page.deleted.count * 200
     return JSONWriter.envelope(status: 200, note: "", capacity: capacity) { writer in
       writer.beginObject()
       writer.key("messages")
       writer.messages(page.messages)
-      writer.key("pagination")
-      writer.beginObject()
-      writer.key("page")
-      writer.int(number)
-      writer.key("limit")
-      writer.int(limit)
-      writer.key("total_pages")
-      writer.int(max(1, pages))
-      writer.key("has_next")
-      writer.bool(page.hasNext)
-      writer.key("has_prev")
-      writer.bool(number > 1)
-      writer.endObject()
-      if let head = page.head {
-        writer.key("head")
-        writer.string(head.description)
+      if !query.isByID {
+        writer.key("pagination")
+        writer.beginObject()
+        writer.key("page")
+        writer.int(number)
+        writer.key("limit")
+        writer.int(limit)
+        writer.key("total_pages")
+        writer.int(max(1, pages))
+        writer.key("has_next")
+        writer.bool(page.hasNext)
+        writer.key("has_prev")
+        writer.bool(number > 1)
+        writer.endObject()
       }
-      if page.head != nil || !page.recovered {
-        writer.key("recovered")
-        writer.bool(page.recovered)
-      }
+      writer.changes(of: page, query)
       writer.endObject()
     }
   }
@@ -64,8 +62,53 @@ extension PageQuery {
     switch self {
     case .page(let number, let limit): (number, limit)
     case .since(_, let page, let limit): (page, limit)
-    case .after(_, let limit), .before(_, let limit): (1, limit)
+    case .after(_, let limit), .before(_, let limit), .changes(_, let limit),
+      .newest(_, let limit), .beforeID(_, let limit), .afterID(_, let limit):
+      (1, limit)
     }
+  }
+
+  /// Whether the answer has a cursor instead of page numbers.
+  fileprivate var isByID: Bool {
+    switch self {
+    case .beforeID, .afterID: true
+    case .page, .since, .after, .before, .changes, .newest: false
+    }
+  }
+
+  fileprivate var isNewest: Bool { if case .newest = self { true } else { false } }
+}
+
+extension JSONWriter {
+  /// Writes the members of a page after its messages and page numbers.
+  fileprivate mutating func changes(of page: Page, _ query: PageQuery) {
+    if let cursor = page.nextCursor {
+      key("next_cursor")
+      string(cursor.description)
+    }
+    if query.isNewest || !page.changes.isEmpty {
+      key("changes")
+      messages(page.changes)
+    }
+    if query.needsEvents || !page.deleted.isEmpty {
+      key("deleted")
+      beginArray()
+      for deletion in page.deleted { self.deletion(deletion) }
+      endArray()
+    }
+    position("through", page.through)
+    position("changes_through", page.changesThrough)
+    position("head", page.head)
+    if page.head != nil || !page.recovered {
+      key("recovered")
+      bool(page.recovered)
+    }
+  }
+
+  private mutating func position(_ name: String, _ position: ShopPosition?) {
+    guard let position else { return }
+    key(name)
+    string(position.description)
   }
 }
 
@@ -77,18 +120,57 @@ extension JSONWriter {
   }
 }
 
+/// The entries of one list of a page.
+private struct Entries<Entry> {
+  var list: [Entry] = []
+  var rejected = 0
+  /// The error of the first rejected entry.
+  var fault: MessageError?
+
+  mutating func reject(_ error: MessageError) {
+    rejected += 1
+    fault.note(error)
+  }
+
+  /// Reads a list that replaces the earlier one. A value that is not an object is rejected, and so
+  /// is an object that `entry` does not accept.
+  mutating func read(
+    _ name: String, from reader: inout JSONReader, noting fault: inout MessageError?,
+    shop: ShopID, limits: MessageLimits, _ entry: (MessageReader) throws(MessageError) -> Entry
+  ) throws(JSONError) {
+    self = Entries()
+    guard try reader.finds(.array, in: name, noting: &fault) else { return }
+    try reader.beginArray()
+    while try reader.nextElement() {
+      guard try reader.peek() == .object else {
+        try reader.skipValue()
+        reject(.wrongType(field: "an entry"))
+        continue
+      }
+      var fields = MessageReader(shop: shop, limits: limits)
+      try fields.readObject(from: &reader)
+      do throws(MessageError) {
+        list.append(try entry(fields))
+      } catch {
+        reject(error)
+      }
+    }
+  }
+}
+
 /// The members of a page that have been read so far.
 private struct PageReader {
   let shop: ShopID
   let limits: MessageLimits
   private var hasMessages = false
-  private var messages: [ShopMessage] = []
-  private var rejected = 0
-  /// The error of the first rejected entry.
-  private var firstFault: MessageError?
+  private var messages = Entries<ShopMessage>()
+  private var changes = Entries<ShopMessage>()
+  private var deleted = Entries<ShopDeletion>()
   private var hasNext = false
-  private var hasCursor = false
+  private var cursor: String?
   private var head: ShopPosition?
+  private var through: ShopPosition?
+  private var changesThrough: ShopPosition?
   private var recovered = true
   private var fault: MessageError?
 
@@ -101,8 +183,11 @@ private struct PageReader {
     if let fault { throw fault }
     guard hasMessages else { throw .missing(field: "messages") }
     return Page(
-      messages: messages, hasNext: hasNext || hasCursor, head: head, recovered: recovered,
-      rejected: rejected, fault: firstFault)
+      messages: messages.list, hasNext: hasNext || cursor != nil, head: head,
+      recovered: recovered, rejected: messages.rejected + changes.rejected + deleted.rejected,
+      fault: messages.fault ?? changes.fault ?? deleted.fault, deleted: deleted.list,
+      through: through, changes: changes.list, changesThrough: changesThrough,
+      nextCursor: cursor.flatMap { MessageID($0) })
   }
 
   mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
@@ -113,10 +198,21 @@ private struct PageReader {
       case "messages": try readMessages(from: &reader)
       case "pagination": try readPagination(from: &reader)
       case "next_cursor":
-        hasCursor =
-          try reader.finds(.string, in: "next_cursor", noting: &fault)
-          ? reader.string() != "" : false
-      case "head": try readHead(from: &reader)
+        let found = try reader.finds(.string, in: "next_cursor", noting: &fault)
+        let text = found ? try reader.string() : ""
+        cursor = text.isEmpty ? nil : text
+      case "changes":
+        try changes.read(
+          "changes", from: &reader, noting: &fault, shop: shop, limits: limits
+        ) { (fields) throws(MessageError) in try fields.message() }
+      case "deleted":
+        try deleted.read(
+          "deleted", from: &reader, noting: &fault, shop: shop, limits: limits
+        ) { (fields) throws(MessageError) in try fields.deletion(isNotice: false) }
+      case "head": head = try position("head", from: &reader)
+      case "through": through = try position("through", from: &reader)
+      case "changes_through":
+        changesThrough = try position("changes_through", from: &reader)
       case "recovered":
         recovered = try reader.finds(.bool, in: "recovered", noting: &fault) ? reader.bool() : true
       case _: try reader.skipValue()
@@ -134,29 +230,9 @@ private struct PageReader {
 
   private mutating func readMessages(from reader: inout JSONReader) throws(JSONError) {
     hasMessages = true
-    messages = []
-    (rejected, firstFault) = (0, nil)
-    guard try reader.finds(.array, in: "messages", noting: &fault) else { return }
-    try reader.beginArray()
-    while try reader.nextElement() {
-      guard try reader.peek() == .object else {
-        try reader.skipValue()
-        reject(.wrongType(field: "an entry"))
-        continue
-      }
-      var entry = MessageReader(shop: shop, limits: limits)
-      try entry.readObject(from: &reader)
-      do throws(MessageError) {
-        messages.append(try entry.message())
-      } catch {
-        reject(error)
-      }
-    }
-  }
-
-  private mutating func reject(_ fault: MessageError) {
-    rejected += 1
-    firstFault = firstFault ?? fault
+    try messages.read(
+      "messages", from: &reader, noting: &fault, shop: shop, limits: limits
+    ) { (fields) throws(MessageError) in try fields.message() }
   }
 
   private mutating func readPagination(from reader: inout JSONReader) throws(JSONError) {
@@ -171,10 +247,12 @@ private struct PageReader {
     }
   }
 
-  private mutating func readHead(from reader: inout JSONReader) throws(JSONError) {
-    head = nil
-    guard try reader.finds(.string, in: "head", noting: &fault) else { return }
-    head = ShopPosition(try reader.string())
-    if head == nil { fault.note(.badIdentifier(field: "head")) }
+  private mutating func position(
+    _ name: String, from reader: inout JSONReader
+  ) throws(JSONError) -> ShopPosition? {
+    guard try reader.finds(.string, in: name, noting: &fault) else { return nil }
+    let position = ShopPosition(try reader.string())
+    if position == nil { fault.note(.badIdentifier(field: name)) }
+    return position
   }
 }

@@ -22,7 +22,17 @@ extension PageQuery {
   public static let maxPage = 1_000_000_000
 
   /// The names of all parameters of a query.
-  public static let parameterNames = ["page", "limit", "since", "after", "before"]
+  public static let parameterNames = [
+    "page", "limit", "since", "after", "before", "before_id", "after_id", "known",
+  ]
+
+  /// Whether a server understands the query only in a request with the field `Holdfast-Events`.
+  public var needsEvents: Bool {
+    switch self {
+    case .page, .since, .after, .before, .beforeID, .afterID: false
+    case .changes, .newest: true
+    }
+  }
 
   /// The query parameters in a fixed order, without percent-encoding.
   public var parameters: [(name: String, value: String)] {
@@ -31,27 +41,46 @@ extension PageQuery {
       [("page", String(number)), ("limit", String(limit))]
     case .since(let time, let page, let limit):
       [("since", RFC3339.format(time)), ("page", String(page)), ("limit", String(limit))]
-    case .after(let position, let limit):
+    case .after(let position, let limit), .changes(let position, let limit):
       [("after", position.description), ("limit", String(limit))]
     case .before(let position, let limit):
       [("before", position.description), ("limit", String(limit))]
+    case .newest(let position, let limit):
+      [("page", "1"), ("limit", String(limit)), ("known", position.description)]
+    case .beforeID(let id, let limit):
+      [("before_id", id.description), ("limit", String(limit))]
+    case .afterID(let id, let limit):
+      [("after_id", id.description), ("limit", String(limit))]
     }
   }
 
   /// Creates a query from percent-decoded parameters. Parameters with other names are ignored.
   ///
-  /// Throws an error if a number, time or position is invalid, if a parameter is repeated, if more
-  /// than one of `since`, `after` and `before` is given, or if `page` is combined with a position.
-  public init(parameters: [(name: String, value: String)]) throws(QueryError) {
+  /// Throws an error if a number, time, position or id is invalid, if a parameter is repeated, if
+  /// more than one direction is given, or if `page` is combined with a position.
+  ///
+  /// - Parameter events: Whether the request has the field `Holdfast-Events`.
+  public init(
+    parameters: [(name: String, value: String)], events: Bool = false
+  ) throws(QueryError) {
     let limit =
       try Self.number("limit", in: parameters, upTo: Self.maxLimit) ?? Self.defaultLimit
     let page = try Self.number("page", in: parameters, upTo: Self.maxPage)
+    let known = try Self.position("known", in: parameters)
+    if let query = try Self.byID(parameters, limit: limit) {
+      guard known == nil else { throw QueryError("known goes with page 1 only") }
+      self = query
+      return
+    }
     let since = try Self.value("since", in: parameters)
     let after = try Self.position("after", in: parameters)
     let before = try Self.position("before", in: parameters)
+    guard known == nil || since == nil && after == nil && before == nil else {
+      throw QueryError("known goes with page 1 only")
+    }
     switch (since, after, before) {
     case (nil, nil, nil):
-      self = .page(number: page ?? 1, limit: limit)
+      self = try Self.numbered(page, limit: limit, known: known, events: events)
     case (let since?, nil, nil):
       guard let time = RFC3339.parse(since) else {
         throw QueryError("since is not an RFC 3339 time")
@@ -59,13 +88,45 @@ extension PageQuery {
       self = .since(time, page: page ?? 1, limit: limit)
     case (nil, let after?, nil):
       guard page == nil else { throw QueryError("page does not go with after") }
-      self = .after(after, limit: limit)
+      self = events ? .changes(after: after, limit: limit) : .after(after, limit: limit)
     case (nil, nil, let before?):
       guard page == nil else { throw QueryError("page does not go with before") }
       self = .before(before, limit: limit)
     case (.some, .some, _), (.some, _, .some), (_, .some, .some):
       throw QueryError("only one of since, after and before may be given")
     }
+  }
+
+  private static func numbered(
+    _ page: Int?, limit: Int, known: ShopPosition?, events: Bool
+  ) throws(QueryError) -> PageQuery {
+    guard let known else { return .page(number: page ?? 1, limit: limit) }
+    guard events else { throw QueryError("known needs the field Holdfast-Events: 1") }
+    guard page ?? 1 == 1 else { throw QueryError("known goes with page 1 only") }
+    return .newest(knowing: known, limit: limit)
+  }
+
+  /// Returns a query by message id, or `nil` if there is no such parameter. `page` is ignored, as
+  /// plain servers do.
+  private static func byID(
+    _ parameters: [(name: String, value: String)], limit: Int
+  ) throws(QueryError) -> PageQuery? {
+    let before = try id("before_id", in: parameters)
+    let after = try id("after_id", in: parameters)
+    guard before != nil || after != nil else { return nil }
+    let others = parameters.contains { ["since", "after", "before"].contains($0.name) }
+    guard !others, before == nil || after == nil else {
+      throw QueryError("only one of since, after, before, before_id and after_id may be given")
+    }
+    return before.map { .beforeID($0, limit: limit) } ?? after.map { .afterID($0, limit: limit) }
+  }
+
+  private static func id(
+    _ name: String, in parameters: [(name: String, value: String)]
+  ) throws(QueryError) -> MessageID? {
+    guard let text = try value(name, in: parameters) else { return nil }
+    guard let id = MessageID(text) else { throw QueryError("\(name) is not a message id") }
+    return id
   }
 
   private static func value(

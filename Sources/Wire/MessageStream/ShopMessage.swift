@@ -54,14 +54,15 @@ public struct ShopID: Sendable, Hashable, Comparable, Codable, CustomStringConve
   }
 }
 
-/// The position of a message in a shop's log. Offsets count 1, 2, 3… within one epoch.
+/// The position of an event in a shop's log: of a post, an edit or a deletion. Offsets count
+/// 1, 2, 3… within one epoch.
 ///
 /// It is sent as `epoch:offset`. A new epoch means that the server's log has started over. Offsets
 /// of the old epoch are then meaningless.
 public struct ShopPosition: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The epoch: 1 to 64 of the characters `A-Z a-z 0-9 - _`.
   public var epoch: String
-  /// The offset. The first message has offset 1, and the position of an empty log has offset 0.
+  /// The offset. The first event has offset 1, and the position of an empty log has offset 0.
   public var offset: UInt64
 
   /// Creates a position without validation.
@@ -96,12 +97,15 @@ public struct ShopMessage: Sendable, Hashable, Codable {
   public var parent: MessageID?
   /// The position in the log, or `nil` if the server does not support positions.
   public var position: ShopPosition?
+  /// The position of the newest edit in the log. `nil` if there was none, or if events were not
+  /// requested.
+  public var changed: ShopPosition?
 
   /// Creates a message without validation.
   public init(
     id: MessageID, shop: ShopID, user: String, username: String?, text: String,
     createdAt: Timestamp, updatedAt: Timestamp? = nil, isEdited: Bool = false,
-    parent: MessageID? = nil, position: ShopPosition? = nil
+    parent: MessageID? = nil, position: ShopPosition? = nil, changed: ShopPosition? = nil
   ) {
     self.id = id
     self.shop = shop
@@ -113,7 +117,11 @@ public struct ShopMessage: Sendable, Hashable, Codable {
     self.isEdited = isEdited
     self.parent = parent
     self.position = position
+    self.changed = changed
   }
+
+  /// The position of the newest event of the message: of its newest edit, or else of its post.
+  public var version: ShopPosition? { changed ?? position }
 
   /// The approximate memory use of the message, in bytes: the size of its texts, and 256 for
   /// everything else.

@@ -1,7 +1,11 @@
+import HoldfastCore
+
 /// A route of the server, identified by its path.
 package enum ShopRoute: Sendable, Hashable {
-  /// `POST /api/v1/auth/shops/messages`
+  /// `POST /api/v1/auth/shops/messages` sends a message, and `PUT` edits one.
   case send
+  /// `DELETE /api/v1/auth/shops/messages/{message_id}`
+  case message(MessageID)
   /// `GET /api/v1/auth/shops/{shop_id}/messages`
   case all(ShopID)
   /// `GET /api/v1/auth/shops/{shop_id}/messages/paginated`
@@ -24,9 +28,12 @@ package enum ShopRoute: Sendable, Hashable {
     case 5 where path == Self.streamHealth.path: self = .streamHealth
     case 6 where path == Self.send.path: self = .send
     case 7, 8:
-      guard path.hasPrefix(Self.base), segments[6] == "messages",
-        let shop = ShopID(segments[5])
-      else { return nil }
+      guard path.hasPrefix(Self.base) else { return nil }
+      if segments.count == 7, segments[5] == "messages", let id = MessageID(segments[6]) {
+        self = .message(id)
+        return
+      }
+      guard segments[6] == "messages", let shop = ShopID(segments[5]) else { return nil }
       guard segments.count == 8 else { self = .all(shop); return }
       switch segments[7] {
       case "paginated": self = .paginated(shop)
@@ -41,6 +48,7 @@ package enum ShopRoute: Sendable, Hashable {
   package var path: String {
     switch self {
     case .send: "\(Self.base)messages"
+    case .message(let id): "\(Self.base)messages/\(id)"
     case .all(let shop): "\(Self.base)\(shop)/messages"
     case .paginated(let shop): "\(Self.base)\(shop)/messages/paginated"
     case .stream(let shop): "\(Self.base)\(shop)/messages/stream"

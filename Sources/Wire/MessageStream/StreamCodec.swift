@@ -4,6 +4,10 @@ import HoldfastJSON
 package enum StreamFrame: Sendable, Hashable {
   /// A message of the shop.
   case message(ShopMessage)
+  /// A message of the shop with a new text. Its `changed` is the position of the edit.
+  case edited(ShopMessage)
+  /// The deletion of a message of the shop.
+  case deleted(ShopDeletion)
   /// A notice that the server stops within this time. Clients should then reconnect.
   case draining(within: Duration)
   /// A frame to ignore: an object with an unknown `type` or `event`, or a short word such as the
@@ -17,7 +21,8 @@ package enum StreamCodec {
   ///
   /// If a key is repeated, the last value is used, but an invalid earlier value makes the message
   /// invalid. A frame that has a string `type` or `event` and no `id` is a notice, regardless of
-  /// its other members. A word that is not JSON, such as `ping`, is also a notice. An empty display
+  /// its other members, except that of a deletion with a position. A message is an edit if its `event` is `edited`
+  /// and it has a valid `changed`. A word that is not JSON, such as `ping`, is also a notice. An empty display
   /// name counts as absent. An `updated_at` that equals `created_at` counts as absent unless the
   /// message is edited. Throws an error if the frame exceeds `limits`, is not a JSON object, or is
   /// not a message of `shop`.
@@ -32,12 +37,18 @@ package enum StreamCodec {
       return fields
     }
     guard !fields.hasID, let type = fields.type ?? fields.event else {
-      return .message(try fields.message())
+      let message = try fields.message()
+      let isEdit = fields.event == editedEvent && message.changed != nil
+      return isEdit ? .edited(message) : .message(message)
     }
-    guard type == drainingType else { return .unknown(type: type) }
-    guard fields.hasWithin else { throw .missing(field: "within_ms") }
-    guard let within = fields.within, within >= 0 else { throw .wrongType(field: "within_ms") }
-    return .draining(within: .milliseconds(within))
+    switch type {
+    case drainingType:
+      guard fields.hasWithin else { throw .missing(field: "within_ms") }
+      guard let within = fields.within, within >= 0 else { throw .wrongType(field: "within_ms") }
+      return .draining(within: .milliseconds(within))
+    case deletedType where fields.hasPlace: return .deleted(try fields.deletion())
+    case _: return .unknown(type: type)
+    }
   }
 
   /// Returns a message in the form in which the server sends it, without an envelope or `type`.
@@ -45,6 +56,22 @@ package enum StreamCodec {
     var writer = JSONWriter(capacity: message.text.utf8.count + 400)
     writer.message(message)
     return writer.bytes
+  }
+
+  /// Returns an event in the form in which the server sends it to clients that requested events. A
+  /// new message has its ordinary form.
+  package static func encode(_ event: ShopEvent) -> [UInt8] {
+    switch event {
+    case .posted(let message): return encode(message)
+    case .edited(let message):
+      var writer = JSONWriter(capacity: message.text.utf8.count + 450)
+      writer.message(message, isEdit: true)
+      return writer.bytes
+    case .deleted(let deletion):
+      var writer = JSONWriter(capacity: 300)
+      writer.deletion(deletion, isNotice: true)
+      return writer.bytes
+    }
   }
 
   /// Returns the notice that announces a drain. `limit` is written in whole milliseconds and is at
@@ -62,6 +89,10 @@ package enum StreamCodec {
   }
 
   private static let drainingType = "draining"
+  /// The type of a deletion's notice.
+  static let deletedType = "deleted"
+  /// The member `event` of an edited message.
+  static let editedEvent = "edited"
 
   /// Returns whether a frame is one short ASCII word. Some servers send such words as heartbeats.
   ///

@@ -9,6 +9,9 @@ public struct Claims: Sendable, Hashable, Codable {
   public var name: String
   /// The rooms that the bearer belongs to (`shops`).
   public var shops: [ShopID]
+  /// The rooms in which the bearer may delete the messages of others (`admin`). It is empty if the
+  /// token has no such claim.
+  public var admin: [ShopID]
   /// The time from which the token is invalid (`exp`, RFC 7519 section 4.1.4).
   public var expiresAt: Timestamp
   /// The time before which the token is invalid (`nbf`, RFC 7519 section 4.1.5).
@@ -16,11 +19,13 @@ public struct Claims: Sendable, Hashable, Codable {
 
   /// Creates claims to be signed, without validation.
   public init(
-    user: String, name: String, shops: [ShopID], expiresAt: Timestamp, notBefore: Timestamp? = nil
+    user: String, name: String, shops: [ShopID], admin: [ShopID] = [], expiresAt: Timestamp,
+    notBefore: Timestamp? = nil
   ) {
     self.user = user
     self.name = name
     self.shops = shops
+    self.admin = admin
     self.expiresAt = expiresAt
     self.notBefore = notBefore
   }
@@ -50,10 +55,8 @@ public struct Claims: Sendable, Hashable, Codable {
     writer.beginObject()
     writer.entry("sub", user)
     writer.entry("name", name)
-    writer.key("shops")
-    writer.beginArray()
-    for shop in shops { writer.string(shop.text) }
-    writer.endArray()
+    writer.entry("shops", shops.map(\.text))
+    if !admin.isEmpty { writer.entry("admin", admin.map(\.text)) }
     writer.key("exp")
     let (seconds, rest) = expiresAt.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     writer.int(rest < 0 ? seconds - 1 : seconds)
@@ -72,6 +75,7 @@ private struct ClaimsReader {
   private var user: String?
   private var name = ""
   private var shops: [ShopID]?
+  private var admin: [ShopID] = []
   private var expiresAt: Timestamp?
   private var notBefore: Timestamp?
   private var fault: MessageError?
@@ -85,7 +89,8 @@ private struct ClaimsReader {
     guard let shops else { throw .missing(field: "shops") }
     guard let expiresAt else { throw .missing(field: "exp") }
     return Claims(
-      user: user, name: name, shops: shops, expiresAt: expiresAt, notBefore: notBefore)
+      user: user, name: name, shops: shops, admin: admin, expiresAt: expiresAt,
+      notBefore: notBefore)
   }
 
   mutating func readObject(from reader: inout JSONReader) throws(JSONError) {
@@ -97,8 +102,12 @@ private struct ClaimsReader {
       case "name":
         name = try reader.finds(.string, in: "name", noting: &fault) ? reader.string() : ""
       case "shops":
-        shops =
-          try reader.finds(.array, in: "shops", noting: &fault) ? readShops(from: &reader) : nil
+        shops = try readShops("shops", from: &reader, noting: &fault)
+      case "admin":
+        // Other issuers may use this name for something else, which gives no rights here.
+        var ignored: MessageError?
+        let found = try readShops("admin", from: &reader, noting: &ignored)
+        admin = ignored == nil ? found ?? [] : []
       case "exp":
         expiresAt =
           try reader.finds(.number, in: "exp", noting: &fault) ? Self.time(reader.double()) : nil
@@ -111,15 +120,19 @@ private struct ClaimsReader {
     }
   }
 
-  private mutating func readShops(from reader: inout JSONReader) throws(JSONError) -> [ShopID] {
+  /// Reads a list of shops. Returns `nil` if the value is not a list.
+  private func readShops(
+    _ claim: String, from reader: inout JSONReader, noting fault: inout MessageError?
+  ) throws(JSONError) -> [ShopID]? {
+    guard try reader.finds(.array, in: claim, noting: &fault) else { return nil }
     var shops: [ShopID] = []
     try reader.beginArray()
     while try reader.nextElement() {
-      guard try reader.finds(.string, in: "shops", noting: &fault) else { continue }
+      guard try reader.finds(.string, in: claim, noting: &fault) else { continue }
       if let shop = ShopID(try reader.string()) {
         shops.append(shop)
       } else {
-        fault.note(.badIdentifier(field: "shops"))
+        fault.note(.badIdentifier(field: claim))
       }
     }
     return shops

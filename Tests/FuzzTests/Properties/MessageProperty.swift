@@ -24,6 +24,7 @@ enum StreamProperty {
     let text = Array(choices.rest)
     try frame(text, limits)
     try post(text, limits)
+    try edit(text, limits)
     try answer(text, limits)
     if let note = Envelope.decodeNote(text) {
       try hold(1...300 ~= note.unicodeScalars.count, "a note is 1 to 300 characters")
@@ -39,6 +40,17 @@ enum StreamProperty {
       let again = try? StreamCodec.decode(
         StreamCodec.encode(message), shop: Shop.id, limits: wide)
       try hold(again == .message(message), "a message that was read can be written")
+    case .edited(let message):
+      try isBounded(message, limits)
+      try hold(message.changed != nil, "an edit has a position")
+      let again = try? StreamCodec.decode(
+        StreamCodec.encode(ShopEvent.edited(message)), shop: Shop.id, limits: wide)
+      try hold(again == frame, "an edit that was read can be written")
+    case .deleted(let deletion):
+      try isBounded(deletion)
+      let again = try? StreamCodec.decode(
+        StreamCodec.encode(ShopEvent.deleted(deletion)), shop: Shop.id)
+      try hold(again == frame, "a deletion that was read can be written")
     case .draining(let within):
       try hold(within >= .zero, "a drain is not in the past")
       let again = try? StreamCodec.decode(
@@ -56,6 +68,16 @@ enum StreamProperty {
     try hold(
       message.text.unicodeScalars.count <= limits.maxCharacters, "no text is beyond the limit")
     try hold(message.username != "", "an empty name is none")
+    if let changed = message.changed {
+      let isLater = message.position.map { changed.isLater(than: $0) } ?? false
+      try hold(isLater, "an edit follows its message")
+    }
+  }
+
+  static func isBounded(_ deletion: ShopDeletion) throws(Broken) {
+    try hold(deletion.shop == Shop.id, "a deletion is of its shop")
+    try hold(
+      deletion.changed.isLater(than: deletion.position), "a deletion follows its message")
   }
 
   private static func post(_ text: [UInt8], _ limits: MessageLimits) throws(Broken) {
@@ -64,6 +86,20 @@ enum StreamProperty {
       1...limits.maxCharacters ~= post.text.unicodeScalars.count, "a post is within the limit")
     let again = try? NewMessage.decode(post.encode(), limits: limits)
     try hold(again == post, "a post that was read can be written")
+  }
+
+  private static func edit(_ text: [UInt8], _ limits: MessageLimits) throws(Broken) {
+    if let deletion = try? Envelope.decodeDeletion(text, shop: Shop.id) {
+      try isBounded(deletion)
+      let again = try? Envelope.decodeDeletion(
+        Envelope.deletion(deletion, note: "x"), shop: Shop.id)
+      try hold(again == deletion, "an answer to a deletion that was read can be written")
+    }
+    guard let edit = try? MessageEdit.decode(text, limits: limits) else { return }
+    try hold(
+      1...limits.maxCharacters ~= edit.text.unicodeScalars.count, "an edit is within the limit")
+    let again = try? MessageEdit.decode(edit.encode(), limits: limits)
+    try hold(again == edit, "the body of an edit that was read can be written")
   }
 
   private static func answer(_ text: [UInt8], _ limits: MessageLimits) throws(Broken) {
@@ -84,7 +120,8 @@ enum PageProperty {
     let limits = MessageLimits(maxCharacters: choices.byte() & 1 == 0 ? 10_000 : 20)
     guard var page = try? PageCodec.decode(Array(choices.rest), shop: Shop.id, limits: limits)
     else { return }
-    for message in page.messages { try StreamProperty.isBounded(message, limits) }
+    for message in page.messages + page.changes { try StreamProperty.isBounded(message, limits) }
+    for deletion in page.deleted { try StreamProperty.isBounded(deletion) }
     try hold(page.rejected >= 0, "the number of rejects is not negative")
     try hold((page.fault == nil) == (page.rejected == 0), "a reject has a reason")
     let written = PageCodec.encode(page, query: .page(number: 1, limit: 100), total: 1)

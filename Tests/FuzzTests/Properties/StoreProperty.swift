@@ -9,7 +9,8 @@ import HoldfastWire
 /// The properties of rows with arbitrary values in their columns, as in a damaged file.
 enum RowProperty {
   private static let columns = """
-    shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset
+    shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset,
+    changed_epoch, changed_offset
     """
   private static let loose = Schema(
     applicationID: 1,
@@ -18,7 +19,7 @@ enum RowProperty {
       CREATE TABLE messages(\(columns));
       CREATE TABLE ids(shop, id, created_at);
       CREATE TABLE new_ids(shop, id, created_at);
-      CREATE TABLE cursors(shop, epoch, offset, time, whole_at);
+      CREATE TABLE cursors(shop, epoch, offset, time, whole_at, base_offset);
       CREATE TABLE gaps(shop, place, after_time, after_id, before_time, before_id);
       CREATE TABLE outbox(shop, turn, id, text, parent, created_at, tries, failure,
         UNIQUE (shop, id));
@@ -28,6 +29,7 @@ enum RowProperty {
     var choices = Choices(bytes)
     let rows: Rows
     do throws(StoreFailure) {
+      if let kind = bytes.first, kind & 7 == 4 { return try readLog(&choices) }
       rows = try read(&choices)
     } catch {
       guard case .corrupt = error else { throw Broken("a bad row is corrupt, not \(error)") }
@@ -42,12 +44,54 @@ enum RowProperty {
     switch choices.byte() & 3 {
     case 0:
       try insert(into: "shops", [.integer(1), shop], tables)
-      try insert(into: "messages", [.integer(1)] + values(10, &choices), tables)
-    case 1: try insert(into: "cursors", [shop] + values(4, &choices), tables)
+      try insert(into: "messages", [.integer(1)] + values(12, &choices), tables)
+    case 1: try insert(into: "cursors", [shop] + values(5, &choices), tables)
     case 2: try insert(into: "gaps", [shop, .integer(0)] + values(4, &choices), tables)
     case _: try insert(into: "outbox", [shop, .integer(0)] + values(6, &choices), tables)
     }
     return try Rows(tables)
+  }
+
+  private static let looseLog = Schema(
+    applicationID: 1,
+    tables: """
+      CREATE TABLE log(epoch); INSERT INTO log VALUES ('e');
+      CREATE TABLE shops(number INTEGER PRIMARY KEY, shop);
+      CREATE TABLE messages(
+        shop, offset, place, id, user, username, text, created_at, updated_at, is_edited, parent,
+        key, changed);
+      CREATE TABLE edits(shop, key, offset, changed)
+      """)
+
+  /// Reads two rows of the backend's log, and changes them.
+  private static func readLog(_ choices: inout Choices) throws(StoreFailure) {
+    _ = choices.byte()
+    let database = try Database(
+      path: ":memory:", access: .write, busyTimeout: .zero, schema: looseLog)
+    let tables = try LogTables(database)
+    try database.run("INSERT INTO shops VALUES (1, ?)", [.text(Shop.id.text)])
+    let placeholders = Array(repeating: "?", count: 13).joined(separator: ", ")
+    for _ in 0..<2 {
+      try database.run(
+        "INSERT INTO messages VALUES (\(placeholders))", [.integer(1)] + values(12, &choices))
+    }
+    let start = ShopPosition(epoch: "e", offset: 0)
+    let queries: [PageQuery] = [
+      .page(number: 1, limit: 9), .changes(after: start, limit: 9),
+      .newest(knowing: start, limit: 9),
+    ]
+    for query in queries {
+      let page = try tables.page(query, of: Shop.id)
+      _ = try tables.count(query, of: Shop.id)
+      let author = LogActor(user: page.messages.first?.user ?? "", isAdmin: true)
+      for id in page.messages.map(\.id) + page.deleted.map(\.id) {
+        let edit = LogEdit(
+          id: id, shop: Shop.id, text: "x", at: Timestamp(nanoseconds: 1), by: author,
+          key: UUID128(high: 1, low: 1))
+        let deletion = LogDeletion(id: id, shop: Shop.id, by: author)
+        _ = try tables.append([.edit(edit), .delete(deletion)])
+      }
+    }
   }
 
   private struct Rows: Equatable {
@@ -123,9 +167,10 @@ enum StoreProperty {
   private static let log = whole("messages.sqlite", LogTables.schema) { database in
     let tables = try LogTables(database)
     for number in 1...12 {
-      _ = try tables.append(
-        message(UInt64(number)), key: number % 2 == 0 ? nil : UUID128(high: 1, low: UInt64(number)))
+      let key = number % 2 == 0 ? nil : UUID128(high: 1, low: UInt64(number))
+      _ = try tables.append([.post(LogEntry(message: message(UInt64(number)), key: key))])
     }
+    _ = try tables.append([edit(3, key: 3), edit(4, key: 4), delete(4), delete(5)])
   }
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
@@ -176,15 +221,32 @@ enum StoreProperty {
     let position = ShopPosition(epoch: tables.epoch, offset: 5)
     for query in [
       .page(number: 1, limit: 5), .since(Timestamp(nanoseconds: 3), page: 1, limit: 100),
-      .after(position, limit: 3), .before(position, limit: 3),
+      .after(position, limit: 3), .before(position, limit: 3), .changes(after: position, limit: 9),
+      .newest(knowing: position, limit: 3), .beforeID(message(5).id, limit: 3),
+      .afterID(message(3).id, limit: 100),
     ] as [PageQuery] {
       _ = try? tables.page(query, of: Shop.id)
       _ = try? tables.count(query, of: Shop.id)
     }
     guard access == .write else { return }
+    _ = try? tables.shop(of: message(5).id)
     _ = try database.transaction(write: true) { () throws(StoreFailure) in
-      try tables.append(message(20), key: UUID128(high: 1, low: 1))
+      try tables.append([
+        .post(LogEntry(message: message(20), key: UUID128(high: 1, low: 1))), edit(3, key: 9),
+        edit(1, key: 3), delete(2), delete(4),
+      ])
     }
+  }
+
+  private static func edit(_ number: UInt64, key: UInt64) -> LogRequest {
+    .edit(
+      LogEdit(
+        id: message(number).id, shop: Shop.id, text: "edited", at: Timestamp(nanoseconds: 90),
+        by: LogActor(user: "user"), key: UUID128(high: 2, low: key)))
+  }
+
+  private static func delete(_ number: UInt64) -> LogRequest {
+    .delete(LogDeletion(id: message(number).id, shop: Shop.id, by: LogActor(user: "user")))
   }
 
   private static func message(_ number: UInt64) -> ShopMessage {

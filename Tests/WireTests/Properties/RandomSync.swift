@@ -68,20 +68,33 @@ extension RandomSource {
     }
     return Claims(
       user: id(), name: text(upTo: 3), shops: few { $0.one([Sample.shop, Sample.otherShop]) },
+      admin: maybe { $0.few { $0.one([Sample.shop, Sample.otherShop]) } } ?? [],
       expiresAt: second(&self), notBefore: maybe(second))
   }
 
   mutating func streamFrame() -> StreamFrame {
-    switch Int.random(in: 0...5, using: &self) {
-    case 0: .draining(within: .milliseconds(one([0, 1, 30_000])))
-    case 1: .unknown(type: id())
-    case _: .message(message())
+    switch Int.random(in: 0...7, using: &self) {
+    case 0: return .draining(within: .milliseconds(one([0, 1, 30_000])))
+    case 1: return .unknown(type: id())
+    case 2: return .deleted(deletion())
+    case 3:
+      var message = message()
+      message.position = message.position ?? ShopPosition(epoch: "e", offset: 4)
+      message.changed = message.position?.later(by: 7)
+      return .edited(message)
+    case _: return .message(message())
     }
   }
 
   mutating func page() -> Page {
-    Page(
-      messages: few { $0.message() }, hasNext: flag(),
-      head: maybe { ShopPosition(epoch: "e_1", offset: $0.next() >> 1) }, recovered: flag())
+    func position(_ generator: inout RandomSource) -> ShopPosition {
+      ShopPosition(epoch: "e_1", offset: generator.next() >> 1)
+    }
+    var page = Page(
+      messages: few { $0.message() }, hasNext: flag(), head: maybe(position), recovered: flag())
+    (page.deleted, page.changes) = (few { $0.deletion() }, few { $0.message() })
+    (page.through, page.changesThrough) = (maybe(position), maybe(position))
+    if page.hasNext { page.nextCursor = maybe { .random(using: &$0) } }
+    return page
   }
 }

@@ -65,6 +65,8 @@ extension WireFamily {
       write: { frame in
         switch frame {
         case .message(let message): StreamCodec.encode(message)
+        case .edited(let message): StreamCodec.encode(ShopEvent.edited(message))
+        case .deleted(let deletion): StreamCodec.encode(ShopEvent.deleted(deletion))
         case .draining(let time): StreamCodec.encodeDraining(within: time)
         case .unknown(let type): SessionServerMessage.unknown(type: type).bytes
         }
@@ -74,6 +76,12 @@ extension WireFamily {
       random: {
         NewMessage(shop: Sample.shop, text: $0.id(), parent: $0.maybe { .random(using: &$0) })
       }),
+    WireFamily(
+      "edit to send", read: { try MessageEdit.decode($0) }, write: { $0.encode() },
+      random: { MessageEdit(id: .random(using: &$0), text: $0.id()) }),
+    WireFamily(
+      "answer to a deletion", read: { try Envelope.decodeDeletion($0, shop: Sample.shop) },
+      write: { Envelope.deletion($0, note: "x") }, random: { $0.maybe { $0.deletion() } }),
     WireFamily(
       "page",
       read: { bytes in

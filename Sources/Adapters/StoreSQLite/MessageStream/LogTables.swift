@@ -3,34 +3,86 @@ import HoldfastStorage
 import HoldfastWire
 
 /// The SQL statements of the backend's log.
+///
+/// Each message has one row with its last version. `offset` is the position of its post, `changed`
+/// that of its newest edit or deletion, and `place` its number among the posts of the shop. A deleted
+/// message has no text, author or time. Its idempotency key remains, so that a repeated post is
+/// recognized.
 package final class LogTables: Tables {
+  private static let tables = """
+    CREATE TABLE shops(number INTEGER PRIMARY KEY, shop TEXT NOT NULL UNIQUE) STRICT;
+    CREATE TABLE messages(
+      shop INTEGER NOT NULL, offset INTEGER NOT NULL, place INTEGER NOT NULL, id BLOB NOT NULL,
+      user TEXT, username TEXT, text TEXT, created_at INTEGER, updated_at INTEGER,
+      is_edited INTEGER NOT NULL, parent BLOB, key BLOB, changed INTEGER) STRICT;
+    CREATE TABLE edits(
+      shop INTEGER NOT NULL, key BLOB NOT NULL, offset INTEGER NOT NULL, changed INTEGER NOT NULL,
+      PRIMARY KEY (shop, key, offset)) STRICT, WITHOUT ROWID;
+    """
+  private static let indices = """
+    CREATE UNIQUE INDEX offsets ON messages(shop, offset);
+    CREATE UNIQUE INDEX ids ON messages(id, shop);
+    CREATE INDEX timeline ON messages(shop, created_at, id);
+    CREATE UNIQUE INDEX keys ON messages(shop, user, key) WHERE key IS NOT NULL;
+    CREATE INDEX changes ON messages(shop, changed) WHERE changed IS NOT NULL;
+    CREATE INDEX deletions ON messages(shop, offset) WHERE text IS NULL;
+    CREATE INDEX edited ON edits(shop, offset);
+    """
+
   static let schema = Schema(
     applicationID: 0x4846_6D6C,  // "HFml"
     tables: """
       CREATE TABLE log(epoch TEXT NOT NULL) STRICT;
       INSERT INTO log VALUES (lower(hex(randomblob(8))));
-      CREATE TABLE messages(
-        shop TEXT NOT NULL, offset INTEGER NOT NULL, \(ShopMessage.columnTypes), key BLOB,
-        PRIMARY KEY (shop, offset), UNIQUE (shop, id)) STRICT;
-      CREATE INDEX timeline ON messages(shop, created_at, id);
-      CREATE UNIQUE INDEX keys ON messages(shop, user, key) WHERE key IS NOT NULL;
-      """)
+      \(tables)
+      \(indices)
+      """, upgrades: [numbersShops])
 
-  package static let kind = StoreKind(name: "messages", schema: schema)
+  /// The upgrade of a log without edits, deletions and numbers of shops. Its offsets have no holes.
+  private static let numbersShops = """
+    PRAGMA secure_delete = ON;
+    DROP INDEX timeline;
+    DROP INDEX keys;
+    ALTER TABLE messages RENAME TO old_messages;
+    \(tables)
+    INSERT INTO shops(shop) SELECT DISTINCT shop FROM old_messages ORDER BY shop;
+    INSERT INTO messages
+      SELECT shops.number, offset, offset, id, user, username, text, created_at, updated_at,
+        is_edited, parent, key, NULL
+      FROM old_messages CROSS JOIN shops USING (shop) ORDER BY old_messages.rowid;
+    DROP TABLE old_messages;
+    \(indices)
+    """
 
-  /// An append that waits for the next commit.
+  package static let kind = StoreKind(
+    name: "messages", schema: schema, settings: "PRAGMA secure_delete = ON")
+
+  /// Requests that wait for the next commit.
   private struct Waiting {
-    let entries: [LogEntry]
-    let caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
+    let requests: [LogRequest]
+    let caller: CheckedContinuation<[Result<LogOutcome, StoreFailure>], Never>
+  }
+
+  /// The end of a shop's log.
+  struct End {
+    /// The offset of the newest event.
+    var offset: UInt64
+    /// The number of posts.
+    var place: UInt64
   }
 
   package let database: Database
   private(set) var epoch: String
   private var waiting: [Waiting] = []
+  private var numbers: [ShopID: Int64] = [:]
+  /// The ends of logs that are known within a commit.
+  private var ends: [Int64: End] = [:]
 
   package init(_ database: Database) throws(StoreFailure) {
     self.database = database
     epoch = try Self.epoch(database)
+    // If the last run was killed, its write-ahead log may contain texts that were deleted since.
+    _ = database.shortenLog()
   }
 
   private static func epoch(_ database: Database) throws(StoreFailure) -> String {
@@ -43,178 +95,306 @@ package final class LogTables: Tables {
     return epoch
   }
 
+  package func forget() { (numbers, ends) = ([:], [:]) }
+
   /// Begins a new epoch for the same messages, so that earlier positions become unknown.
   func beginEpoch() throws(StoreFailure) {
     try database.run("UPDATE log SET epoch = lower(hex(randomblob(8)))")
     epoch = try Self.epoch(database)
   }
 
-  // MARK: Group commit
+  // MARK: - Group commit
 
-  /// Queues an append for the next commit. Returns the number of waiting callers.
+  /// Queues requests for the next commit. Returns the number of waiting callers.
   func wait(
-    _ entries: [LogEntry],
-    _ caller: CheckedContinuation<[Result<Appended, StoreFailure>], Never>
+    _ requests: [LogRequest],
+    _ caller: CheckedContinuation<[Result<LogOutcome, StoreFailure>], Never>
   ) -> Int {
-    waiting.append(Waiting(entries: entries, caller: caller))
+    waiting.append(Waiting(requests: requests, caller: caller))
     return waiting.count
   }
 
-  /// Stores all waiting appends in one commit.
+  /// Processes all waiting requests in one commit.
   package func finish() {
     let batch = waiting
     waiting = []
     guard !batch.isEmpty else { return }
-    let results: [[Result<Appended, StoreFailure>]]
+    let results: [[Result<LogOutcome, StoreFailure>]]
     do throws(StoreFailure) {
       results = try change { tables throws(StoreFailure) in
-        var results: [[Result<Appended, StoreFailure>]] = []
-        for request in batch { results.append(try tables.append(request.entries)) }
+        tables.ends = [:]
+        var results: [[Result<LogOutcome, StoreFailure>]] = []
+        for one in batch { results.append(try tables.append(one.requests)) }
         return results
       }
     } catch {
-      results = batch.map { $0.entries.map { _ in .failure(error) } }
+      results = batch.map { $0.requests.map { _ in .failure(error) } }
     }
-    for (request, result) in zip(batch, results) { request.caller.resume(returning: result) }
+    for (one, result) in zip(batch, results) { one.caller.resume(returning: result) }
   }
 
-  // MARK: Statements
+  // MARK: - Shops
+
+  /// Returns a shop with its number, or `nil` if nothing was ever posted in it.
+  func find(_ name: ShopID) throws(StoreFailure) -> LogShop? {
+    if let known = numbers[name] { return LogShop(name: name, number: known) }
+    let found = try database.query(
+      "SELECT number FROM shops WHERE shop = ?", [.text(name.text)]
+    ) { row throws(StoreFailure) in try row.integer(0) }
+    if numbers.count > 20_000 { numbers = [:] }
+    numbers[name] = found.first
+    return found.first.map { LogShop(name: name, number: $0) }
+  }
+
+  /// Returns a shop with its number. Assigns one to a new shop.
+  private func enter(_ name: ShopID) throws(StoreFailure) -> LogShop {
+    if let known = try find(name) { return known }
+    try database.run("INSERT INTO shops(shop) VALUES (?)", [.text(name.text)])
+    guard let shop = try find(name) else {
+      throw .corrupt(detail: "A shop that was stored is missing.")
+    }
+    return shop
+  }
+
+  /// Returns the shop of a message, deleted or not.
+  func shop(of id: MessageID) throws(StoreFailure) -> ShopID? {
+    try database.query(
+      """
+      SELECT shops.shop FROM messages JOIN shops ON number = messages.shop WHERE id = ?
+      ORDER BY shops.shop LIMIT 1
+      """, [.uuid(id)]
+    ) { row throws(StoreFailure) in try row.shop(0) }.first
+  }
+
+  // MARK: - Positions
+
+  func position(_ offset: UInt64) -> ShopPosition { ShopPosition(epoch: epoch, offset: offset) }
 
   func head(of shop: ShopID) throws(StoreFailure) -> ShopPosition {
-    let found = try database.query(
-      "SELECT coalesce(max(offset), 0) FROM messages WHERE shop = ?", [.text(shop.text)]
-    ) { row throws(StoreFailure) in try row.unsigned(0) }
-    return ShopPosition(epoch: epoch, offset: found.first ?? 0)
+    guard let shop = try find(shop) else { return position(0) }
+    return position(try readEnd(shop).offset)
   }
 
-  /// Stores messages in the given order.
+  func readEnd(_ shop: LogShop) throws(StoreFailure) -> End {
+    let last = try database.query(
+      "SELECT offset, place FROM messages WHERE shop = ? ORDER BY offset DESC LIMIT 1",
+      [.integer(shop.number)]
+    ) { row throws(StoreFailure) in End(offset: try row.unsigned(0), place: try row.unsigned(1)) }
+    let changed = try database.query(
+      "SELECT coalesce(max(changed), 0) FROM messages WHERE shop = ? AND changed IS NOT NULL",
+      [.integer(shop.number)]
+    ) { row throws(StoreFailure) in try row.unsigned(0) }
+    var end = last.first ?? End(offset: 0, place: 0)
+    end.offset = max(end.offset, changed.first ?? 0)
+    return end
+  }
+
+  /// Returns the end of a shop's log within a commit.
+  private func end(_ shop: LogShop) throws(StoreFailure) -> End {
+    if let known = ends[shop.number] { return known }
+    let end = try readEnd(shop)
+    ends[shop.number] = end
+    return end
+  }
+
+  // MARK: - Requests
+
+  /// Processes requests in the given order.
   ///
   /// - Throws: A failure that aborts the whole transaction.
   func append(
-    _ entries: [LogEntry]
-  ) throws(StoreFailure) -> [Result<Appended, StoreFailure>] {
-    var results: [Result<Appended, StoreFailure>] = []
-    for entry in entries { results.append(try append(entry.message, key: entry.key)) }
+    _ requests: [LogRequest]
+  ) throws(StoreFailure) -> [Result<LogOutcome, StoreFailure>] {
+    var results: [Result<LogOutcome, StoreFailure>] = []
+    for request in requests {
+      switch request {
+      case .post(let entry): results.append(try post(entry))
+      case .edit(let edit): results.append(.success(try self.edit(edit)))
+      case .delete(let deletion): results.append(.success(try delete(deletion)))
+      }
+    }
     return results
   }
 
-  /// Stores a message at the next offset, or returns the message that was stored earlier with the
-  /// key.
-  ///
-  /// The result is `.other` if the shop has a different message with this ID.
-  ///
-  /// - Throws: A failure that aborts the whole transaction.
-  func append(
-    _ message: ShopMessage, key: UUID128?
-  ) throws(StoreFailure) -> Result<Appended, StoreFailure> {
-    if let key {
-      let known = try select(
-        message.shop, "user = ?2 AND key = ?3", [.text(message.user), .uuid(key)])
-      if let stored = known.first { return .success(Appended(message: stored, isNew: false)) }
+  private func post(
+    _ entry: LogEntry
+  ) throws(StoreFailure) -> Result<LogOutcome, StoreFailure> {
+    let shop = try enter(entry.message.shop)
+    if let key = entry.key, try isSpent(key, shop),
+      let known = try refusal(of: entry, key, shop)
+    {
+      return .success(known)
     }
-    guard try select(message.shop, "id = ?2", [.uuid(message.id)]).isEmpty else {
-      return .failure(.known(message.id))
+    var end = try end(shop)
+    end = End(offset: end.offset + 1, place: end.place + 1)
+    guard try insert(entry, shop, end) else {
+      if let key = entry.key, let stored = try posted(key, by: entry.message.user, shop) {
+        return .success(.posted(stored, isNew: false))
+      }
+      return .failure(.known(entry.message.id))
     }
-    var stored = message
-    let offset = try head(of: message.shop).offset + 1
-    stored.position = ShopPosition(epoch: epoch, offset: offset)
+    ends[shop.number] = end
+    var stored = entry.message
+    (stored.position, stored.changed) = (position(end.offset), nil)
+    return .success(.posted(try withoutDeletedParent(stored, shop), isNew: true))
+  }
+
+  /// Returns whether a key is that of an edit or of a deleted message.
+  private func isSpent(_ key: UUID128, _ shop: LogShop) throws(StoreFailure) -> Bool {
+    try !database.query(
+      """
+      SELECT 1 FROM edits WHERE shop = ?1 AND key = ?2 UNION ALL
+      SELECT 1 FROM messages WHERE shop = ?1 AND user IS NULL AND key = ?2 LIMIT 1
+      """, [.integer(shop.number), .uuid(key)]
+    ) { row throws(StoreFailure) in try row.integer(0) }.isEmpty
+  }
+
+  /// Returns the result of a post whose key is that of an edit or of a deleted message; `nil` if the
+  /// message can be added.
+  private func refusal(
+    of entry: LogEntry, _ key: UUID128, _ shop: LogShop
+  ) throws(StoreFailure) -> LogOutcome? {
+    if let stored = try posted(key, by: entry.message.user, shop) {
+      return .posted(stored, isNew: false)
+    }
+    if try edit(with: key, by: entry.message.user, shop) != nil {
+      return .refused(.keyUsedForAnother)
+    }
+    return try isKeyOfDeleted(key, shop) ? .refused(.deleted) : nil
+  }
+
+  private func isKeyOfDeleted(_ key: UUID128, _ shop: LogShop) throws(StoreFailure) -> Bool {
+    try !rows(shop, "user IS NULL AND key = ?2", [.uuid(key)]).isEmpty
+  }
+
+  /// Returns the message that a user posted with a key.
+  private func posted(
+    _ key: UUID128, by user: String, _ shop: LogShop
+  ) throws(StoreFailure) -> ShopMessage? {
+    try messages(shop, "user = ?2 AND key = ?3", [.text(user), .uuid(key)]).first
+  }
+
+  /// Returns the offsets of the message that a user edited with a key, and of the edit.
+  private func edit(
+    with key: UUID128, by user: String, _ shop: LogShop
+  ) throws(StoreFailure) -> (message: UInt64, version: UInt64)? {
+    try database.query(
+      """
+      SELECT edits.offset, edits.changed FROM edits JOIN messages USING (shop, offset)
+      WHERE edits.shop = ? AND edits.key = ? AND user = ?
+      """, [.integer(shop.number), .uuid(key), .text(user)]
+    ) { row throws(StoreFailure) in
+      (message: try row.unsigned(0), version: try row.unsigned(1))
+    }.first
+  }
+
+  /// Adds a message. Returns false if its ID or its key already exists.
+  private func insert(
+    _ entry: LogEntry, _ shop: LogShop, _ end: End
+  ) throws(StoreFailure) -> Bool {
+    let statement = try database.statement(Self.insertion)
+    let message = entry.message
+    statement.bind(shop.number, at: 1)
+    statement.bind(Int64(bitPattern: end.offset), at: 2)
+    statement.bind(Int64(bitPattern: end.place), at: 3)
+    statement.bind(message.id, at: 4)
+    statement.bind(message.user, at: 5)
+    statement.bind(message.username, at: 6)
+    statement.bind(message.text, at: 7)
+    statement.bind(message.createdAt.nanoseconds, at: 8)
+    statement.bind(message.updatedAt?.nanoseconds, at: 9)
+    statement.bind(Int64(message.isEdited ? 1 : 0), at: 10)
+    statement.bind(message.parent, at: 11)
+    statement.bind(entry.key, at: 12)
+    return try database.finish(statement) == 1
+  }
+
+  private static let insertion = """
+    INSERT INTO messages(shop, offset, place, id, user, username, text, created_at, updated_at,
+      is_edited, parent, key)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+    """
+
+  private func edit(_ edit: LogEdit) throws(StoreFailure) -> LogOutcome {
+    guard let shop = try find(edit.shop), let row = try row(of: edit.id, shop) else {
+      return .refused(.unknown)
+    }
+    guard case .message(let message) = row.content else { return .refused(.deleted) }
+    guard message.user == edit.by.user else { return .refused(.notTheAuthor) }
+    let present = try withoutDeletedParent(message, shop)
+    if let key = edit.key {
+      if let earlier = try self.edit(with: key, by: edit.by.user, shop) {
+        let isNewest = row.changed ?? row.offset == earlier.version
+        guard earlier.message == row.offset, !isNewest || message.text == edit.text else {
+          return .refused(.keyUsedForAnother)
+        }
+        return .edited(present, isNew: false)
+      }
+      let post = try posted(key, by: edit.by.user, shop)
+      let isOfDeleted = try isKeyOfDeleted(key, shop)
+      if post != nil || isOfDeleted { return .refused(.keyUsedForAnother) }
+    }
+    guard !message.isTooOld(for: edit) else { return .refused(.tooLate) }
+    guard message.text != edit.text else {
+      try keep(edit.key, of: row.offset, version: row.changed ?? row.offset, shop)
+      return .edited(present, isNew: false)
+    }
+    let changed = try nextChange(shop)
+    let edited = present.edited(to: edit.text, at: edit.at, changed: changed)
     try database.run(
       """
-      INSERT INTO messages(shop, \(ShopMessage.columns), offset, key)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      UPDATE messages SET text = ?3, updated_at = ?4, is_edited = 1, changed = ?5
+      WHERE shop = ?1 AND offset = ?2
       """,
-      [.text(message.shop.text)] + message.values
-        + [.integer(Int64(bitPattern: offset)), .uuid(key)])
-    return .success(Appended(message: stored, isNew: true))
+      [
+        .integer(shop.number), .offset(row.offset), .text(edited.text), .time(edited.updatedAt),
+        .offset(changed.offset),
+      ])
+    try keep(edit.key, of: row.offset, version: changed.offset, shop)
+    return .edited(edited, isNew: true)
   }
 
-  func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
-    let head = try head(of: shop)
-    switch query {
-    case .page(let number, let limit):
-      return try numbered(shop, "TRUE ORDER BY offset DESC", [], number, limit, head)
-    case .since(let time, let number, let limit):
-      return try numbered(
-        shop, "created_at > ?4 ORDER BY created_at, id", [.time(time)], number, limit, head)
-    case .after(let position, let limit):
-      guard knows(position, head) else { return try newest(of: shop, limit, head) }
-      return try beside(shop, "offset > ?2 ORDER BY offset", position, limit, head)
-    case .before(let position, let limit):
-      guard knows(position, head) else { return try newest(of: shop, limit, head) }
-      return try beside(shop, "offset < ?2 ORDER BY offset DESC", position, limit, head)
+  /// Stores the key of an edit, with the version of the message after it.
+  private func keep(
+    _ key: UUID128?, of message: UInt64, version: UInt64, _ shop: LogShop
+  ) throws(StoreFailure) {
+    guard let key else { return }
+    try database.run(
+      "INSERT INTO edits(shop, key, offset, changed) VALUES (?, ?, ?, ?)",
+      [.integer(shop.number), .uuid(key), .offset(message), .offset(version)])
+  }
+
+  private func delete(_ request: LogDeletion) throws(StoreFailure) -> LogOutcome {
+    guard let shop = try find(request.shop), let row = try row(of: request.id, shop) else {
+      return .refused(.unknown)
+    }
+    switch row.content {
+    case .deletion(let deletion): return .deleted(deletion, isNew: false)
+    case .message(let message):
+      guard request.by.isAdmin || message.user == request.by.user else {
+        return .refused(.notTheAuthor)
+      }
+      let changed = try nextChange(shop)
+      let which: [SQLValue] = [.integer(shop.number), .offset(row.offset)]
+      try database.run(
+        """
+        UPDATE messages SET user = NULL, username = NULL, text = NULL, created_at = NULL,
+          updated_at = NULL, is_edited = 0, parent = NULL, changed = ?3
+        WHERE shop = ?1 AND offset = ?2
+        """, which + [.offset(changed.offset)])
+      try database.run("DELETE FROM edits WHERE shop = ? AND offset = ?", which)
+      return .deleted(
+        ShopDeletion(
+          id: request.id, shop: request.shop, position: position(row.offset), changed: changed),
+        isNew: true)
     }
   }
 
-  func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 {
-    let head = try head(of: shop)
-    switch query {
-    case .page: return head.offset
-    case .since(let time, _, _):
-      let found = try database.query(
-        "SELECT count(*) FROM messages WHERE shop = ? AND created_at > ?",
-        [.text(shop.text), .time(time)]
-      ) { row throws(StoreFailure) in try row.unsigned(0) }
-      return found.first ?? 0
-    case .after(let position, _):
-      return knows(position, head) ? head.offset - position.offset : head.offset
-    case .before(let position, _):
-      return knows(position, head) ? max(position.offset, 1) - 1 : head.offset
-    }
-  }
-
-  /// Returns whether this log assigned a position.
-  private func knows(_ position: ShopPosition, _ head: ShopPosition) -> Bool {
-    position.epoch == head.epoch && position.offset <= head.offset
-  }
-
-  /// Returns page `number` (counted from 1) of the messages that `condition` selects and orders.
-  private func numbered(
-    _ shop: ShopID, _ condition: String, _ values: [SQLValue], _ number: Int, _ limit: Int,
-    _ head: ShopPosition
-  ) throws(StoreFailure) -> Page {
-    let (skipped, overflow) = (max(number, 1) - 1).multipliedReportingOverflow(by: limit.asLimit)
-    guard !overflow else { return Page(messages: [], hasNext: false, head: head) }
-    let found = try select(
-      shop, "\(condition) LIMIT ?2 OFFSET ?3",
-      [.integer(limit.asLimit + 1), .integer(skipped)] + values)
-    return page(found, limit, head)
-  }
-
-  private func beside(
-    _ shop: ShopID, _ condition: String, _ position: ShopPosition, _ limit: Int,
-    _ head: ShopPosition
-  ) throws(StoreFailure) -> Page {
-    let found = try select(
-      shop, "\(condition) LIMIT ?3",
-      [.integer(Int64(bitPattern: position.offset)), .integer(limit.asLimit + 1)])
-    return page(found, limit, head)
-  }
-
-  private func page(_ found: [ShopMessage], _ limit: Int, _ head: ShopPosition) -> Page {
-    Page(
-      messages: Array(found.prefix(limit.asLimit)), hasNext: found.count > limit.asLimit,
-      head: head)
-  }
-
-  /// Returns the page for an unknown position, which contains the newest messages.
-  private func newest(of shop: ShopID, _ limit: Int, _ head: ShopPosition) throws(StoreFailure)
-    -> Page
-  {
-    let found = try select(
-      shop, "TRUE ORDER BY offset DESC LIMIT ?2", [.integer(limit.asLimit)])
-    return Page(messages: found.reversed(), hasNext: false, head: head, recovered: false)
-  }
-
-  private func select(
-    _ shop: ShopID, _ rest: String, _ values: [SQLValue]
-  ) throws(StoreFailure) -> [ShopMessage] {
-    try database.query(
-      "SELECT \(ShopMessage.columns), offset FROM messages WHERE shop = ?1 AND \(rest)",
-      [.text(shop.text)] + values
-    ) { row throws(StoreFailure) in
-      var message = try ShopMessage(row, shop: shop)
-      message.position = ShopPosition(epoch: epoch, offset: try row.unsigned(8))
-      return message
-    }
+  /// Takes the next offset of a shop for an edit or a deletion.
+  private func nextChange(_ shop: LogShop) throws(StoreFailure) -> ShopPosition {
+    var end = try end(shop)
+    end.offset += 1
+    ends[shop.number] = end
+    return position(end.offset)
   }
 }

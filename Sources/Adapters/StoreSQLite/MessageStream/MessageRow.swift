@@ -59,8 +59,9 @@ struct MessageInsertion {
     WHERE NOT EXISTS (SELECT 1 FROM ids WHERE shop = ?1 AND id = ?2) ON CONFLICT DO NOTHING
     """
   static let content = """
-    INSERT INTO messages(shop, \(ShopMessage.columns), epoch, offset)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+    INSERT INTO messages(
+      shop, \(ShopMessage.columns), epoch, offset, changed_epoch, changed_offset)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
     """
 
   let database: Database
@@ -85,6 +86,8 @@ struct MessageInsertion {
     content.bind(message.parent, at: 9)
     content.bind(message.position?.epoch, at: 10)
     content.bind((message.position?.offset).map { Int64(bitPattern: $0) }, at: 11)
+    content.bind(message.changed?.epoch, at: 12)
+    content.bind((message.changed?.offset).map { Int64(bitPattern: $0) }, at: 13)
     return try database.finish(content) == 1
   }
 }

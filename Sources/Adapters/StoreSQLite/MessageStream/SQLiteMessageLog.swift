@@ -10,6 +10,9 @@ package import HoldfastWire
 /// the file is created. A file that is restored from a backup keeps its epoch unless it is opened
 /// with `newEpoch`. Positions that were assigned after the backup are then unknown. They become
 /// wrong once the log has grown past them.
+///
+/// Deleted bytes are overwritten. The earlier texts of edited and deleted messages remain in the
+/// write-ahead log until `removeTraces`, or until the log is opened again.
 package typealias SQLiteMessageLog = SQLiteFile<LogTables>
 
 extension SQLiteFile: MessageLog where T == LogTables {
@@ -29,13 +32,13 @@ extension SQLiteFile: MessageLog where T == LogTables {
     try write { tables throws(StoreFailure) in try tables.beginEpoch() }
   }
 
-  package func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
+  package func append(_ requests: [LogRequest]) async -> [Result<LogOutcome, StoreFailure>] {
     await withCheckedContinuation { caller in
       guard let tables else {
-        return caller.resume(returning: entries.map { _ in .failure(.closed) })
+        return caller.resume(returning: requests.map { _ in .failure(.closed) })
       }
       // Other appends arrive while the disk is busy. All of them share the next commit.
-      if tables.wait(entries, caller) == 1 { Task { self.tables?.finish() } }
+      if tables.wait(requests, caller) == 1 { Task { self.tables?.finish() } }
     }
   }
 
@@ -49,5 +52,17 @@ extension SQLiteFile: MessageLog where T == LogTables {
 
   package func head(of shop: ShopID) throws(StoreFailure) -> ShopPosition {
     try read { tables throws(StoreFailure) in try tables.head(of: shop) }
+  }
+
+  package func shop(of id: MessageID) throws(StoreFailure) -> ShopID? {
+    try read { tables throws(StoreFailure) in try tables.shop(of: id) }
+  }
+
+  package func removeTraces() throws(StoreFailure) {
+    // A read first checks that the store is open.
+    let database = try read { $0.database }
+    guard database.shortenLog() else {
+      throw .locked(detail: "The write-ahead log is in use by another program; try again.")
+    }
   }
 }

@@ -8,11 +8,12 @@ import HoldfastWire
 /// - Parameter make: Creates a new, empty log for each call.
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func messageLogContract(make: () async throws -> any MessageLog) async throws {
-  let checks: [@Sendable (any MessageLog) async throws -> Void] = [
-    logStartsEmpty, countsFromOne, countsWithoutHolesUnderLoad, knowsKeys, refusesAKnownID,
-    takesAList, pagesByNumber, pagesSinceATime, pagesByPosition, saysWhatItCannotRecover,
-    logFailsWhenClosed,
-  ]
+  let checks: [@Sendable (any MessageLog) async throws -> Void] =
+    [
+      logStartsEmpty, countsFromOne, countsWithoutHolesUnderLoad, knowsKeys, refusesAKnownID,
+      takesAList, pagesByNumber, pagesSinceATime, pagesByPosition, saysWhatItCannotRecover,
+      logFailsWhenClosed,
+    ] + logEventChecks
   for check in checks {
     let log = try await make()
     try await check(log)
@@ -135,9 +136,9 @@ private func takesAList(_ log: any MessageLog) async throws {
     return Appended(message: message, isNew: isNew)
   }
   let entries = [entry(4), entry(4), entry(3, key: key), entry(2, key: key), entry(1)]
-  let results = await log.append(entries)
+  let results = await log.append(entries.map(LogRequest.post))
   try ContractViolation.unless(
-    results.map { try? $0.get() },
+    results.map { try? $0.appended.get() },
     is: [
       stored(4, at: 1), nil, stored(3, at: 2), stored(3, at: 2, isNew: false), stored(1, at: 3),
     ], "a list is taken in its order, and what is refused or known takes no offset")
@@ -230,8 +231,13 @@ private func saysWhatItCannotRecover(_ log: any MessageLog) async throws {
 
 private func logFailsWhenClosed(_ log: any MessageLog) async throws {
   let shop = try StoreSamples.shop("s")
-  let entry = LogEntry(message: StoreSamples.message(1, in: shop, at: 1), key: nil)
+  let entry = LogRequest.post(
+    LogEntry(message: StoreSamples.message(1, in: shop, at: 1), key: nil))
   try await closes(log) { _ = try await log.head(of: shop) }
+  do {
+    try await log.removeTraces()
+    throw ContractViolation("a closed log cannot remove traces: it did")
+  } catch is StoreFailure {}
   try ContractViolation.unless(
     await log.append([entry, entry]).filter { (try? $0.get()) == nil }.count, is: 2,
     "each entry of an append fails when closed")

@@ -1,0 +1,112 @@
+import Foundation
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastStorage
+import HoldfastTestKit
+import HoldfastWire
+import Testing
+
+@testable import HoldfastSQLiteStores
+
+/// Tests of files of the backend's log whose tables have version 1, without edits and deletions.
+@Suite struct LogUpgradeTests {
+  private static let first = Schema(
+    applicationID: 0x4846_6D6C,
+    tables: """
+      CREATE TABLE log(epoch TEXT NOT NULL) STRICT;
+      INSERT INTO log VALUES ('e-1');
+      CREATE TABLE messages(
+        shop TEXT NOT NULL, offset INTEGER NOT NULL, \(ShopMessage.columnTypes), key BLOB,
+        PRIMARY KEY (shop, offset), UNIQUE (shop, id)) STRICT;
+      CREATE INDEX timeline ON messages(shop, created_at, id);
+      CREATE UNIQUE INDEX keys ON messages(shop, user, key) WHERE key IS NOT NULL;
+      """)
+
+  private static func key(_ number: UInt64) -> UUID128? {
+    number.isMultiple(of: 2) ? UUID128(high: 9, low: number) : nil
+  }
+
+  /// Writes a file of version 1 with `count` messages in each of two shops. Returns the messages of
+  /// the first shop, with their positions.
+  private static func write(_ count: UInt64, to scratch: Scratch) throws -> [ShopMessage] {
+    try scratch.write([], to: "messages.sqlite")
+    let database = try Database(
+      path: scratch("messages.sqlite"), access: .write, busyTimeout: .zero, schema: first)
+    var messages: [ShopMessage] = []
+    for number in 1...count {
+      for shop in [try Sample.shop("s"), try Sample.shop("t")] {
+        var message = Sample.message(number, in: shop, text: "<secret \(number) of \(shop)>")
+        if number > 1 { message.parent = UUID128(high: 7, low: 1) }
+        try database.run(
+          """
+          INSERT INTO messages(shop, \(ShopMessage.columns), offset, key)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          """,
+          [.text(shop.text)] + message.values + [.integer(Int64(number)), .uuid(key(number))])
+        message.position = ShopPosition(epoch: "e-1", offset: number)
+        if shop.text == "s" { messages.append(message) }
+      }
+    }
+    return messages
+  }
+
+  @Test func `a log of version 1 keeps its messages, positions and keys`() async throws {
+    let scratch = try Scratch()
+    let messages = try Self.write(5, to: scratch)
+    let shop = try Sample.shop("s")
+    let log = try await SQLiteMessageLog.open(in: scratch.path)
+    #expect(try await log.head(of: shop) == messages.last?.position)
+    let start = ShopPosition(epoch: "e-1", offset: 0)
+    for query in [PageQuery.after(start, limit: 9), .changes(after: start, limit: 9)] {
+      #expect(try await log.page(query, of: shop).messages == messages)
+      #expect(try await log.count(query, of: shop) == 5)
+    }
+    let repeated = try await log.append(
+      Sample.message(9, in: shop), idempotencyKey: Self.key(2))
+    #expect(repeated == Appended(message: messages[1], isNew: false))
+    let next = try await log.append(Sample.message(6, in: shop), idempotencyKey: nil)
+    #expect(next.message.position == ShopPosition(epoch: "e-1", offset: 6))
+    #expect(try await log.count(.page(number: 1, limit: 1), of: shop) == 6)
+    await log.close()
+    let again = try await SQLiteMessageLog.open(in: scratch.path)
+    #expect(try await again.head(of: shop).offset == 6)
+    await again.close()
+  }
+
+  @Test func `a message of version 1 can be deleted, and leaves all files`() async throws {
+    let scratch = try Scratch()
+    _ = try Self.write(300, to: scratch)
+    let shop = try Sample.shop("s")
+    let log = try await SQLiteMessageLog.open(in: scratch.path)
+    for number in 1...300 as ClosedRange<UInt64> {
+      let deletion = LogDeletion(
+        id: UUID128(high: 7, low: number), shop: shop, by: LogActor(user: "user"))
+      guard case .deleted(_, isNew: true) = try await log.append(.delete(deletion)) else {
+        Issue.record("message \(number) was not deleted")
+        return
+      }
+    }
+    try await log.removeTraces()
+    for name in try FileManager.default.contentsOfDirectory(atPath: scratch.path) {
+      let text = String(decoding: try scratch.bytes(of: name), as: UTF8.self)
+      #expect(!text.contains(" of s>"), "\(name)")
+      #expect(text.contains("<secret 7 of t>") == (name == "messages.sqlite"), "\(name)")
+    }
+    let other = try await log.page(.page(number: 1, limit: 400), of: try Sample.shop("t"))
+    #expect(other.messages.count == 300)
+    await log.close()
+  }
+
+  @Test func `a log of a later version is refused`() async throws {
+    let scratch = try Scratch()
+    await (try SQLiteMessageLog.open(in: scratch.path)).close()
+    do {
+      let database = try Database(
+        path: scratch("messages.sqlite"), access: .write, busyTimeout: .zero,
+        schema: LogTables.schema)
+      try database.execute("PRAGMA user_version = 3")
+    }
+    let kind = try await failure { try await SQLiteMessageLog.open(in: scratch.path) }
+    #expect(kind == .fromTheFuture(3, 2))
+  }
+}

@@ -52,11 +52,13 @@ actor BackendClient {
 
   /// Requests the stream of a shop. The status of the response is 101 if the server permits it.
   func follow(
-    _ shop: ShopID = BackendRig.shop, token: String?, query: String = "", after: String? = nil
+    _ shop: ShopID = BackendRig.shop, token: String?, query: String = "", after: String? = nil,
+    events: Bool = false
   ) throws -> SocketsClient.Response {
     let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
     let position = after.map { "\(StreamHeader.after): \($0)\r\n" } ?? ""
-    return try socket.upgrade(ShopRoute.stream(shop).path + query, field + position)
+    let asked = events ? "\(StreamHeader.events): 1\r\n" : ""
+    return try socket.upgrade(ShopRoute.stream(shop).path + query, field + position + asked)
   }
 
   /// Requests a WebSocket upgrade on a path.

@@ -50,9 +50,9 @@ import Testing
 
   @Test(arguments: [
     ("GET", "/nowhere", 404, "content-type", "application/json"),
-    ("GET", "\(base)/messages", 405, "allow", "POST"),
+    ("GET", "\(base)/messages", 405, "allow", "POST, PUT"),
     ("DELETE", "/healthz", 405, "allow", "GET, HEAD"),
-    ("HEAD", "\(base)/messages", 405, "allow", "POST"),
+    ("HEAD", "\(base)/messages", 405, "allow", "POST, PUT"),
     ("GET", "\(base)/bakery/messages", 401, "www-authenticate", "Bearer"),
     ("GET", "\(base)/bakery%2Fmessages", 404, "cache-control", "no-store"),
     ("GET", "/healthz", 200, "content-type", "application/json"),

@@ -70,9 +70,11 @@ struct BackendRig {
   }
 
   func token(
-    _ user: String = "ann", shops: [ShopID] = [shop], ttl: Duration = .seconds(3_600)
+    _ user: String = "ann", shops: [ShopID] = [shop], admin: [ShopID] = [],
+    ttl: Duration = .seconds(3_600)
   ) async throws -> String {
-    try await backend.issueToken(user: user, name: user.uppercased(), shops: shops, ttl: ttl)
+    try await backend.issueToken(
+      user: user, name: user.uppercased(), shops: shops, admin: admin, ttl: ttl)
   }
 
   /// Returns a client that follows the shop.

@@ -128,18 +128,19 @@ private actor GatedLog: ForwardingLog {
   /// The texts of each list, in order of arrival.
   private(set) var lists: [[String]] = []
 
-  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
-    lists.append(entries.map(\.message.text))
-    guard !isOpen else { return await log.append(entries) }
+  func append(_ requests: [LogRequest]) async -> [Result<LogOutcome, StoreFailure>] {
+    lists.append(
+      requests.compactMap { if case .post(let entry) = $0 { entry.message.text } else { nil } })
+    guard !isOpen else { return await log.append(requests) }
     let fate = await withCheckedContinuation { caller in
       held = caller
       comer?.resume()
       comer = nil
     }
     switch fate {
-    case .taken: return await log.append(entries)
-    case .failing(let failure): return entries.map { _ in .failure(failure) }
-    case .answering(let count): return Array(await log.append(entries).prefix(count))
+    case .taken: return await log.append(requests)
+    case .failing(let failure): return requests.map { _ in .failure(failure) }
+    case .answering(let count): return Array(await log.append(requests).prefix(count))
     }
   }
 

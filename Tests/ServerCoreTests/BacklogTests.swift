@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -67,6 +68,7 @@ struct BacklogTests {
       let tenth = served.store(try served.post("10"), at: 10).stored
       var page = Self.page(8...8)
       page.messages += [ninth, tenth].prefix(Int(end - 8))
+      page.head = Stage.position(end)
       #expect(
         served.take(.stored(StoreToken(2), .page(page, total: 0))) == [
           .accept(ConnectionID(2), head: Stage.position(10), after: Stage.position(7)),
@@ -151,7 +153,7 @@ struct BacklogTests {
     let (token, message) = try served.post("x")
     var jumped = message
     jumped.position = Stage.position(end, epoch: "f")
-    _ = served.take(.stored(token, .appended(jumped, isNew: true)))
+    _ = served.take(.stored(token, .appended(.posted(jumped, isNew: true))))
     #expect(
       served.take(.stored(StoreToken(2), .page(Self.page(8...8), total: 0))) == [
         .accept(ConnectionID(2), head: Stage.position(end, epoch: "f"))

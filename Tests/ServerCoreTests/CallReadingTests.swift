@@ -8,11 +8,11 @@ struct CallReadingTests {
 
   private static func read(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
-    key: String? = nil, body: String = ""
+    key: String? = nil, events: Bool = false, body: String = ""
   ) -> Call {
     Call.read(
-      method: method, path: path, query: query, key: key, body: [UInt8](body.utf8),
-      limits: MessageLimits())
+      method: method, path: path, query: query, key: key, events: events,
+      body: [UInt8](body.utf8), limits: MessageLimits())
   }
 
   @Test func `reads every route`() {
@@ -25,6 +25,39 @@ struct CallReadingTests {
     #expect(
       Self.read("POST", "\(base)/messages", body: #"{"shop_id":"bakery","message":"hi"}"#)
         == .send(Stage.draft("hi")))
+    let id = UUID128(high: 1, low: 2)
+    let edit = #"{"message_id":"\#(id)","message":"hi"}"#
+    #expect(
+      Self.read("PUT", "\(base)/messages", body: edit) == .edit(Revision(id: id, text: "hi")))
+    #expect(Self.read("DELETE", "\(base)/messages/\(id)") == .delete(id))
+  }
+
+  @Test func `reads the key of an edit`() {
+    let id = UUID128(high: 1, low: 2)
+    let body = #"{"message_id":"\#(id)","message":"hi"}"#
+    #expect(
+      Self.read("PUT", "\(Self.base)/messages", key: id.description, body: body)
+        == .edit(Revision(id: id, text: "hi", key: id)))
+    #expect(
+      Self.read("PUT", "\(Self.base)/messages", key: "soon", body: body)
+        == .refused(
+          ShopRefusal(route: .edit, status: 400, message: "Idempotency-Key: not a UUID")))
+  }
+
+  @Test func `a query means more to a client that asks for events`() {
+    let path = "\(Self.base)/bakery/messages/paginated"
+    let position = Stage.position(7)
+    for (query, events, expected) in [
+      ([("after", "e:7")], false, PageQuery.after(position, limit: 20)),
+      ([("after", "e:7")], true, .changes(after: position, limit: 20)),
+      ([("page", "1"), ("known", "e:7")], true, .newest(knowing: position, limit: 20)),
+      ([("before", "e:7")], true, .before(position, limit: 20)),
+    ] {
+      let named = query.map { (name: $0.0, value: $0.1) }
+      #expect(
+        Self.read("GET", path, query: named, events: events)
+          == .page(Stage.shop, expected, events: events))
+    }
   }
 
   @Test func `reads the idempotency key`() {
@@ -49,9 +82,12 @@ struct CallReadingTests {
   @Test(arguments: [
     ("GET", "/nowhere", ShopCallRoute.unknown, 404, String?.none),
     ("GET", "\(base)/ba kery/messages", .unknown, 404, nil),
-    ("GET", "\(base)/messages", .send, 405, "POST"),
+    ("GET", "\(base)/messages", .send, 405, "POST, PUT"),
+    ("DELETE", "\(base)/messages", .send, 405, "POST, PUT"),
+    ("GET", "\(base)/messages/\(UUID128(high: 1, low: 2))", .delete, 405, "DELETE"),
+    ("DELETE", "\(base)/messages/x", .unknown, 404, nil),
     ("POST", "\(base)/bakery/messages", .all, 405, "GET, HEAD"),
-    ("HEAD", "\(base)/messages", .send, 405, "POST"),
+    ("HEAD", "\(base)/messages", .send, 405, "POST, PUT"),
     ("PUT", "\(base)/bakery/messages/paginated", .page, 405, "GET, HEAD"),
     ("HEAD", "\(base)/bakery/messages/stream", .stream, 426, nil),
     ("POST", "\(base)/bakery/messages/stream", .stream, 405, "GET, HEAD"),
@@ -80,8 +116,21 @@ struct CallReadingTests {
   }
 
   @Test(arguments: [
+    ("", 400), (#"{"message":"hi"}"#, 400), (#"{"message_id":"x","message":"hi"}"#, 400),
+    (#"{"message_id":"00000000-0000-0001-0000-000000000002"}"#, 400),
+    (#"{"message_id":"00000000-0000-0001-0000-000000000002","message":""}"#, 400),
+  ])
+  func `refuses a body that is not an edit`(body: String, status: Int) throws {
+    let call = Self.read("PUT", "\(Self.base)/messages", body: body)
+    let refusal = try #require(self.refusal(of: call))
+    #expect(refusal.status == status)
+    #expect(refusal.route == .edit)
+  }
+
+  @Test(arguments: [
     [("limit", "0")], [("limit", "101")], [("page", "0")], [("since", "yesterday")],
     [("after", "x")], [("before", "e:")], [("after", "e:1"), ("before", "e:2")],
+    [("before_id", "x")], [("known", "e:1")], [("after", "e:1"), ("known", "e:1")],
   ])
   func `refuses invalid query parameters`(query: [(String, String)]) throws {
     let named = query.map { (name: $0.0, value: $0.1) }
@@ -89,7 +138,7 @@ struct CallReadingTests {
     #expect(try #require(self.refusal(of: call)).status == 400)
   }
 
-  @Test(arguments: ["before_id", "after_id", "Limit", "offset", ""])
+  @Test(arguments: ["beforeid", "Limit", "offset", ""])
   func `lists the known parameters when it refuses an unknown one`(name: String) {
     let query = [(name: "limit", value: "5"), (name: name, value: "7")]
     #expect(
@@ -97,8 +146,9 @@ struct CallReadingTests {
         == .refused(
           ShopRefusal(
             route: .page, status: 400,
-            message: "unknown parameter \(name); this route knows page, limit, since, after, before"
-          )))
+            message:
+              "unknown parameter \(name); this route knows page, limit, since, after, before, "
+              + "before_id, after_id, known")))
     #expect(
       Self.read("GET", "\(Self.base)/bakery/messages", query: [("token", "t"), query[1]])
         == .refused(

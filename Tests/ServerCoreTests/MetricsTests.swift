@@ -16,6 +16,8 @@ struct MetricsTests {
     "holdfast_uptime_seconds 60",
     "holdfast_messages_accepted_total 1",
     "holdfast_messages_repeated_total 1",
+    "holdfast_messages_edited_total 0",
+    "holdfast_messages_deleted_total 0",
     "holdfast_broadcasts_total 1",
     "holdfast_frames_total 2",
     "holdfast_upgrades_total 4",
@@ -89,7 +91,7 @@ struct MetricsTests {
         #expect(line.hasPrefix(family))
       }
     }
-    #expect(explained.count == 17)
+    #expect(explained.count == 19)
     #expect(Set(explained).count == explained.count)
   }
 }

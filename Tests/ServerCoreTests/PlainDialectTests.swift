@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -38,7 +39,7 @@ struct PlainDialectTests {
     written.username = nil
     message.position = Stage.position(1)
     #expect(
-      served.take(.stored(token, .appended(message, isNew: true))) == [
+      served.take(.stored(token, .appended(.posted(message, isNew: true)))) == [
         .answer(
           RequestID(1), Answer(201, .message(written, note: "Message created successfully"))),
         .send(.message(spoken), to: [ConnectionID(1)]),

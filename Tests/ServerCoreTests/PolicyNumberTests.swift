@@ -75,6 +75,7 @@ private let shopNumbers = """
   maxPostsPerShop 256
   maxCommitBytes 65536
   maxIdleRooms 4096
+  forgetDelay 3.0 seconds
   postInterval 0.05 seconds
   postBurst 40
   maxWatchedUsers 100000

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -109,7 +110,7 @@ struct RoomTests {
     var stored = message
     stored.position = ShopPosition(epoch: epoch, offset: offset)
     #expect(
-      served.take(.stored(token, .appended(stored, isNew: true))) == [
+      served.take(.stored(token, .appended(.posted(stored, isNew: true)))) == [
         .answer(
           RequestID(1), Answer(201, .message(stored, note: "Message created successfully"))),
         .close(ConnectionID(1), Closure(1011, "log discontinuity")),
@@ -144,7 +145,7 @@ struct RoomTests {
     var served = Served.opened()
     let (token, message) = try served.post("x")
     #expect(
-      served.take(.stored(token, .appended(message, isNew: true))) == [
+      served.take(.stored(token, .appended(.posted(message, isNew: true)))) == [
         .answer(RequestID(1), Stage.storeFailed)
       ])
   }

@@ -50,8 +50,12 @@ import Testing
         let message = ShopMessage(
           id: UUID128(high: 0, low: 1), shop: Stage.shop, user: "ann", username: nil, text: "",
           createdAt: Stage.dawn)
-        server.rooms[Stage.shop]?.recent = [message]
+        server.rooms[Stage.shop]?.recent = [.posted(message)]
       }
+    ),
+    (
+      "shop: sockets with events are sockets of the room",
+      { $0.rooms[Stage.shop]?.eventSubscribers = [ConnectionID(2)] }
     ),
     ("shop: a request waits for the store or its turn", { $0.questions = [:] }),
   ]

@@ -14,10 +14,10 @@ struct ShopRoomTests {
 
   @Test func `the newest messages are kept, up to the limit`() {
     var room = ShopRoom()
-    room.backlogWaiters = [ConnectionID(1)]
+    room.backlogs = [ConnectionID(1): ShopRoom.Backlog(after: Stage.position(0), events: false)]
     for count in UInt64(1)...3 {
-      room.remember(Self.message(count), atMost: 2)
-      #expect(room.recent == (max(count, 2) - 1...count).map(Self.message))
+      room.remember(.posted(Self.message(count)), atMost: 2)
+      #expect(room.recent == (max(count, 2) - 1...count).map { .posted(Self.message($0)) })
     }
   }
 

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -56,9 +57,21 @@ extension ShopServer.Effect {
   var appends: [ShopServer.Append] {
     switch self {
     case .append(let appends): appends
-    case .page, .head, .answer, .accept, .refuse, .send, .ping, .close, .drop, .finished: []
+    case .shop, .page, .head, .forget, .answer, .accept, .refuse, .send, .ping, .close, .drop,
+      .finished:
+      []
     }
   }
+}
+
+extension ShopServer.Append {
+  /// The post.
+  var post: LogEntry {
+    guard case .post(let entry) = change else { preconditionFailure("the change is a post") }
+    return entry
+  }
+  var message: ShopMessage { post.message }
+  var key: UUID128? { post.key }
 }
 
 /// A store operation that has not been answered.
@@ -116,9 +129,11 @@ struct Served {
 
   mutating func upgrade(
     _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop,
-    after: ShopPosition? = nil
+    after: ShopPosition? = nil, events: Bool = false
   ) -> [ShopServer.Effect] {
-    take(.upgrade(ConnectionID(connection), shop, after: after, credential, wall: wall))
+    take(
+      .upgrade(
+        ConnectionID(connection), shop, after: after, events: events, credential, wall: wall))
   }
 
   /// Opens a socket in a room. If the server reads the head of the room, the store reports `head`.
@@ -141,6 +156,20 @@ struct Served {
     return (append.token, append.message)
   }
 
+  /// Edits or deletes a message of a shop whose head is known, and returns the change that the
+  /// store receives.
+  mutating func change(
+    _ call: Call, as credential: Credential = Stage.token(), in shop: ShopID = Stage.shop
+  ) throws -> ShopServer.Append {
+    let effects = ask(call, as: credential)
+    guard case .shop(let token, _) = effects.first, effects.count == 1 else {
+      throw NotAppended(effects: effects)
+    }
+    let found = take(.stored(token, .shop(shop)))
+    guard let append = found.first?.appends.first else { throw NotAppended(effects: found) }
+    return append
+  }
+
   struct NotAppended: Error {
     var effects: [ShopServer.Effect]
   }
@@ -151,6 +180,6 @@ struct Served {
   ) -> (stored: ShopMessage, effects: [ShopServer.Effect]) {
     var stored = appended.1
     stored.position = Stage.position(offset)
-    return (stored, take(.stored(appended.0, .appended(stored, isNew: isNew))))
+    return (stored, take(.stored(appended.0, .appended(.posted(stored, isNew: isNew)))))
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -8,19 +9,20 @@ import Testing
 /// and disconnect.
 struct WorldTests {
   @Test(arguments: [UInt64](1...60))
-  func `sends every socket exactly the messages after its start position`(seed: UInt64) {
+  func `sends every socket exactly the events after its start position`(seed: UInt64) {
     var world = World(seed: seed)
-    for _ in 0..<400 { world.step() }
+    for _ in 0..<500 { world.step() }
     world.finish()
     #expect(world.faults == [])
     #expect(world.delivered > 0)
     #expect(world.recovered > 0)
     #expect(world.longest > 1)
+    #expect(world.changes > 0)
   }
 
-  @Test func `the check detects a socket that misses one message`() {
+  @Test func `the check detects a socket that misses one event`() {
     var world = World(seed: 1)
-    for _ in 0..<400 { world.step() }
+    for _ in 0..<500 { world.step() }
     world.finish()
     world.loseOne()
     world.check()
@@ -42,9 +44,9 @@ struct WorldTests {
   }
 }
 
-/// A world of random posts, upgrades, lost sockets and slow store answers.
+/// A world of random posts, edits, deletions, upgrades, lost sockets and slow store answers.
 ///
-/// It records the messages that are sent to every socket.
+/// It records the frames that are sent to every socket.
 private struct World {
   struct Entry: Codable {
     var input: ShopServer.Input
@@ -52,21 +54,21 @@ private struct World {
     var effects: [ShopServer.Effect]
   }
 
-  struct Socket {
+  struct Upgrade {
     var shop: ShopID
-    /// The offset after which every message must be sent.
-    var start: UInt64
-    var received: [UInt64] = []
-    var isOpen = true
+    var after: ShopPosition?
+    var events: Bool
   }
 
   /// A store operation that has not been answered.
   enum Ask {
-    /// An append that has been stored or has failed, but whose answer has not been delivered.
+    /// A change that has been stored, refused or has failed, but whose answer has not been
+    /// delivered.
     case append(ShopID, ShopServer.StoreAnswer)
-    /// A page query that was sent when `known` messages were durable.
-    case page(ShopID, PageQuery, known: Int)
+    /// A page query, with the page if it was read at once.
+    case page(ShopID, PageQuery, Page?)
     case head(ShopID)
+    case shop(MessageID)
   }
 
   let policy = ShopServerPolicy()
@@ -74,15 +76,17 @@ private struct World {
   private var generator: RandomSource
   private var now = Instant.zero
   private var lastID: UInt64 = 0
-  private var logs: [ShopID: [ShopMessage]] = [:]
+  private var logs = StoredLogs(epoch: "e")
   private var waiting: [(token: StoreToken, ask: Ask)] = []
-  private var upgrades: [ConnectionID: (shop: ShopID, after: ShopPosition?)] = [:]
-  private var sockets: [ConnectionID: Socket] = [:]
-  private var posted: Set<RequestID> = []
+  private var upgrades: [ConnectionID: Upgrade] = [:]
+  private var sockets: [ConnectionID: WorldSocket] = [:]
+  private var requested: Set<RequestID> = []
   private(set) var journal: [Entry] = []
   private(set) var faults: [String] = []
   /// The number of sockets that received a backlog first.
   private(set) var recovered = 0
+  /// The number of edits and deletions.
+  private(set) var changes = 0
 
   private static let shops = ["a", "b"].map(Stage.id)
 
@@ -94,29 +98,28 @@ private struct World {
   /// Whether the current store answer is a backlog that was read successfully.
   private var isRead = false
 
-  /// The largest number of messages that the store received at once.
+  /// The largest number of changes that the store received at once.
   private(set) var longest = 0
 
-  var delivered: Int { sockets.values.reduce(0) { $0 + $1.received.count } }
+  var delivered: Int { sockets.values.reduce(0) { $0 + $1.frames.count } }
 
   mutating func step() {
     now = now.advanced(by: generator.duration(below: .milliseconds(20)))
     let shop = Self.shops[Int.random(in: 0..<2, using: &generator)]
     let user = "user\(Int.random(in: 0..<20, using: &generator))"
-    let token = Stage.token(user, shops: Self.shops)
     lastID += 1
-    switch Int.random(in: 0..<10, using: &generator) {
+    switch Int.random(in: 0..<14, using: &generator) {
     case 0, 1:
-      let after = Int.random(in: -3...logs[shop, default: []].count, using: &generator)
-      let position = after < 0 ? nil : Stage.position(UInt64(after))
-      upgrades[ConnectionID(lastID)] = (shop, position)
-      feed(.upgrade(ConnectionID(lastID), shop, after: position, token, wall: Stage.dawn))
+      upgrade(to: shop, as: user)
     case 2, 3, 4:
       let key = UUID128(high: 0, low: UInt64.random(in: 0..<30, using: &generator))
-      posted.insert(RequestID(lastID))
-      let draft = Stage.draft("\(lastID)", in: shop, key: key)
-      feed(.request(RequestID(lastID), .send(draft), token, wall: Stage.dawn))
-    case 5:
+      request(.send(Stage.draft("\(lastID)", in: shop, key: key)), as: user)
+    case 5, 6:
+      guard let message = logs[shop].messages.randomElement(using: &generator) else { return }
+      let isDeletion = Int.random(in: 0..<3, using: &generator) == 0
+      let edit = Revision(id: message.id, text: "\(lastID)")
+      request(isDeletion ? .delete(message.id) : .edit(edit), as: message.user)
+    case 7:
       let open = sockets.filter { $0.value.isOpen }.keys.sorted()
       guard let victim = open.randomElement(using: &generator) else { return }
       sockets[victim]?.isOpen = false
@@ -126,26 +129,39 @@ private struct World {
     }
   }
 
+  private mutating func upgrade(to shop: ShopID, as user: String) {
+    let after = Int.random(in: -3...Int(logs[shop].head.offset), using: &generator)
+    let position = after < 0 ? nil : Stage.position(UInt64(after))
+    let events = Bool.random(using: &generator)
+    upgrades[ConnectionID(lastID)] = Upgrade(shop: shop, after: position, events: events)
+    let token = Stage.token(user, shops: Self.shops)
+    feed(
+      .upgrade(
+        ConnectionID(lastID), shop, after: position, events: events, token, wall: Stage.dawn))
+  }
+
+  private mutating func request(_ call: Call, as user: String) {
+    requested.insert(RequestID(lastID))
+    let token = Stage.token(user, shops: Self.shops)
+    feed(.request(RequestID(lastID), call, token, wall: Stage.dawn))
+  }
+
   mutating func finish() {
     while !waiting.isEmpty { storeAnswers() }
     check()
   }
 
   mutating func loseOne() {
-    guard let id = sockets.filter({ $0.value.isOpen && !$0.value.received.isEmpty }).keys.min()
-    else { return }
-    sockets[id]?.received.removeFirst()
+    let whole = sockets.filter { $0.value.isOpen && $0.value.events && !$0.value.frames.isEmpty }
+    guard let id = whole.keys.min() else { return }
+    sockets[id]?.frames.removeLast()
   }
 
   mutating func check() {
     for (id, socket) in sockets.sorted(by: { $0.key < $1.key }) {
-      let end = UInt64(logs[socket.shop, default: []].count)
-      let last = socket.isOpen ? end : socket.start + UInt64(socket.received.count)
-      if socket.received != Array(socket.start..<last).map({ $0 + 1 }) {
-        faults.append("\(id) from \(socket.start) got \(socket.received)")
-      }
+      if let fault = socket.fault(logs[socket.shop]) { faults.append("\(id): \(fault)") }
     }
-    if !posted.isEmpty { faults.append("\(posted.count) posts without an answer") }
+    if !requested.isEmpty { faults.append("\(requested.count) requests without an answer") }
   }
 
   private mutating func feed(_ input: ShopServer.Input) {
@@ -156,37 +172,61 @@ private struct World {
 
   private mutating func carryOut(_ effect: ShopServer.Effect) {
     switch effect {
-    case .append(let appends):
-      for shop in Set(appends.map(\.message.shop)) where firstAppend(of: shop) != nil {
-        faults.append("two lists of \(shop) at once")
-      }
-      longest = max(longest, appends.count)
-      for append in appends {
-        let answer = self.append(append.message, key: append.key)
-        waiting.append((append.token, .append(append.message.shop, answer)))
-      }
+    case .append(let appends): append(appends)
     case .page(let token, let shop, let query):
-      waiting.append((token, .page(shop, query, known: logs[shop, default: []].count)))
-    case .head(let token, let shop):
-      waiting.append((token, .head(shop)))
+      let page = Bool.random(using: &generator) ? logs[shop].page(query) : nil
+      waiting.append((token, .page(shop, query, page)))
+    case .head(let token, let shop): waiting.append((token, .head(shop)))
+    case .shop(let token, let id): waiting.append((token, .shop(id)))
     case .answer(let id, _):
-      if posted.remove(id) == nil { faults.append("\(id) answered twice") }
-    case .accept(let id, let head, let after):
-      guard let asked = upgrades.removeValue(forKey: id), let head,
-        after == nil || after == asked.after
-      else {
-        faults.append("\(id) accepted without asking")
-        return
-      }
-      if after != nil { recovered += 1 }
-      if isRead, after == nil { faults.append("\(id) was not sent what the store had read for it") }
-      sockets[id] = Socket(shop: asked.shop, start: (after ?? head).offset)
+      if requested.remove(id) == nil { faults.append("\(id) answered twice") }
+    case .accept(let id, let head, let after, let events):
+      accept(id, head: head, after: after, events: events)
     case .refuse(let id, _):
       upgrades[id] = nil
-    case .send(.message(let message), let listeners):
-      for id in listeners { sockets[id]?.received.append(message.position?.offset ?? 0) }
-    case .send(.draining, _), .ping, .close, .drop, .finished:
+    case .send(let frame, let listeners):
+      for id in listeners { sockets[id]?.frames.append(frame) }
+    case .forget, .ping, .close, .drop, .finished:
       faults.append("unexpected \(effect)")
+    }
+  }
+
+  private mutating func accept(
+    _ id: ConnectionID, head: ShopPosition?, after: ShopPosition?, events: Bool
+  ) {
+    guard let asked = upgrades.removeValue(forKey: id), let head, events == asked.events,
+      after == nil || after == asked.after
+    else {
+      faults.append("\(id) accepted without asking")
+      return
+    }
+    if after != nil { recovered += 1 }
+    if isRead, after == nil, events {
+      faults.append("\(id) was not sent what the store had read for it")
+    }
+    sockets[id] = WorldSocket(
+      shop: asked.shop, start: (after ?? head).offset, head: head.offset, events: events)
+  }
+
+  private mutating func append(_ appends: [ShopServer.Append]) {
+    for shop in Set(appends.map(\.change.shop)) where firstAppend(of: shop) != nil {
+      faults.append("two lists of \(shop) at once")
+    }
+    longest = max(longest, appends.count)
+    for append in appends {
+      let answer = self.append(append.change)
+      waiting.append((append.token, .append(append.change.shop, answer)))
+    }
+  }
+
+  private mutating func append(_ change: LogRequest) -> ShopServer.StoreAnswer {
+    if Int.random(in: 0..<10, using: &generator) == 0 { return .failed(.locked(detail: "")) }
+    switch logs.append(change) {
+    case .success(let outcome):
+      if case .edited(_, isNew: true) = outcome { changes += 1 }
+      if case .deleted(_, isNew: true) = outcome { changes += 1 }
+      return .appended(outcome)
+    case .failure(let failure): return .failed(failure)
     }
   }
 
@@ -198,25 +238,20 @@ private struct World {
     let picked = Int.random(in: 0..<waiting.count, using: &generator)
     switch waiting[picked].ask {
     case .head(let shop):
-      let token = waiting.remove(at: picked).token
-      feed(.stored(token, .head(Stage.position(UInt64(logs[shop, default: []].count)))))
+      feed(.stored(waiting.remove(at: picked).token, .head(logs[shop].head)))
+    case .shop(let id):
+      feed(.stored(waiting.remove(at: picked).token, .shop(logs.shop(of: id))))
     case .append(let shop, _):
       let first = waiting.remove(at: firstAppend(of: shop) ?? picked)
       guard case .append(_, let answer) = first.ask else { return }
       feed(.stored(first.token, answer))
-    case .page(let shop, .after(let position, let limit), let known):
+    case .page(let shop, let query, let page):
       let token = waiting.remove(at: picked).token
-      let log = logs[shop, default: []]
-      let end = Int.random(in: known...log.count, using: &generator)
-      let rest = log.prefix(end).dropFirst(Int(position.offset))
-      let head = Stage.position(UInt64(end))
-      let page = Page(
-        messages: Array(rest.prefix(limit)), hasNext: rest.count > limit, head: head)
       let isLost = Int.random(in: 0..<10, using: &generator) == 0
       isRead = !isLost
-      feed(.stored(token, isLost ? .failed(.locked(detail: "")) : .page(page, total: 0)))
+      let read = page ?? logs[shop].page(query)
+      feed(.stored(token, isLost ? .failed(.locked(detail: "")) : .page(read, total: 0)))
       isRead = false
-    case .page: faults.append("another page was asked for")
     }
   }
 
@@ -225,17 +260,68 @@ private struct World {
       if case .append(shop, _) = waited.ask { true } else { false }
     }
   }
+}
 
-  private var keys: [String: ShopMessage] = [:]
+/// The frames that were sent to one socket.
+private struct WorldSocket {
+  var shop: ShopID
+  /// The offset after which everything must be sent.
+  var start: UInt64
+  /// The head in the answer to the upgrade.
+  var head: UInt64
+  var events: Bool
+  var frames: [Frame] = []
+  var isOpen = true
 
-  private mutating func append(_ message: ShopMessage, key: UUID128?) -> ShopServer.StoreAnswer {
-    if Int.random(in: 0..<10, using: &generator) == 0 { return .failed(.locked(detail: "")) }
-    let name = "\(message.shop)/\(message.user)/\(key?.description ?? message.id.description)"
-    if let known = keys[name] { return .appended(known, isNew: false) }
-    var stored = message
-    stored.position = Stage.position(UInt64(logs[message.shop, default: []].count) + 1)
-    logs[message.shop, default: []].append(stored)
-    keys[name] = stored
-    return .appended(stored, isNew: true)
+  /// Returns what is wrong with the frames; `nil` if they are right.
+  func fault(_ log: StoredLog) -> String? {
+    let offsets = frames.map(\.offset)
+    guard zip([start] + offsets, offsets).allSatisfy(<) else { return "disorder \(offsets)" }
+    return events ? eventFault(offsets, log) : plainFault(log)
+  }
+
+  private func eventFault(_ offsets: [UInt64], _ log: StoredLog) -> String? {
+    let live = offsets.filter { $0 > head }
+    let end = isOpen ? log.head.offset : head + UInt64(live.count)
+    guard live == Array(head..<end).map({ $0 + 1 }) else { return "a gap in \(live)" }
+    guard start == head || offsets.contains(head) else { return "no frame of the head" }
+    guard isOpen else { return nil }
+    var kept: [MessageID: ShopMessage] = [:]
+    for frame in frames { frame.apply(to: &kept) }
+    let newer = log.messages.filter { ($0.version?.offset ?? 0) > start }
+    let expected = Dictionary(uniqueKeysWithValues: newer.map { ($0.id, $0) })
+    return kept == expected ? nil : "kept \(kept.count) of \(expected.count)"
+  }
+
+  private func plainFault(_ log: StoredLog) -> String? {
+    let ids = Set(
+      frames.compactMap { if case .message(let message) = $0 { message.id } else { nil } })
+    guard ids.count == frames.count else { return "more than messages" }
+    guard isOpen else { return nil }
+    let missing = log.messages.filter {
+      ($0.position?.offset ?? 0) > start && !ids.contains($0.id)
+    }
+    return missing.isEmpty ? nil : "\(missing.count) messages are missing"
+  }
+}
+
+extension Frame {
+  /// The offset of the event.
+  fileprivate var offset: UInt64 {
+    switch self {
+    case .message(let message): message.position?.offset ?? 0
+    case .edited(let message): message.changed?.offset ?? 0
+    case .deleted(let deletion): deletion.changed.offset
+    case .draining: 0
+    }
+  }
+
+  /// Changes the messages of a client that receives the frame.
+  fileprivate func apply(to kept: inout [MessageID: ShopMessage]) {
+    switch self {
+    case .message(let message), .edited(let message): kept[message.id] = message
+    case .deleted(let deletion): kept[deletion.id] = nil
+    case .draining: break
+    }
   }
 }

@@ -13,13 +13,19 @@ public struct Answer: Sendable, Hashable, Codable {
   public var retryAfter: Duration?
   /// The methods that the route accepts, for status 405.
   public var allow: String?
+  /// Whether the body describes edits and deletions, which the client has asked for.
+  public var events: Bool
 
   /// Creates a response from its parts.
-  public init(_ status: Int, _ body: ShopBody, retryAfter: Duration? = nil, allow: String? = nil) {
+  public init(
+    _ status: Int, _ body: ShopBody, retryAfter: Duration? = nil, allow: String? = nil,
+    events: Bool = false
+  ) {
     self.status = status
     self.body = body
     self.retryAfter = retryAfter
     self.allow = allow
+    self.events = events
   }
 
   /// Returns a refusal with a human-readable message.
@@ -35,6 +41,10 @@ public enum ShopBody: Sendable, Hashable, Codable {
   /// A refusal, described by one human-readable sentence.
   case error(String)
   case message(ShopMessage, note: String)
+  /// A message that was deleted.
+  case deletion(ShopDeletion, note: String)
+  /// A human-readable sentence without an envelope, as plain servers answer an edit or a deletion.
+  case note(String)
   /// A complete history, oldest message first.
   case messages([ShopMessage])
   /// One page. `total` is the number of messages that the query covers, as far as it is known.
@@ -67,5 +77,9 @@ public struct ShopStreamHealth: Sendable, Hashable, Codable {
 public enum Frame: Sendable, Hashable, Codable {
   /// A message, in the form that every socket of its shop receives.
   case message(ShopMessage)
+  /// A message with its newest text, for sockets that receive events.
+  case edited(ShopMessage)
+  /// A deletion, for sockets that receive events.
+  case deleted(ShopDeletion)
   case draining(within: Duration)
 }

@@ -5,10 +5,15 @@ public import HoldfastWire
 public enum Call: Sendable, Hashable, Codable {
   /// A request to store and broadcast a message.
   case send(Draft)
+  /// A request to replace the text of a message.
+  case edit(Revision)
+  /// A request to delete a message.
+  case delete(MessageID)
   /// A request for the newest 1,000 messages.
   case all(ShopID)
-  /// A request for one page of a shop's messages.
-  case page(ShopID, PageQuery)
+  /// A request for one page of a shop's messages. If `events` is true, the client understands the
+  /// members that describe edits and deletions.
+  case page(ShopID, PageQuery, events: Bool = false)
   /// A request for the state of the message stream.
   case streamHealth
   /// A request that cannot be served to any user.
@@ -18,6 +23,8 @@ public enum Call: Sendable, Hashable, Codable {
   public var route: ShopCallRoute {
     switch self {
     case .send: .send
+    case .edit: .edit
+    case .delete: .delete
     case .all: .all
     case .page: .page
     case .streamHealth: .streamHealth
@@ -28,14 +35,14 @@ public enum Call: Sendable, Hashable, Codable {
 
 /// The routes, with their names in metrics and logs.
 public enum ShopCallRoute: String, Sendable, Hashable, Codable, CaseIterable {
-  case send, all, page, stream, unknown
+  case send, edit, delete, all, page, stream, unknown
   /// A request for the state of the message stream.
   case streamHealth = "stream_health"
 
   /// A Boolean value that indicates whether the route requires a token.
   public var isGuarded: Bool {
     switch self {
-    case .send, .all, .page, .stream: true
+    case .send, .edit, .delete, .all, .page, .stream: true
     case .streamHealth, .unknown: false
     }
   }
@@ -61,9 +68,31 @@ public struct Draft: Sendable, Hashable, Codable {
     self.key = key
   }
 
-  /// Returns whether a stored message has the same content as this draft.
+  /// Returns whether a stored message can have been posted with this draft.
+  ///
+  /// The original text of an edited message is unknown, as is the parent of a message whose parent
+  /// was deleted.
   func asks(for message: ShopMessage) -> Bool {
-    message.text == text && message.parent == parent
+    (message.changed != nil || message.text == text)
+      && (message.parent == nil || message.parent == parent)
+  }
+}
+
+/// A new text of a message, in the form in which its author sends it.
+public struct Revision: Sendable, Hashable, Codable {
+  /// The message to edit.
+  public var id: MessageID
+  /// The new text, with 1 to 10,000 Unicode scalars.
+  public var text: String
+  /// The `Idempotency-Key` header field. If a user sends the same key again, it identifies the same
+  /// edit.
+  public var key: UUID128?
+
+  /// Creates a revision from its parts.
+  public init(id: MessageID, text: String, key: UUID128? = nil) {
+    self.id = id
+    self.text = text
+    self.key = key
   }
 }
 

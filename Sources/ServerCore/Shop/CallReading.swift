@@ -2,20 +2,26 @@ import HoldfastCore
 public import HoldfastWire
 
 extension Call {
-  /// Reads a request from its method, decoded path, decoded query, key header and body.
+  /// Reads a request from its method, decoded path, decoded query, key header and body. `events` is
+  /// true if its client understands edits and deletions.
   ///
   /// A request that cannot be served becomes `refused`, so that the rules still handle it.
   public static func read(
     method: String, path: String, query: [(name: String, value: String)], key: String?,
-    body: [UInt8], limits: MessageLimits
+    events: Bool = false, body: [UInt8], limits: MessageLimits
   ) -> Call {
     do throws(ShopRefusal) {
       switch ShopRoute(path: path) {
       case .none:
         throw ShopRefusal(route: .unknown, status: 404, message: "no such route")
+      case .send where method == "PUT":
+        return .edit(try revision(body, key: key, limits))
       case .send:
-        try require(["POST"], method, .send)
+        try require(["POST", "PUT"], method, .send)
         return .send(try draft(body, key: key, limits))
+      case .message(let id):
+        try require(["DELETE"], method, .delete)
+        return .delete(id)
       case .all(let shop):
         try require(readMethods, method, .all)
         try require([], in: query, .all)
@@ -23,7 +29,7 @@ extension Call {
       case .paginated(let shop):
         try require(readMethods, method, .page)
         try require(PageQuery.parameterNames, in: query, .page)
-        return .page(shop, try pageQuery(query))
+        return .page(shop, try pageQuery(query, events: events), events: events)
       case .stream:
         try require(readMethods, method, .stream)
         throw ShopRefusal(route: .stream, status: 426, message: "this route requires a WebSocket")
@@ -66,20 +72,39 @@ extension Call {
     do {
       new = try NewMessage.decode(body, limits: limits)
     } catch {
-      throw ShopRefusal(error)
+      throw ShopRefusal(error, on: .send)
     }
-    guard let key else { return Draft(shop: new.shop, text: new.text, parent: new.parent) }
-    guard let key = UUID128(key) else {
-      throw ShopRefusal(route: .send, status: 400, message: "Idempotency-Key: not a UUID")
-    }
+    let key = try read(key, on: .send)
     return Draft(shop: new.shop, text: new.text, parent: new.parent, key: key)
   }
 
+  private static func revision(
+    _ body: [UInt8], key: String?, _ limits: MessageLimits
+  ) throws(ShopRefusal) -> Revision {
+    let edit: MessageEdit
+    do {
+      edit = try MessageEdit.decode(body, limits: limits)
+    } catch {
+      throw ShopRefusal(error, on: .edit)
+    }
+    return Revision(id: edit.id, text: edit.text, key: try read(key, on: .edit))
+  }
+
+  private static func read(
+    _ key: String?, on route: ShopCallRoute
+  ) throws(ShopRefusal) -> UUID128? {
+    guard let text = key else { return nil }
+    guard let key = UUID128(text) else {
+      throw ShopRefusal(route: route, status: 400, message: "Idempotency-Key: not a UUID")
+    }
+    return key
+  }
+
   private static func pageQuery(
-    _ query: [(name: String, value: String)]
+    _ query: [(name: String, value: String)], events: Bool
   ) throws(ShopRefusal) -> PageQuery {
     do {
-      return try PageQuery(parameters: query.filter { $0.name != "token" })
+      return try PageQuery(parameters: query.filter { $0.name != "token" }, events: events)
     } catch {
       throw ShopRefusal(route: .page, status: 400, message: error.detail)
     }
@@ -87,8 +112,8 @@ extension Call {
 }
 
 extension ShopRefusal {
-  /// Creates the refusal of a post whose body is not a message.
-  fileprivate init(_ error: MessageError) {
+  /// Creates the refusal of a post or an edit whose body is not a message.
+  fileprivate init(_ error: MessageError, on route: ShopCallRoute) {
     let status: Int
     let message: String
     switch error {
@@ -102,6 +127,6 @@ extension ShopRefusal {
     case .textTooLong(let characters):
       (status, message) = (413, "message: too long, \(characters) characters")
     }
-    self.init(route: .send, status: status, message: message)
+    self.init(route: route, status: status, message: message)
   }
 }

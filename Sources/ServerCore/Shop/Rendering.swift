@@ -7,6 +7,8 @@ extension Frame {
   public var payload: [UInt8] {
     switch self {
     case .message(let message): StreamCodec.encode(message)
+    case .edited(let message): StreamCodec.encode(.edited(message))
+    case .deleted(let deletion): StreamCodec.encode(.deleted(deletion))
     case .draining(let window): StreamCodec.encodeDraining(within: window)
     }
   }
@@ -19,6 +21,9 @@ extension Answer {
     case .error(let message): Envelope.error(status: status, message: message)
     case .message(let message, let note):
       Envelope.message(message, status: status, note: note)
+    case .deletion(let deletion, let note):
+      Envelope.deletion(deletion, note: note)
+    case .note(let note): note.noteBytes
     case .messages(let messages): Envelope.messages(messages)
     case .page(let page, let query, let total):
       PageCodec.encode(page, query: query, total: total)
@@ -29,8 +34,18 @@ extension Answer {
   /// All header fields except `Content-Length`.
   public var headers: [(String, String)] {
     var fields = HTTPFields.json
+    if events { fields.append((StreamHeader.events, "1")) }
     if status == 426 { fields += HTTPFields.upgradeRequired }
     return fields + HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
+  }
+}
+
+extension String {
+  /// The text as the member `message` of an object.
+  fileprivate var noteBytes: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { $0.entry("message", self) }
+    return writer.bytes
   }
 }
 

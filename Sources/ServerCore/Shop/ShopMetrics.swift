@@ -9,6 +9,8 @@ struct ShopMetrics: Sendable, Hashable, Codable {
   var acceptedUpgrades: UInt64 = 0
   var accepted: UInt64 = 0
   var repeated: UInt64 = 0
+  var edited: UInt64 = 0
+  var deleted: UInt64 = 0
   var broadcasts: UInt64 = 0
   var frames: UInt64 = 0
   var slowReaders: UInt64 = 0
@@ -45,8 +47,10 @@ struct ShopMetrics: Sendable, Hashable, Codable {
       [
         ("messages_accepted", "Messages made durable.", \.accepted),
         ("messages_repeated", "Posts with a known key.", \.repeated),
-        ("broadcasts", "Messages sent to a room.", \.broadcasts),
-        ("frames", "Message frames handed to sockets.", \.frames),
+        ("messages_edited", "Edits made durable.", \.edited),
+        ("messages_deleted", "Deletions made durable.", \.deleted),
+        ("broadcasts", "Messages, edits and deletions sent to a room.", \.broadcasts),
+        ("frames", "Frames of these handed to sockets.", \.frames),
         ("upgrades", "Upgrades accepted.", \.acceptedUpgrades),
       ])
     page.counters("upgrades_refused", "Upgrades refused.", by: "status", refusedUpgrades)

@@ -3,8 +3,8 @@ import HoldfastWire
 
 extension ShopServer {
   mutating func upgrade(
-    _ id: ConnectionID, to shop: ShopID, after: ShopPosition?, _ credential: Credential,
-    wall: Timestamp
+    _ id: ConnectionID, to shop: ShopID, after: ShopPosition?, events: Bool,
+    _ credential: Credential, wall: Timestamp
   ) {
     switch admit(credential, to: shop, wall: wall) {
     case .refused(let refused):
@@ -14,7 +14,8 @@ extension ShopServer {
       sockets.add(
         id, of: Membership(shop: shop, user: claims.user),
         until: now.advanced(by: wall.duration(to: claims.expiresAt)))
-      enter(shop) { $0.arrivals.append(ShopRoom.Arrival(id: id, after: after)) }
+      let arrival = ShopRoom.Arrival(id: id, after: after, events: events && offersEvents)
+      enter(shop) { $0.arrivals.append(arrival) }
       advance(shop)
     }
   }
@@ -33,15 +34,16 @@ extension ShopServer {
     emit(.refuse(id, answer))
   }
 
-  /// Opens a socket of a room whose head is known. The caller then sends the messages after
-  /// `after`.
-  mutating func open(_ id: ConnectionID, head: ShopPosition, after: ShopPosition? = nil) {
+  /// Opens a socket of a room whose head is known. The caller then sends the events after `after`.
+  mutating func open(
+    _ id: ConnectionID, head: ShopPosition, after: ShopPosition? = nil, events: Bool
+  ) {
     guard let shop = sockets.accept(id, at: now) else { return }
-    rooms[shop]?.subscribe(id)
+    rooms[shop]?.subscribe(id, events: events)
     arm(id)
     metrics.acceptedUpgrades += 1
     switch policy.dialect {
-    case .positions: emit(.accept(id, head: head, after: after))
+    case .positions: emit(.accept(id, head: head, after: after, events: events))
     case .plain: emit(.accept(id, head: nil))
     }
   }
@@ -126,8 +128,16 @@ extension ShopServer {
   }
 }
 
-// The backlog of a client. It is sent on the client's new socket before any newer message.
+// The backlog of a client. It is sent on the client's new socket before any newer event.
 extension ShopServer {
+  /// Whether clients can ask for edits and deletions.
+  var offersEvents: Bool {
+    switch policy.dialect {
+    case .positions: true
+    case .plain: false
+    }
+  }
+
   /// Opens a socket, or first requests its backlog.
   ///
   /// If the backlog cannot be sent as a whole, the socket opens immediately. The response shows
@@ -136,49 +146,117 @@ extension ShopServer {
     guard let after = arrival.after, policy.dialect == .positions, after.epoch == head.epoch,
       after.offset < head.offset, head.offset - after.offset <= UInt64(policy.backlogLimit),
       questions.count < policy.maxRequests
-    else { return open(arrival.id, head: head) }
-    rooms[shop]?.backlogWaiters.insert(arrival.id)
-    let token = ask(.backlog(arrival.id, shop, after: after))
-    emit(.page(token, shop, .after(after, limit: policy.backlogLimit)))
+    else { return open(arrival.id, head: head, events: arrival.events) }
+    rooms[shop]?.backlogs[arrival.id] = ShopRoom.Backlog(after: after, events: arrival.events)
+    let token = ask(.backlog(arrival.id, shop))
+    let limit = policy.backlogLimit
+    emit(
+      .page(
+        token, shop,
+        arrival.events ? .changes(after: after, limit: limit) : .after(after, limit: limit)))
   }
 
-  /// Subscribes a socket at the current head, and sends it all messages up to that position.
+  /// Stores the events that the store has read for a socket, and opens the sockets that can open.
+  mutating func backlogRead(_ page: Page, for id: ConnectionID, in shop: ShopID) {
+    guard rooms[shop]?.backlogs[id] != nil else { return }
+    rooms[shop]?.backlogs[id]?.page = page
+    sendBacklogs(of: shop)
+  }
+
+  /// Opens the sockets whose backlog has been read.
   ///
-  /// These messages are those of the page, and those that were broadcast while the store read it.
-  mutating func sendBacklog(
-    _ page: Page, after: ShopPosition, to id: ConnectionID, in shop: ShopID
-  ) {
-    guard let room = rooms[shop], room.backlogWaiters.contains(id), let head = room.head else {
-      return
+  /// The store may have read changes that have not been broadcast yet. The newest version of a
+  /// message then hides the earlier event that a client must not miss. So a socket that receives
+  /// events waits for the broadcast of everything in its backlog.
+  mutating func sendBacklogs(of shop: ShopID) {
+    guard let room = rooms[shop], let head = room.head else { return }
+    for (id, backlog) in room.backlogs.sorted(by: { $0.key < $1.key }) {
+      guard let page = backlog.page else { continue }
+      let isAhead = page.end.map { $0.epoch != head.epoch || $0.offset > head.offset } ?? false
+      if isAhead, backlog.events, room.isAsking { continue }
+      rooms[shop]?.finishedBacklog(id)
+      send(backlog, page, missed: room.recent, to: id, head: head)
     }
-    // Messages that the store has stored but not reported yet are broadcast later.
-    var missed = page.messages.filter { $0.offset <= head.offset }
-    let end = missed.last?.offset ?? after.offset
-    missed += room.recent.filter { $0.offset > end }
-    rooms[shop]?.finishedBacklog(id)
-    let frames = missed.map { Frame.message(spoken($0)) }
-    guard page.recovered, missed.leads(from: after, to: head),
-      frames.reduce(0, { $0 + $1.payload.count }) <= policy.maxBacklogBytes
-    else { return open(id, head: head) }
-    open(id, head: head, after: after)
+  }
+
+  /// Subscribes a socket at the current head, and sends it all events up to that position.
+  ///
+  /// These events are those of the page, and those that were broadcast since the store read it.
+  private mutating func send(
+    _ backlog: ShopRoom.Backlog, _ page: Page, missed recent: [ShopEvent], to id: ConnectionID,
+    head: ShopPosition
+  ) {
+    let frames = page.events(backlog, recent, upTo: head)?.map { $0.frame(events: backlog.events) }
+    guard let frames, frames.reduce(0, { $0 + $1.payload.count }) <= policy.maxBacklogBytes
+    else { return open(id, head: head, events: backlog.events) }
+    open(id, head: head, after: backlog.after, events: backlog.events)
     metrics.frames += UInt64(frames.count)
     for frame in frames { emit(.send(frame, to: [id])) }
   }
 }
 
-extension ShopMessage {
-  fileprivate var offset: UInt64 { position?.offset ?? 0 }
+extension Page {
+  /// The position up to which a backlog's page is complete, or `nil` if it is unknown.
+  fileprivate var end: ShopPosition? { through ?? head }
+
+  /// Returns all events that a client missed, in order; `nil` if they are not known to be complete.
+  ///
+  /// A client without events counts positions to find out whether it misses something. So it gets
+  /// nothing if an edit or a deletion lies between its messages, and fetches a page.
+  fileprivate func events(
+    _ backlog: ShopRoom.Backlog, _ recent: [ShopEvent], upTo head: ShopPosition
+  ) -> [ShopEvent]? {
+    guard recovered, !hasNext, let end, end.epoch == head.epoch,
+      end.offset >= backlog.after.offset, !backlog.events || end.offset <= head.offset
+    else { return nil }
+    let later = recent.filter { $0.position?.epoch == end.epoch && $0.offset > end.offset }
+    // Offsets are dense, so their number shows whether all later events are known.
+    guard UInt64(later.count) == head.offset - min(end.offset, head.offset) else { return nil }
+    let read = backlog.events ? versions : messages.map(ShopEvent.posted)
+    // Messages that the store has stored but not reported yet are broadcast later.
+    let due = read.filter { $0.offset <= head.offset }
+    let all = due + later
+    let offsets = [backlog.after.offset] + all.map(\.offset)
+    let steps = zip(offsets, offsets.dropFirst())
+    let isWhole =
+      backlog.events
+      ? steps.allSatisfy(<) && due.last?.offset ?? backlog.after.offset == end.offset
+      : steps.allSatisfy { $1 == $0 + 1 } && all.allSatisfy(\.isPost)
+    return isWhole && offsets.last == head.offset ? all : nil
+  }
+
+  /// The newest event of each message on a page of changes, in order.
+  private var versions: [ShopEvent] {
+    let changed = messages.map { $0.changed == nil ? ShopEvent.posted($0) : .edited($0) }
+    return (changed + deleted.map(ShopEvent.deleted)).sorted { $0.offset < $1.offset }
+  }
 }
 
-extension [ShopMessage] {
-  /// Returns whether these are all messages between two positions, in order.
-  fileprivate func leads(from start: ShopPosition, to end: ShopPosition) -> Bool {
-    guard start.epoch == end.epoch else { return false }
-    var offset = start.offset
-    for message in self {
-      offset += 1
-      guard message.position == ShopPosition(epoch: end.epoch, offset: offset) else { return false }
+extension ShopEvent {
+  fileprivate var offset: UInt64 { position?.offset ?? 0 }
+
+  var isPost: Bool {
+    switch self {
+    case .posted: true
+    case .edited, .deleted: false
     }
-    return offset == end.offset
+  }
+
+  /// Returns the frame of the event. Only sockets that receive events know versions of messages.
+  func frame(events: Bool) -> Frame {
+    switch self {
+    case .edited(let message) where events: .edited(message)
+    case .posted(let message), .edited(let message): .message(message.withoutVersion)
+    case .deleted(let deletion): .deleted(deletion)
+    }
+  }
+}
+
+extension ShopMessage {
+  /// The message without the position of its newest edit.
+  var withoutVersion: ShopMessage {
+    var message = self
+    message.changed = nil
+    return message
   }
 }

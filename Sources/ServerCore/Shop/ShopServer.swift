@@ -1,31 +1,35 @@
 public import HoldfastCore
+public import HoldfastStorage
 public import HoldfastWire
 
-/// The rules of the shop server: rooms, message order, limits, liveness and the drain.
+/// The rules of the shop server: rooms, the order of events, limits, liveness and the drain.
 ///
 /// A request waits only for the store. A socket passes through these stages:
 ///
 ///     upgrade ──► waiting ──► open ──► closing ──► forgotten
 ///        └► refused   └► refused   └► dropped ──────►┘
 ///
-/// Messages are broadcast in the order of their offsets, after the store has made them durable. An
-/// upgrade is accepted and subscribed in one step, so its socket misses no message after the head
-/// that the response states.
+/// Posts, edits and deletions are broadcast in the order of their offsets, after the store has made
+/// them durable. An upgrade is accepted and subscribed in one step, so its socket misses no event
+/// after the head that the response states.
 public struct ShopServer: ServerRules {
   let policy: ShopServerPolicy
   private let startedAt: Instant
-  private var generator: RandomSource
+  var generator: RandomSource
   var frame: ServerFrame<Effect>
   var sockets: ShopSockets
   var rooms: [ShopID: ShopRoom] = [:]
   var removed: Set<Membership> = []
-  private var requests: [RequestID: Pending] = [:]
+  var requests: [RequestID: Pending] = [:]
   var questions: [StoreToken: Question] = [:]
-  private var lastToken: UInt64 = 0
+  var lastToken: UInt64 = 0
   var alarms = AlarmQueue<ConnectionID>()
-  private var rate: TokenBuckets
-  /// The reason why the last message was not stored, or `nil` if it was stored.
-  private var writeFailure: StoreFailure?
+  var rate: TokenBuckets
+  /// The reason why the last change was not stored, or `nil` if it was stored.
+  var writeFailure: StoreFailure?
+  /// The time at which the store must remove the texts of edited and deleted messages from its
+  /// files, or `nil` if there are none.
+  var forgetAt: Instant?
   var metrics = ShopMetrics()
 
   /// A request that has not been answered yet.
@@ -40,16 +44,40 @@ public struct ShopServer: ServerRules {
   enum Question: Sendable {
     /// A read of a shop's head, before any other request for the shop.
     case head(ShopID)
-    /// The write of a post.
+    /// The write of a post, an edit or a deletion.
     case append(ShopID, RequestID)
+    /// A search for the shop of a message that is to be edited or deleted.
+    case shop(RequestID, Lookup)
     /// A read of the complete history.
     case all(RequestID)
     /// A read of one page.
-    case page(RequestID, PageQuery)
+    case page(RequestID, PageQuery, events: Bool)
     /// A read of the backlog of an upgrade.
-    case backlog(ConnectionID, ShopID, after: ShopPosition)
+    case backlog(ConnectionID, ShopID)
+    /// The removal of the texts of edited and deleted messages from the store's files.
+    case forget
     /// A `since` request to a plain server. It reads a page of the complete history.
     case newestSince(RequestID, Timestamp, PageQuery)
+  }
+
+  /// An edit or a deletion whose shop is not known yet.
+  struct Lookup: Sendable {
+    var change: Change
+    var claims: Claims
+    /// The time of its arrival.
+    var wall: Timestamp
+
+    enum Change: Sendable {
+      case edit(Revision)
+      case delete(MessageID)
+
+      var id: MessageID {
+        switch self {
+        case .edit(let revision): revision.id
+        case .delete(let id): id
+        }
+      }
+    }
   }
 
   /// Creates a server that starts at `now`.
@@ -74,8 +102,8 @@ public struct ShopServer: ServerRules {
       take(id, call, credential, wall: wall)
     case .abandoned(let id):
       requests[id] = nil
-    case .upgrade(let id, let shop, let after, let credential, let wall):
-      upgrade(id, to: shop, after: after, credential, wall: wall)
+    case .upgrade(let id, let shop, let after, let events, let credential, let wall):
+      upgrade(id, to: shop, after: after, events: events, credential, wall: wall)
     case .received(let id):
       received(id)
     case .overflowed(let id):
@@ -95,12 +123,13 @@ public struct ShopServer: ServerRules {
     return frame.takeEffects()
   }
 
-  /// Handles the pings, silent sockets, expiries and drain steps that are due.
+  /// Handles the pings, silent sockets, expiries, drain steps and removals of texts that are due.
   public mutating func tick(at now: Instant) -> [Effect] {
     frame.begin(at: now)
     while let id = alarms.take(dueAt: now) {
       wake(id)
     }
+    forgetTexts()
     advanceDrain()
     finishIfEmpty()
     return frame.takeEffects()
@@ -108,7 +137,7 @@ public struct ShopServer: ServerRules {
 
   /// The next instant at which `tick` must be called. It may be too early, but is never too late.
   public var deadline: Instant? {
-    [alarms.first, frame.mode.deadline].compactMap(\.self).min()
+    [alarms.first, frame.mode.deadline, forgetAt].compactMap(\.self).min()
   }
 
   var now: Instant { frame.now }
@@ -136,9 +165,10 @@ extension ShopServer {
     /// The client disconnected before it received the response.
     case abandoned(RequestID)
     /// A well-formed upgrade request to a shop's stream arrived. `after` is the position in
-    /// `Holdfast-After`.
+    /// `Holdfast-After`, and `events` whether `Holdfast-Events` asks for edits and deletions.
     case upgrade(
-      ConnectionID, ShopID, after: ShopPosition? = nil, Credential, wall: Timestamp)
+      ConnectionID, ShopID, after: ShopPosition? = nil, events: Bool = false, Credential,
+      wall: Timestamp)
     /// At least one byte arrived from an open socket.
     case received(ConnectionID)
     /// The send queue of a socket exceeded its bound.
@@ -159,12 +189,16 @@ extension ShopServer {
 
   /// The result of one store request.
   public enum StoreAnswer: Sendable, Hashable, Codable {
-    /// The message is durable. `isNew` is false if the idempotency key was already used.
-    case appended(ShopMessage, isNew: Bool)
+    /// The result of a post, an edit or a deletion. If it changed the log, it is durable.
+    case appended(LogOutcome)
+    /// The shop of a message, or `nil` if the message is unknown.
+    case shop(ShopID?)
     /// A page. `total` counts the messages on all pages of the query.
     case page(Page, total: UInt64)
     /// The newest position (offset 0 if the shop is empty) and the time of its message.
     case head(ShopPosition, newest: Timestamp? = nil)
+    /// No file contains the text of an edited or deleted message any more.
+    case forgotten
     /// The request failed and had no effect.
     case failed(StoreFailure)
   }
@@ -173,23 +207,29 @@ extension ShopServer {
 extension ShopServer {
   /// An effect of the server. Effects are carried out in order.
   public enum Effect: Sendable, Hashable, Codable {
-    /// Make messages of one shop durable together, in this order.
+    /// Make changes of one shop durable together, in this order.
     ///
-    /// A result follows for the token of each message, in the same order. At most one such effect
-    /// is outstanding for each shop.
+    /// A result follows for the token of each change, in the same order. At most one such effect is
+    /// outstanding for each shop.
     case append([Append])
+    /// Find the shop of a message.
+    case shop(StoreToken, MessageID)
     /// Read a page of a shop, and count the messages on all pages of the query.
     case page(StoreToken, ShopID, PageQuery)
     /// Read the head of a shop.
     case head(StoreToken, ShopID)
+    /// Remove the texts of edited and deleted messages from the store's files.
+    case forget(StoreToken)
 
     /// Answer a request. This happens once for each request, and never after it was abandoned.
     case answer(RequestID, Answer)
     /// Complete an upgrade.
     ///
     /// `head` is sent in `Holdfast-Head`, except in the plain dialect. `after` is sent in
-    /// `Holdfast-After` if all messages between the two positions follow immediately.
-    case accept(ConnectionID, head: ShopPosition?, after: ShopPosition? = nil)
+    /// `Holdfast-After` if all events between the two positions follow immediately. `events` is
+    /// confirmed in `Holdfast-Events`.
+    case accept(
+      ConnectionID, head: ShopPosition?, after: ShopPosition? = nil, events: Bool = false)
     /// Answer an upgrade with a plain HTTP response.
     case refuse(ConnectionID, Answer)
 
@@ -205,14 +245,12 @@ extension ShopServer {
     case finished
   }
 
-  /// A message for the store, which assigns its position.
+  /// A change for the store, which assigns its position.
   public struct Append: Sendable, Hashable, Codable {
     /// The token of the store's result.
     public var token: StoreToken
-    /// The message to store, without its position.
-    public var message: ShopMessage
-    /// The idempotency key, with which the store detects a repeated post.
-    public var key: UUID128?
+    /// The post, the edit or the deletion.
+    public var change: LogRequest
   }
 }
 
@@ -236,28 +274,38 @@ extension ShopServer {
     case .send(let draft):
       requests[id]?.draft = draft
       post(draft, id, credential, wall: wall)
+    case .edit(let revision):
+      find(.edit(revision), id, credential, wall: wall)
+    case .delete(let message):
+      find(.delete(message), id, credential, wall: wall)
     case .all(let shop):
       // The route has no parameters. The limit is the number of messages that a plain client holds
       // in memory.
       let query = PageQuery.page(number: 1, limit: 1_000)
       read(query, as: .all(id), of: shop, id, credential, wall: wall)
-    case .page(let shop, let query):
-      let (asked, question) = phrase(query, for: id)
+    case .page(let shop, let query, let events):
+      let (asked, question) = phrase(query, events: events && offersEvents, for: id)
       read(asked, as: question, of: shop, id, credential, wall: wall)
     }
   }
 
   /// Returns the store request from which this dialect answers a page request.
-  private func phrase(_ query: PageQuery, for id: RequestID) -> (PageQuery, Question) {
-    switch (policy.dialect, query) {
-    case (.plain, .since(let time, let page, let limit)):
-      (.page(number: page, limit: limit), .newestSince(id, time, query))
-    case (.plain, .after(_, let limit)), (.plain, .before(_, let limit)):
+  private func phrase(
+    _ query: PageQuery, events: Bool, for id: RequestID
+  ) -> (PageQuery, Question) {
+    switch policy.dialect {
+    case .positions: return (query, .page(id, query, events: events))
+    case .plain: break
+    }
+    switch query {
+    case .page: return (query, .page(id, query, events: false))
+    case .since(let time, let page, let limit):
+      return (.page(number: page, limit: limit), .newestSince(id, time, query))
+    case .after(_, let limit), .before(_, let limit), .beforeID(_, let limit),
+      .afterID(_, let limit), .changes(_, let limit), .newest(_, let limit):
       // A plain server ignores these parameters and returns the first page.
-      (.page(number: 1, limit: limit), .page(id, .page(number: 1, limit: limit)))
-    case (.plain, .page), (.positions, .page), (.positions, .since), (.positions, .after),
-      (.positions, .before):
-      (query, .page(id, query))
+      let first = PageQuery.page(number: 1, limit: limit)
+      return (first, .page(id, first, events: false))
     }
   }
 
@@ -274,36 +322,22 @@ extension ShopServer {
     }
   }
 
-  private mutating func post(
-    _ draft: Draft, _ id: RequestID, _ credential: Credential, wall: Timestamp
-  ) {
-    switch admit(credential, to: draft.shop, wall: wall) {
-    case .refused(let refused):
-      answer(id, refused)
-    case .admitted(let claims):
-      guard hasRoomForRequest else { return answer(id, busy) }
-      if let wait = rate.spend(claims.user, at: now) {
-        let refused = Answer.error(429, "too many messages", retryAfter: wait)
-        return answer(id, refused)
-      }
-      enqueue(draft, of: claims, id, wall: wall)
-    }
-  }
-
   /// Checks in this order whether the server is draining, the token is valid, and its user is a
   /// member.
   mutating func admit(_ credential: Credential, to shop: ShopID, wall: Timestamp) -> Admission {
     if let goingAway { return .refused(goingAway) }
     let admission = identify(credential, wall: wall)
-    guard case .admitted(let claims) = admission else { return admission }
-    let membership = Membership(shop: shop, user: claims.user)
-    guard claims.shops.contains(shop), !removed.contains(membership) else {
-      return .refused(.notAMember)
+    guard case .admitted(let claims) = admission, !isMember(claims, of: shop) else {
+      return admission
     }
-    return admission
+    return .refused(.notAMember)
   }
 
-  private mutating func identify(_ credential: Credential, wall: Timestamp) -> Admission {
+  func isMember(_ claims: Claims, of shop: ShopID) -> Bool {
+    claims.shops.contains(shop) && !removed.contains(Membership(shop: shop, user: claims.user))
+  }
+
+  mutating func identify(_ credential: Credential, wall: Timestamp) -> Admission {
     let reason: String
     switch credential {
     case .valid(let claims) where wall >= claims.expiresAt: reason = "the token has expired"
@@ -338,7 +372,7 @@ extension ShopServer {
 
   /// Whether another request may start. Abandoned requests count as long as the store processes
   /// them.
-  private var hasRoomForRequest: Bool {
+  var hasRoomForRequest: Bool {
     requests.count <= policy.maxRequests && questions.count < policy.maxRequests
   }
 
@@ -380,212 +414,6 @@ extension Answer {
 }
 
 extension ShopServer {
-  /// Adds a post to the end of its shop's queue.
-  mutating func enqueue(_ draft: Draft, of author: Claims, _ id: RequestID, wall: Timestamp) {
-    guard rooms[draft.shop, default: ShopRoom()].posts.count < policy.maxPostsPerShop else {
-      return answer(id, busy)
-    }
-    let message = ShopMessage(
-      id: .random(using: &generator), shop: draft.shop, user: author.user, username: author.name,
-      text: draft.text, createdAt: wall, parent: draft.parent)
-    let key: UUID128? =
-      switch policy.dialect {
-      case .positions: draft.key
-      case .plain: nil
-      }
-    enter(draft.shop) { $0.posts.append(ShopRoom.Post(request: id, message: message, key: key)) }
-    advance(draft.shop)
-  }
-
-  /// Performs the next steps of a room that are possible: reads the head, opens sockets, stores
-  /// posts.
-  mutating func advance(_ shop: ShopID) {
-    guard let room = rooms[shop] else { return }
-    guard let head = room.head else {
-      if !room.isAsking {
-        rooms[shop]?.pendingAnswers = 1
-        emit(.head(ask(.head(shop)), shop))
-      }
-      return
-    }
-    rooms[shop]?.arrivals = []
-    for arrival in room.arrivals { letIn(arrival, to: shop, head: head) }
-    if !room.isAsking { storePosts(of: shop, behind: head) }
-  }
-
-  /// Sends waiting posts to the store in one commit of bounded size.
-  ///
-  /// The remaining posts follow once the results of this commit have arrived.
-  private mutating func storePosts(of shop: ShopID, behind head: ShopPosition) {
-    guard var room = rooms[shop], !room.posts.isEmpty else { return }
-    var appends: [Append] = []
-    var (taken, total) = (0, 0)
-    for post in room.posts {
-      var message = post.message
-      message.createdAt = room.stamp(message.createdAt)
-      let offset = head.offset + UInt64(appends.count) + 1
-      let bytes = frameBytes(of: message, at: ShopPosition(epoch: head.epoch, offset: offset))
-      guard bytes <= policy.limits.maxFrameBytes else {
-        let bound = policy.limits.maxFrameBytes
-        answer(post.request, .error(413, "the frame would have \(bytes) bytes, more than \(bound)"))
-        taken += 1
-        continue
-      }
-      total += bytes
-      guard appends.isEmpty || total <= policy.maxCommitBytes else { break }
-      taken += 1
-      room.lastStamp = message.createdAt
-      let token = ask(.append(shop, post.request))
-      appends.append(Append(token: token, message: message, key: post.key))
-    }
-    room.posts.removeFirst(taken)
-    room.pendingAnswers = appends.count
-    rooms[shop] = room
-    if !appends.isEmpty { emit(.append(appends)) }
-  }
-
-  private func frameBytes(of message: ShopMessage, at position: ShopPosition) -> Int {
-    var framed = message
-    framed.position = position
-    return Frame.message(spoken(framed)).payload.count
-  }
-
-  mutating func stored(_ token: StoreToken, _ said: StoreAnswer) {
-    // An unknown token belongs to a late or duplicate result, for which no request waits.
-    guard let question = questions.removeValue(forKey: token) else { return }
-    switch (question, said) {
-    case (.head(let shop), .head(let head, let newest)):
-      rooms[shop]?.learn(head, newest: newest)
-      advance(shop)
-    case (.append(let shop, let id), .appended(let message, let isNew)):
-      appended(message, isNew: isNew, to: shop, id)
-    case (.all(let id), .page(let page, _)):
-      let messages = page.messages.reversed().map(written)
-      answer(id, Answer(200, .messages(messages)))
-    case (.page(let id, let query), .page(let page, let total)):
-      answer(id, Answer(200, body(page, query, total: total)))
-    case (.newestSince(let id, let time, let query), .page(let page, _)):
-      let newer = page.newer(than: time)
-      answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
-    case (.backlog(let id, let shop, let after), .page(let page, _)):
-      sendBacklog(page, after: after, to: id, in: shop)
-    case (.append, .failed(let failure)):
-      writeFailure = failure
-      metrics.storeFailures += 1
-      failed(question)
-    case (.head, .appended), (.head, .page), (.head, .failed), (.append, .page), (.append, .head),
-      (.all, .appended), (.all, .head), (.all, .failed), (.page, .appended),
-      (.page, .head), (.page, .failed), (.newestSince, .appended), (.newestSince, .head),
-      (.newestSince, .failed), (.backlog, .appended), (.backlog, .head), (.backlog, .failed):
-      // A result of the wrong kind shows that the store is faulty, so it counts as a failure.
-      metrics.storeFailures += 1
-      failed(question)
-    }
-  }
-
-  private mutating func failed(_ question: Question) {
-    let refused = Answer.error(503, "the store failed", retryAfter: policy.busyRetry)
-    switch question {
-    case .head(let shop):
-      guard let room = rooms.removeValue(forKey: shop) else { return }
-      for arrival in room.arrivals {
-        forget(arrival.id)
-        refuse(arrival.id, refused)
-      }
-      for post in room.posts { answer(post.request, refused) }
-    case .append(let shop, let id):
-      answer(id, refused)
-      rooms[shop]?.pendingAnswers -= 1
-      advance(shop)
-    case .all(let id), .page(let id, _), .newestSince(let id, _, _):
-      answer(id, refused)
-    case .backlog(let id, let shop, let after):
-      // The client can still fetch the missed messages over REST.
-      sendBacklog(Page(messages: [], hasNext: true), after: after, to: id, in: shop)
-    }
-  }
-
-  private mutating func appended(
-    _ message: ShopMessage, isNew: Bool, to shop: ShopID, _ id: RequestID
-  ) {
-    guard let position = message.position, let head = rooms[shop]?.head else {
-      metrics.storeFailures += 1
-      return failed(.append(shop, id))
-    }
-    if isNew {
-      metrics.accepted += 1
-      writeFailure = nil
-    } else {
-      metrics.repeated += 1
-    }
-    answer(id, answer(to: id, message, isNew: isNew))
-    rooms[shop]?.pendingAnswers -= 1
-    if position.epoch != head.epoch || position.offset > head.offset + 1 {
-      // Another process wrote to the log, so all subscribers must catch up.
-      rooms[shop]?.head = position
-      for id in rooms[shop]?.subscribers ?? [] {
-        close(id, .discontinuity)
-      }
-    } else if position.offset == head.offset + 1 {
-      rooms[shop]?.head = position
-      broadcast(message, to: shop)
-    }
-    advance(shop)
-  }
-
-  /// Returns the response to a stored post.
-  ///
-  /// If the key was already used for a different message, the post is refused. Otherwise, the
-  /// client would mistake that message for its own.
-  private func answer(to id: RequestID, _ message: ShopMessage, isNew: Bool) -> Answer {
-    guard !isNew else {
-      return Answer(201, .message(written(message), note: "Message created successfully"))
-    }
-    guard requests[id]?.draft?.asks(for: message) ?? true else {
-      return .error(
-        409, "the idempotency key was used for another message; use a new key for each message")
-    }
-    return Answer(200, .message(written(message), note: "Message already created"))
-  }
-
-  private mutating func broadcast(_ message: ShopMessage, to shop: ShopID) {
-    rooms[shop]?.remember(message, atMost: policy.backlogLimit)
-    guard let listeners = rooms[shop]?.subscribers, !listeners.isEmpty else { return }
-    metrics.broadcasts += 1
-    metrics.frames += UInt64(listeners.count)
-    emit(.send(.message(spoken(message)), to: listeners))
-  }
-
-  /// Returns a message in the form in which the stream sends it in this dialect.
-  func spoken(_ message: ShopMessage) -> ShopMessage {
-    var message = message
-    switch policy.dialect {
-    case .positions: break
-    case .plain: message.position = nil
-    }
-    return message
-  }
-
-  /// Returns a message in the form in which REST responses contain it in this dialect.
-  private func written(_ message: ShopMessage) -> ShopMessage {
-    var message = spoken(message)
-    switch policy.dialect {
-    case .positions: break
-    case .plain: message.username = nil
-    }
-    return message
-  }
-
-  private func body(_ page: Page, _ query: PageQuery, total: UInt64) -> ShopBody {
-    var page = page
-    page.messages = page.messages.map(written)
-    switch policy.dialect {
-    case .positions: break
-    case .plain: page.head = nil
-    }
-    return .page(page, query, total: total)
-  }
-
   var openConnections: Int {
     rooms.values.reduce(0) { $0 + $1.subscribers.count }
   }
@@ -611,7 +439,7 @@ extension Page {
     switch query {
     case .page(let number, let limit), .since(_, let number, let limit):
       return UInt64(max(number, 1) - 1) * UInt64(max(limit, 0)) + seen
-    case .after, .before:
+    case .after, .before, .beforeID, .afterID, .changes, .newest:
       return seen
     }
   }
@@ -654,99 +482,14 @@ extension ShopServer {
     for id in requests.keys.sorted() { answer(id, late) }
     for id in sockets.connections { drop(id) }
     questions = [:]
+    forgetAt = nil
   }
 
   /// Ends the drain once no connections, requests or store requests are left.
   mutating func finishIfEmpty() {
     guard sockets.isEmpty, requests.isEmpty, questions.isEmpty else { return }
     frame.finish(with: .finished)
-  }
-}
-
-// The invariants between the tables of the server.
-extension ShopServer {
-  /// Records each invariant that does not hold.
-  public func check(_ check: inout InvariantCheck) {
-    frame.check(&check)
-    check.require(
-      sockets.count <= policy.maxConnections && requests.count <= policy.maxRequests,
-      "shop: connections and requests are bounded")
-    check.require(
-      !frame.isFinished || (sockets.isEmpty && requests.isEmpty && questions.isEmpty),
-      "shop: a drain ends when nothing is left to wait for")
-    alarms.check(&check)
-    sockets.check(&check)
-    rate.check(&check)
-    guard check.isThorough else { return }
-    checkConnections(&check)
-    checkRooms(&check)
-    checkRequests(&check)
-  }
-
-  private func checkConnections(_ check: inout InvariantCheck) {
-    check.require(
-      sockets.allSatisfy { id, _ in sockets.wake(id).map { alarms.rings(id, by: $0) } ?? true },
-      "shop: each accepted socket has an alarm")
-    check.require(
-      sockets.allSatisfy { id, socket in
-        guard socket.isLive else { return true }
-        guard let room = rooms[socket.membership.shop] else { return false }
-        return socket.isOpen
-          ? room.subscribers.contains(id)
-          : room.backlogWaiters.contains(id) || room.arrivals.contains { $0.id == id }
-      }, "shop: a socket is in the room of its shop")
-    switch frame.mode {
-    case .serving, .finished: break
-    case .draining:
-      check.require(
-        sockets.allSatisfy { !$1.isWaiting }, "shop: nothing new is let in during a drain")
-    case .leaving:
-      check.require(
-        sockets.allSatisfy { !$1.isLive }, "shop: a server that leaves has closed its sockets")
-    }
-  }
-
-  private func checkRooms(_ check: inout InvariantCheck) {
-    let count = rooms.values.reduce(0) {
-      $0 + $1.subscribers.count + $1.backlogWaiters.count + $1.arrivals.count
-    }
-    check.require(
-      count == sockets.connections(where: \.isLive).count,
-      "shop: a socket is in one place of one room")
-    check.require(
-      rooms.values.allSatisfy { room in
-        zip(room.subscribers, room.subscribers.dropFirst()).allSatisfy { $0 < $1 }
-      }, "shop: the sockets of a room are in order")
-    check.require(
-      rooms.values.allSatisfy { room in
-        room.posts.count <= policy.maxPostsPerShop
-          && room.recent.count <= (room.backlogWaiters.isEmpty ? 0 : policy.backlogLimit)
-      }, "shop: what a room keeps is bounded")
-    guard !frame.isFinished else { return }
-    let pending = questions.values.reduce(into: [ShopID: Int]()) { pending, question in
-      switch question {
-      case .head(let shop), .append(let shop, _): pending[shop, default: 0] += 1
-      case .all, .page, .backlog, .newestSince: break
-      }
-    }
-    check.require(
-      rooms.allSatisfy { $0.value.pendingAnswers == pending[$0.key, default: 0] },
-      "shop: a room waits for an answer for each of its questions")
-  }
-
-  private func checkRequests(_ check: inout InvariantCheck) {
-    var waiting = Set(rooms.values.flatMap { $0.posts.map(\.request) })
-    for question in questions.values {
-      switch question {
-      case .append(_, let id), .all(let id), .page(let id, _), .newestSince(let id, _, _):
-        waiting.insert(id)
-      case .head, .backlog: break
-      }
-    }
-    check.require(
-      waiting.isSuperset(of: requests.keys), "shop: a request waits for the store or its turn")
-    check.require(
-      questions.keys.allSatisfy { $0.number <= lastToken },
-      "shop: each question to the store was numbered")
+    // A store that is closed removes the texts.
+    if frame.isFinished { forgetAt = nil }
   }
 }

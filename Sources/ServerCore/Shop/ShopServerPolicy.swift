@@ -51,9 +51,17 @@ public struct ShopServerPolicy: Sendable, Hashable {
   /// The maximum number of shops whose head is cached. Beyond it, idle shops are removed.
   public var maxIdleRooms = 4_096
 
-  /// The minimum average time between two posts of one user (20 posts per second).
+  /// The time after its creation during which a message may be edited, or `nil` for no limit.
+  public var editWindow: Duration?
+  /// The time after an edit or a deletion until the store removes the old text from its files.
+  ///
+  /// Edits and deletions in the meantime share one removal. Together with the removal itself it
+  /// must stay below 5 s, after which no file contains the text.
+  public var forgetDelay = Duration.seconds(3)
+
+  /// The minimum average time between two posts, edits or deletions of one user (20 per second).
   public var postInterval = Duration.milliseconds(50)
-  /// The number of posts that a user may send in quick succession after a pause.
+  /// The number of these that a user may send in quick succession after a pause.
   public var postBurst = 40
   /// The maximum number of users whose rate is tracked. Beyond it, further users are refused with
   /// 429.
@@ -92,7 +100,8 @@ public struct ShopServerPolicy: Sendable, Hashable {
 extension ShopServerPolicy: ServerPolicy {
   static var times: [WritableKeyPath<Self, Duration>] {
     [
-      \.postInterval, \.pingInterval, \.pongWait, \.closeWait, \.drainGrace, \.drainLimit,
+      \.postInterval, \.forgetDelay, \.pingInterval, \.pongWait, \.closeWait, \.drainGrace,
+      \.drainLimit,
     ]
   }
 

@@ -1,76 +1,90 @@
 import HoldfastCore
+import HoldfastStorage
 import HoldfastWire
 
 /// The server's state of one shop: its sockets, its pending work, and the last known head of its
 /// log.
 ///
 /// Apart from reads of pages, at most one store request for a shop is outstanding. It either reads
-/// the head, or appends all posts that have arrived in the meantime. Appends therefore keep their
-/// order and share a commit. A subscription that starts at `head` misses no message, because every
-/// message with a higher position is broadcast later.
+/// the head, or appends all changes that have arrived in the meantime. Appends therefore keep their
+/// order and share a commit. A subscription that starts at `head` misses no event, because every
+/// event with a higher position is broadcast later.
 struct ShopRoom: Sendable {
   /// The newest position that was broadcast, or `nil` until the store has reported the head.
   var head: ShopPosition?
   /// The open sockets, sorted by id.
   var subscribers: [ConnectionID] = []
+  /// Those of the open sockets that receive edits and deletions, sorted by id.
+  var eventSubscribers: [ConnectionID] = []
   /// The upgrades that wait for the head, in order of arrival.
   var arrivals: [Arrival] = []
   /// The upgrades that wait for their backlog.
-  var backlogWaiters: Set<ConnectionID> = []
-  /// The newest messages that were broadcast since the first of these upgrades started to wait.
-  var recent: [ShopMessage] = []
-  /// The posts that wait to be stored, in order of arrival.
-  var posts: [Post] = []
-  /// The number of outstanding store responses: one for the head, or one for each appended post.
+  var backlogs: [ConnectionID: Backlog] = [:]
+  /// The newest events that were broadcast since the first of these upgrades started to wait.
+  var recent: [ShopEvent] = []
+  /// The changes that wait to be stored, in order of arrival.
+  var changes: [Change] = []
+  /// The number of outstanding store responses: one for the head, or one for each appended change.
   var pendingAnswers = 0
-  /// The `created_at` time of the newest message. Every later message gets a later time.
+  /// The newest time that was assigned to a message. Every later message gets a later time.
   var lastStamp: Timestamp?
 
   struct Arrival: Sendable {
     var id: ConnectionID
     /// The position after which the backlog starts.
     var after: ShopPosition?
+    /// Whether the socket receives edits and deletions.
+    var events = false
   }
 
-  struct Post: Sendable {
+  struct Backlog: Sendable {
+    /// The position after which the backlog starts.
+    var after: ShopPosition
+    /// Whether the socket receives edits and deletions.
+    var events: Bool
+    /// The events that the store has read, or `nil` until then.
+    var page: Page?
+  }
+
+  /// A post, an edit or a deletion that waits to be stored.
+  struct Change: Sendable {
     var request: RequestID
-    /// The message that the author sent, with the time of its arrival.
-    var message: ShopMessage
-    var key: UUID128?
+    /// The change, with the time of its arrival.
+    var change: LogRequest
+    /// The display name of its author.
+    var name: String
   }
 
   var isAsking: Bool { pendingAnswers > 0 }
 
   /// Whether removing the room would lose nothing except the cached head.
   var isIdle: Bool {
-    subscribers.isEmpty && arrivals.isEmpty && backlogWaiters.isEmpty && posts.isEmpty && !isAsking
+    subscribers.isEmpty && arrivals.isEmpty && backlogs.isEmpty && changes.isEmpty && !isAsking
   }
 
-  mutating func subscribe(_ connection: ConnectionID) {
-    subscribers.insert(connection, at: index(of: connection))
+  mutating func subscribe(_ connection: ConnectionID, events: Bool) {
+    subscribers.insert(sorted: connection)
+    if events { eventSubscribers.insert(sorted: connection) }
   }
 
   mutating func leave(_ connection: ConnectionID) {
-    let index = index(of: connection)
-    if index < subscribers.count, subscribers[index] == connection {
-      subscribers.remove(at: index)
-    }
+    subscribers.remove(sorted: connection)
+    eventSubscribers.remove(sorted: connection)
     arrivals.removeAll { $0.id == connection }
     finishedBacklog(connection)
   }
 
-  /// Stores a broadcast message for upgrades that wait for their backlog.
-  mutating func remember(_ message: ShopMessage, atMost limit: Int) {
-    guard !backlogWaiters.isEmpty else { return }
-    recent.append(message)
+  /// Stores a broadcast event for upgrades that wait for their backlog.
+  mutating func remember(_ event: ShopEvent, atMost limit: Int) {
+    guard !backlogs.isEmpty else { return }
+    recent.append(event)
     if recent.count > limit { recent.removeFirst() }
   }
 
-  /// Records that an upgrade no longer waits. If it was the last one, the recent messages are
-  /// removed.
+  /// Records that an upgrade no longer waits. If it was the last one, the recent events are removed.
   mutating func finishedBacklog(_ connection: ConnectionID) {
-    backlogWaiters.remove(connection)
-    if backlogWaiters.isEmpty { recent = [] }
+    backlogs[connection] = nil
+    if backlogs.isEmpty { recent = [] }
   }
 
   /// Sets the head and the newest timestamp that the store reported.
@@ -80,8 +94,8 @@ struct ShopRoom: Sendable {
     lastStamp = newest
   }
 
-  /// Returns the timestamp for a message. It is in whole microseconds and later than all earlier
-  /// ones.
+  /// Returns the time stamp for a message or an edit. It is in whole microseconds and later than all
+  /// earlier ones.
   ///
   /// The timestamps increase even if the clock is set back, so a client that requests all messages
   /// after a timestamp misses none.
@@ -89,13 +103,25 @@ struct ShopRoom: Sendable {
     let now = Timestamp(nanoseconds: wall.nanoseconds - wall.nanoseconds % 1_000)
     return lastStamp.map { max(now, $0.advanced(by: .microseconds(1))) } ?? now
   }
+}
 
+extension [ConnectionID] {
+  fileprivate mutating func insert(sorted connection: ConnectionID) {
+    insert(connection, at: index(of: connection))
+  }
+
+  fileprivate mutating func remove(sorted connection: ConnectionID) {
+    let index = index(of: connection)
+    if index < count, self[index] == connection { remove(at: index) }
+  }
+
+  /// Returns the number of connections that precede one.
   private func index(of connection: ConnectionID) -> Int {
     var low = 0
-    var high = subscribers.count
+    var high = count
     while low < high {
       let middle = (low + high) / 2
-      if subscribers[middle] < connection { low = middle + 1 } else { high = middle }
+      if self[middle] < connection { low = middle + 1 } else { high = middle }
     }
     return low
   }

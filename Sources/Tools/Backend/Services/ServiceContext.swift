@@ -99,9 +99,10 @@ extension ServiceContext {
     return Exchange(request: request, line: line, since: now, bounds: route.bounds)
   }
 
-  /// Sets the facts to log about the client of a request.
-  mutating func describe(_ id: RequestID, _ names: LogLine.Names) {
+  /// Sets the facts to log about the client of a request, and the route if its method decides that.
+  mutating func describe(_ id: RequestID, route: String? = nil, _ names: LogLine.Names) {
     requests[id]?.line.names = names
+    if let route { requests[id]?.line.route = route }
   }
 
   /// Sets the facts to log about the client of an upgrade, which also apply to its socket.

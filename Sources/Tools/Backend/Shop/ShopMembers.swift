@@ -7,10 +7,11 @@ extension Backend {
   ///
   /// - Throws: `.notRunning` if the backend is not running.
   public func issueToken(
-    user: String, name: String, shops: [ShopID], ttl: Duration
+    user: String, name: String, shops: [ShopID], admin: [ShopID] = [], ttl: Duration
   ) throws(BackendError) -> String {
     _ = try sockets()
-    return try Tokens.open(for: configuration).issue(user: user, name: name, shops: shops, ttl: ttl)
+    return try Tokens.open(for: configuration).issue(
+      user: user, name: name, shops: shops, admin: admin, ttl: ttl)
   }
 
   /// Removes a user from a shop, even if the user's token names the shop. The removal is stored on

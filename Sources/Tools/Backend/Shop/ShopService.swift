@@ -67,9 +67,9 @@ struct ShopService: Service {
     let call = Call.read(
       method: head.method, path: head.wholePath,
       query: head.query.map { (name: $0.name, value: $0.value) },
-      key: head.first("idempotency-key"), body: body, limits: limits)
+      key: head.first("idempotency-key"), events: head.asksForEvents, body: body, limits: limits)
     let credential = call.route.isGuarded ? tokens.credential(of: head) : .missing
-    context.describe(id, names(credential.user, call.shop))
+    context.describe(id, route: call.route.rawValue, names(credential.user, call.shop))
     return .request(id, call, credential, wall: BootClock().wall)
   }
 
@@ -81,7 +81,8 @@ struct ShopService: Service {
     let credential = tokens.credential(of: head)
     context.describe(id, names(credential.user, shop))
     let after = head.first(StreamHeader.after.lowercased()).flatMap { ShopPosition($0) }
-    return .upgrade(id, shop, after: after, credential, wall: BootClock().wall)
+    return .upgrade(
+      id, shop, after: after, events: head.asksForEvents, credential, wall: BootClock().wall)
   }
 
   /// Returns the facts about a client for the log.
@@ -94,6 +95,8 @@ struct ShopService: Service {
   ) {
     switch effect {
     case .append(let appends): context.write(appends)
+    case .shop(let token, let id):
+      ask(token, context) { store throws(StoreFailure) in .shop(try await store.shop(of: id)) }
     case .page(let token, let shop, let query):
       ask(token, context) { store throws(StoreFailure) in
         let page = try await store.page(query, of: shop)
@@ -101,12 +104,19 @@ struct ShopService: Service {
       }
     case .head(let token, let shop):
       ask(token, context) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
+    case .forget(let token):
+      ask(token, context) { store throws(StoreFailure) in
+        try await store.removeTraces()
+        return .forgotten
+      }
     case .answer(let id, let answer):
       context.respond(id, answer.status, answer.headers, answer.bytes)
-    case .accept(let id, let head, let after):
-      let positions = [(StreamHeader.head, head), (StreamHeader.after, after)]
-      context.accept(
-        id, positions.compactMap { name, position in position.map { (name, $0.description) } })
+    case .accept(let id, let head, let after, let events):
+      let fields = [
+        (StreamHeader.head, head?.description), (StreamHeader.after, after?.description),
+        (StreamHeader.events, events ? "1" : nil),
+      ]
+      context.accept(id, fields.compactMap { name, value in value.map { (name, $0) } })
     case .refuse(let id, let answer):
       context.refuse(id, answer.status, answer.headers, answer.bytes)
     case .send(let frame, let listeners):
@@ -144,15 +154,14 @@ struct ShopService: Service {
     }
   }
 
-  /// Makes the posts of all shops durable in one commit.
+  /// Makes the posts, edits and deletions of all shops durable in one commit.
   static func commit(
     _ writes: [ShopServer.Append], to store: any MessageLog
   ) async -> [Stored<ShopServer.Input>] {
-    let results = await store.append(writes.map { LogEntry(message: $0.message, key: $0.key) })
+    let results = await store.append(writes.map(\.change))
     return writes.enumerated().map { index, write in
       switch results.indices.contains(index) ? results[index] : .failure(.unanswered) {
-      case .success(let appended):
-        Stored(input: .stored(write.token, .appended(appended.message, isNew: appended.isNew)))
+      case .success(let outcome): Stored(input: .stored(write.token, .appended(outcome)))
       case .failure(let failure):
         Stored(input: .stored(write.token, .failed(failure)), failure: failure)
       }
@@ -167,6 +176,7 @@ extension ShopRoute: ServiceRoute {
     let route: ShopCallRoute =
       switch self {
       case .send: .send
+      case .message: .delete
       case .all: .all
       case .paginated: .page
       case .stream: .stream
@@ -178,7 +188,7 @@ extension ShopRoute: ServiceRoute {
   var opensSocket: Bool {
     switch self {
     case .stream: true
-    case .send, .all, .paginated, .streamHealth: false
+    case .send, .message, .all, .paginated, .streamHealth: false
     }
   }
 }
@@ -207,6 +217,11 @@ extension Tokens {
   }
 }
 
+extension HTTPRequestHead {
+  /// Whether the client asks for edits and deletions.
+  fileprivate var asksForEvents: Bool { first(StreamHeader.events.lowercased()) == "1" }
+}
+
 extension Credential {
   /// The user of a valid token, for the log.
   var user: String? {
@@ -222,8 +237,8 @@ extension Call {
   var shop: ShopID? {
     switch self {
     case .send(let draft): draft.shop
-    case .all(let shop), .page(let shop, _): shop
-    case .streamHealth, .refused: nil
+    case .all(let shop), .page(let shop, _, _): shop
+    case .edit, .delete, .streamHealth, .refused: nil
     }
   }
 }

@@ -61,18 +61,23 @@ public struct Tokens: Sendable {
     self = tokens
   }
 
-  /// Returns a token that is valid until `expiry`, rounded down to a second.
+  /// Returns a token that is valid until `expiry`, rounded down to a second. In the shops of
+  /// `admin` its user may delete the messages of others.
   public func issue(
-    user: String, name: String, shops: [ShopID], until expiry: Timestamp
+    user: String, name: String, shops: [ShopID], admin: [ShopID] = [], until expiry: Timestamp
   ) -> String {
-    let claims = Claims(user: user, name: name, shops: shops, expiresAt: expiry)
+    let claims = Claims(user: user, name: name, shops: shops, admin: admin, expiresAt: expiry)
     let input = CompactToken.signingInput(claims: claims)
     return CompactToken.text(signingInput: input, signature: sign(input))
   }
 
   /// Returns a token that is valid for `ttl` from now.
-  public func issue(user: String, name: String, shops: [ShopID], ttl: Duration) -> String {
-    issue(user: user, name: name, shops: shops, until: BootClock().wall.advanced(by: ttl))
+  public func issue(
+    user: String, name: String, shops: [ShopID], admin: [ShopID] = [], ttl: Duration
+  ) -> String {
+    issue(
+      user: user, name: name, shops: shops, admin: admin,
+      until: BootClock().wall.advanced(by: ttl))
   }
 
   /// Verifies the format and the signature of a token. The rules check the token's expiry and its

@@ -11,6 +11,9 @@ enum TokenCommand {
   private static let user = Parameter.required("user", Format.user, "the user's id")
   private static let shops = Parameter.required(
     "shops", Format.shop.list(), "the shops that it admits to, separated by commas")
+  private static let admin = Parameter.optional(
+    "admin", Format.shop.list(), usual: "none",
+    "those of --shops in which it may delete the messages of others")
   private static let name = Parameter.optional(
     "name", Format.user, usual: "the user's id", "the user's name as others see it")
   /// The validity of the token. The minimum is 1 s, because `exp` counts whole seconds. A year is
@@ -37,16 +40,22 @@ enum TokenCommand {
           "export HOLDFAST_TOKEN=$(holdfast token --user ann --shops bakery --ttl 15m)",
           "a token for this shell, for 15 minutes"),
       ],
-      takes: user, shops, name, ttl, create, Shared.data, Shared.json, action: run)
+      takes: user, shops, admin, name, ttl, create, Shared.data, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) throws(CommandFailure) {
     let claims = Claims(
       user: call[user], name: call[name] ?? call[user], shops: call[shops],
-      expiresAt: BootClock().wall.advanced(by: call[ttl]))
+      admin: call[admin] ?? [], expiresAt: BootClock().wall.advanced(by: call[ttl]))
+    if let other = claims.admin.first(where: { !claims.shops.contains($0) }) {
+      throw CommandFailure(
+        .usage, "--admin names \(other), which --shops does not",
+        remedy: "an admin must be a member: add the shop to --shops")
+    }
     let tokens = try tokens(call)
     let token = tokens.issue(
-      user: claims.user, name: claims.name, shops: claims.shops, until: claims.expiresAt)
+      user: claims.user, name: claims.name, shops: claims.shops, admin: claims.admin,
+      until: claims.expiresAt)
     guard token.utf8.count <= CompactToken.maxBytes else {
       throw CommandFailure(
         .usage, "the token would be longer than \(CompactToken.maxBytes) bytes",
@@ -85,6 +94,7 @@ enum TokenCommand {
       $0.entry("user", claims.user)
       $0.entry("name", claims.name)
       $0.entry("shops", claims.shops.map(\.text))
+      if !claims.admin.isEmpty { $0.entry("admin", claims.admin.map(\.text)) }
       // The time is rounded down to whole seconds, as in the token.
       let seconds = claims.expiresAt.nanoseconds / 1_000_000_000
       let end = Timestamp(nanoseconds: seconds * 1_000_000_000)

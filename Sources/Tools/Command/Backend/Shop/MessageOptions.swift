@@ -29,11 +29,16 @@ enum MessageOptions {
     .init(
       .option(
         "posts-per-second", .integer("N", 1...1_000), default: 20,
-        "the most messages per second of a user, with bursts of twice as many")
+        "the most posts, edits and deletions per second of a user, with bursts of twice as many")
     ) {
       $0.policy.postInterval = .seconds(1) / $1
       $0.policy.postBurst = $1 * 2
     },
+    .init(
+      .optional(
+        "edit-window", .duration(.seconds(1) ... .seconds(366 * 86_400)), usual: "no limit",
+        "how long after its creation a message may be edited")
+    ) { $0.policy.editWindow = $1 },
     .init(
       .flag(
         "new-epoch",
@@ -42,7 +47,7 @@ enum MessageOptions {
           + "again")
     ) { $0.beginsNewEpoch = $1 },
     .init(
-      .flag("plain", "act as a server without positions, heads or idempotency keys")
+      .flag("plain", "act as a server without positions, heads, idempotency keys or events")
     ) { $0.policy.dialect = $1 ? .plain : .positions },
     .init(
       .flag("no-stream", "reject every socket with status 503, so that clients must poll")

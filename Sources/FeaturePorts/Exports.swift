@@ -47,11 +47,18 @@
 @_exported public import struct HoldfastStorage.ConsumerName
 @_exported public import enum HoldfastStorage.ConsumerStart
 @_exported public import struct HoldfastStorage.ConsumerState
+@_exported public import struct HoldfastStorage.DeletedMessage
 @_exported public import struct HoldfastStorage.DrinkChange
 @_exported public import struct HoldfastStorage.DrinkSnapshot
 @_exported public import struct HoldfastStorage.KnownBottle
 @_exported public import struct HoldfastStorage.KnownConversation
+@_exported public import struct HoldfastStorage.LogActor
+@_exported public import struct HoldfastStorage.LogDeletion
+@_exported public import struct HoldfastStorage.LogEdit
 @_exported public import struct HoldfastStorage.LogEntry
+@_exported public import enum HoldfastStorage.LogOutcome
+@_exported public import enum HoldfastStorage.LogRefusal
+@_exported public import enum HoldfastStorage.LogRequest
 @_exported public import struct HoldfastStorage.NumberedSessionNews
 @_exported public import struct HoldfastStorage.OutboxEntry
 @_exported public import struct HoldfastStorage.PhoneID
@@ -118,6 +125,8 @@
 @_exported public import struct HoldfastWire.SessionPrompt
 @_exported public import struct HoldfastWire.SessionResponse
 @_exported public import enum HoldfastWire.SessionRole
+@_exported public import struct HoldfastWire.ShopDeletion
+@_exported public import enum HoldfastWire.ShopEvent
 @_exported public import struct HoldfastWire.ShopID
 @_exported public import struct HoldfastWire.ShopMessage
 @_exported public import struct HoldfastWire.ShopPosition

@@ -19,6 +19,8 @@ extension StreamUpdate {
   public typealias Notice = HoldfastMessageStream.StreamNotice
   /// A message of the user in the outbox.
   public typealias OutboxEntry = HoldfastStorage.OutboxEntry
+  /// A message that was deleted on the server.
+  public typealias Deletion = HoldfastStorage.DeletedMessage
   /// A gap between two stored messages.
   public typealias Gap = HoldfastStorage.ShopGap
   /// An error in a message or a response of the server.

@@ -99,6 +99,24 @@ import Testing
     }
   }
 
+  @Test func `creates tokens of admins, who must be members`() async throws {
+    try await CommandProcess.scratch { directory in
+      let arguments = [
+        "token", "--user", "mod", "--shops", "bakery,cellar", "--create", "--data", directory,
+      ]
+      let made = try await CommandProcess.run(arguments + ["--admin", "cellar"])
+      let token = try #require(made.output.first)
+      let claims = try Claims.decode(json: CompactToken.parse(token).payload)
+      #expect(claims.admin.map(\.text) == ["cellar"])
+      #expect(
+        try await CommandProcess.run(arguments + ["--admin", "dairy"])
+          == .failure(
+            2,
+            "holdfast token: --admin names dairy, which --shops does not; "
+              + "an admin must be a member: add the shop to --shops"))
+    }
+  }
+
   @Test func `creates no token in a directory that is not a backend's`() async throws {
     try await CommandProcess.scratch { directory in
       let arguments = [

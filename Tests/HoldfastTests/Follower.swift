@@ -14,6 +14,8 @@ actor Follower {
   /// The updates that were read, grouped by kind.
   struct Seen: Sendable {
     var messages: [(message: ShopMessage, via: StreamUpdate.Via)] = []
+    var edits: [ShopMessage] = []
+    var deletions: [DeletedMessage] = []
     var statuses: [StreamStatus] = []
     var notices: [StreamNotice] = []
     var gaps: [ShopGap] = []
@@ -63,7 +65,9 @@ actor Follower {
     case .outbox(let entry): seen.outbox.append(entry)
     case .outboxDone(let id, _): seen.sent.append(id)
     case .history(let hasMore): seen.historyEnds.append(hasMore)
-    case .edited, .gapClosed: break
+    case .edited(let messages): seen.edits += messages
+    case .deleted(let deletions): seen.deletions += deletions
+    case .gapClosed: break
     }
     let ready = waiting.filter { $0.condition(seen) }
     waiting.removeAll { $0.condition(seen) }

@@ -92,6 +92,30 @@ struct StreamBackendHarness {
     #expect(response.status == 201)
   }
 
+  /// Edits a message as the user `writer`, bypassing the proxy.
+  func edit(_ id: MessageID, to text: String) async throws {
+    try await change("PUT", ShopRoute.send.path, MessageEdit(id: id, text: text).encode())
+  }
+
+  /// Deletes a message as the user `writer`, bypassing the proxy.
+  func delete(_ id: MessageID) async throws {
+    try await change("DELETE", "\(ShopRoute.send.path)/\(id)", nil)
+  }
+
+  private func change(_ method: String, _ path: String, _ body: [UInt8]?) async throws {
+    let token = try await backend.issueToken(
+      user: "writer", name: "Writer", shops: [shop], ttl: .seconds(3600))
+    var call = HTTPCall(
+      method: method, url: direct + path, headers: [("Authorization", "Bearer \(token)")],
+      timeout: .seconds(120), maxBodyBytes: 65_536)
+    if let body {
+      call.headers.append(("Content-Type", "application/json"))
+      call.body = body
+    }
+    let response = try await network.send(call)
+    #expect(response.status == 200)
+  }
+
   func post(_ texts: [String]) async throws {
     for text in texts { try await post(text) }
   }

@@ -257,8 +257,8 @@ import Testing
 
 /// A log that reports a newest position, but cannot return any page.
 private struct UnreadablePages: MessageLog {
-  func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
-    entries.map { _ in .failure(.other(detail: "appends fail")) }
+  func append(_ requests: [LogRequest]) -> [Result<LogOutcome, StoreFailure>] {
+    requests.map { _ in .failure(.other(detail: "appends fail")) }
   }
 
   func page(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> Page {
@@ -269,6 +269,10 @@ private struct UnreadablePages: MessageLog {
   func count(_ query: PageQuery, of shop: ShopID) throws(StoreFailure) -> UInt64 { 1 }
 
   func head(of shop: ShopID) -> ShopPosition { ShopPosition(epoch: "e", offset: 5) }
+
+  func shop(of id: MessageID) -> ShopID? { nil }
+
+  func removeTraces() {}
 
   func check() {}
 

@@ -37,6 +37,18 @@ import Testing
     #expect(links.shop(id) !== first)
   }
 
+  @Test func `an edited message changes its row, and a deleted one leaves`() {
+    let rows = (1...3).map { MessageRow.sample($0, "m\($0)") }
+    let shop = ShopMessages.preview(rows.map(\.message))
+    let edit = MessageRow.sample(2, "new", isEdited: true)
+    shop.take(.edited([edit.message]))
+    #expect(shop.messages == [rows[0], edit, rows[2]])
+    let ids = [rows[0].id, UUID128(high: 9, low: 9)]
+    shop.take(.deleted(ids.map { StreamUpdate.Deletion(id: $0) }))
+    #expect(shop.messages == [edit, rows[2]])
+    #expect(shop.messages.map(\.isEdited) == [true, false])
+  }
+
   @Test func `suspended links hold no lock, and continue after a resume`() async throws {
     let scratch = try Scratch()
     let clock = TestClock()

@@ -16,6 +16,14 @@ struct StreamJournalTests {
     #expect(StreamModel(birth, seed: 1).settings == expected)
   }
 
+  @Test(arguments: [false, true])
+  func `a replayed stream asks for events if the original did`(wantsEvents: Bool) {
+    let settings = StreamHarness.settings
+    let birth = StreamModel.Birth(
+      shop: settings.shop, policy: settings.policy, wantsEvents: wantsEvents)
+    #expect(StreamModel(birth, seed: 1).settings.wantsEvents == wantsEvents)
+  }
+
   @Test func `a stream also fetches, unless its birth record states otherwise`() {
     let settings = StreamHarness.settings
     let birth = StreamModel.Birth(shop: settings.shop, policy: settings.policy)

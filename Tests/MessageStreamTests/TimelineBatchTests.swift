@@ -44,14 +44,37 @@ struct TimelineBatchTests {
     var commits = TimelineCommits()
     var edit = Harness.message(1)
     edit.updatedAt = edit.createdAt.advanced(by: .seconds(1))
-    #expect(!commits.holds(edit.id) && !commits.isEdited(by: edit))
+    #expect(!commits.holds(edit.id) && commits.version(of: edit.id) == nil)
     commits.waiting.add([Harness.message(1)], via: .live)
     _ = commits.next(at: .zero)
-    #expect(commits.holds(edit.id) && commits.isEdited(by: edit))
-    #expect(!commits.isEdited(by: Harness.message(1)))
+    #expect(commits.holds(edit.id) && commits.version(of: edit.id) == Harness.message(1))
     commits.waiting.add([edit], via: .live)
     commits.waiting.add([edit], via: .live)
     #expect(commits.count == 2 && commits.messages == [Harness.message(1), edit])
-    #expect(!commits.isEdited(by: edit))
+    #expect(commits.version(of: edit.id) == edit)
+  }
+
+  @Test func `a batch stores the latest version of a message, and none of a deleted one`() {
+    var batch = TimelineBatch()
+    let versions = ([7, 9, 8] as [UInt64]).map { offset in
+      var edit = Harness.message(1, text: "v\(offset)")
+      edit.changed = Harness.at(offset)
+      return edit
+    }
+    for edit in versions { batch.edit(edit) }
+    #expect(batch.change == TimelineChange(edits: [versions[1]]))
+    #expect(!batch.holds(versions[0].id))
+    batch.add([Harness.message(2)], via: .live)
+    var other = versions[2]
+    other.id = Harness.message(2).id
+    batch.edit(other)
+    #expect(batch.change.messages == [other] && batch.change.edits == [versions[1]])
+    for message in [other, versions[0]] { batch.delete(DeletedMessage(id: message.id)) }
+    batch.delete(DeletedMessage(id: other.id))
+    let deletions = [other, versions[0]].map { DeletedMessage(id: $0.id) }
+    #expect(batch.change == TimelineChange(deletions: deletions))
+    var check = InvariantCheck(.thorough)
+    batch.check(&check)
+    #expect(check.broken == [])
   }
 }

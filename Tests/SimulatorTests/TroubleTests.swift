@@ -273,7 +273,7 @@ extension StreamModel.Input {
   func belongs(to number: UInt64) -> Bool {
     let attempt: AttemptID? =
       switch self {
-      case .opened(let attempt, _, _), .frame(let attempt, _): attempt
+      case .opened(let attempt, _, _, _), .frame(let attempt, _): attempt
       case .link(let event, _): event.attempt
       case _: nil
       }

@@ -76,7 +76,7 @@ import Testing
       if case .launched = observation { next = nil }
       guard case .received(_, let input, isLate: false, _) = observation else { continue }
       switch input {
-      case .opened(let attempt, let head?, let after):
+      case .opened(let attempt, let head?, let after, _):
         next = (attempt, (after ?? head).offset + 1)
       case .frame(let attempt, .message(let message)):
         #expect(next?.attempt == attempt && next?.offset == message.position?.offset)

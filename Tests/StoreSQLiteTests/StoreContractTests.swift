@@ -133,6 +133,16 @@ import Testing
     #expect(text.contains("page 1 is by offset, newest first"))
   }
 
+  @Test func `the message log contract detects a log that does not report deletions`()
+    async throws
+  {
+    let found = await #expect(throws: ContractViolation.self) {
+      try await messageLogContract { SilentLog() }
+    }
+    let text = found.map { "\($0)" } ?? ""
+    #expect(text.contains("brings each message once, in order"))
+  }
+
   @Test func `the memory stores fail as often as requested`() async throws {
     let store = MemoryTimelineStore()
     let log = MemoryMessageLog()
@@ -166,14 +176,15 @@ private struct ForgetfulStore: ForwardingTimelineStore {
 private struct HoleyLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
 
-  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
-    let waste = entries.map { entry in
+  func append(_ requests: [LogRequest]) async -> [Result<LogOutcome, StoreFailure>] {
+    let waste = requests.compactMap { request -> LogRequest? in
+      guard case .post(let entry) = request else { return nil }
       var message = entry.message
       message.id = UUID128(high: ~message.id.high, low: message.id.low)
-      return LogEntry(message: message, key: nil)
+      return .post(LogEntry(message: message, key: nil))
     }
     _ = await log.append(waste)
-    return await log.append(entries)
+    return await log.append(requests)
   }
 }
 
@@ -181,8 +192,19 @@ private struct HoleyLog: ForwardingLog {
 private struct BackwardLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
 
-  func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
-    await log.append(entries.reversed()).reversed()
+  func append(_ requests: [LogRequest]) async -> [Result<LogOutcome, StoreFailure>] {
+    await log.append(requests.reversed()).reversed()
+  }
+}
+
+/// A log whose pages of changes contain no deletions.
+private struct SilentLog: ForwardingLog {
+  let log: any MessageLog = MemoryMessageLog()
+
+  func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
+    var page = try await log.page(query, of: shop)
+    page.deleted = []
+    return page
   }
 }
 

@@ -1,7 +1,9 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastHealth
+import HoldfastStorage
 import HoldfastTestKit
+import HoldfastWire
 import Testing
 
 @testable import HoldfastSQLiteStores
@@ -41,6 +43,45 @@ import Testing
     #expect(try await writer.summary().map(\.sources) == [["a", "b"]])
     try await writer.add([Self.sample(3, source: "c"), Self.sample(1, source: "b")])
     #expect(try await writer.summary().map(\.sources) == [["a", "b", "c"]])
+    await writer.close()
+  }
+
+  @Test func `a timeline of version 1 is read as it is, and a writer adds what edits need`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let cursor = ShopCursor(position: ShopPosition(epoch: "e", offset: 2))
+    let first = Sample.message(1, in: shop)
+    let change = TimelineChange(messages: [first], cursor: cursor)
+    let old = try await SQLiteTimelineStore.open(in: scratch.path)
+    _ = try await old.commit(change, to: shop)
+    await old.close()
+    do {
+      let database = try Database(
+        path: scratch("timeline.sqlite"), access: .write, busyTimeout: .zero,
+        schema: TimelineTables.schema)
+      let columns = [
+        "messages DROP COLUMN changed_epoch", "messages DROP COLUMN changed_offset",
+        "cursors DROP COLUMN base_offset", "deliveries DROP COLUMN epoch",
+        "deliveries DROP COLUMN offset",
+      ]
+      for column in columns { try database.execute("ALTER TABLE \(column)") }
+      try database.execute("PRAGMA user_version = 1")
+    }
+    let reader = try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
+    let stored = TimelineSnapshot(messages: [first], cursor: cursor)
+    #expect(try await reader.load(shop, limit: 9) == stored)
+    #expect(
+      try await reader.older(than: Sample.message(2, in: shop).key, in: shop, limit: 9) == [first])
+    await reader.close()
+
+    let writer = try await SQLiteTimelineStore.open(in: scratch.path)
+    #expect(try await writer.load(shop, limit: 9) == stored)
+    var edit = first
+    (edit.text, edit.changed) = ("new", ShopPosition(epoch: "e", offset: 3))
+    _ = try await writer.commit(TimelineChange(edits: [edit]), to: shop)
+    #expect(try await writer.load(shop, limit: 9).messages == [edit])
     await writer.close()
   }
 

@@ -31,7 +31,8 @@ struct Phone: Sendable {
       case .messages(let messages, via: _):
         shown += messages.count
         if shown >= count { return .now }
-      case .status, .edited, .gap, .gapClosed, .outbox, .outboxDone, .history, .notice: break
+      case .status, .edited, .deleted, .gap, .gapClosed, .outbox, .outboxDone, .history, .notice:
+        break
       }
     }
     throw Unavailable("the stream ended after \(shown) of \(count) messages")

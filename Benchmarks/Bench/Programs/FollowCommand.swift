@@ -63,7 +63,7 @@ enum FollowCommand {
     case .messages(let messages, via: let way):
       messages.map { "message \(way.rawValue) \($0.text)" }
     case .notice(.security(let failure)): ["security \(label(failure))"]
-    case .edited, .gap, .gapClosed, .outbox, .outboxDone, .history, .notice: []
+    case .edited, .deleted, .gap, .gapClosed, .outbox, .outboxDone, .history, .notice: []
     }
   }
 

@@ -13,9 +13,11 @@ public protocol TimelineStore: SuspendableStore {
 
   /// Stores a whole change in one transaction. Returns what was new.
   ///
-  /// A message with a known id is an edit if its `updatedAt` is later than the stored one. Its
-  /// text, update time and mark then replace the stored values. The other values of the stored
-  /// message do not change.
+  /// A message with a known id is an edit if it is a later version of the stored one. Its text,
+  /// update time, mark and position of the edit then replace the stored values. The other values of
+  /// the stored message do not change. The edits of a change apply to stored messages only. When the
+  /// call returns, no file of the store contains an earlier text or a deleted message, unless another
+  /// process reads the store at that moment: then a later commit removes it.
   func commit(_ change: TimelineChange, to shop: ShopID) async throws(StoreFailure)
     -> TimelineCommit
 
@@ -31,8 +33,9 @@ public protocol TimelineStore: SuspendableStore {
 
   /// Adds a consumer of a shop. An existing consumer is not changed.
   ///
-  /// Until the consumer is removed, each later commit adds one delivery for each new message, in
-  /// timeline order, and one for each edit.
+  /// Until the consumer is removed, each later commit adds one delivery for each deletion, then one
+  /// for each new message, in timeline order, and one for each edit. The deliveries of a message
+  /// that was deleted all say so.
   func addConsumer(
     _ name: ConsumerName, of shop: ShopID, from start: ConsumerStart
   ) async throws(StoreFailure)

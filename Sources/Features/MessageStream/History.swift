@@ -152,7 +152,7 @@ extension History.Fetch {
     switch query {
     case .page(let number, let limit): return .page(number: number + 1, limit: limit)
     case .before(_, let limit): return lowest.map { .before($0, limit: limit) }
-    case .since, .after: return nil
+    case .since, .after, .changes, .newest, .beforeID, .afterID: return nil
     }
   }
 }

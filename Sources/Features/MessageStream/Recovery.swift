@@ -44,6 +44,9 @@ struct Recovery: Sendable, Hashable {
   struct Backlog: Sendable, Hashable {
     /// The newest position when the socket opened.
     let end: ShopPosition
+    /// Whether the messages come in the order of their newest edits, so that there are offsets
+    /// without a frame.
+    let isSparse: Bool
     /// The time-out. If no more messages of the backlog arrive before it, the remaining ones are
     /// fetched.
     var until: Instant
@@ -208,10 +211,18 @@ struct Recovery: Sendable, Hashable {
   ) -> (Kind, PageQuery) {
     let isLong = isLong(settings, at: wall) && (own == nil || cursor.position != nil)
     if isLong, cursor.position != nil || cursor.time != nil {
+      if settings.wantsEvents, let position = cursor.position, position.offset > 0 {
+        return (.recent, .newest(knowing: position, limit: settings.catchUpPage))
+      }
       return (.recent, .page(number: 1, limit: settings.catchUpPage))
     }
     if let position = cursor.position {
-      return (.position, .after(position, limit: settings.catchUpPage))
+      let limit = settings.catchUpPage
+      return (
+        .position,
+        settings.wantsEvents
+          ? .changes(after: position, limit: limit) : .after(position, limit: limit)
+      )
     }
     guard let time = cursor.time else {
       return (.initial, .page(number: 1, limit: settings.historyPage))
@@ -253,7 +264,10 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Ends the run in progress.
-  mutating func endRun(isComplete: Bool = false) { state = isComplete ? .complete : .incomplete }
+  mutating func endRun(isComplete: Bool = false) {
+    state = .incomplete
+    if isComplete { noteComplete() }
+  }
 
   /// Counts a failed run, and returns the number of consecutive failures.
   mutating func noteFailure() -> Int {
@@ -296,7 +310,29 @@ struct Recovery: Sendable, Hashable {
   mutating func noteIncomplete() { if state == .complete { state = .incomplete } }
 
   /// Records that no message is missing.
-  mutating func noteComplete() { state = .complete }
+  mutating func noteComplete() {
+    state = .complete
+    cursor.base = nil
+  }
+
+  /// Returns whether a message that the server sends at the position of its newest edit was posted
+  /// after the part that was complete. A message that is missing must then be added. Otherwise it
+  /// is in a gap, or older than all stored messages.
+  ///
+  /// - Parameter beyondBase: Whether the messages up to the cursor arrived, apart from those that
+  ///   an unfinished catch-up left for later.
+  func expects(_ message: ShopMessage, beyondBase: Bool = false) -> Bool {
+    guard let start = cursor.base ?? (beyondBase ? nil : cursor.position),
+      let position = message.position, position.epoch == start.epoch
+    else { return false }
+    return position.offset > start.offset
+  }
+
+  /// Moves the cursor to a position up to which the events of an unfinished catch-up were received.
+  mutating func moveAlongEvents(to position: ShopPosition) {
+    cursor.base = cursor.base ?? cursor.position
+    move(to: position)
+  }
 
   /// Moves the cursor to a fetched position, and removes the offsets in `ahead` that it now covers.
   mutating func move(to position: ShopPosition) {
@@ -340,8 +376,11 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Waits for the backlog of a socket, up to `end`.
-  mutating func awaitBacklog(to end: ShopPosition, until: Instant) {
-    state = cursor.position == end ? .complete : .receiving(Backlog(end: end, until: until))
+  mutating func awaitBacklog(
+    to end: ShopPosition, isSparse: Bool = false, until: Instant
+  ) {
+    guard cursor.position != end else { return noteComplete() }
+    state = .receiving(Backlog(end: end, isSparse: isSparse, until: until))
   }
 
   /// Extends the time-out of the backlog.
@@ -353,16 +392,29 @@ struct Recovery: Sendable, Hashable {
 
   /// Returns the way in which a message from the socket arrived.
   func via(of message: ShopMessage) -> StreamUpdate.Via {
-    guard let backlog, let position = message.position else { return .live }
-    return position.epoch == backlog.end.epoch && position.offset <= backlog.end.offset
-      ? .catchUp : .live
+    message.position.map(isOfBacklog) ?? false ? .catchUp : .live
   }
 
-  /// Ends the backlog at the first newer message. The remaining messages of the backlog will not
+  /// Returns whether an event belongs to the backlog that the socket delivers.
+  func isOfBacklog(_ position: ShopPosition) -> Bool {
+    guard let end = backlog?.end else { return false }
+    return position.epoch == end.epoch && position.offset <= end.offset
+  }
+
+  /// Ends the backlog at the first newer event. The remaining events of the backlog will not
   /// arrive.
-  mutating func passBacklog(with message: ShopMessage) {
-    guard backlog != nil, message.position != nil, via(of: message) == .live else { return }
+  mutating func passBacklog(at position: ShopPosition?) {
+    guard backlog != nil, let position, !isOfBacklog(position) else { return }
     state = .incomplete
+  }
+
+  /// Moves the cursor to an event of a backlog, whose events need not be dense. Returns false if
+  /// there is no such backlog.
+  private mutating func moveAlongBacklog(to position: ShopPosition) -> Bool {
+    guard let backlog, backlog.isSparse, isOfBacklog(position) else { return false }
+    moveAlongEvents(to: position)
+    if position == backlog.end { noteComplete() }
+    return true
   }
 
   /// The maximum number of messages in `unplaced`. Beyond the limit, only the timestamp decides.
@@ -381,6 +433,7 @@ struct Recovery: Sendable, Hashable {
   mutating func take(_ position: ShopPosition, advancing: Bool, isConnected: Bool) -> Bool {
     guard let current = cursor.position, current.epoch == position.epoch else { return false }
     guard position.offset > current.offset else { return true }
+    if advancing, moveAlongBacklog(to: position) { return true }
     guard isConnected || advancing && position.offset == current.following else { return false }
     if ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
     return advancing && (advance() || awaitsNoMoreThanBacklog)
@@ -399,7 +452,7 @@ struct Recovery: Sendable, Hashable {
     while ahead.remove(position.following) != nil { position.offset = position.following }
     cursor.position = position
     ahead = ahead.filter { $0 > position.offset }
-    if let backlog, backlog.end.offset <= position.offset { state = .complete }
+    if let backlog, backlog.end.offset <= position.offset { noteComplete() }
     return ahead.isEmpty
   }
 }
@@ -414,6 +467,13 @@ extension Recovery: SelfChecking {
     check.require(
       ahead.count <= StreamSettings.offsetsAhead && unplaced.count <= Self.mostUnplaced,
       "recovery: what it remembers beyond the cursor is bounded")
+    check.require(
+      state != .complete || cursor.base == nil, "recovery: no part of a complete log is missing")
+    if let base = cursor.base {
+      check.require(
+        base.epoch == cursor.position?.epoch && base.offset <= cursor.position?.offset ?? 0,
+        "recovery: an unfinished catch-up began before the cursor")
+    }
     check.require(
       ahead.isEmpty || cursor.position != nil, "recovery: offsets lie ahead of a position")
     if let backlog {

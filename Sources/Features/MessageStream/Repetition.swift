@@ -49,6 +49,10 @@ extension Page {
   ///
   /// Each entry has its own offset, so unreadable entries count too.
   func end(after position: ShopPosition) -> ShopPosition {
+    if let through {
+      let moves = through.epoch == position.epoch && through.offset > position.offset
+      return moves ? through : position
+    }
     if let last = messages.last?.position { return last }
     let (sum, overflows) = position.offset.addingReportingOverflow(UInt64(max(0, rejected)))
     return ShopPosition(epoch: position.epoch, offset: overflows ? position.offset : sum)

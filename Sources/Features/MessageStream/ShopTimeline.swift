@@ -82,6 +82,12 @@ public struct ShopTimeline: Sendable, Hashable {
     }
   }
 
+  /// Removes a message. The cost is O(n), as for an insertion between older messages.
+  mutating func remove(_ id: MessageID) {
+    guard ids.remove(id) != nil, let at = messages.lastIndex(where: { $0.id == id }) else { return }
+    bytes -= messages.remove(at: at).footprint
+  }
+
   /// Removes the positions of messages, and returns the newest timestamp of those messages.
   mutating func forgetPositions(where isForgotten: (ShopMessage) -> Bool) -> Timestamp? {
     var newest: Timestamp?

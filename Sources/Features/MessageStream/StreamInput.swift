@@ -34,8 +34,9 @@ extension StreamModel {
     // Inputs from the socket.
     /// The socket is open. `head` is the newest position at the time when the server began to send,
     /// if the server reported it. If `after` is set, the server first sends all messages after that
-    /// position.
-    case opened(AttemptID, head: ShopPosition?, after: ShopPosition? = nil)
+    /// position. `events` is true if the server sends edits and deletions as events.
+    case opened(
+      AttemptID, head: ShopPosition?, after: ShopPosition? = nil, events: Bool? = nil)
     case frame(AttemptID, Frame)
 
     // Inputs from REST.
@@ -58,6 +59,9 @@ extension StreamModel {
   /// The content of a text frame.
   public enum Frame: Sendable, Equatable, Codable {
     case message(ShopMessage)
+    /// A message that was edited, in its new version.
+    case edited(ShopMessage)
+    case deleted(ShopDeletion)
     case draining(within: Duration)
     case unknown(type: String)
     case malformed(MessageError)
@@ -119,17 +123,23 @@ extension StreamModel: Journaled {
       var shop: ShopID
       /// `nil` in journals of versions that had no such setting and always fetched.
       var sendsOnly: Bool?
+      /// `nil` in journals of versions that did not ask for edits and deletions.
+      var wantsEvents: Bool?
     }
 
-    public init(shop: ShopID, policy: LinkPolicy, sendsOnly: Bool = false) {
+    public init(
+      shop: ShopID, policy: LinkPolicy, sendsOnly: Bool = false, wantsEvents: Bool = false
+    ) {
       self.policy = policy
-      extra = Extra(shop: shop, sendsOnly: sendsOnly ? true : nil)
+      extra = Extra(
+        shop: shop, sendsOnly: sendsOnly ? true : nil, wantsEvents: wantsEvents ? true : nil)
     }
   }
 
   public init(_ birth: Birth, seed: UInt64) {
     var settings = StreamSettings(shop: birth.extra.shop, policy: birth.policy)
     settings.sendsOnly = birth.extra.sendsOnly ?? false
+    settings.wantsEvents = birth.extra.wantsEvents ?? false
     self.init(settings: settings, seed: seed)
   }
 }

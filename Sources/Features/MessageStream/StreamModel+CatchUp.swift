@@ -43,8 +43,9 @@ extension StreamModel {
     recovery.stop()
   }
 
-  mutating func fetched(_ page: Page, _ step: inout Step) {
+  mutating func fetched(_ answer: Page, _ step: inout Step) {
     guard var run = recovery.run else { return }
+    let page = answer.part(of: run)
     if page.rejected > 0 {
       step.show(.notice(.rejected(count: page.rejected, first: page.fault)))
     }
@@ -61,7 +62,8 @@ extension StreamModel {
     if leavesLog(page, in: run, &step) { return }
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = page.end(in: run.kind) ?? run.oldest
-    let repeats = run.repetition.note(page)
+    // A page of events may have deletions only.
+    let repeats = page.through == nil && run.repetition.note(page)
     noteBottom(page, in: &run)
     let next = nextQuery(after: page, in: run, repeats: repeats)
     if next == nil, page.hasNext, run.oldest == nil, !moves(page, in: run) {
@@ -69,8 +71,8 @@ extension StreamModel {
       return
     }
     moveHole(with: page, in: &run, isLast: next == nil, &step)
-    if next == nil { noteGap(page, in: run, &step) }
-    add(page.messages, via: run.via, &step)
+    if next == nil || page.changesThrough != nil { noteGap(page, in: run, &step) }
+    take(page, of: run, &step)
     if let next {
       moveCursor(along: page, in: run)
       goOn(run, with: next, &step)
@@ -129,6 +131,7 @@ extension StreamModel {
       return .page(
         number: 1, limit: run.pages > 1 ? settings.catchUpPage : settings.historyPage)
     }
+    if let query = nextChanges(after: page, in: run) { return query }
     guard !repeats, page.hasNext, run.pages < settings.catchUpPages else { return nil }
     switch run.kind {
     case .initial where page.isUnreadable:
@@ -150,8 +153,8 @@ extension StreamModel {
       else { return nil }
       return .page(number: number + 1, limit: limit)
     case .position:
-      guard moves(page, in: run), case .after(let asked, let limit) = run.query else { return nil }
-      return .after(recovery.reached(from: page.end(after: asked)), limit: limit)
+      guard moves(page, in: run) else { return nil }
+      return run.query.following(page) { recovery.reached(from: $0) }
     case .since(let since):
       // A server that ignores `since` also returns older messages.
       guard !reaches(since, page) else { return nil }
@@ -159,9 +162,19 @@ extension StreamModel {
     }
   }
 
+  /// Returns the query for the changes of old messages that the newest page left out; `nil` if it
+  /// left out none.
+  private func nextChanges(after page: Page, in run: Recovery.Run) -> PageQuery? {
+    guard run.kind == .recent, case .newest(let known, let limit) = run.query,
+      let through = page.changesThrough, let head = run.firstHead, through.epoch == known.epoch,
+      known.offset < through.offset, through.offset < head.offset, run.pages < settings.catchUpPages
+    else { return nil }
+    return .newest(knowing: through, limit: limit)
+  }
+
   /// Returns whether a page of the messages after a position advances beyond that position.
   private func moves(_ page: Page, in run: Recovery.Run) -> Bool {
-    guard page.recovered, case .after(let asked, _) = run.query else { return false }
+    guard page.recovered, let asked = run.query.start else { return false }
     return page.end(after: asked) != asked
   }
 
@@ -172,8 +185,13 @@ extension StreamModel {
   /// Moves the cursor with each page of a run by position, since such a page covers all messages
   /// before its end.
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
-    guard case .after(let asked, _) = run.query else { return }
-    recovery.move(to: recovery.reached(from: page.end(after: asked)))
+    guard let asked = run.query.start else { return }
+    let end = page.end(after: asked)
+    if page.through != nil {
+      recovery.moveAlongEvents(to: end)
+    } else {
+      recovery.move(to: recovery.reached(from: end))
+    }
     commits.waiting.change.cursor = recovery.cursor
   }
 
@@ -193,6 +211,7 @@ extension StreamModel {
   private func leavesHole(_ page: Page, _ run: Recovery.Run) -> Bool {
     switch run.kind {
     case .initial: page.hasNext
+    case .recent where run.pages > 1 && page.changesThrough != nil: false
     case .recent: reach(of: page) != .whole
     case .newest: page.hasNext && !run.reachesStored && !reachesStored(page)
     case .position: !page.recovered && !holdsWhole(page)
@@ -238,6 +257,9 @@ extension StreamModel {
   private mutating func finish(_ run: Recovery.Run, _ page: Page, _ step: inout Step) {
     // The run reached its page limit before the end. The next run continues from there.
     let isCut = run.kind == .position && page.recovered && page.hasNext
+    if isCut, page.through != nil, let asked = run.query.start {
+      recovery.moveAlongEvents(to: page.end(after: asked))
+    }
     recovery.endRun(isComplete: !isCut)
     recovery.connecting.unprepared = nil
     let isWhole = advanceCursor(run, page, &step)
@@ -295,7 +317,8 @@ extension StreamModel {
         recovery.cursor.position = covered
       }
     }
-    return recovery.advance()
+    // Messages that a cut run of events left for later may lie before the offsets ahead.
+    return recovery.cursor.base == nil ? recovery.advance() : recovery.ahead.isEmpty
   }
 
   /// Returns the position up to which a finished run fetched all messages or left a gap.
@@ -305,7 +328,7 @@ extension StreamModel {
     case .position:
       // If there is no next page, all messages up to the head were received, even if some of them
       // are unreadable.
-      guard case .after(let asked, _) = run.query else { return page.head }
+      guard let asked = run.query.start else { return page.head }
       let end = page.end(after: asked)
       return page.recovered && page.hasNext ? end : page.head ?? page.messages.last?.position
     }
@@ -349,7 +372,45 @@ extension StreamModel {
   }
 }
 
+extension PageQuery {
+  /// The position after which all events are requested; `nil` for other queries.
+  fileprivate var start: ShopPosition? {
+    switch self {
+    case .after(let position, _), .changes(let position, _): position
+    case .page, .since, .before, .newest, .beforeID, .afterID: nil
+    }
+  }
+
+  /// Returns the query for the page that follows a page of all events after a position.
+  ///
+  /// - Parameter reached: Returns the position up to which the socket delivered the messages after
+  ///   a position. Events of the socket say nothing about messages that were not fetched.
+  fileprivate func following(
+    _ page: Page, reached: (ShopPosition) -> ShopPosition
+  ) -> PageQuery? {
+    guard let start else { return nil }
+    let last = page.end(after: start)
+    let end = page.through == nil ? reached(last) : last
+    return switch self {
+    case .changes(_, let limit): .changes(after: end, limit: limit)
+    case .after(_, let limit): .after(end, limit: limit)
+    case .page, .since, .before, .newest, .beforeID, .afterID: nil
+    }
+  }
+}
+
 extension Page {
+  /// Returns the part of an answer that belongs to a run.
+  ///
+  /// A further request for changes of old messages returns the newest page again. Messages that are
+  /// newer than the first page are left to the next catch-up.
+  fileprivate func part(of run: Recovery.Run) -> Page {
+    guard run.kind == .recent, run.pages > 1, changesThrough != nil else { return self }
+    var part = self
+    (part.messages, part.rejected, part.fault) = ([], 0, nil)
+    return part
+  }
+
   /// Returns the key at which a page ends.
   ///
   /// A server without positions continues below this message in its own order, regardless of the

@@ -40,7 +40,7 @@ extension StreamModel {
   mutating func older(_ read: [ShopMessage], _ step: inout Step) {
     history.isReading = false
     guard history.isWanted, let oldest = history.oldest else { return }
-    var messages = read.filter { $0.key < oldest.key }
+    var messages = unsettled.newest(read).filter { $0.key < oldest.key }
     if let gap = gaps.last(where: { $0.before < oldest.key }) {
       messages.removeAll { $0.key < gap.before }
     }
@@ -148,7 +148,7 @@ extension StreamModel {
       return
     }
     noteOtherLog(page.messages, &step)
-    add(page.messages, via: .history, &step)
+    add(unsettled.newest(page.messages), via: .history, &step)
     let goesOn = page.hasNext && !repeats
     if goesOn, !isFar(fetch, with: page), let next = fetch.next(settings) {
       ask(next, fetch, &step)
@@ -433,6 +433,10 @@ extension StreamModel {
     commits.waiting.remove(id)
     takeLive(message, isAnswer: true, &step)
     step.show(.outboxDone(id, message: message.id))
+    // Whoever waits for the message must learn that it was deleted before it could be shown.
+    if unsettled.newest([message]).isEmpty {
+      step.show(.deleted([DeletedMessage(id: message.id)]))
+    }
     drive(.trigger(.messageSent), &step)
   }
 
@@ -463,6 +467,12 @@ extension StreamModel {
     case .tls:
       failSend(id, "the server's certificate was refused", &step)
       drive(.requested(failure), &step)
+    // An earlier attempt posted the message, which was deleted since.
+    case .notFound
+    where failure.isGone && settings.wantsEvents && outbox.queue.unsure.contains(id):
+      outbox.remove(id)
+      commits.waiting.remove(id)
+      step.show(.outboxDone(id, message: nil))
     // The response does not come from the server itself.
     case .otherStatus where failure.isElsewhere:
       retryLater(id, isUnsure: failure.mayFollowSuccess, failure, &step)
@@ -511,6 +521,11 @@ extension StreamModel {
 }
 
 extension LinkFailure {
+  /// Whether the server says that the message was deleted.
+  fileprivate var isGone: Bool {
+    if case .http(status: 410, _, _) = self { true } else { false }
+  }
+
   /// Whether this redirect or web page may be the response to an accepted message.
   ///
   /// A 303 has this purpose (RFC 9110 section 15.4.4). Any other redirect asks for the same request

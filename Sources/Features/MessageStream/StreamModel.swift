@@ -33,6 +33,8 @@ public struct StreamModel: Machine {
   var commits = TimelineCommits()
   /// The oldest point that the reader has reached.
   var history = History()
+  /// The edits and deletions that may be newer than an answer under way.
+  var unsettled = Unsettled()
   /// The random source of the stream's own jitter, in addition to that of the link.
   var generator: RandomSource
   private var phase = Phase.closed
@@ -110,6 +112,7 @@ public struct StreamModel: Machine {
   private mutating func finish(_ step: inout Step) {
     switch phase {
     case .open:
+      settle(&step)
       releaseEcho(&step)
       sendNext(&step)
     case .closed: break  // entries sent while the store was read must be stored
@@ -165,7 +168,8 @@ extension StreamModel {
     case .link(let event, let wall): handle(event, at: wall, &step)
     case .credentials(let event): credentials(event, &step)
     case .user(let user): outbox.author = user
-    case .opened(let attempt, let head, let after): opened(attempt, head, after: after, &step)
+    case .opened(let attempt, let head, let after, let events):
+      opened(attempt, head, after: after, isSparse: events ?? false, &step)
     case .frame(let attempt, let frame): received(frame, attempt, &step)
     case .fetched(let id, let page): answered(id, page, &step)
     case .fetchFailed(let id, let failure): unanswered(id, failure, &step)
@@ -383,7 +387,8 @@ extension StreamModel {
   }
 
   mutating func opened(
-    _ attempt: AttemptID, _ head: ShopPosition?, after start: ShopPosition?, _ step: inout Step
+    _ attempt: AttemptID, _ head: ShopPosition?, after start: ShopPosition?, isSparse: Bool,
+    _ step: inout Step
   ) {
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
@@ -397,7 +402,8 @@ extension StreamModel {
         return
       }
       if let start, recovery.isIdle, recovery.goesOn(from: start, to: head) {
-        recovery.awaitBacklog(to: head, until: step.now.advanced(by: settings.fetchTimeout))
+        let until = step.now.advanced(by: settings.fetchTimeout)
+        recovery.awaitBacklog(to: head, isSparse: isSparse, until: until)
         return
       }
     }
@@ -413,8 +419,17 @@ extension StreamModel {
     switch frame {
     case .message(let message):
       drive(.validData(attempt), &step)
-      recovery.passBacklog(with: message)
+      recovery.passBacklog(at: message.position)
       takeLive(message, &step)
+    case .edited(let message):
+      drive(.validData(attempt), &step)
+      guard let position = message.changed else { return takeLive(message, &step) }
+      recovery.passBacklog(at: position)
+      takeEdit(message, at: position, &step)
+    case .deleted(let deletion):
+      drive(.validData(attempt), &step)
+      recovery.passBacklog(at: deletion.changed)
+      takeDeletion(deletion, &step)
     case .draining(let window):
       drive(.heard(attempt), &step)
       drive(.draining(attempt, within: window), &step)
@@ -432,6 +447,8 @@ extension StreamModel {
     _ error: MessageError, _ attempt: AttemptID, _ step: inout Step
   ) {
     step.show(.notice(.malformed(error)))
+    // The offsets of such a backlog do not show that an event is missing.
+    if recovery.backlog?.isSparse ?? false { catchUp(.live, &step) }
     malformed.removeAll { $0.duration(to: step.now) >= .seconds(60) }
     malformed.append(step.now)
     guard malformed.count >= settings.malformedLimit else { return }
@@ -461,8 +478,13 @@ extension StreamModel {
       return
     }
     if liesBelowAll(message) { openGap(below: oldestKnown, &step) }
-    add([message], via: recovery.via(of: message), isAnswer: isAnswer, &step)
-    switch noteArrival(message, isAnswer: isAnswer) {
+    let via = recovery.via(of: message)
+    add(unsettled.newest([message]), via: via, isAnswer: isAnswer, &step)
+    follow(noteArrival(message, isAnswer: isAnswer), &step)
+  }
+
+  mutating func follow(_ arrival: Arrival, _ step: inout Step) {
+    switch arrival {
     case .whole:
       if recovery.backlog == nil { recovery.cursor.wholeAt = wall(at: step.now) }
       commits.waiting.change.cursor = recovery.cursor
@@ -493,7 +515,7 @@ extension StreamModel {
         || message.createdAt < time.advanced(by: .zero - settings.overlap))
   }
 
-  private enum Arrival {
+  enum Arrival {
     /// No earlier message is missing.
     case whole
     /// An earlier message is missing.
@@ -504,23 +526,27 @@ extension StreamModel {
 
   /// Moves the cursor if no message before this one is missing.
   private mutating func noteArrival(_ message: ShopMessage, isAnswer: Bool) -> Arrival {
+    if let position = message.position { return noteArrival(at: position) }
     let isIdle = recovery.isIdle
-    if let position = message.position {
-      recovery.hasPositions = true
-      let isConnected = link.status.phase == .connected
-      let isWhole = recovery.take(position, advancing: isIdle, isConnected: isConnected)
-      guard isIdle else { return .undecided }
-      // The socket that is being opened delivers the earlier messages.
-      let unprepared = recovery.connecting.unprepared
-      let isToCome = unprepared != nil && unprepared == link.currentAttempt
-      return isWhole ? .whole : isToCome ? .undecided : .hole
-    }
     // The socket may be dead when a post gets its response, so only messages from the socket arrive
     // in order.
     guard isIdle, link.status.phase == .connected, !isAnswer else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
     recovery.unplaced.remove(message.id)
     return .whole
+  }
+
+  /// Moves the cursor if no event before this position is missing.
+  mutating func noteArrival(at position: ShopPosition) -> Arrival {
+    let isIdle = recovery.isIdle
+    recovery.hasPositions = true
+    let isConnected = link.status.phase == .connected
+    let isWhole = recovery.take(position, advancing: isIdle, isConnected: isConnected)
+    guard isIdle else { return .undecided }
+    // The socket that is being opened delivers the earlier messages.
+    let unprepared = recovery.connecting.unprepared
+    let isToCome = unprepared != nil && unprepared == link.currentAttempt
+    return isWhole ? .whole : isToCome ? .undecided : .hole
   }
 
   /// Adds messages that are not in memory to the next commit. The store recognizes any others that
@@ -532,11 +558,13 @@ extension StreamModel {
     _ messages: [ShopMessage], via: StreamUpdate.Via, isAnswer: Bool = false, _ step: inout Step
   ) {
     let unseen = messages.filter { message in
-      if commits.holds(message.id) { return commits.isEdited(by: message) }
-      guard timeline.contains(message.id) else { return true }
+      let isWaiting = commits.holds(message.id)
+      guard isWaiting || timeline.contains(message.id) else { return true }
       // A message is looked up only if it may have changed.
-      guard message.updatedAt != nil, let known = timeline[message.id] else { return false }
-      return message.isEdit(of: known)
+      if !isWaiting, message.updatedAt == nil, message.changed == nil {
+        return commits.deletes(message.id)
+      }
+      return known(message.id).map(message.isLater) ?? true
     }
     guard !unseen.isEmpty else { return }
     let isInOrder = recovery.isIdle && link.status.phase == .connected && !isAnswer
@@ -604,6 +632,7 @@ extension StreamModel {
     for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
       step.show(.outbox(entry))
     }
+    showDeleted(commit.deleted, of: batch, &step)
     showInserted(Set(commit.inserted), of: batch, &step)
     showEdited(Set(commit.edited), of: batch, &step)
     if batch.feedsHistory { historyStored(&step) }
@@ -628,7 +657,8 @@ extension StreamModel {
     _ edited: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
   ) {
     guard !edited.isEmpty else { return }
-    let messages = batch.change.messages.filter { edited.contains($0.id) }
+    let changed = batch.change.messages + batch.change.edits
+    let messages = changed.filter { edited.contains($0.id) }
     for message in messages { timeline.replace(message) }
     timeline.trim()
     let shown = messages.filter { message in history.oldest.map { $0.key <= message.key } ?? false }
@@ -675,6 +705,7 @@ extension StreamModel {
     history.check(&check)
     commits.check(&check)
     commits.waiting.check(&check)
+    unsettled.check(&check)
     timeline.check(&check)
     outbox.check(&check)
   }
@@ -733,7 +764,7 @@ extension StreamModel {
   private func checkMessages(_ check: inout InvariantCheck) {
     check.require(
       commits.messages.allSatisfy { message in
-        timeline[message.id].map { message.isEdit(of: $0) } ?? true
+        timeline[message.id].map { message.isLater(than: $0) || commits.deletes($0.id) } ?? true
       }, "stream: what is shown is stored")
     guard let batch = commits.inFlight?.batch, let committed = batch.change.cursor?.position else {
       return

@@ -36,6 +36,10 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   /// Whether the stream only sends. It then fetches only the messages that show whether an
   /// unconfirmed message arrived.
   public var sendsOnly = false
+  /// Whether the server is asked for edits and deletions as events with positions.
+  ///
+  /// A server without events ignores the request.
+  public var wantsEvents = false
 
   /// The maximum size of the messages in memory in bytes, regardless of their number.
   ///
@@ -49,6 +53,8 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   /// The maximum size of these messages in bytes. A page that begins below the limit is accepted
   /// whole.
   public static let unstoredBytes = 1_000_000
+  /// The maximum number of edits and deletions that are remembered while a request is open.
+  public static let unsettled = 2000
   /// The maximum number of known offsets beyond the cursor. Further offsets are left to the
   /// catch-up.
   public static let offsetsAhead = 10_000

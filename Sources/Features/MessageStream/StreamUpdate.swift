@@ -9,6 +9,9 @@ public enum StreamUpdate: Sendable, Hashable, Codable {
   case messages([ShopMessage], via: Via)
   /// Shown messages whose text changed.
   case edited([ShopMessage])
+  /// Messages that were deleted on the server and are no longer stored. Most of them were shown
+  /// before.
+  case deleted([DeletedMessage])
   /// A gap was found. Pages of older messages can fill it.
   case gap(ShopGap)
   /// A gap was closed.

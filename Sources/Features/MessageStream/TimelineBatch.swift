@@ -26,20 +26,23 @@ struct TimelineBatch: CommitBatch {
 
   /// Whether further messages are left to a later catch-up.
   var isFull: Bool {
-    change.messages.count >= StreamSettings.unstored || bytes >= StreamSettings.unstoredBytes
+    change.messages.count + change.edits.count + change.deletions.count
+      >= StreamSettings.unstored || bytes >= StreamSettings.unstoredBytes
   }
 
   /// Whether the batch has a message with this ID.
   func holds(_ id: MessageID) -> Bool { ids.contains(id) }
 
-  /// Returns the message with this ID; `nil` if it is not in the batch.
+  /// Returns the version of a message that the batch stores; `nil` if it stores none.
   subscript(id: MessageID) -> ShopMessage? {
-    ids.contains(id) ? change.messages.last { $0.id == id } : nil
+    if ids.contains(id) { return change.messages.last { $0.id == id } }
+    return change.edits.first { $0.id == id }
   }
 
   /// Adds messages. An edited version of a message in the batch replaces that message.
   mutating func add(_ messages: [ShopMessage], via: StreamUpdate.Via) {
     let new = messages.filter { !replace($0) }
+    for message in new { removeEdit(of: message.id) }
     change.messages += new
     ways += new.map { _ in via }
     ids.formUnion(new.map(\.id))
@@ -54,6 +57,34 @@ struct TimelineBatch: CommitBatch {
     change.messages[index] = message
     return true
   }
+
+  /// Changes a message, if it is stored, to a later version.
+  mutating func edit(_ message: ShopMessage) {
+    guard self[message.id].map(message.isLater) ?? true, !replace(message) else { return }
+    removeEdit(of: message.id)
+    change.edits.append(message)
+    bytes += message.footprint
+  }
+
+  private mutating func removeEdit(of id: MessageID) {
+    guard let index = change.edits.firstIndex(where: { $0.id == id }) else { return }
+    bytes -= change.edits.remove(at: index).footprint
+  }
+
+  /// Removes a message from the store and from this change.
+  mutating func delete(_ deletion: DeletedMessage) {
+    if ids.remove(deletion.id) != nil,
+      let index = change.messages.lastIndex(where: { $0.id == deletion.id })
+    {
+      bytes -= change.messages.remove(at: index).footprint
+      ways.remove(at: index)
+    }
+    removeEdit(of: deletion.id)
+    if !deletes(deletion.id) { change.deletions.append(deletion) }
+  }
+
+  /// Whether the batch deletes a message.
+  func deletes(_ id: MessageID) -> Bool { change.deletions.contains { $0.id == id } }
 
   /// Stores an entry of the outbox, replacing an earlier version.
   mutating func put(_ entry: OutboxEntry) {
@@ -74,10 +105,13 @@ extension TimelineBatch: SelfChecking {
       ways.count == change.messages.count, "timeline batch: it knows how each message came")
     guard check.isThorough else { return }
     check.require(
-      bytes == change.messages.reduce(0) { $0 + $1.footprint },
+      bytes == (change.messages + change.edits).reduce(0) { $0 + $1.footprint },
       "timeline batch: it knows the memory of its messages")
     check.require(
       ids == Set(change.messages.map(\.id)), "timeline batch: it knows the ids of its messages")
+    check.require(
+      change.edits.allSatisfy { !ids.contains($0.id) && !deletes($0.id) },
+      "timeline batch: a message is edited in one place")
   }
 }
 
@@ -96,18 +130,16 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
     waiting.holds(id) || inFlight?.batch.holds(id) ?? false
   }
 
-  /// Returns whether a message is a later version of one that waits for the store.
-  func isEdited(by message: ShopMessage) -> Bool {
-    guard message.updatedAt != nil else { return false }
-    let held = waiting[message.id] ?? inFlight?.batch[message.id]
-    return held.map(message.isEdit) ?? false
-  }
-}
+  /// Returns the newest version of a message that waits for the store.
+  func version(of id: MessageID) -> ShopMessage? { waiting[id] ?? inFlight?.batch[id] }
 
-extension ShopMessage {
-  /// Returns whether this is a later version of a stored message.
-  func isEdit(of stored: ShopMessage) -> Bool {
-    guard let updatedAt else { return false }
-    return updatedAt > stored.updatedAt ?? stored.createdAt
+  /// Whether edits or deletions wait for the store.
+  var changesMessages: Bool {
+    waiting.change.changesMessages || inFlight?.batch.change.changesMessages ?? false
+  }
+
+  /// Returns whether the removal of a message waits for the store.
+  func deletes(_ id: MessageID) -> Bool {
+    waiting.deletes(id) || inFlight?.batch.deletes(id) ?? false
   }
 }

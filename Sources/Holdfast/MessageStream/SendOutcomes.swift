@@ -139,7 +139,7 @@ final class SendOutcomes: Sendable {
       state.withLock { $0.latest = failure }
     case .notice(.store(let failure)): change { $0.note(store: failure) }
     case .notice(.storeRecovered): change { $0.noteStoreRecovered() }
-    case .messages, .edited, .gap, .gapClosed, .history, .notice: return
+    case .messages, .edited, .deleted, .gap, .gapClosed, .history, .notice: return
     }
   }
 

@@ -30,6 +30,7 @@ struct ShopAPI: Sendable {
     let shop = configuration.shop
     var request = request("GET", .paginated(shop))
     request.query = query.parameters
+    request.headers = [(StreamHeader.events, StreamHeader.wantsEvents)]
     return try await rest.call(request, accepting: 200...200, "the page") {
       bytes throws(MessageError) in try PageCodec.decode(bytes, shop: shop)
     }
@@ -50,4 +51,9 @@ struct ShopAPI: Sendable {
       method: method, url: configuration.url(route), timeout: Self.timeout,
       maxBodyBytes: Self.maxBodyBytes)
   }
+}
+
+extension StreamHeader {
+  /// The value of `events`.
+  static let wantsEvents = "1"
 }

@@ -10,7 +10,9 @@ import Synchronization
 ///     guard let name = ConsumerName("indexer") else { return }
 ///     let consumer = try await stream.consumer(name)
 ///     for try await batch in consumer {
-///       index(batch.map(\.message))
+///       for delivery in batch {
+///         if let message = delivery.message { index(message) } else { remove(delivery.id) }
+///       }
 ///       try await consumer.acknowledge(through: batch)
 ///     }
 ///

@@ -81,7 +81,8 @@ public actor ShopStreams {
     do throws(OpenError) {
       start = try await MachineStart(
         StreamModel.Birth(
-          shop: shop, policy: configuration.policy, sendsOnly: configuration.sendsOnly),
+          shop: shop, policy: configuration.policy, sendsOnly: configuration.sendsOnly,
+          wantsEvents: true),
         journal: configuration.journal, at: ports.clock.wall, notice: notice)
     } catch {
       closed(shop)

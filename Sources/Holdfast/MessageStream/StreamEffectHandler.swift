@@ -49,8 +49,8 @@ actor StreamEffectHandler: EffectHandler {
     switch (next, waiting.last) {
     case (.notice, _): return
     case (.status, .status): waiting.removeLast()
-    case (.status, _), (.messages, _), (.edited, _), (.gap, _), (.gapClosed, _), (.outbox, _),
-      (.outboxDone, _), (.history, _):
+    case (.status, _), (.messages, _), (.edited, _), (.deleted, _), (.gap, _), (.gapClosed, _),
+      (.outbox, _), (.outboxDone, _), (.history, _):
       break
     }
     waiting.append(next)
@@ -140,7 +140,8 @@ actor StreamEffectHandler: EffectHandler {
   private func open(_ attempt: AttemptID, after: ShopPosition?) async {
     var request = SocketRequest(
       url: configuration.socketURL(.stream(configuration.shop)),
-      headers: after.map { [(StreamHeader.after, $0.description)] } ?? [],
+      headers: [(StreamHeader.events, StreamHeader.wantsEvents)]
+        + (after.map { [(StreamHeader.after, $0.description)] } ?? []),
       openTimeout: configuration.policy.establish.openTimeout,
       maxMessageBytes: MessageLimits().maxFrameBytes)
     request.note = sink.notes(of: attempt)
@@ -194,7 +195,7 @@ actor StreamEffectHandler: EffectHandler {
       [store, backpressure, signals, shop = configuration.shop] () throws(StoreFailure) in
       defer { backpressure.open() }
       let commit = try await store.commit(change, to: shop)
-      if !commit.inserted.isEmpty || !commit.edited.isEmpty { signals.ring() }
+      if !commit.isEmpty { signals.ring() }
       return .committed(id, commit)
     } failing: {
       .commitFailed(id, $0)
@@ -214,7 +215,8 @@ actor StreamEffectHandler: EffectHandler {
   ) -> StreamModel.Input {
     .opened(
       attempt, head: position(StreamHeader.head, in: headers),
-      after: position(StreamHeader.after, in: headers))
+      after: position(StreamHeader.after, in: headers),
+      events: headers[StreamHeader.events.lowercased()] == StreamHeader.wantsEvents ? true : nil)
   }
 
   private static func position(_ name: String, in headers: [String: String]) -> ShopPosition? {
@@ -230,6 +232,8 @@ actor StreamEffectHandler: EffectHandler {
     do throws(MessageError) {
       switch try StreamCodec.decode(bytes, shop: shop) {
       case .message(let message): return .message(message)
+      case .edited(let message): return .edited(message)
+      case .deleted(let deletion): return .deleted(deletion)
       case .draining(let window): return .draining(within: window)
       case .unknown(let type): return .unknown(type: redaction.clean(type))
       }

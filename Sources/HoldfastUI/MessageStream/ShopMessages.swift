@@ -47,6 +47,10 @@ public import Observation
   @ObservationIgnored private let moments = Moments()
   /// The marks that the stream has passed on after all earlier updates.
   @ObservationIgnored private var marks: Set<UUID128> = []
+  /// The number of senders that wait for the row of their message.
+  @ObservationIgnored private var sending = 0
+  /// The messages that were deleted while there was such a sender.
+  @ObservationIgnored private var deleted: Set<MessageID> = []
   /// The failure of the last fetch; `nil` since a refresh has begun.
   @ObservationIgnored private var fetchFailure: LinkFailure?
 
@@ -106,17 +110,24 @@ public import Observation
   /// Losses of the connection only prolong the wait. If the task is cancelled, only the wait ends.
   ///
   /// - Returns: The row of the message.
-  /// - Throws: `SendError`, which says whether the message is sent later; `OpenError` if the shop
+  /// - Throws: `SendError`, which says whether the message is sent later, or that it was deleted at
+  ///   once; `OpenError` if the shop
   ///   cannot be opened, and then nothing is sent, or if it was closed after the server had stored the
   ///   message; or `CancellationError`.
   @discardableResult
   public func send(_ text: String) async throws -> MessageRow {
     let stream = try await opening.opened()
     feed.start(updates(of: stream))
+    sending += 1
+    defer {
+      sending -= 1
+      if sending == 0 { deleted = [] }
+    }
     let id = try await stream.send(text)
-    await moments.wait { row(of: id) != nil }
-    guard let row = row(of: id) else { throw opening.endOfWait }
-    return row
+    await moments.wait { row(of: id) != nil || deleted.contains(id) }
+    if let row = row(of: id) { return row }
+    guard deleted.contains(id) else { throw opening.endOfWait }
+    throw SendError(id: id, .refused(.local(detail: "the message was deleted")))
   }
 
   private func row(of id: MessageID) -> MessageRow? { messages.last { $0.id == id } }
@@ -231,6 +242,7 @@ public import Observation
       for message in new { insert(MessageRow(message)) }
       if via == .history { shownGaps.fill(with: new) }
     case .edited(let changed): for message in changed { replace(MessageRow(message)) }
+    case .deleted(let deletions): remove(Set(deletions.map(\.id)))
     case .outbox(let entry): put(WaitingRow(entry))
     case .outboxDone(let id, message: _):
       if !waiting.contains(where: { $0.id == id }) { marks.insert(id) }
@@ -255,6 +267,11 @@ public import Observation
     guard let index = messages.lastIndex(where: { $0.id == row.id }) else { return }
     messages.remove(at: index)
     insert(row)
+  }
+
+  private func remove(_ ids: Set<MessageID>) {
+    messages.removeAll { ids.contains($0.id) }
+    if sending > 0 { deleted.formUnion(ids) }
   }
 
   private func put(_ row: WaitingRow) {

@@ -12,6 +12,8 @@ public struct MessageRow: Sendable, Hashable, Identifiable {
   public var text: String { message.text }
   /// The display name of the author, or the author's user id if there is no display name.
   public var author: String { message.username ?? message.user }
+  /// Whether the text of the message was edited.
+  public var isEdited: Bool { message.isEdited }
   /// The time at which the message was created, according to the server's clock.
   public var date: Date { message.date }
 

@@ -10,7 +10,7 @@ extension StreamFeature: TracedFeature {
   public static func news(of input: Input) -> [TraceNews] {
     switch input {
     case .send: [.wrote]
-    case .opened(_, let head?, _): [.head(head.offset)]
+    case .opened(_, let head?, _, _): [.head(head.offset)]
     case .frame(_, .draining): [.draining]
     case .fetched(let fetch, let page):
       [.answered("fetch \(fetch.number)", isDone: true, count: page.messages.count)]
@@ -48,7 +48,7 @@ extension StreamFeature: TracedFeature {
     case .outbox(let entry): [.waits(entry.id.description)]
     case .outboxDone(let entry, let message):
       [.settled(entry.description, isSent: message != nil)]
-    case .status, .edited, .history, .notice: []
+    case .status, .edited, .deleted, .history, .notice: []
     }
   }
 

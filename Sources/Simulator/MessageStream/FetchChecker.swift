@@ -44,7 +44,7 @@ struct FetchChecker: StreamChecker {
     cause = .other
     goesOn = false
     switch input {
-    case .opened(let attempt, _, _): if !isLate { cause = .opened(attempt) }
+    case .opened(let attempt, _, _, _): if !isLate { cause = .opened(attempt) }
     case .frame(_, .message(let message)):
       let cursor = facts.own.disk.cursor.position
       if !isLate, let cursor, message.position?.follows(cursor) ?? false { cause = .inTurn }
@@ -70,8 +70,8 @@ struct FetchChecker: StreamChecker {
       guard facts.own.server == .positions else { return }
       switch query {
       case .before(let position, _): check(before: position, facts)
-      case .page, .since: if !isReading { check(facts) }
-      case .after: check(facts)
+      case .page, .since, .newest: if !isReading { check(facts) }
+      case .after, .changes, .beforeID, .afterID: check(facts)
       }
     case .update(.history): isReading = false
     case .update(.messages(let messages, _)):

@@ -18,7 +18,7 @@ struct Heads: StreamChecker {
 
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     opened = nil
-    if case .opened(let attempt, _, _) = input, !isLate { opened = attempt }
+    if case .opened(let attempt, _, _, _) = input, !isLate { opened = attempt }
   }
 
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {}

@@ -151,7 +151,7 @@ extension PageQuery {
   fileprivate var isFirst: Bool {
     switch self {
     case .page(let number, _), .since(_, let number, _): number == 1
-    case .after, .before: true
+    case .after, .before, .changes, .newest, .beforeID, .afterID: true
     }
   }
 }

@@ -115,6 +115,10 @@ extension PageQuery {
     case .since(let time, let page, let asked): .since(time, page: page, limit: min(asked, limit))
     case .after(let position, let asked): .after(position, limit: min(asked, limit))
     case .before(let position, let asked): .before(position, limit: min(asked, limit))
+    case .changes(let position, let asked): .changes(after: position, limit: min(asked, limit))
+    case .newest(let position, let asked): .newest(knowing: position, limit: min(asked, limit))
+    case .beforeID(let id, let asked): .beforeID(id, limit: min(asked, limit))
+    case .afterID(let id, let asked): .afterID(id, limit: min(asked, limit))
     }
   }
 }

@@ -68,10 +68,10 @@ extension TraceText {
     case .link(let event, _): cause(event)
     case .credentials(let event): (.phone, describe(event))
     case .user(let name): (.phone, "is signed in as \(name)")
-    case .opened(let attempt, nil, _): connection(attempt, "is open")
-    case .opened(let attempt, let head?, nil):
+    case .opened(let attempt, nil, _, _): connection(attempt, "is open")
+    case .opened(let attempt, let head?, nil, _):
       connection(attempt, "is open, newest is \(head)")
-    case .opened(let attempt, let head?, let after?):
+    case .opened(let attempt, let head?, let after?, _):
       connection(attempt, "is open behind \(after), newest is \(head)")
     case .frame(let attempt, let frame): connection(attempt, "brings \(describe(frame))")
     case .fetched(let fetch, let page): answer(fetch, describe(page))
@@ -106,6 +106,8 @@ extension TraceText {
   private static func describe(_ frame: StreamModel.Frame) -> String {
     switch frame {
     case .message(let message): name(message)
+    case .edited(let message): "an edit of \(name(message))"
+    case .deleted(let deletion): "the deletion of the message at \(deletion.position)"
     case .draining(let time): "a notice: all will be closed within \(length(time))"
     case .unknown(let type): "something unknown (\(type))"
     case .malformed: "something that is not a message"
@@ -140,6 +142,7 @@ extension TraceText {
     case .status(let status): (.screen, TraceText.status(status))
     case .messages(let messages, let via): (.screen, "shows \(names(messages)), by \(via.rawValue)")
     case .edited(let messages): (.screen, "changes \(names(messages))")
+    case .deleted(let deletions): (.screen, "removes \(count(deletions.count, "message"))")
     case .gap: (.screen, "shows a gap")
     case .gapClosed: (.screen, "a gap is closed")
     case .outbox(let entry): (.screen, outbox(entry))
@@ -210,6 +213,11 @@ extension TraceText {
     case .since(let stamp, let page, _): "what is newer than \(time(stamp)), page \(page)"
     case .after(let position, _): "what follows \(position)"
     case .before(let position, _): "what comes before \(position)"
+    case .changes(let position, _): "what happened after \(position)"
+    case .newest(let position, let limit):
+      "page 1 of \(limit), newest first, and what happened after \(position) to older messages"
+    case .beforeID: "what comes before a message"
+    case .afterID: "what follows a message"
     }
   }
 
@@ -220,6 +228,7 @@ extension TraceText {
         "\(count(change.messages.count, "message")), \(commit.inserted.count) of them new")
     }
     if !commit.edited.isEmpty { parts.append(count(commit.edited.count, "edit")) }
+    if !commit.deleted.isEmpty { parts.append(count(commit.deleted.count, "deletion")) }
     if let cursor = change.cursor {
       let location = cursor.position?.description ?? cursor.time.map(time) ?? "nothing"
       parts.append("cursor at \(location)")

@@ -43,8 +43,9 @@ struct Epochs: Sendable {
   private var newest: String?
 
   mutating func hidden(in input: StreamModel.Input) -> StreamModel.Input {
-    if case .opened(let attempt, let head, let after) = input {
-      return .opened(attempt, head: head.map { hide($0) }, after: after.map { hide($0) })
+    if case .opened(let attempt, let head, let after, let events) = input {
+      return .opened(
+        attempt, head: head.map { hide($0) }, after: after.map { hide($0) }, events: events)
     }
     if case .frame(let attempt, .message(let message)) = input {
       return .frame(attempt, .message(hide(message)))

@@ -228,7 +228,7 @@ extension StreamFeature {
     case .reader(let isBehind): digest.mix(isBehind)
     case .send(_, let text, _, _), .user(let text): digest.mix(text)
     case .retry(let id), .discard(let id), .postFailed(let id, _, _): digest.mix(id)
-    case .opened(_, let head, let after): digest.mix(4, head?.offset ?? 0, after?.offset ?? 0)
+    case .opened(_, let head, let after, _): digest.mix(4, head?.offset ?? 0, after?.offset ?? 0)
     case .frame(_, .message(let message)), .posted(_, let message): digest.mix(message.id)
     case .link(.pong(_, let id), at: _): digest.mix(id)
     case .link(.oversized(_, let bytes), at: _): digest.mix(bytes)

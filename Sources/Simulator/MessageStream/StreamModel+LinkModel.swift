@@ -19,8 +19,10 @@ extension StreamModel: LinkModel {
     case .refresh, .reader: .trigger
     case .link(let event, _): event.role
     case .credentials(let event): .credentials(event)
-    case .opened(let attempt, _, _): .opened(attempt)
-    case .frame(let attempt, .message): .data(attempt)
+    case .opened(let attempt, _, _, _): .opened(attempt)
+    case .frame(let attempt, .message), .frame(let attempt, .edited),
+      .frame(let attempt, .deleted):
+      .data(attempt)
     case .frame(let attempt, .draining(let window)): .draining(attempt, within: window)
     case .frame(let attempt, .unknown), .frame(let attempt, .malformed): .received(attempt)
     case .fetched: .answered(isTrigger: false)
@@ -49,7 +51,8 @@ extension StreamModel: LinkModel {
 
   public static func renamed(_ input: Input, to attempt: AttemptID) -> Input {
     switch input {
-    case .opened(_, let head, let after): .opened(attempt, head: head, after: after)
+    case .opened(_, let head, let after, let events):
+      .opened(attempt, head: head, after: after, events: events)
     case .frame(_, let frame): .frame(attempt, frame)
     case .link(let event, let wall): .link(event.moved(to: attempt), at: wall)
     case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,

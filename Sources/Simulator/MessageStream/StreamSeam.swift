@@ -107,7 +107,8 @@ struct StreamSeam: Sendable {
     let fresh = change.messages.filter { !edited.contains($0.id) }.map(\.key)
     var seen: Set<MessageID> = []
     let inserted = fresh.sorted().map(\.id).filter { seen.insert($0).inserted }
-    return TimelineCommit(inserted: inserted, edited: commit.edited)
+    return TimelineCommit(
+      inserted: inserted, edited: commit.edited, deleted: commit.deleted)
   }
 }
 
@@ -122,7 +123,7 @@ extension StreamSeam {
   }
 
   private func withoutHead(_ input: StreamModel.Input) -> StreamModel.Input {
-    guard case .opened(let attempt, _, _) = input else { return input }
+    guard case .opened(let attempt, _, _, _) = input else { return input }
     return .opened(attempt, head: nil)
   }
 

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastServerCore
+import HoldfastStorage
 import HoldfastWire
 import HoldfastMessageStream
 
@@ -50,11 +51,16 @@ extension StreamWorld {
   private mutating func perform(_ effect: ShopServer.Effect) {
     switch effect {
     case .append(let appends):
-      for append in appends { ask(append.token, .append(append.message, key: append.key)) }
+      for append in appends {
+        guard case .post(let entry) = append.change else { continue }
+        ask(append.token, .append(entry.message, key: entry.key))
+      }
+    // Nobody in this world edits or deletes by a request.
+    case .shop, .forget: return
     case .page(let token, _, let query): ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
     case .answer(let id, let response): answer(id.number, reply(response))
-    case .accept(let id, let head, let after): letIn(id, head: head, after: after)
+    case .accept(let id, let head, let after, _): letIn(id, head: head, after: after)
     case .refuse(let id, let refusal):
       let detail = Envelope.decodeNote(refusal.bytes) ?? ""
       refuse(id.number, status: refusal.status, retryAfter: refusal.retryAfter, detail: detail)
@@ -124,6 +130,8 @@ extension StreamWorld {
     do throws(MessageError) {
       switch try StreamCodec.decode(bytes, shop: shop) {
       case .message(let message): return .message(message)
+      case .edited(let message): return .edited(message)
+      case .deleted(let deletion): return .deleted(deletion)
       case .draining(let window): return .draining(within: window)
       case .unknown(let type): return .unknown(type: type)
       }
@@ -156,7 +164,7 @@ extension StreamWorld {
         stop(server, for: index)
         kernel.add(.ends(index), after: kernel.plan.events[index].event.span)
       } else {
-        feed(.stored(token, .appended(message, isNew: isNew)))
+        feed(.stored(token, .appended(.posted(message, isNew: isNew))))
       }
     }
   }

@@ -290,7 +290,7 @@ extension StreamWorld {
       screen.hasMore = hasMore
       screen.histories += 1
     case .notice(.signIn): askToSignIn()
-    case .status, .edited, .gap, .gapClosed, .outbox, .outboxDone, .notice: return
+    case .status, .edited, .deleted, .gap, .gapClosed, .outbox, .outboxDone, .notice: return
     }
   }
 
@@ -777,7 +777,8 @@ extension StreamWorld {
     case .close(let id, _) where backend.rivals[id.number] != nil:
       kernel.later(.rival(id, isClosing: true), on: server, after: kernel.roundTrip())
     case .drop(let id), .refuse(let id, _): backend.rivals[id.number] = nil
-    case .append, .page, .head, .answer, .accept, .send, .ping, .close, .finished: return
+    case .append, .shop, .page, .head, .forget, .answer, .accept, .send, .ping, .close, .finished:
+      return
     }
   }
 

@@ -37,20 +37,48 @@ public enum ConsumerStart: Sendable, Hashable {
   public static let usual = ConsumerStart.newest(50)
 }
 
-/// A stored message that is delivered to a consumer.
+/// A stored message that is delivered to a consumer, or the deletion of one.
 public struct ShopDelivery: Sendable, Hashable {
   /// The number of the delivery, counted from 1 for each consumer, in the order of storage.
   public var number: UInt64
-  /// The message in its current form, which may include a later edit.
-  public var message: ShopMessage
-  /// Whether the message was delivered before and its text has changed since then.
-  public var isEdit: Bool
+  /// The content of the delivery.
+  public var content: Content
+
+  /// The content of a delivery. A message has its current form, which may include later edits.
+  public enum Content: Sendable, Hashable {
+    /// A message.
+    case message(ShopMessage)
+    /// A message that was delivered before and whose text has changed since then.
+    case edit(ShopMessage)
+    /// The deletion of a message. All deliveries of a message that was deleted are such ones.
+    case deletion(DeletedMessage)
+  }
 
   /// Creates a delivery.
-  public init(number: UInt64, message: ShopMessage, isEdit: Bool = false) {
+  public init(number: UInt64, content: Content) {
     self.number = number
-    self.message = message
-    self.isEdit = isEdit
+    self.content = content
+  }
+
+  /// Creates the delivery of a message or of an edit.
+  public init(number: UInt64, message: ShopMessage, isEdit: Bool = false) {
+    self.init(number: number, content: isEdit ? .edit(message) : .message(message))
+  }
+
+  /// The message in its current form; `nil` if it was deleted.
+  public var message: ShopMessage? {
+    switch content {
+    case .message(let message), .edit(let message): message
+    case .deletion: nil
+    }
+  }
+
+  /// The id of the message.
+  public var id: MessageID {
+    switch content {
+    case .message(let message), .edit(let message): message.id
+    case .deletion(let deletion): deletion.id
+    }
   }
 }
 
@@ -79,20 +107,32 @@ struct StoredConsumer: Sendable, Hashable {
   struct Entry: Sendable, Hashable {
     var number: UInt64
     var id: MessageID
-    var isEdit: Bool
+    var isEdit = false
+    /// The deletion that this delivery reports.
+    var deletion: DeletedMessage?
+
+    /// Returns the delivery of the entry. `stored` is its message; `nil` if it was deleted.
+    func delivery(of stored: ShopMessage?) -> ShopDelivery {
+      guard deletion == nil, let stored else {
+        return ShopDelivery(number: number, content: .deletion(deletion ?? DeletedMessage(id: id)))
+      }
+      return ShopDelivery(number: number, message: stored, isEdit: isEdit)
+    }
   }
 
   var entries: [Entry] = []
   var acknowledged: UInt64 = 0
   var last: UInt64 = 0
 
-  mutating func add(_ id: MessageID, isEdit: Bool) {
+  mutating func add(_ id: MessageID, isEdit: Bool = false, deletion: DeletedMessage? = nil) {
     last += 1
-    entries.append(Entry(number: last, id: id, isEdit: isEdit))
+    entries.append(Entry(number: last, id: id, isEdit: isEdit, deletion: deletion))
   }
 
-  mutating func add(_ commit: TimelineCommit) {
-    for id in commit.inserted { add(id, isEdit: false) }
+  mutating func add(_ counts: TimelineCounts) {
+    let commit = counts.commit
+    for deletion in counts.deletions { add(deletion.id, deletion: deletion) }
+    for id in commit.inserted { add(id) }
     for id in commit.edited { add(id, isEdit: true) }
   }
 
@@ -119,7 +159,7 @@ extension StoredTimeline {
   ) throws(StoreFailure) {
     guard readers[name] == nil else { return }
     var reader = StoredConsumer()
-    for key in try first(for: start) { reader.add(key.id, isEdit: false) }
+    for key in try first(for: start) { reader.add(key.id) }
     readers[name] = reader
   }
 
@@ -142,11 +182,7 @@ extension StoredTimeline {
   ) -> [ShopDelivery] {
     guard let reader = readers[name] else { return [] }
     let rest = reader.entries[reader.entries.end { $0.number <= number }...]
-    return rest.prefix(Swift.max(0, limit)).compactMap { entry in
-      messages[entry.id].map {
-        ShopDelivery(number: entry.number, message: $0, isEdit: entry.isEdit)
-      }
-    }
+    return rest.prefix(Swift.max(0, limit)).map { $0.delivery(of: messages[$0.id]) }
   }
 
   /// Removes the deliveries up to a number.

@@ -40,9 +40,12 @@ public struct StoredTimeline: Sendable, Hashable {
     messages(ordered[..<ordered.end { $0 < key }].suffix(Swift.max(0, limit)))
   }
 
-  /// Stores a change. Returns the IDs of new and edited messages.
+  /// Stores a change. Returns the messages that it added, edited and removed.
   public mutating func commit(_ change: TimelineChange) -> TimelineCommit {
     var counts = TimelineCounts()
+    for deletion in change.deletions {
+      if let key = remove(deletion.id) { counts.delete(key, as: deletion) }
+    }
     for message in change.messages {
       if messages[message.id] == nil {
         insert(message)
@@ -51,13 +54,15 @@ public struct StoredTimeline: Sendable, Hashable {
         counts.edit(message.id)
       }
     }
+    for message in change.edits where messages[message.id]?.take(message) == true {
+      counts.edit(message.id)
+    }
     if let cursor = change.cursor { written = cursor }
     if let gaps = change.gaps { self.gaps = gaps }
     for entry in change.outboxPut { put(entry) }
     outbox.removeAll { change.outboxRemove.contains($0.id) }
-    let commit = counts.commit
-    for name in readers.keys { readers[name]?.add(commit) }
-    return commit
+    for name in readers.keys { readers[name]?.add(counts) }
+    return counts.commit
   }
 
   private func messages(_ keys: ArraySlice<TimelineKey>) -> [ShopMessage] {
@@ -72,6 +77,12 @@ public struct StoredTimeline: Sendable, Hashable {
     } else {
       ordered.append(key)
     }
+  }
+
+  private mutating func remove(_ id: MessageID) -> TimelineKey? {
+    guard let key = messages.removeValue(forKey: id)?.key else { return nil }
+    ordered.remove(at: ordered.end { $0 < key })
+    return key
   }
 
   private mutating func put(_ entry: OutboxEntry) {
@@ -119,9 +130,12 @@ public struct StoredTimelines: Sendable, Hashable {
 }
 
 /// A collector that builds a commit's result from the results of the change's messages.
-package struct TimelineCounts {
+package struct TimelineCounts: Sendable, Hashable {
   private var inserted: [TimelineKey] = []
   private var edited: [MessageID] = []
+  private var deleted: [TimelineKey] = []
+  /// The deletions of messages that were removed.
+  package private(set) var deletions: [DeletedMessage] = []
   /// The reported IDs. The set is created at the first edit, since most changes have none.
   private var reported: Set<MessageID>?
 
@@ -140,9 +154,16 @@ package struct TimelineCounts {
     if reported?.insert(id).inserted == true { edited.append(id) }
   }
 
-  /// The result, with new IDs in timeline order and edited IDs in the order of the change.
+  /// Records that a message was removed.
+  package mutating func delete(_ key: TimelineKey, as deletion: DeletedMessage) {
+    deleted.append(key)
+    deletions.append(deletion)
+  }
+
+  /// The result, with new IDs in timeline order, and edited and deleted ones in the order of the
+  /// change.
   package var commit: TimelineCommit {
-    TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited)
+    TimelineCommit(inserted: inserted.sorted().map(\.id), edited: edited, deleted: deleted)
   }
 }
 
@@ -151,17 +172,34 @@ extension TimelineChange {
   ///
   /// - Throws: `.other` if it contains data of another shop.
   package func requireOnly(_ shop: ShopID) throws(StoreFailure) {
-    guard messages.allSatisfy({ $0.shop == shop }), outboxPut.allSatisfy({ $0.shop == shop })
+    guard messages.allSatisfy({ $0.shop == shop }), edits.allSatisfy({ $0.shop == shop }),
+      outboxPut.allSatisfy({ $0.shop == shop })
     else { throw .other(detail: "A change for the shop \(shop) holds something of another shop.") }
   }
 }
 
 extension ShopMessage {
-  /// Applies the text, the time and the edit mark of a later edit. Returns false if `edit` is not
-  /// later.
+  /// Returns whether this is a later version of a stored message.
+  ///
+  /// The positions of the newest edits decide. If the stored version has none of the same epoch,
+  /// the times of the edits do.
+  package func isLater(than stored: ShopMessage) -> Bool {
+    if let changed, let known = stored.changed, changed.epoch == known.epoch {
+      return changed.offset > known.offset
+    }
+    // A server whose clock was set back may date an edit before the message.
+    if changed != nil, stored.updatedAt == nil { return true }
+    guard let updatedAt else { return false }
+    let known = stored.updatedAt ?? stored.createdAt
+    return updatedAt > known || changed != nil && updatedAt == known
+  }
+
+  /// Applies the text, the times and the edit mark of a later version. Returns false if `edit` is
+  /// not later.
   fileprivate mutating func take(_ edit: ShopMessage) -> Bool {
-    guard let later = edit.updatedAt, later > updatedAt ?? createdAt else { return false }
-    (text, updatedAt, isEdited) = (edit.text, later, edit.isEdited)
+    guard edit.isLater(than: self) else { return false }
+    (text, updatedAt, isEdited) = (edit.text, edit.updatedAt ?? updatedAt, edit.isEdited)
+    changed = edit.changed ?? changed
     return true
   }
 }

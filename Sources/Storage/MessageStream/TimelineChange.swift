@@ -13,12 +13,21 @@ public struct ShopCursor: Sendable, Hashable, Codable {
   public var time: Timestamp?
   /// The wall-clock time at which the timeline was last known to be complete.
   public var wholeAt: Timestamp?
+  /// The position at which an unfinished catch-up by events began; `nil` if none is unfinished.
+  ///
+  /// The server sends each message once, at the position of its newest edit. Until the catch-up
+  /// ends, messages between `base` and `position` may be missing because they were edited later.
+  public var base: ShopPosition?
 
   /// Creates a cursor, which is unknown by default.
-  public init(position: ShopPosition? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil) {
+  public init(
+    position: ShopPosition? = nil, time: Timestamp? = nil, wholeAt: Timestamp? = nil,
+    base: ShopPosition? = nil
+  ) {
     self.position = position
     self.time = time
     self.wholeAt = wholeAt
+    self.base = base
   }
 
   /// Whether at least one of the values is known.
@@ -72,11 +81,32 @@ public struct OutboxEntry: Sendable, Hashable, Codable {
   }
 }
 
+/// A message that was deleted on the server.
+public struct DeletedMessage: Sendable, Hashable, Codable {
+  /// The id of the message.
+  public var id: MessageID
+  /// The position of the deletion in the shop's log; `nil` if the server does not support
+  /// positions.
+  public var changed: ShopPosition?
+
+  /// Creates a value.
+  public init(id: MessageID, changed: ShopPosition? = nil) {
+    self.id = id
+    self.changed = changed
+  }
+}
+
 /// A change of a timeline. It is stored completely or not at all.
-public struct TimelineChange: Sendable, Hashable, Codable {
-  /// The messages to add. A stored message is changed only by an edit, which has a later
-  /// `updatedAt`.
+///
+/// Its deletions come first, then its messages, then its edits.
+public struct TimelineChange: Sendable, Hashable {
+  /// The messages to add. A stored message is changed only by a later version, as
+  /// `ShopMessage.isLater(than:)` says.
   public var messages: [ShopMessage]
+  /// The later versions of messages that may be stored. A message that is not stored is not added.
+  public var edits: [ShopMessage]
+  /// The messages to remove.
+  public var deletions: [DeletedMessage]
   /// The new cursor; `nil` if it does not change.
   public var cursor: ShopCursor?
   /// The new list of all gaps; `nil` if it does not change.
@@ -88,10 +118,13 @@ public struct TimelineChange: Sendable, Hashable, Codable {
 
   /// Creates a change, which is empty by default.
   public init(
-    messages: [ShopMessage] = [], cursor: ShopCursor? = nil, gaps: [ShopGap]? = nil,
-    outboxPut: [OutboxEntry] = [], outboxRemove: [UUID128] = []
+    messages: [ShopMessage] = [], edits: [ShopMessage] = [], deletions: [DeletedMessage] = [],
+    cursor: ShopCursor? = nil, gaps: [ShopGap]? = nil, outboxPut: [OutboxEntry] = [],
+    outboxRemove: [UUID128] = []
   ) {
     self.messages = messages
+    self.edits = edits
+    self.deletions = deletions
     self.cursor = cursor
     self.gaps = gaps
     self.outboxPut = outboxPut
@@ -100,21 +133,81 @@ public struct TimelineChange: Sendable, Hashable, Codable {
 
   /// Whether there is nothing to store.
   public var isEmpty: Bool {
-    messages.isEmpty && cursor == nil && gaps == nil && outboxPut.isEmpty && outboxRemove.isEmpty
+    messages.isEmpty && !changesMessages && cursor == nil && gaps == nil && outboxPut.isEmpty
+      && outboxRemove.isEmpty
   }
+
+  /// Whether the change has edits or deletions.
+  package var changesMessages: Bool { !edits.isEmpty || !deletions.isEmpty }
 }
 
 /// The result of storing the messages of a change.
-public struct TimelineCommit: Sendable, Hashable, Codable {
+public struct TimelineCommit: Sendable, Hashable {
   /// The IDs of new messages, in timeline order.
   public var inserted: [MessageID]
   /// The IDs of messages whose text was replaced by a later edit.
   public var edited: [MessageID]
+  /// The keys of the messages that were removed, in the order of the change.
+  public var deleted: [TimelineKey]
 
   /// Creates a result, which is empty by default.
-  public init(inserted: [MessageID] = [], edited: [MessageID] = []) {
+  public init(
+    inserted: [MessageID] = [], edited: [MessageID] = [], deleted: [TimelineKey] = []
+  ) {
     self.inserted = inserted
     self.edited = edited
+    self.deleted = deleted
+  }
+
+  /// Whether the change added, edited or removed a message.
+  public var isEmpty: Bool { inserted.isEmpty && edited.isEmpty && deleted.isEmpty }
+}
+
+// The coded forms. Lists that earlier versions did not have are left out if they are empty, so that
+// a journal of an earlier version can be read, and the steps of such a journal do not change.
+extension TimelineChange: Codable {
+  private enum Key: CodingKey {
+    case messages, edits, deletions, cursor, gaps, outboxPut, outboxRemove
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: Key.self)
+    messages = try values.decode([ShopMessage].self, forKey: .messages)
+    edits = try values.decodeIfPresent([ShopMessage].self, forKey: .edits) ?? []
+    deletions = try values.decodeIfPresent([DeletedMessage].self, forKey: .deletions) ?? []
+    cursor = try values.decodeIfPresent(ShopCursor.self, forKey: .cursor)
+    gaps = try values.decodeIfPresent([ShopGap].self, forKey: .gaps)
+    outboxPut = try values.decode([OutboxEntry].self, forKey: .outboxPut)
+    outboxRemove = try values.decode([UUID128].self, forKey: .outboxRemove)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: Key.self)
+    try values.encode(messages, forKey: .messages)
+    if !edits.isEmpty { try values.encode(edits, forKey: .edits) }
+    if !deletions.isEmpty { try values.encode(deletions, forKey: .deletions) }
+    try values.encodeIfPresent(cursor, forKey: .cursor)
+    try values.encodeIfPresent(gaps, forKey: .gaps)
+    try values.encode(outboxPut, forKey: .outboxPut)
+    try values.encode(outboxRemove, forKey: .outboxRemove)
+  }
+}
+
+extension TimelineCommit: Codable {
+  private enum Key: CodingKey { case inserted, edited, deleted }
+
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: Key.self)
+    inserted = try values.decode([MessageID].self, forKey: .inserted)
+    edited = try values.decode([MessageID].self, forKey: .edited)
+    deleted = try values.decodeIfPresent([TimelineKey].self, forKey: .deleted) ?? []
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: Key.self)
+    try values.encode(inserted, forKey: .inserted)
+    try values.encode(edited, forKey: .edited)
+    if !deleted.isEmpty { try values.encode(deleted, forKey: .deleted) }
   }
 }
 

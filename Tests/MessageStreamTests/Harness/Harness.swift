@@ -81,8 +81,16 @@ struct Harness {
     #expect(model.brokenInvariants(.thorough) == [])
     effects += new
     for case .commit(let id, let change) in new where storesPromptly {
-      give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
+      give(.committed(id, commit(of: change)))
     }
+  }
+
+  /// Returns the answer of a store that has all messages in memory, and none of the new ones.
+  private func commit(of change: TimelineChange) -> TimelineCommit {
+    TimelineCommit(
+      inserted: change.messages.map(\.id),
+      edited: change.edits.map(\.id).filter { model.timeline.contains($0) },
+      deleted: change.deletions.compactMap { model.timeline[$0.id]?.key })
   }
 
   /// Lets time pass while the server sends pings. Each new request for a page is answered with
@@ -103,7 +111,7 @@ struct Harness {
   mutating func storeLast() {
     let last = effects.last { if case .commit = $0 { true } else { false } }
     guard case .commit(let id, let change) = last else { return }
-    give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
+    give(.committed(id, commit(of: change)))
   }
 
   /// Reports that the store refused the most recent change.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastStorage
 import HoldfastWire
 
 @testable import HoldfastMessageStream
@@ -36,6 +37,12 @@ struct Ledger {
       for message in messages where !ids.contains(message.id) {
         blame("edited but never shown: \(message.text)")
       }
+      for message in messages {
+        if let index = shown.firstIndex(where: { $0.id == message.id }) { shown[index] = message }
+      }
+    case .deleted(let deletions):
+      for deletion in deletions { ids.remove(deletion.id) }
+      shown.removeAll { !ids.contains($0.id) }
     case .status, .gap, .gapClosed, .outbox, .outboxDone, .notice: return
     }
   }

@@ -16,12 +16,18 @@ struct Shop {
   let id: ShopID
   var epoch = "e1"
   /// All accepted messages, in the order in which they were accepted.
-  private(set) var log: [ShopMessage] = []
+  var log: [ShopMessage] = []
   /// The same messages in timeline order.
-  private(set) var ordered: [ShopMessage] = []
+  var ordered: [ShopMessage] = []
   private var keys: [UUID128: ShopMessage] = [:]
   private var lastNumber: UInt64 = 0
-  private var offset: UInt64 = 0
+  var offset: UInt64 = 0
+  /// Whether the server sends edits and deletions as events.
+  var hasEvents = false
+  /// The deleted messages, in the order of their deletions.
+  var tombstones: [ShopDeletion] = []
+  /// The maximum number of changes that an answer has beside the newest page.
+  var mostChanges = 1_000
 
   /// The maximum size of the backlog that the server sends on a new socket; nil if it sends no
   /// backlog.
@@ -101,12 +107,17 @@ struct Shop {
       return page(of: all.reversed(), number, limit)
     case (.ours, .after(let position, let limit)): return after(position, limit)
     case (.ours, .before(let position, let limit)): return before(position, limit)
-    case (.plain, .after), (.plain, .before):
+    case (.ours, .changes(let position, let limit)):
+      return hasEvents ? changes(after: position, limit) : after(position, limit)
+    case (_, .newest(let position, let limit)):
+      return hasEvents
+        ? newest(knowing: position, limit) : page(.page(number: 1, limit: limit))
+    case (.plain, .after), (.plain, .before), (.plain, .changes), (_, .beforeID), (_, .afterID):
       return page(of: ordered.reversed(), 1, 20)
     }
   }
 
-  private func page(of all: [ShopMessage], _ number: Int, _ limit: Int) -> Page {
+  func page(of all: [ShopMessage], _ number: Int, _ limit: Int) -> Page {
     let start = (ignoresPage ? 0 : number - 1) * limit
     let messages = all.dropFirst(start).prefix(limit)
     return Page(
@@ -136,7 +147,7 @@ struct Shop {
     return Page(messages: Array(messages), hasNext: older.count > messages.count, head: head)
   }
 
-  private func unrecovered(_ limit: Int) -> Page {
+  func unrecovered(_ limit: Int) -> Page {
     Page(
       messages: Array(log.suffix(limit)), hasNext: log.count > limit, head: head,
       recovered: false)

@@ -13,6 +13,8 @@ struct Net {
   var dead: Set<Socket> = []
   /// The latency in each direction.
   var delay = Duration.milliseconds(40)
+  /// The additional time that a response to a request takes.
+  var lag = Duration.zero
 
   var isReachable: Bool {
     if case .reachable = reachability { true } else { false }
@@ -74,7 +76,7 @@ extension StreamHarness {
   }
 
   private mutating func answer(_ process: Int, _ input: StreamModel.Input) {
-    if !net.isBlackHole { add(.input(process: process, input), after: net.delay) }
+    if !net.isBlackHole { add(.input(process: process, input), after: net.delay + net.lag) }
   }
 
   mutating func answerFetch(_ process: Int, _ id: FetchID, _ query: PageQuery, _ token: Int) {
@@ -125,10 +127,16 @@ extension StreamHarness {
       return
     }
     server.sockets.append(socket)
-    let missed = after.flatMap { shop.missed(after: $0) }
+    let missed = after.flatMap { position in
+      hasEvents
+        ? shop.missedEvents(after: position)
+        : shop.missed(after: position)?.map { .message($0) }
+    }
     let start = missed == nil ? nil : after
-    add(.socket(socket, .opened(socket.attempt, head: shop.head, after: start)), after: net.delay)
-    for message in missed ?? [] { deliver(.frame(socket.attempt, .message(message)), over: socket) }
+    let opened = StreamModel.Input.opened(
+      socket.attempt, head: shop.head, after: start, events: hasEvents ? true : nil)
+    add(.socket(socket, opened), after: net.delay)
+    for frame in missed ?? [] { deliver(.frame(socket.attempt, frame), over: socket) }
     add(.pings(socket), after: .seconds(54))
   }
 

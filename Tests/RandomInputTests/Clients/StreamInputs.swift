@@ -53,6 +53,7 @@ struct StreamInputs: LinkedGenerator {
     settings.sendRetries = .exponential(
       first: .seconds(1), factor: 2, cap: .seconds(30), jitter: 0, floor: .zero, attempts: 2)
     settings.sendsOnly = source.oneIn(8)
+    settings.wantsEvents = source.oneIn(2)
     return settings
   }
 
@@ -104,6 +105,7 @@ struct StreamInputs: LinkedGenerator {
       case .update: continue
       }
     }
+    shown.subtract(step.deleted)
     shown.formUnion(step.shown)
     waiting.formUnion(step.takenEntries)
     waiting.subtract(step.endedEntries)
@@ -137,7 +139,9 @@ struct StreamInputs: LinkedGenerator {
     .usesPresentAttempt,
     MachineProperty("each message is shown once") { generator, step in
       let ids = step.shown
-      return Set(ids).count == ids.count && generator.shown.isDisjoint(with: ids)
+      // A message that was deleted is shown again if the server sends it again.
+      let earlier = generator.shown.subtracting(step.deleted)
+      return Set(ids).count == ids.count && earlier.isDisjoint(with: ids)
     },
     MachineProperty("an entry waits until it went out or was discarded") { generator, step in
       generator.waiting.subtracting(step.endedEntries)
@@ -206,8 +210,47 @@ extension StreamInputs {
     let index = number(0...fetches.count - 1)
     let (id, query) = fetches[index]
     if !oneIn(12) { fetches.remove(at: index) }
-    guard oneIn(10) else { return give(.fetched(id, server.page(query))) }
+    guard oneIn(10) else {
+      var page = server.page(query)
+      if settings.wantsEvents, !oneIn(3) { addEvents(to: &page) }
+      return give(.fetched(id, page))
+    }
     give(.fetchFailed(id, linkFailure()))
+  }
+
+  /// Adds edits and deletions to a page. They may contradict the page.
+  private mutating func addEvents(to page: inout Page) {
+    page.through = maybe(anyPosition())
+    page.changesThrough = maybe(anyPosition())
+    page.deleted = (0..<number(0...2)).compactMap { _ in anyDeletion() }
+    page.changes = (0..<number(0...2)).compactMap { _ in anyEdit() }
+    for index in page.messages.indices where oneIn(4) {
+      page.messages[index].changed = anyPosition()
+    }
+  }
+
+  private mutating func anyPosition() -> ShopPosition {
+    let offset = Int64(server.head.offset) + Int64(number(-6...3))
+    return ShopPosition(
+      epoch: oneIn(12) ? "f" : server.head.epoch, offset: UInt64(max(0, offset)))
+  }
+
+  private mutating func anyEdit() -> ShopMessage? {
+    guard var message = server.anyMessage() else { return nil }
+    (message.text, message.isEdited, message.changed) = ("edited", true, maybe(anyPosition()))
+    return message
+  }
+
+  private mutating func anyDeletion() -> ShopDeletion? {
+    server.anyMessage().map {
+      ShopDeletion(
+        id: $0.id, shop: $0.shop, position: $0.position ?? anyPosition(), changed: anyPosition())
+    }
+  }
+
+  private mutating func anyEvent() -> StreamModel.Frame? {
+    if oneIn(2) { return anyEdit().map { .edited($0) } }
+    return anyDeletion().map { .deleted($0) }
   }
 
   /// Answers a post, lets it fail, or loses the answer.
@@ -230,6 +273,10 @@ extension StreamInputs {
       .unknown(type: "x"), .malformed(.badDate(field: "x")), .malformed(.missing(field: "x")),
       .malformed(.missing(field: "y")), .draining(within: .seconds(number(0...9))),
     ]
+    if settings.wantsEvents, oneIn(2) {
+      if let event = anyEvent() { give(.frame(anyAttempt(), event)) }
+      return
+    }
     oneIn(2) ? give(.frame(anyAttempt(), one(frames))) : disturbLink(ping: ping)
   }
 
@@ -241,7 +288,11 @@ extension StreamInputs {
       let reportsHead = !server.isPlain && !oneIn(5)
       let start = reportsHead && !oneIn(3) ? after : nil
       sent = start.map { Int($0.offset) } ?? server.messages.count
-      return give(.opened(attempt, head: reportsHead ? server.head : nil, after: start))
+      let sendsEvents = settings.wantsEvents && oneIn(2)
+      return give(
+        .opened(
+          attempt, head: reportsHead ? server.head : nil, after: start,
+          events: sendsEvents ? true : nil))
     }
     // A log that is restored from a backup continues at an earlier position.
     if sent > server.messages.count { sent = max(0, server.messages.count - number(0...3)) }
@@ -261,6 +312,12 @@ extension MachineStep<StreamModel> {
   fileprivate var shown: [MessageID] {
     effects.flatMap { effect -> [MessageID] in
       if case .update(.messages(let messages, _)) = effect { messages.map(\.id) } else { [] }
+    }
+  }
+
+  fileprivate var deleted: [MessageID] {
+    effects.flatMap { effect -> [MessageID] in
+      if case .update(.deleted(let deletions)) = effect { deletions.map(\.id) } else { [] }
     }
   }
 

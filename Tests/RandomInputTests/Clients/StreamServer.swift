@@ -109,7 +109,9 @@ struct StreamServer: RandomValues {
       case .page(let number, let limit): (all, number, limit)
       case .since(let time, let number, let limit):
         (all.filter { $0.createdAt > time }, number, limit)
-      case .after(_, let limit), .before(_, let limit): (all, 1, limit)
+      case .after(_, let limit), .before(_, let limit), .changes(_, let limit),
+        .newest(_, let limit), .beforeID(_, let limit), .afterID(_, let limit):
+        (all, 1, limit)
       }
     let rest = list.dropFirst((number - 1) * limit)
     return Page(messages: Array(rest.prefix(limit)), hasNext: rest.count > limit)

@@ -14,7 +14,9 @@ struct ServerTests {
       inputs: """
         request abandoned upgrade received overflowed gone stored removed removals drain
         """,
-      effects: "append page head answer accept refuse send ping close drop finished")
+      effects: """
+        append shop page head forget answer accept refuse send ping close drop finished
+        """)
   }
 
   @Test func `the relay keeps its promises under random inputs`() {
@@ -62,7 +64,7 @@ struct ServerTests {
 
   @Test func `injected faults of the shop server are detected`() {
     typealias Inputs = RandomInputs<ShopInputs>
-    Inputs.expectFound("a socket is sent each message once and in order") { _, _, effects in
+    Inputs.expectFound("a socket is sent each event once and in order") { _, _, effects in
       effects = effects.flatMap { effect -> [ShopServer.Effect] in
         if case .send(.message, _) = effect { [effect, effect] } else { [effect] }
       }

@@ -12,13 +12,20 @@ struct ShopInputs: ServerInputs {
   var drainLimit: Duration { policy.workable.drainLimit }
 
   private var store: ShopStore
-  /// The newest position that each socket received.
-  private var sent: [ConnectionID: ShopPosition] = [:]
+  /// The newest position that each socket received, and from which on it receives every event.
+  private var sent: [ConnectionID: Sent] = [:]
   private var requests: [RequestID] = []
   /// For each shop, the appends that the store has not answered.
   private var appends: [ShopID: Set<StoreToken>] = [:]
   /// The messages that the store has reported as durable.
   private var durable: Set<MessageID> = []
+
+  private struct Sent {
+    var last: ShopPosition
+    /// The head in the answer to the upgrade. Up to there, offsets have gaps.
+    var head: ShopPosition
+    var events: Bool
+  }
 
   private static let shops = ["a", "b", "c"].compactMap { ShopID($0) }
   private static let users = ["u", "v", "w"]
@@ -45,7 +52,7 @@ struct ShopInputs: ServerInputs {
     let times: [(WritableKeyPath<ShopServerPolicy, Duration>, [Int])] = [
       (\.postInterval, [0, 10, 1_000]), (\.pingInterval, [0, 20, 1_000]),
       (\.pongWait, [0, 15, 45]), (\.closeWait, [0, 5, 40]), (\.drainGrace, [0, 10, 60]),
-      (\.drainLimit, [0, 30, 50]), (\.clockLeeway, [0, 1_000]),
+      (\.drainLimit, [0, 30, 50]), (\.clockLeeway, [0, 1_000]), (\.forgetDelay, [0, 20, 500]),
     ]
     draw.set(&policy, counts)
     draw.set(&policy, milliseconds: times)
@@ -74,9 +81,10 @@ struct ShopInputs: ServerInputs {
   static func request(in effect: ShopServer.Effect) -> String? {
     switch effect {
     case .append(let all): all.map { "\($0.token)" }.joined(separator: " ")
-    case .page(let token, _, _), .head(let token, _): "\(token)"
+    case .page(let token, _, _), .head(let token, _), .shop(let token, _), .forget(let token):
+      "\(token)"
     case .answer(let id, _): "an answer to \(id)"
-    case .accept(let id, _, _), .refuse(let id, _): "an upgrade of \(id)"
+    case .accept(let id, _, _, _), .refuse(let id, _): "an upgrade of \(id)"
     case .finished: "the end of a drain"
     case .send, .ping, .close, .drop: nil
     }
@@ -93,6 +101,7 @@ extension ShopInputs {
     var claims = Claims(
       user: user, name: user.uppercased(), shops: oneIn(12) ? [] : Self.shops,
       expiresAt: wall.advanced(by: one(lives)))
+    if oneIn(4) { claims.admin = Self.shops }
     if oneIn(6) { claims.notBefore = wall.advanced(by: .seconds(number(-1...1))) }
     return .valid(claims)
   }
@@ -106,7 +115,10 @@ extension ShopInputs {
       let offset = head.offset >= back ? head.offset - back : head.offset + back
       after = ShopPosition(epoch: oneIn(9) ? "old" : head.epoch, offset: offset)
     }
-    give(.upgrade(ConnectionID(notes.fresh()), shop, after: after, credential(), wall: wall))
+    give(
+      .upgrade(
+        ConnectionID(notes.fresh()), shop, after: after, events: !oneIn(3), credential(),
+        wall: wall))
   }
 
   private mutating func request() {
@@ -115,17 +127,27 @@ extension ShopInputs {
 
   private mutating func call() -> Call {
     let shop = one(Self.shops)
-    switch number(0...11) {
+    switch number(0...15) {
     case 0...6: return .send(draft(shop))
     case 7: return .all(shop)
-    case 8, 9: return .page(shop, query(shop))
+    case 8, 9: return .page(shop, query(shop), events: oneIn(2))
     case 10: return .streamHealth
+    case 11...14: return change(shop)
     case _:
       let refusal = ShopRefusal(
         route: one(ShopCallRoute.allCases), status: one([400, 404, 405, 426]), message: "no",
         allow: maybe("GET"))
       return .refused(refusal)
     }
+  }
+
+  private mutating func change(_ shop: ShopID) -> Call {
+    let newest = store.log(shop).messages.suffix(4).map(\.id)
+    let id = oneIn(8) ? UUID128(high: 9, low: 9) : one(newest + [UUID128(high: 9, low: 9)])
+    if oneIn(2) { return .delete(id) }
+    let text = String(repeating: "y", count: oneIn(9) ? 9_600 : number(1...60))
+    let key = oneIn(3) ? UUID128(high: 0, low: UInt64(number(1...4))) : nil
+    return .edit(Revision(id: id, text: text, key: key))
   }
 
   private mutating func draft(_ shop: ShopID) -> Draft {
@@ -144,6 +166,9 @@ extension ShopInputs {
     return one([
       .page(number: page, limit: limit), .since(time, page: page, limit: limit),
       .after(position, limit: limit), .before(position, limit: limit),
+      .changes(after: position, limit: limit), .newest(knowing: position, limit: limit),
+      .beforeID(UUID128(high: 7, low: 1), limit: limit),
+      .afterID(UUID128(high: 7, low: 1), limit: limit),
     ])
   }
 
@@ -162,13 +187,27 @@ extension ShopInputs {
   private mutating func bent(_ answer: ShopServer.StoreAnswer) -> ShopServer.StoreAnswer {
     switch answer {
     case .head(let head, _): return .head(head)
-    case .failed: return answer
-    case .appended(var message, let isNew):
-      if oneIn(2) { message.position = nil } else { message.position?.offset += 1 }
-      return .appended(message, isNew: isNew)
+    case .failed, .forgotten: return answer
+    case .shop: return .shop(oneIn(2) ? nil : one(Self.shops))
+    case .appended(let outcome): return .appended(bent(outcome))
     case .page(var page, let total):
       if oneIn(2) { page.recovered = false } else { page.messages.reverse() }
       return .page(page, total: total)
+    }
+  }
+
+  private mutating func bent(_ outcome: LogOutcome) -> LogOutcome {
+    switch outcome {
+    case .posted(var message, let isNew):
+      if oneIn(2) { message.position = nil } else { message.position?.offset += 1 }
+      return .posted(message, isNew: isNew)
+    case .edited(var message, let isNew):
+      message.changed?.offset += 1
+      return .edited(message, isNew: isNew)
+    case .deleted(var deletion, let isNew):
+      deletion.changed.offset += 1
+      return .deleted(deletion, isNew: isNew)
+    case .refused: return .refused(one(LogRefusal.allCases))
     }
   }
 
@@ -206,12 +245,12 @@ extension ShopInputs {
     switch input {
     case .request(let id, _, _, _): requests.append(id)
     case .abandoned(let id): requests.removeAll { $0 == id }
-    case .upgrade(let id, _, _, _, _): notes.asked.insert(id)
+    case .upgrade(let id, _, _, _, _, _): notes.asked.insert(id)
     case .gone(let id, _): notes.end(id)
     case .stored(let token, let answer):
       guard let shop = appends.first(where: { $0.value.contains(token) })?.key else { return }
       appends[shop]?.remove(token)
-      if case .appended(let message, true) = answer { durable.insert(message.id) }
+      if case .appended(.posted(let message, true)) = answer { durable.insert(message.id) }
     case .drain: noteDrain()
     case .received, .overflowed, .removed, .removals: return
     }
@@ -223,14 +262,16 @@ extension ShopInputs {
     case .page(let token, let shop, let query):
       store.ask(token, shop, .page(query), atOnce: oneIn(2))
     case .head(let token, let shop): store.ask(token, shop, .head, atOnce: false)
+    case .shop(let token, let id): store.ask(token, Self.shops[0], .shop(id), atOnce: oneIn(2))
+    case .forget(let token): store.ask(token, Self.shops[0], .forget, atOnce: oneIn(2))
     case .answer(let id, let answer):
       require(requests.contains(id), "only a request that waits is answered")
       requests.removeAll { $0 == id }
       guard answer.status == 201, case .message(let message, _) = answer.body else { return }
       require(durable.contains(message.id), "a post is answered once it is durable")
-    case .accept(let id, let head, let after):
+    case .accept(let id, let head, let after, let events):
       check(.accept, of: id)
-      sent[id] = after ?? head
+      sent[id] = head.map { Sent(last: after ?? $0, head: $0, events: events) }
     case .refuse(let id, _): check(.refuse, of: id)
     case .send(let frame, let all): for id in all { send(frame, to: id) }
     case .ping(let id): check(.ping, of: id)
@@ -246,21 +287,36 @@ extension ShopInputs {
   }
 
   private mutating func append(_ all: [ShopServer.Append]) {
-    guard let shop = all.first?.message.shop else { return }
+    guard let shop = all.first?.change.shop else { return }
     require(appends[shop]?.isEmpty ?? true, "a shop's posts wait for those before them")
     for append in all {
       appends[shop, default: []].insert(append.token)
-      let entry = LogEntry(message: append.message, key: append.key)
-      store.ask(append.token, shop, .append(entry), atOnce: oneIn(2))
+      store.ask(append.token, shop, .append(append.change), atOnce: oneIn(2))
     }
   }
 
   private mutating func send(_ frame: Frame, to id: ConnectionID) {
     check(.send, of: id)
-    guard case .message(let message) = frame, policy.dialect == .positions else { return }
-    guard let last = sent[id] else { return run.fail("a socket receives its head first") }
-    let next = ShopPosition(epoch: last.epoch, offset: last.offset + 1)
-    require(message.position == next, "a socket is sent each message once and in order")
-    sent[id] = message.position
+    guard policy.dialect == .positions, let (position, isPost) = frame.event else { return }
+    guard let socket = sent[id] else { return run.fail("a socket receives its head first") }
+    require(isPost || socket.events, "only a socket that asks for events is sent them")
+    let isNext =
+      position.epoch == socket.last.epoch && position.offset > socket.last.offset
+      && (!socket.events || position.offset <= max(socket.last.offset + 1, socket.head.offset))
+    require(isNext, "a socket is sent each event once and in order")
+    sent[id]?.last = position
+  }
+}
+
+extension Frame {
+  /// The position of the event that the frame reports, and whether it is a message as every socket
+  /// receives it; `nil` for a notice.
+  fileprivate var event: (ShopPosition, isPost: Bool)? {
+    switch self {
+    case .message(let message): message.position.map { ($0, true) }
+    case .edited(let message): message.changed.map { ($0, false) }
+    case .deleted(let deletion): (deletion.changed, false)
+    case .draining: nil
+    }
   }
 }

@@ -9,7 +9,9 @@ struct ShopStore {
   enum Question {
     case head
     case page(PageQuery)
-    case append(LogEntry)
+    case append(LogRequest)
+    case shop(MessageID)
+    case forget
   }
 
   /// A request without an answer. If the request was already executed, `answer` is its result.
@@ -52,11 +54,14 @@ struct ShopStore {
     case .head: return .head(log.head, newest: log.messages.last?.createdAt)
     case .page(let query):
       return .page(log.page(query, byTime: isPlain), total: log.count(query))
-    case .append(let entry):
-      switch log.append(entry) {
-      case .success(let appended): return .appended(appended.message, isNew: appended.isNew)
+    case .append(let change):
+      switch log.append(change) {
+      case .success(let outcome): return .appended(outcome)
       case .failure(let failure): return .failed(failure)
       }
+    case .shop(let id):
+      return .shop(logs.filter { $0.value.messages.contains { $0.id == id } }.keys.min())
+    case .forget: return .forgotten
     }
   }
 

@@ -118,11 +118,17 @@ extension RandomSource {
 
   mutating func timelineChange() -> TimelineChange {
     TimelineChange(
-      messages: few { $0.message() },
+      messages: few { $0.message() }, edits: few { $0.message() },
+      deletions: few { generator in
+        DeletedMessage(
+          id: generator.uuid(),
+          changed: generator.maybe { ShopPosition(epoch: "e", offset: $0.number()) })
+      },
       cursor: maybe { generator in
         ShopCursor(
           position: generator.maybe { ShopPosition(epoch: "e", offset: $0.number()) },
-          time: generator.maybe { $0.timestamp() }, wholeAt: generator.maybe { $0.timestamp() })
+          time: generator.maybe { $0.timestamp() }, wholeAt: generator.maybe { $0.timestamp() },
+          base: generator.maybe { ShopPosition(epoch: "e", offset: $0.number()) })
       },
       gaps: maybe { generator in
         generator.few { generator in
@@ -134,6 +140,11 @@ extension RandomSource {
           id: $0.uuid(), shop: Sample.shop, text: $0.text(upTo: 4), parent: $0.maybe { $0.uuid() },
           createdAt: $0.timestamp(), state: $0.state())
       }, outboxRemove: few { $0.uuid() })
+  }
+
+  mutating func timelineCommit() -> TimelineCommit {
+    TimelineCommit(
+      inserted: few { $0.uuid() }, edited: few { $0.uuid() }, deleted: few { $0.message().key })
   }
 
   mutating func ticket() -> UploadTicket {

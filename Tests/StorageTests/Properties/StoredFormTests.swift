@@ -67,6 +67,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
     StoredForm(
       "ticket of an upload", read: UploadTicket.read, write: \.bytes, random: { $0.ticket() }),
     StoredForm("change of a timeline") { $0.timelineChange() },
+    StoredForm("commit of a timeline") { $0.timelineCommit() },
     StoredForm("change of drinks") { generator in
       var change = DrinkChange(at: generator.timestamp())
       change.bottle = generator.maybe {
@@ -110,6 +111,16 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
       let rest = Array(text: dropped.spelled(by: &generator, isExtended: false))
       guard let written = try? form.rewritten(rest) else { continue }
       #expect(try JSONTree(written) == dropped)
+    }
+  }
+
+  @Test func `a journal of a version without edits is read, and written as it was`() throws {
+    let change = Array(text: #"{"messages":[],"outboxPut":[],"outboxRemove":[]}"#)
+    let commit = Array(text: #"{"inserted":[],"edited":[]}"#)
+    let forms = StoredForm.all.filter { $0.testDescription.hasSuffix("of a timeline") }
+    #expect(forms.count == 2)
+    for (form, bytes) in zip(forms, [change, commit]) {
+      #expect(try JSONTree(form.rewritten(bytes)) == JSONTree(bytes))
     }
   }
 

@@ -5,7 +5,9 @@ import HoldfastWire
 /// The SQL statements for the consumers of a shop.
 ///
 /// Each consumer has its own queue, because consumers may start at different messages. A delivery
-/// contains the key of its message. The text and edits are read from the timeline.
+/// contains the key of its message. The text and edits are read from the timeline. If the message
+/// was deleted, so is each of its deliveries: `is_edit` is 0 for a message, 1 for an edit and 2 for a
+/// deletion, which has a position.
 struct ConsumerTables {
   static let schema = """
     CREATE TABLE consumers(
@@ -13,14 +15,22 @@ struct ConsumerTables {
       acknowledged INTEGER NOT NULL, last INTEGER NOT NULL, UNIQUE (shop, name)) STRICT;
     CREATE TABLE deliveries(
       consumer INTEGER NOT NULL REFERENCES consumers ON DELETE CASCADE, number INTEGER NOT NULL,
-      created_at INTEGER NOT NULL, id BLOB NOT NULL, is_edit INTEGER NOT NULL,
-      PRIMARY KEY (consumer, number)) STRICT, WITHOUT ROWID;
+      created_at INTEGER NOT NULL, id BLOB NOT NULL, is_edit INTEGER NOT NULL, epoch TEXT,
+      offset INTEGER, PRIMARY KEY (consumer, number)) STRICT, WITHOUT ROWID;
+    """
+
+  /// The statements that bring the tables of version 1 to version 2.
+  static let upgrade = """
+    ALTER TABLE deliveries ADD COLUMN epoch TEXT;
+    ALTER TABLE deliveries ADD COLUMN offset INTEGER;
     """
 
   private static let number = "(SELECT number FROM shops WHERE shop = ?1)"
 
   let database: Database
   let shop: ShopID
+  /// Whether the file has the columns of version 2.
+  var isCurrent = true
 
   private struct Row {
     var number: Int64
@@ -63,7 +73,7 @@ struct ConsumerTables {
     let count = try database.run(
       """
       INSERT INTO deliveries
-      SELECT ?2, row_number() OVER (ORDER BY created_at, id), created_at, id, 0 FROM (
+      SELECT ?2, row_number() OVER (ORDER BY created_at, id), created_at, id, 0, NULL, NULL FROM (
         SELECT created_at, id FROM messages WHERE shop = \(Self.number) \(condition))
       """, [.text(shop.text), .integer(added.number)] + values)
     try set(last: count, of: added)
@@ -107,17 +117,28 @@ struct ConsumerTables {
 
   // MARK: Deliveries
 
-  /// Adds a delivery to each consumer for each message that a commit inserted or edited.
-  func add(_ commit: TimelineCommit) throws(StoreFailure) {
-    guard !commit.inserted.isEmpty || !commit.edited.isEmpty else { return }
+  /// Adds a delivery to each consumer for each message that a commit removed, inserted or edited.
+  func add(_ counts: TimelineCounts) throws(StoreFailure) {
+    let commit = counts.commit
+    guard !commit.isEmpty else { return }
     for row in try rows() {
       var last = Int64(row.state.last)
+      for (key, deletion) in zip(commit.deleted, counts.deletions) {
+        last += 1
+        let offset = deletion.changed.map { Int64(bitPattern: $0.offset) }
+        try database.run(
+          "INSERT INTO deliveries VALUES (?, ?, ?, ?, 2, ?, ?)",
+          [
+            .integer(row.number), .integer(last), .time(key.createdAt), .uuid(key.id),
+            deletion.changed.map { .text($0.epoch) } ?? .null, offset.map { .integer($0) } ?? .null,
+          ])
+      }
       for (ids, isEdit) in [(commit.inserted, Int64(0)), (commit.edited, 1)] {
         for id in ids {
           last += 1
           try database.run(
             """
-            INSERT INTO deliveries SELECT ?2, ?3, created_at, id, ?5 FROM (
+            INSERT INTO deliveries SELECT ?2, ?3, created_at, id, ?5, NULL, NULL FROM (
               SELECT created_at, id FROM new_ids WHERE shop = \(Self.number) AND id = ?4 UNION ALL
               SELECT created_at, id FROM ids WHERE shop = \(Self.number) AND id = ?4)
             """,
@@ -136,8 +157,9 @@ struct ConsumerTables {
     guard let row = try row(name) else { return [] }
     return try database.query(
       """
-      SELECT \(ShopMessage.columns(of: "m")), m.epoch, m.offset, d.number, d.is_edit
-      FROM deliveries AS d JOIN messages AS m
+      SELECT \(TimelineTables.columns(of: "m", isCurrent: isCurrent)), d.number, d.is_edit, d.id,
+        \(isCurrent ? "d.epoch, d.offset" : "NULL, NULL")
+      FROM deliveries AS d LEFT JOIN messages AS m
         ON m.shop = \(Self.number) AND m.created_at = d.created_at AND m.id = d.id
       WHERE d.consumer = ?2 AND d.number > ?3 ORDER BY d.number LIMIT ?4
       """,
@@ -146,10 +168,13 @@ struct ConsumerTables {
         .integer(limit.asLimit),
       ]
     ) { row throws(StoreFailure) in
-      var message = try ShopMessage(row, shop: shop)
-      message.position = try row.position(8)
-      return ShopDelivery(
-        number: try row.unsigned(10), message: message, isEdit: try row.flag(11))
+      let (number, kind) = (try row.unsigned(12), try row.integer(13))
+      guard kind < 2, try row.optionalUUID(0) != nil else {
+        let deletion = DeletedMessage(id: try row.uuid(14), changed: try row.position(15))
+        return ShopDelivery(number: number, content: .deletion(deletion))
+      }
+      let message = try TimelineTables.message(row, of: shop)
+      return ShopDelivery(number: number, message: message, isEdit: kind == 1)
     }
   }
 

@@ -9,26 +9,42 @@ package import HoldfastWire
 /// survives the end of the process. A commit with outbox entries also survives a power failure,
 /// because the user's texts are stored nowhere else. Lost messages are fetched again from the older
 /// cursor.
+///
+/// Deleted bytes are overwritten. After an edit or a deletion, the write-ahead log is copied and
+/// truncated, so that the earlier text leaves it too.
 package typealias SQLiteTimelineStore = SQLiteFile<TimelineFile>
 
 /// The tables of all shops in a timeline file.
 package final class TimelineFile: Tables {
-  package static let kind = StoreKind(name: "timeline", schema: TimelineTables.schema)
+  package static let kind = StoreKind(
+    name: "timeline", schema: TimelineTables.schema, settings: "PRAGMA secure_delete = ON")
 
   package let database: Database
   /// The number of IDs in the small table; `nil` if it is not known yet.
   private var newIDs: Int?
+  /// Whether the write-ahead log may contain texts that were edited or deleted since. The log of an
+  /// earlier run may.
+  private var hasStaleLog = true
+  private let isCurrent: Bool
 
-  package init(_ database: Database) {
+  package init(_ database: Database) throws(StoreFailure) {
     self.database = database
+    let version = try database.query("PRAGMA user_version") { row throws(StoreFailure) in
+      try row.integer(0)
+    }
+    isCurrent = version.first ?? 0 > 1
   }
 
   package func forget() { newIDs = nil }
 
   func commit(_ change: TimelineChange, to shop: ShopID) throws(StoreFailure) -> TimelineCommit {
-    let tables = TimelineTables(database: database, shop: shop)
-    let commit = try store(change.messages, in: tables)
-    try consumers(of: shop).add(commit)
+    let tables = tables(of: shop)
+    var counts = TimelineCounts()
+    try delete(change.deletions, in: tables, &counts)
+    try store(change.messages, in: tables, &counts)
+    for message in change.edits where try tables.edit(message) { counts.edit(message.id) }
+    try consumers(of: shop).add(counts)
+    let commit = counts.commit
     try moveNewIDs(adding: commit.inserted.count)
     if let cursor = change.cursor { try tables.set(cursor) }
     if let gaps = change.gaps { try tables.set(gaps) }
@@ -37,16 +53,36 @@ package final class TimelineFile: Tables {
     return commit
   }
 
+  /// Truncates the write-ahead log after a commit that made its content stale. If a reader holds the
+  /// log, a later commit truncates it.
+  func shortenLog(after commit: TimelineCommit) {
+    if !commit.edited.isEmpty || !commit.deleted.isEmpty { hasStaleLog = true }
+    if hasStaleLog { hasStaleLog = !database.shortenLog() }
+  }
+
+  func tables(of shop: ShopID) -> TimelineTables {
+    TimelineTables(database: database, shop: shop, isCurrent: isCurrent)
+  }
+
   func consumers(of shop: ShopID) -> ConsumerTables {
-    ConsumerTables(database: database, shop: shop)
+    ConsumerTables(database: database, shop: shop, isCurrent: isCurrent)
+  }
+
+  private func delete(
+    _ deletions: [DeletedMessage], in tables: TimelineTables, _ counts: inout TimelineCounts
+  ) throws(StoreFailure) {
+    for deletion in deletions {
+      guard let removed = try tables.remove(message: deletion.id) else { continue }
+      counts.delete(removed.key, as: deletion)
+      if removed.isNew, let count = newIDs { newIDs = count - 1 }
+    }
   }
 
   private func store(
-    _ messages: [ShopMessage], in tables: TimelineTables
-  ) throws(StoreFailure) -> TimelineCommit {
-    guard !messages.isEmpty else { return TimelineCommit() }
+    _ messages: [ShopMessage], in tables: TimelineTables, _ counts: inout TimelineCounts
+  ) throws(StoreFailure) {
+    guard !messages.isEmpty else { return }
     let insertion = try tables.insertion()
-    var counts = TimelineCounts()
     for message in messages {
       if try insertion.insert(message) {
         counts.insert(message.key)
@@ -54,7 +90,6 @@ package final class TimelineFile: Tables {
         counts.edit(message.id)
       }
     }
-    return counts.commit
   }
 
   /// Moves the IDs to the large table once the small table contains too many.
@@ -76,7 +111,7 @@ package final class TimelineFile: Tables {
 extension SQLiteFile: TimelineStore where T == TimelineFile {
   package func load(_ shop: ShopID, limit: Int) throws(StoreFailure) -> TimelineSnapshot {
     try read { file throws(StoreFailure) in
-      let tables = TimelineTables(database: file.database, shop: shop)
+      let tables = file.tables(of: shop)
       let wanted = limit.asLimit
       let found = try tables.newest(limit: wanted + 1)
       return TimelineSnapshot(
@@ -93,14 +128,16 @@ extension SQLiteFile: TimelineStore where T == TimelineFile {
     if let database = tables?.database, database.durability != durability {
       try database.setDurability(durability)
     }
-    return try write { file throws(StoreFailure) in try file.commit(change, to: shop) }
+    let commit = try write { file throws(StoreFailure) in try file.commit(change, to: shop) }
+    tables?.shortenLog(after: commit)
+    return commit
   }
 
   package func older(
     than key: TimelineKey, in shop: ShopID, limit: Int
   ) throws(StoreFailure) -> [ShopMessage] {
     try read { file throws(StoreFailure) in
-      let tables = TimelineTables(database: file.database, shop: shop)
+      let tables = file.tables(of: shop)
       return try tables.newest(before: key, limit: limit.asLimit).reversed()
     }
   }

@@ -8,13 +8,15 @@ import HoldfastWire
 /// large index, nearly every ID would change a different page, and each page is written twice. IDs
 /// are therefore collected in a small table, `new_ids`, and moved to the large table in order,
 /// thousands at a time. An ID is in exactly one of the two tables.
+///
+/// In a file of version 1, which a reader may open, messages have no position of their newest edit.
 struct TimelineTables {
   static let schema = Schema(
     applicationID: 0x4846_746C,  // "HFtl"
     tables: """
       CREATE TABLE cursors(
         shop TEXT PRIMARY KEY NOT NULL, epoch TEXT, offset INTEGER, time INTEGER,
-        whole_at INTEGER) STRICT, WITHOUT ROWID;
+        whole_at INTEGER, base_offset INTEGER) STRICT, WITHOUT ROWID;
       CREATE TABLE gaps(
         shop TEXT NOT NULL, place INTEGER NOT NULL, after_time INTEGER, after_id BLOB,
         before_time INTEGER NOT NULL, before_id BLOB NOT NULL,
@@ -26,6 +28,7 @@ struct TimelineTables {
       CREATE TABLE shops(number INTEGER PRIMARY KEY, shop TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE messages(
         shop INTEGER NOT NULL, \(ShopMessage.columnTypes), epoch TEXT, offset INTEGER,
+        changed_epoch TEXT, changed_offset INTEGER,
         PRIMARY KEY (shop, created_at, id)) STRICT, WITHOUT ROWID;
       CREATE TABLE ids(
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
@@ -34,10 +37,34 @@ struct TimelineTables {
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
         PRIMARY KEY (shop, id)) STRICT, WITHOUT ROWID;
       \(ConsumerTables.schema)
-      """)
+      """,
+    upgrades: [
+      """
+      ALTER TABLE cursors ADD COLUMN base_offset INTEGER;
+      ALTER TABLE messages ADD COLUMN changed_epoch TEXT;
+      ALTER TABLE messages ADD COLUMN changed_offset INTEGER;
+      \(ConsumerTables.upgrade)
+      """
+    ])
 
   let database: Database
   let shop: ShopID
+  /// Whether the file has the columns of version 2.
+  var isCurrent = true
+
+  /// The columns of a message, in the order in which `message(_:)` reads them.
+  static func columns(of name: String, isCurrent: Bool) -> String {
+    let changed = isCurrent ? "\(name).changed_epoch, \(name).changed_offset" : "NULL, NULL"
+    return "\(ShopMessage.columns(of: name)), \(name).epoch, \(name).offset, \(changed)"
+  }
+
+  /// Reads a message from the first columns of a row.
+  static func message(_ row: Row, of shop: ShopID) throws(StoreFailure) -> ShopMessage {
+    var message = try ShopMessage(row, shop: shop)
+    message.position = try row.position(8)
+    message.changed = try row.position(10)
+    return message
+  }
 
   // MARK: Messages
 
@@ -45,18 +72,14 @@ struct TimelineTables {
   func newest(before key: TimelineKey? = nil, limit: Int) throws(StoreFailure) -> [ShopMessage] {
     try database.query(
       """
-      SELECT \(ShopMessage.columns), epoch, offset FROM messages
+      SELECT \(Self.columns(of: "messages", isCurrent: isCurrent)) FROM messages
       WHERE shop = (SELECT number FROM shops WHERE shop = ?1)
         \(key == nil ? "" : "AND (created_at, id) < (?3, ?4)")
       ORDER BY created_at DESC, id DESC LIMIT ?2
       """,
       [.text(shop.text), .integer(limit)]
         + (key.map { [.time($0.createdAt), .uuid($0.id)] } ?? [])
-    ) { row throws(StoreFailure) in
-      var message = try ShopMessage(row, shop: shop)
-      message.position = try row.position(8)
-      return message
-    }
+    ) { row throws(StoreFailure) in try Self.message(row, of: shop) }
   }
 
   /// Returns an operation that inserts messages of the shop. Assigns a number to a new shop.
@@ -79,23 +102,64 @@ struct TimelineTables {
     ) { row throws(StoreFailure) in try row.integer(0) }.first
   }
 
-  /// Replaces the text of a stored message with the text of a later edit.
+  /// The time of the message ?2 of the shop ?1.
+  private static let time = """
+    (SELECT created_at FROM new_ids WHERE shop = ?1 AND id = ?2 UNION ALL
+      SELECT created_at FROM ids WHERE shop = ?1 AND id = ?2)
+    """
+
+  /// Replaces the text of a stored message with the text of a later version.
   ///
-  /// Returns false if the message does not exist or the edit is not later.
+  /// Returns false if the message does not exist or the version is not later.
   func edit(_ message: ShopMessage) throws(StoreFailure) -> Bool {
     guard let number = try number() else { return false }
+    let id: [SQLValue] = [.integer(number), .uuid(message.id)]
+    let found = try database.query(
+      """
+      SELECT created_at, updated_at, changed_epoch, changed_offset FROM messages
+      WHERE shop = ?1 AND id = ?2 AND created_at = \(Self.time)
+      """, id
+    ) { row throws(StoreFailure) in
+      var stored = message
+      (stored.createdAt, stored.updatedAt) = (try row.time(0), try row.optionalTime(1))
+      stored.changed = try row.position(2)
+      return stored
+    }
+    guard let stored = found.first, message.isLater(than: stored) else { return false }
     let changed = try database.run(
       """
-      UPDATE messages SET text = ?3, updated_at = ?4, is_edited = ?5
-      WHERE shop = ?1 AND id = ?2 AND ?4 > coalesce(updated_at, created_at) AND created_at = (
-        SELECT created_at FROM new_ids WHERE shop = ?1 AND id = ?2 UNION ALL
-        SELECT created_at FROM ids WHERE shop = ?1 AND id = ?2)
+      UPDATE messages SET text = ?4, updated_at = ?5, is_edited = ?6, changed_epoch = ?7,
+        changed_offset = ?8
+      WHERE shop = ?1 AND id = ?2 AND created_at = ?3
       """,
-      [
-        .integer(number), .uuid(message.id), .text(message.text), .time(message.updatedAt),
-        .integer(message.isEdited ? 1 : 0),
-      ])
+      id + [
+        .time(stored.createdAt), .text(message.text),
+        .time(message.updatedAt ?? stored.updatedAt), .integer(message.isEdited ? 1 : 0),
+      ] + values(message.changed ?? stored.changed))
     return changed == 1
+  }
+
+  /// A removed message.
+  struct Removed {
+    var key: TimelineKey
+    /// Whether its ID was in the small table.
+    var isNew: Bool
+  }
+
+  /// Removes a message. Returns `nil` if it does not exist.
+  func remove(message id: MessageID) throws(StoreFailure) -> Removed? {
+    guard let number = try number() else { return nil }
+    let values: [SQLValue] = [.integer(number), .uuid(id)]
+    let found = try database.query("SELECT \(Self.time)", values) { row throws(StoreFailure) in
+      try row.optionalTime(0)
+    }
+    guard let time = found.first ?? nil else { return nil }
+    try database.run(
+      "DELETE FROM messages WHERE shop = ?1 AND id = ?2 AND created_at = ?3",
+      values + [.time(time)])
+    let isNew = try database.run("DELETE FROM new_ids WHERE shop = ?1 AND id = ?2", values) == 1
+    if !isNew { try database.run("DELETE FROM ids WHERE shop = ?1 AND id = ?2", values) }
+    return Removed(key: TimelineKey(createdAt: time, id: id), isNew: isNew)
   }
 
   // MARK: Ids
@@ -135,19 +199,32 @@ struct TimelineTables {
 
   func cursor() throws(StoreFailure) -> ShopCursor {
     let found = try database.query(
-      "SELECT epoch, offset, time, whole_at FROM cursors WHERE shop = ?", [.text(shop.text)]
+      """
+      SELECT epoch, offset, time, whole_at, \(isCurrent ? "base_offset" : "NULL") FROM cursors
+      WHERE shop = ?
+      """, [.text(shop.text)]
     ) { row throws(StoreFailure) in
-      ShopCursor(
-        position: try row.position(0), time: try row.optionalTime(2),
-        wholeAt: try row.optionalTime(3))
+      let position = try row.position(0)
+      let base = try row.optionalInteger(4).flatMap { offset in
+        position.map { ShopPosition(epoch: $0.epoch, offset: UInt64(bitPattern: offset)) }
+      }
+      return ShopCursor(
+        position: position, time: try row.optionalTime(2), wholeAt: try row.optionalTime(3),
+        base: base)
     }
     return found.first ?? ShopCursor()
   }
 
   func set(_ cursor: ShopCursor) throws(StoreFailure) {
+    // The base has the epoch of the position.
     try database.run(
-      "INSERT OR REPLACE INTO cursors(shop, epoch, offset, time, whole_at) VALUES (?, ?, ?, ?, ?)",
-      [.text(shop.text)] + values(cursor.position) + [.time(cursor.time), .time(cursor.wholeAt)])
+      """
+      INSERT OR REPLACE INTO cursors(shop, epoch, offset, time, whole_at, base_offset)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """,
+      [.text(shop.text)] + values(cursor.position) + [
+        .time(cursor.time), .time(cursor.wholeAt), values(cursor.base)[1],
+      ])
   }
 
   // MARK: Gaps

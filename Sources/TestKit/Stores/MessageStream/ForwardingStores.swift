@@ -69,8 +69,8 @@ package protocol ForwardingLog: MessageLog {
 }
 
 extension ForwardingLog {
-  package func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
-    await log.append(entries)
+  package func append(_ requests: [LogRequest]) async -> [Result<LogOutcome, StoreFailure>] {
+    await log.append(requests)
   }
 
   package func page(_ query: PageQuery, of shop: ShopID) async throws(StoreFailure) -> Page {
@@ -84,6 +84,12 @@ extension ForwardingLog {
   package func head(of shop: ShopID) async throws(StoreFailure) -> ShopPosition {
     try await log.head(of: shop)
   }
+
+  package func shop(of id: MessageID) async throws(StoreFailure) -> ShopID? {
+    try await log.shop(of: id)
+  }
+
+  package func removeTraces() async throws(StoreFailure) { try await log.removeTraces() }
 
   package func check() async throws(StoreFailure) { try await log.check() }
 

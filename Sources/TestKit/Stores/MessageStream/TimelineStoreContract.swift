@@ -15,7 +15,7 @@ public func timelineStoreContract(
     editsTheTextOnly, pagesBackwards, replacesCursorAndGaps, storesTheOutboxInOrder,
     separatesShops, listsShopsWithAnyData, refusesForeignMessages, failsWhenClosed,
   ]
-  for check in checks + consumerChecks {
+  for check in checks + consumerChecks + eventChecks {
     let store = try await make()
     try await check(store)
     await store.close()

@@ -71,7 +71,7 @@ enum HistoryCommand {
     var outbox: [OutboxEntry] = []
     /// The number of older outbox entries that are not shown.
     var hidden = 0
-    /// Whether the server has messages older than the first message shown. None of them is stored.
+    /// Whether the server may have messages older than the first message shown. None is stored.
     var hasUnfetched = false
   }
 
@@ -110,7 +110,7 @@ enum HistoryCommand {
     return "no message of shop \(shop) is stored; \(hint)"
   }
 
-  /// Returns whether the server has messages before this message, according to the message's
+  /// Returns whether the server may have messages before this message, according to the message's
   /// position.
   private static func isLate(_ message: ShopMessage?) -> Bool {
     (message?.position?.offset ?? 1) > 1
@@ -136,7 +136,7 @@ enum HistoryCommand {
       for line in update.lines(console.style) { console.line(line) }
     }
     if excerpt.hasUnfetched, !isJSON {
-      console.line("-- the server has older messages; `stream --older N` fetches them")
+      console.line("-- the server may have older messages; `stream --older N` fetches them")
     }
     let span = excerpt.messages.first.flatMap { first in
       excerpt.messages.last.map { first.key...$0.key }

@@ -199,7 +199,7 @@ private struct Delivery: Sendable {
       for message in messages { seen[message.id] = message.createdAt }
     case .notice(.fetchFailed(let failure)), .notice(.sendFailed(let failure)):
       lastFailure = failure
-    case .status, .notice, .edited, .gap, .gapClosed, .history: break
+    case .status, .notice, .edited, .deleted, .gap, .gapClosed, .history: break
     }
     if let confirmed, let createdAt = seen[confirmed] {
       return .success(Sent(key: key, id: confirmed, createdAt: createdAt))

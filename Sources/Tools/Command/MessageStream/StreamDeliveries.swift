@@ -23,8 +23,8 @@ struct StreamDeliveries: Sendable {
   /// The paragraph that describes consumers in help texts.
   static let details = """
     With --consumer NAME a program that reads the output misses no message, whatever is killed \
-    and when: each message and each edit is delivered again until it is acknowledged. `consumer \
-    list` shows the consumers and `consumer remove` ends one, which otherwise keeps its queue for \
+    and when: each message, each edit and each deletion is delivered again until it is \
+    acknowledged. `consumer list` shows the consumers and `consumer remove` ends one, which otherwise keeps its queue for \
     ever.
     """
 
@@ -164,8 +164,11 @@ struct StreamDeliveries: Sendable {
 
   private func show(_ delivery: ShopDelivery) async {
     if let events { return delivery.write(to: events) }
-    await output.show(
-      delivery.isEdit ? .edited([delivery.message]) : .messages([delivery.message], via: .history))
+    switch delivery.content {
+    case .message(let message): await output.show(.messages([message], via: .history))
+    case .edit(let message): await output.show(.edited([message]))
+    case .deletion(let deletion): await output.show(.deleted([deletion]))
+    }
   }
 }
 
@@ -175,7 +178,7 @@ struct ViewBesideDeliveries: LinkView {
 
   func show(_ update: StreamUpdate) async {
     switch update {
-    case .messages, .edited, .history: return
+    case .messages, .edited, .deleted, .history: return
     case .status, .gap, .gapClosed, .outbox, .outboxDone, .notice: await view.show(update)
     }
   }

@@ -51,7 +51,7 @@ struct StreamEnding {
     case .outboxDone(let id, _):
       waiting.remove(id)
       sendFailure = nil
-    case .messages, .edited, .gap, .gapClosed, .history: break
+    case .messages, .edited, .deleted, .gap, .gapClosed, .history: break
     }
     return nil
   }

@@ -11,8 +11,8 @@ extension StreamUpdate: ShownUpdate {
     JSONEvents.details + """
       status (status, attempt, of, retryIn in seconds, mode live|polling|none, reason), message \
       (id, createdAt, username, text, via live|catchUp|poll|history, position; each id once), \
-      edited (id, username, text, updatedAt), both with delivery (a number) for a consumer, gap \
-      and gapClosed (from, to), outbox (key, text, state queued|failed, tries, reason), sent \
+      edited (id, username, text, updatedAt, position of the edit), deleted (id, position of the \
+      deletion), these three with delivery (a number) for a consumer, gap and gapClosed (from, to), outbox (key, text, state queued|failed, tries, reason), sent \
       (key, id), discarded (key), notice (kind, detail).
       """
 
@@ -36,6 +36,8 @@ extension StreamUpdate: ShownUpdate {
       for message in messages { events.write("message") { message.write(to: &$0, via: via) } }
     case .edited(let messages):
       for message in messages { events.write("edited", message.writeEdit) }
+    case .deleted(let deletions):
+      for deletion in deletions { events.write("deleted", deletion.write) }
     case .gap(let gap): events.write("gap", gap.write)
     case .gapClosed(let gap): events.write("gapClosed", gap.write)
     case .outbox(let entry): events.write("outbox", entry.write)
@@ -50,12 +52,29 @@ extension StreamUpdate: ShownUpdate {
 }
 
 extension ShopDelivery {
-  /// Writes the event for a message or an edit, with the number of the delivery.
+  /// Writes the event for a message, an edit or a deletion, with the number of the delivery.
   func write(to events: JSONEvents) {
-    events.write(isEdit ? "edited" : "message") {
+    let kind =
+      switch content {
+      case .message: "message"
+      case .edit: "edited"
+      case .deletion: "deleted"
+      }
+    events.write(kind) {
       $0.entry("delivery", number)
-      if isEdit { message.writeEdit(to: &$0) } else { message.write(to: &$0, via: nil) }
+      switch content {
+      case .message(let message): message.write(to: &$0, via: nil)
+      case .edit(let message): message.writeEdit(to: &$0)
+      case .deletion(let deletion): deletion.write(to: &$0)
+      }
     }
+  }
+}
+
+extension DeletedMessage {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.entry("id", id.description)
+    writer.entry("position", changed?.description)
   }
 }
 
@@ -74,6 +93,7 @@ extension ShopMessage {
     writer.entry("username", username)
     writer.entry("text", text)
     writer.entry("updatedAt", updatedAt.map(RFC3339.format))
+    writer.entry("position", changed?.description)
   }
 }
 

@@ -1,3 +1,4 @@
+import HoldfastStorage
 import HoldfastWire
 import HoldfastMessageStream
 
@@ -46,6 +47,10 @@ struct StreamScroll {
       guard hasMore, isMoving, wanted > 0 else { return .end(finish()) }
       isMoving = false
       return .ask
+    case .deleted(let deletions):
+      let deleted = Set(deletions.map(\.id))
+      held.removeAll { deleted.contains($0.id) }
+      return .show
     case .status, .edited, .gap, .gapClosed, .outbox, .outboxDone, .notice: return .show
     }
   }

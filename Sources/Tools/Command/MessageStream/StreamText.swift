@@ -11,7 +11,8 @@ enum StreamText {
     switch update {
     case .status, .history, .outboxDone: []
     case .messages(let messages, _): messages.map { message($0, style) }
-    case .edited(let messages): messages.map { message($0, style) + " (edited)" }
+    case .edited(let messages): messages.map { message($0, style, isEdited: true) }
+    case .deleted(let deletions): deletions.map { "-- message \($0.id) was deleted" }
     case .gap: ["-- older messages are missing here; `stream --older N` fetches them"]
     case .gapClosed: ["-- no messages are missing there any more"]
     case .outbox(let entry): entry.state == .queued(tries: 0) ? [] : [waiting(entry, style)]
@@ -26,9 +27,12 @@ enum StreamText {
   static let lacksOlder =
     "older messages exist and are not stored, and so are not delivered; add --older N to fetch them"
 
-  static func message(_ message: ShopMessage, _ style: Style) -> String {
+  static func message(
+    _ message: ShopMessage, _ style: Style, isEdited: Bool = false
+  ) -> String {
     let name = style.heading((message.username ?? message.user).printable)
-    return "\(message.createdAt.local)  \(name)  \(message.text.printable)"
+    let mark = isEdited || message.isEdited ? " (edited)" : ""
+    return "\(message.createdAt.local)  \(name)  \(message.text.printable)\(mark)"
   }
 
   /// Returns the line for a message that the server has not confirmed.

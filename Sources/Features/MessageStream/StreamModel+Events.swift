@@ -1,0 +1,143 @@
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+
+// Edits and deletions, which a server with positions sends as events.
+extension StreamModel {
+  /// Handles an edit from the socket.
+  mutating func takeEdit(_ message: ShopMessage, at position: ShopPosition, _ step: inout Step) {
+    guard !takesNoMore, !unsettled.isFull else {
+      recovery.again = true
+      return
+    }
+    // The backlog has no frame of its own for the post of a message that was edited later.
+    if recovery.isOfBacklog(position), recovery.expects(message) {
+      unsettled.note(message)
+      add([message], via: .catchUp, &step)
+    } else {
+      edit(message)
+    }
+    follow(noteArrival(at: position), &step)
+  }
+
+  /// Handles a deletion from the socket.
+  mutating func takeDeletion(_ deletion: ShopDeletion, _ step: inout Step) {
+    guard !takesNoMore, !unsettled.isFull else {
+      recovery.again = true
+      return
+    }
+    delete(DeletedMessage(deletion), &step)
+    follow(noteArrival(at: deletion.changed), &step)
+  }
+
+  /// Adds the messages of a page, and applies its edits and deletions to stored messages.
+  mutating func take(_ page: Page, of run: Recovery.Run, _ step: inout Step) {
+    for deletion in page.deleted { delete(DeletedMessage(deletion), &step) }
+    guard page.through != nil, page.recovered else {
+      let (missed, edited) = page.changes.divided { recovery.expects($0, beyondBase: true) }
+      for message in edited { edit(message) }
+      add(unsettled.newest(missed + page.messages), via: run.via, &step)
+      return
+    }
+    let (new, edited) = page.messages.divided { recovery.expects($0) }
+    for message in edited { edit(message) }
+    add(unsettled.newest(new), via: run.via, &step)
+  }
+
+  /// Changes a message to a later version if it is stored.
+  private mutating func edit(_ message: ShopMessage) {
+    for newest in unsettled.newest([message]) {
+      unsettled.note(newest)
+      guard !commits.deletes(newest.id) || commits.waiting.holds(newest.id) else { continue }
+      if let known = known(newest.id), !newest.isLater(than: known) { continue }
+      commits.waiting.edit(newest)
+    }
+  }
+
+  /// Removes a message from the store and from the screen.
+  private mutating func delete(_ deletion: DeletedMessage, _ step: inout Step) {
+    unsettled.note(deletion)
+    moveEdges(from: deletion.id, &step)
+    commits.waiting.delete(deletion)
+  }
+
+  /// Returns the newest version of a message that is in memory or waits for the store.
+  func known(_ id: MessageID) -> ShopMessage? { commits.version(of: id) ?? timeline[id] }
+
+  /// Moves the edges of gaps from a deleted message to its neighbors.
+  ///
+  /// An edge without a known neighbor stays where it is. It then names the place of a message that
+  /// no longer exists.
+  private mutating func moveEdges(from id: MessageID, _ step: inout Step) {
+    for gap in gaps where gap.before.id == id || gap.after?.id == id {
+      var moved = gap
+      if gap.before.id == id {
+        moved.before = keys(without: id).filter { $0 > gap.before }.min() ?? gap.before
+      }
+      if let after = gap.after, after.id == id {
+        // Messages below the next lower gap are no neighbors.
+        let limit = gaps.last { $0.before < gap.before }?.before
+        let next = keys(without: id).filter { $0 < after && $0 >= limit ?? $0 }.max()
+        moved.after = next ?? after
+      }
+      replace(gap, with: moved, &step)
+    }
+  }
+
+  /// Replaces a gap. If the new one ends at the same message as another gap, the two become one.
+  private mutating func replace(_ gap: ShopGap, with moved: ShopGap, _ step: inout Step) {
+    guard moved != gap, holes.close(gap) else { return }
+    step.show(.gapClosed(gap))
+    var whole = moved
+    if let other = holes[before: moved.before] {
+      _ = holes.close(other)
+      step.show(.gapClosed(other))
+      let lower = [moved.after, other.after]
+      whole.after = lower.contains(nil) ? nil : lower.compactMap(\.self).min()
+    }
+    holes.open(whole)
+    step.show(.gap(whole))
+    commits.waiting.change.gaps = holes.all
+    if history.fetch?.below == gap.before { history.fetch?.below = whole.before }
+  }
+
+  private func keys(without id: MessageID) -> [TimelineKey] {
+    (timeline.messages + commits.messages).map(\.key).filter {
+      $0.id != id && !commits.deletes($0.id)
+    }
+  }
+
+  /// Removes deleted messages from memory, and reports those that were shown.
+  mutating func showDeleted(
+    _ deleted: [TimelineKey], of batch: TimelineBatch, _ step: inout Step
+  ) {
+    guard !deleted.isEmpty else { return }
+    for key in deleted { timeline.remove(key.id) }
+    guard let oldest = history.oldest?.key else { return }
+    let shown = Set(deleted.lazy.filter { $0 >= oldest }.map(\.id))
+    let deletions = batch.change.deletions.filter { shown.contains($0.id) }
+    if !deletions.isEmpty { step.show(.deleted(deletions)) }
+  }
+
+  /// Forgets edits and deletions that no answer can undo any more.
+  mutating func settle(_ step: inout Step) {
+    guard !unsettled.isEmpty, recovery.run == nil, recovery.ahead.isEmpty, history.fetch == nil,
+      !history.isReading, !commits.changesMessages
+    else { return }
+    let wasFull = unsettled.isFull
+    unsettled = Unsettled()
+    // Events were dropped in the meantime.
+    if wasFull, recovery.again { catchUpWhileConnected(&step) }
+  }
+}
+
+extension DeletedMessage {
+  init(_ deletion: ShopDeletion) { self.init(id: deletion.id, changed: deletion.changed) }
+}
+
+extension Array {
+  /// Returns the elements that satisfy a condition, and the others, both in order.
+  fileprivate func divided(by isFirst: (Element) -> Bool) -> (first: [Element], second: [Element]) {
+    (filter(isFirst), filter { !isFirst($0) })
+  }
+}

@@ -1,0 +1,59 @@
+import HoldfastCore
+import HoldfastStorage
+import HoldfastWire
+
+/// The edits and deletions that arrived while a request was open or a change was being stored.
+///
+/// The answer of such a request may be older than they are, and bring the earlier text of a message
+/// or a message that was deleted.
+struct Unsettled: Sendable, Hashable {
+  /// The newest versions of edited messages.
+  private var edits: [MessageID: ShopMessage] = [:]
+  /// The messages that were deleted.
+  private var deleted: Set<MessageID> = []
+  /// The memory that the edits use, in bytes.
+  private var bytes = 0
+
+  /// Whether there is neither an edit nor a deletion.
+  var isEmpty: Bool { edits.isEmpty && deleted.isEmpty }
+
+  /// The number of messages that were edited or deleted.
+  var count: Int { edits.count + deleted.count }
+
+  /// Whether further edits and deletions are left to a later catch-up.
+  var isFull: Bool {
+    count >= StreamSettings.unsettled || bytes >= StreamSettings.unstoredBytes
+  }
+
+  /// Records an edit.
+  mutating func note(_ edit: ShopMessage) {
+    guard !deleted.contains(edit.id), edits[edit.id].map(edit.isLater) ?? true else { return }
+    bytes += edit.footprint - (edits.updateValue(edit, forKey: edit.id)?.footprint ?? 0)
+  }
+
+  /// Records a deletion.
+  mutating func note(_ deletion: DeletedMessage) {
+    bytes -= edits.removeValue(forKey: deletion.id)?.footprint ?? 0
+    deleted.insert(deletion.id)
+  }
+
+  /// Returns the newest known versions of messages, without those that were deleted.
+  func newest(_ messages: [ShopMessage]) -> [ShopMessage] {
+    guard !isEmpty else { return messages }
+    return messages.compactMap { message in
+      guard !deleted.contains(message.id) else { return nil }
+      guard let edit = edits[message.id], edit.isLater(than: message) else { return message }
+      return edit
+    }
+  }
+}
+
+extension Unsettled: SelfChecking {
+  func check(_ check: inout InvariantCheck) {
+    guard check.isThorough else { return }
+    check.require(
+      bytes == edits.values.reduce(0) { $0 + $1.footprint }, "unsettled: it knows its memory")
+    check.require(
+      deleted.isDisjoint(with: edits.keys), "unsettled: a deleted message has no version")
+  }
+}

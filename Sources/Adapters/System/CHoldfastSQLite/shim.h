@@ -1,7 +1,5 @@
 #pragma once
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
 // When SQLite moves rows between pages, it leaves copies of them in the unused space of the pages,
 // even with PRAGMA secure_delete. These functions make a connection write zeros to that space.
@@ -18,7 +16,7 @@ struct holdfast_cleaner {
 static inline int holdfast_close(sqlite3_file *file) {
   struct holdfast_cleaner *cleaner = (struct holdfast_cleaner *)file->pMethods;
   int code = cleaner->real->xClose(file);
-  free(cleaner);
+  sqlite3_free(cleaner);
   return code;
 }
 
@@ -44,21 +42,21 @@ static inline int holdfast_write(
   int end;
   int start = holdfast_unused(bytes, count, at == 0 ? 100 : 0, &end);
   if (end == 0 || at % count != 0) return real->xWrite(file, bytes, count, at);
-  char *page = malloc(count);
+  char *page = sqlite3_malloc(count);
   if (!page) return SQLITE_IOERR_NOMEM;
-  memcpy(page, bytes, count);
-  memset(page + start, 0, end - start);
+  __builtin_memcpy(page, bytes, count);
+  __builtin_memset(page + start, 0, end - start);
   int code = real->xWrite(file, page, count, at);
-  free(page);
+  sqlite3_free(page);
   return code;
 }
 
 /// Makes a connection write zeros to the unused space of each page that it writes to its file.
 static inline int holdfast_clean(sqlite3 *database) {
-  sqlite3_file *file = NULL;
+  sqlite3_file *file = 0;
   int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
   if (code != SQLITE_OK || !file || !file->pMethods) return code;
-  struct holdfast_cleaner *cleaner = malloc(sizeof *cleaner);
+  struct holdfast_cleaner *cleaner = sqlite3_malloc(sizeof *cleaner);
   if (!cleaner) return SQLITE_NOMEM;
   cleaner->methods = *file->pMethods;
   cleaner->real = file->pMethods;

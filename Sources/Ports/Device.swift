@@ -105,13 +105,14 @@ public struct HostNotification: Sendable, Hashable {
   public var title: String
   /// The text below the title.
   public var body: String
-  /// What the user can do at once, or `nil`. A notifier without buttons ignores it.
+  /// The action that a button of the notification offers, or `nil`. A notifier without buttons
+  /// ignores it.
   public var action: Action?
 
   /// An action that a notification offers.
   public struct Action: Sendable, Hashable {
-    /// The name, by which the app is told of the user's choice. A notification replaces an earlier
-    /// one whose action has the same name.
+    /// The name that the app receives when the user chooses the action. A notification replaces an
+    /// earlier one whose action has the same name.
     public var name: String
     /// The title of the button.
     public var title: String

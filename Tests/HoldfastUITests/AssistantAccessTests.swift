@@ -115,7 +115,7 @@ import Testing
     #expect(access.assistants.map(\.assistant.readsSynced) == [true])
   }
 
-  @Test func `each new pairing is told of the choice once`() async throws {
+  @Test func `the choice is sent once for each new pairing`() async throws {
     let access = try links().assistantAccess()
     access.paired(Secret("one"))
     await settle(access)
@@ -193,7 +193,7 @@ extension AssistantAccessTests {
   }
 
   @Test(arguments: [(401, false), (404, false), (500, true), (0, true)])
-  func `access that could not be ended is told`(status: Int, isTold: Bool) async throws {
+  func `a failure to end access is reported`(status: Int, isTold: Bool) async throws {
     let links = try links()
     let notifier = ListedNotifier()
     links.parts.notifier = notifier

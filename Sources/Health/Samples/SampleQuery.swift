@@ -83,7 +83,7 @@ public struct HealthTypeSummary: Sendable, Hashable {
   /// The start of the latest sample.
   public var last: Timestamp
   /// The names of the apps and devices that wrote samples, in alphabetical order; `nil` if the
-  /// source can tell them only by reading all samples.
+  /// source can determine them only by reading all samples.
   public var sources: [String]?
 
   public init(

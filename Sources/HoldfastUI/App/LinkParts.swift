@@ -26,7 +26,7 @@ public struct LinkParts: Sendable {
   /// `HealthKitTypes.usual`. The card of the relay lets the user allow `samples` to read them. If
   /// there are none, it does not ask.
   public var questionTypes: [String] = []
-  /// The notifier that tells the user of a new assistant, such as a `LocalNotifier`.
+  /// The notifier that informs the user of a new assistant, such as a `LocalNotifier`.
   public var notifier: (any Notifier)?
   /// The time zone in which the days of these answers begin; `nil` for the present one of the device.
   public var zone: TimeZone?

@@ -26,7 +26,7 @@ public import Observation
 
   @ObservationIgnored private let service: Service?
   /// The pairing of which the server knows in this run of the app that it uses synced samples.
-  @ObservationIgnored private var told: Secret?
+  @ObservationIgnored private var sentFor: Secret?
   @ObservationIgnored private var last: Task<Void, Never>?
   @ObservationIgnored private var waiting = 0
 
@@ -59,7 +59,7 @@ public import Observation
     usesSynced = isOn
     request { access, pull async throws(LinkFailure) in
       do throws(LinkFailure) {
-        try await access.tell(isOn, pull)
+        try await access.send(isOn, pull)
         if !service.choice.set(isOn) { access.failure = .store }
       } catch {
         access.usesSynced = service.choice.isOn
@@ -80,11 +80,11 @@ public import Observation
 
   /// Tells the server of a new pairing whether it may use synced samples, and reads the assistants.
   func paired(_ token: Secret) {
-    if usesSynced, token != told {
+    if usesSynced, token != sentFor {
       request { access, pull async throws(LinkFailure) in
-        guard access.usesSynced, token != access.told else { return }
-        try await access.tell(true, pull)
-        access.told = token
+        guard access.usesSynced, token != access.sentFor else { return }
+        try await access.send(true, pull)
+        access.sentFor = token
       }
     }
     refresh()
@@ -92,11 +92,11 @@ public import Observation
 
   /// Forgets the pairing, and what was chosen for it.
   func clear() {
-    (assistants, usesSynced, failure, told) = ([], false, nil, nil)
+    (assistants, usesSynced, failure, sentFor) = ([], false, nil, nil)
     if service?.choice.set(false) == false { failure = .store }
   }
 
-  private func tell(_ isOn: Bool, _ pull: HealthPull) async throws(LinkFailure) {
+  private func send(_ isOn: Bool, _ pull: HealthPull) async throws(LinkFailure) {
     guard let service else { return }
     try await pull.readSynced(of: isOn ? service.secret() : nil, zone: service.zone())
   }
@@ -185,7 +185,7 @@ public struct AssistantRow: Sendable, Hashable, Identifiable {
 }
 
 /// The user's choice to answer from synced samples, which lasts until a sign-out. It is an empty
-/// file, because the server does not tell it.
+/// file, because the server does not report it.
 struct SyncedChoice: Sendable {
   private let folder: String
   private var file: String { folder + "/synced" }

@@ -110,7 +110,7 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var rpcName: String?
     /// The hash of the token in `Authorization: Bearer`.
     public var bearer: TokenHash?
-    /// What the token permits at `/mcp`, if clients sign in with OAuth there.
+    /// The access that the token grants at `/mcp`, if clients sign in with OAuth there.
     public var permission = OAuthPermission.missing
     /// `User-Agent`, from which the client's name is taken if the client sends no other name.
     public var userAgent: String?
@@ -146,7 +146,7 @@ extension MCPCall {
     return grant
   }
 
-  /// What the client is told about the server. A client that signed in needs no login.
+  /// The instructions for the client. A client that signed in needs no login.
   var provider: MCPProvider { grant == nil ? .phone : .signedIn }
 }
 

@@ -20,7 +20,7 @@ public struct MCPPolicy: Sendable, Hashable {
   /// one that was not completed ends.
   public var maxElicitations = 1_024
   /// The minimum average time between two sign-ins that clients of one address are asked for. In
-  /// between, they are told to log in with a tool.
+  /// between, they are asked to log in with a tool.
   public var elicitationInterval = Duration.seconds(10)
   /// The number of such sign-ins of one address in quick succession after a pause.
   public var elicitationBurst = 20

@@ -51,7 +51,7 @@ actor Assistant {
       Kind(sdk: .two, version: "2026-07-28"),
     ]
 
-    /// A client of another maker over the newer SDK, with a sign-in of its own.
+    /// A third-party client that uses the newer SDK and its own sign-in code.
     static let fastMCP = Kind(sdk: .two, mode: "fastmcp", version: "2026-07-28")
   }
 

@@ -21,7 +21,7 @@ import Testing
     )
   }
 
-  /// A walk of an hour on each day from the first to the last day of a month.
+  /// A one-hour walk on each day of a month, from the first to the last.
   private static func walks(_ month: String, _ days: ClosedRange<Int>, _ count: Double)
     -> [HealthSample]
   {
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `nothing before has no percent, and no data is told`() throws {
+  @Test func `an earlier span of zero or without data has no percentage`() throws {
     let zero = [
       steps(0, "2026-01-05T08:00:00Z", "2026-01-05T09:00:00Z"),
       steps(9, "2026-01-12T08:00:00Z", "2026-01-12T09:00:00Z"),

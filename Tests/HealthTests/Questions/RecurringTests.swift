@@ -24,7 +24,7 @@ import Testing
     return found
   }
 
-  /// A walk of an hour at noon on each day of January 2026. The steps are the day of the month.
+  /// A one-hour walk at noon on each day of January 2026. The steps are the day of the month.
   private static let january = (1...31).map { day in
     let date = day < 10 ? "2026-01-0\(day)" : "2026-01-\(day)"
     return steps(Double(day), date + "T12:00:00Z", date + "T13:00:00Z")

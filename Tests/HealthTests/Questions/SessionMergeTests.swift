@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  @Test func `a kind without workouts is told with those that there are`() throws {
+  @Test func `a note names a kind without workouts and the kinds that exist`() throws {
     let samples = [
       Self.run("08:00", "09:00", 1), Self.run("10:00", "11:00", 2, activity: "Cycling"),
     ]

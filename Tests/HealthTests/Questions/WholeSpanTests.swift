@@ -16,7 +16,7 @@ import Testing
     return try run.reply()
   }
 
-  /// A walk of an hour at 01:00 and one at 20:00 on each of a number of days.
+  /// Two one-hour walks on each day, at 01:00 and at 20:00, for a number of days.
   private static func walks(
     from day: String, days: Int, count: Double = 5_000
   ) -> [HealthSample] {

@@ -223,7 +223,7 @@ struct MCPElicitationTests {
     #expect(status == [200, 404, 200, 200])
   }
 
-  @Test func `if all sign-ins are complete, clients are told to log in with a tool`() throws {
+  @Test func `if all sign-ins are complete, clients are asked to log in with a tool`() throws {
     var stage = MCPStage {
       ($0.publicURL, $0.maxElicitations) = (OAuthStage.url, 1)
     }

@@ -62,8 +62,8 @@
 
     /// Returns the first and last start of each type, and its sources.
     ///
-    /// HealthKit tells a number of samples only by reading all of them. A type has a number if it is
-    /// at most 1,000.
+    /// HealthKit counts samples only by reading all of them. A type has a count if it has at most
+    /// 1,000 samples.
     public func summary() async throws(StoreFailure) -> [HealthTypeSummary] {
       try await ofEachType { type throws(StoreFailure) in try await self.summary(of: type) }
         .map(\.value)

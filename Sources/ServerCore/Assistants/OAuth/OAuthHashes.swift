@@ -23,7 +23,7 @@ public struct OAuthHashes: Sendable {
     comparison = areEqual
   }
 
-  /// What a signature is for. A signature of one purpose is never valid for another.
+  /// The purpose of a signature. A signature for one purpose is not valid for another.
   enum Purpose: String {
     case access, refresh, client, grant
   }

@@ -17,7 +17,7 @@ package enum OAuthPage: Sendable, Hashable {
   case signIn(
     clientName: String, redirectHost: String, documentHost: String? = nil,
     linkAge: Duration? = nil, error: String?, fields: [OAuthField])
-  /// The request cannot be answered, and no client may be told.
+  /// The request cannot be answered, and no client may be redirected to.
   case failed(title: String, sentence: String)
   /// The sign-in is complete, and the browser is sent nowhere.
   case done

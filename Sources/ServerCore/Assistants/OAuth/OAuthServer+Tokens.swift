@@ -37,7 +37,8 @@ extension OAuthServer {
     return parameters
   }
 
-  /// Refuses a client. One that tried to authenticate is told how (RFC 6749 section 5.2).
+  /// Refuses a client. If it tried to authenticate, the response names the scheme (RFC 6749 section
+  /// 5.2).
   private mutating func failClient(_ id: RequestID, _ call: OAuthCall, _ text: String) {
     let challenge = OAuthField("WWW-Authenticate", "Basic realm=\"none\"")
     fail(

@@ -75,7 +75,7 @@ public struct OAuthServer: ServerRules {
     var until: Instant
   }
 
-  /// What a request waits for.
+  /// The result that a request waits for.
   enum Waiting: Sendable {
     /// The document of its client.
     case document(String, OAuthCall, fresh: [UInt8])

@@ -2,7 +2,7 @@ public import HoldfastCore
 import HoldfastJSON
 public import HoldfastStorage
 
-/// What a client with a token may do.
+/// The access that a token grants to its client.
 public struct OAuthScopes: OptionSet, Sendable, Hashable, Codable {
   /// The scopes as the bits of a byte.
   public let rawValue: UInt8
@@ -102,7 +102,7 @@ extension Timestamp {
   var wholeSeconds: UInt64 { nanoseconds > 0 ? UInt64(nanoseconds / 1_000_000_000) : 0 }
 }
 
-/// What the token of a request to `/mcp` permits.
+/// The access that the token of a request to `/mcp` grants.
 public enum OAuthPermission: Sendable, Hashable, Codable {
   /// There is no token.
   case missing

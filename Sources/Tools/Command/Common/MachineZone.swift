@@ -30,7 +30,7 @@ enum MachineZone {
     return text.wholeMatch(of: rule) != nil
   }
 
-  /// Returns the rules by which the C library tells local time in this process.
+  /// Returns the rules by which the C library computes local time in this process.
   private static func ofLibrary() -> ZoneRules {
     tzset()
     return ZoneRules(name: nil) { second in

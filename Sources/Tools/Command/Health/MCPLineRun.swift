@@ -181,7 +181,7 @@ final class StoredAnswers: Sendable {
     var failure: String?
   }
 
-  /// - Parameter remedy: A sentence, without its period, that tells how data come into the store.
+  /// - Parameter remedy: A sentence, without its period, that says how to import data.
   init(_ store: any HealthReading, zone: ZoneRules, remedy: String) {
     (self.store, self.zone, self.remedy) = (store, zone, remedy)
   }

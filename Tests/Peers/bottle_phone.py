@@ -516,6 +516,7 @@ async def use(bottle, phone):
 
 async def gone(bottle, phone):
     """Takes the bottle out of range for a while."""
+    phone.fuse = None  # the bottle ends this connection, so the phone must not
     bottle.say("gone")
     try:
         while True:

@@ -29,7 +29,9 @@ class Sample:
         words = set()
         for text in (source, device or ""):
             words |= {word.lower() for word in split(text)}
-        if "watch" in words:
+        if not device and source == "Health":  # what its user entered by hand
+            kind = -1
+        elif "watch" in words:
             kind = 0
         elif words & {"iphone", "phone", "ipad", "ipod"}:
             kind = 1

@@ -180,7 +180,7 @@ private struct StreamPlayer {
     case .commit(let id, let change):
       give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
     case .readOlder: give(.older([]))
-    case .close, .ping, .refreshCredentials, .post, .update: break
+    case .close, .ping, .refreshCredentials, .post, .upload, .update: break
     }
   }
 }

@@ -555,7 +555,7 @@ extension HeldLink {
     checkAttempts(&check)
     checkStandby(&check)
     check.require(
-      deadline != nil || !waits, "link: every state that waits has a deadline or a queued connect")
+      !waits || deadline != nil, "link: every state that waits has a deadline or a queued connect")
     if check.isThorough {
       check.require(status == observed, "link: the user is shown the present state")
     }
@@ -564,12 +564,13 @@ extension HeldLink {
     standby.check(&check)
   }
 
-  /// Whether only time or a response of the peer can end the current state.
+  /// Whether only time or a response of the peer can end the current state, and the type of the
+  /// state does not already require a deadline.
   private var waits: Bool {
     switch state {
-    case .idle, .failed, .held: return false
-    case .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .ready:
-      return true
+    case .idle, .failed, .held, .debouncing, .waiting, .preparing, .opening, .establishing, .ready:
+      return false
+    case .refreshing: return true
     case .resting:
       if case .queued = standby.state { return false }
       return true

@@ -52,6 +52,11 @@ extension Machine {
   /// Checks nothing, for machines without invariants.
   public func check(_ check: inout InvariantCheck) {}
 
+  /// Returns the deadline, as `deadline` does. It is mutating for the same reason as
+  /// `brokenInvariants`.
+  @inlinable
+  package mutating func nextDeadline() -> Instant? { deadline }
+
   /// Returns the names of the invariants that do not hold; empty if all hold.
   ///
   /// The method changes nothing. It is mutating so that a machine inside another value is read in

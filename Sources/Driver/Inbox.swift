@@ -58,7 +58,8 @@ package final class Inbox<Input: Sendable>: Sendable {
 
   /// Removes and returns the oldest input. Only the driver calls this method.
   func take() -> Input? {
-    let (input, wake) = state.withLock { $0.take() }
+    var input: Input?
+    let wake = state.withLock { $0.take(&input) }
     wake()
     return input
   }
@@ -106,7 +107,8 @@ extension Inbox {
     let continuation: CheckedContinuation<Bool, Never>
   }
 
-  /// The queue. Calls wait for room only while it is full, so no call can overtake another.
+  /// The queue. While calls wait for room, no input of another call is queued, so no call can
+  /// overtake another.
   struct State {
     let limit: Int
     var counters = InboxCounters()
@@ -135,8 +137,7 @@ extension Inbox {
         counters.refused += UInt64(poster.inputs.count)
         return { poster.continuation.resume(returning: false) }
       }
-      // No input fits while other calls wait, because the queue is then full.
-      let fitting = poster.inputs.prefix(limit - count)
+      let fitting = poster.inputs.prefix(waiting.isEmpty ? limit - count : 0)
       let wake = append(fitting)
       guard fitting.count < poster.inputs.count else {
         return {
@@ -152,7 +153,7 @@ extension Inbox {
     }
 
     mutating func tryPost(_ input: Input) -> (Bool, Wake) {
-      guard !isClosed, count < limit else {
+      guard !isClosed, waiting.isEmpty, count < limit else {
         counters.refused += 1
         return (false, {})
       }
@@ -166,24 +167,32 @@ extension Inbox {
       return { poster.continuation.resume(returning: false) }
     }
 
-    mutating func take() -> (Input?, Wake) {
+    /// Removes the oldest input, and queues inputs of waiting calls once a quarter of the queue is
+    /// free. Inputs that are queued one at a time cost more than everything else here.
+    mutating func take(_ input: inout Input?) -> Wake {
       if leaving.isEmpty {
         // Swapping and reversing in place avoids copying the inputs.
         swap(&leaving, &arriving)
         leaving.reverse()
       }
-      guard let input = leaving.popLast() else { return (nil, {}) }
-      guard !waiting.isEmpty, let next = waiting[0].inputs.popFirst() else { return (input, {}) }
-      let wake = append([next])
-      guard waiting[0].inputs.isEmpty else { return (input, wake) }
-      let poster = waiting.removeFirst()
-      return (
-        input,
-        {
-          poster.continuation.resume(returning: true)
-          wake()
+      input = leaving.popLast()
+      guard !waiting.isEmpty, limit - count >= max(limit / 4, 1) else { return {} }
+      return refill()
+    }
+
+    private mutating func refill() -> Wake {
+      var wakes: [Wake] = []
+      while let poster = waiting.first, count < limit {
+        let fitting = poster.inputs.prefix(limit - count)
+        wakes.append(append(fitting))
+        guard fitting.count == poster.inputs.count else {
+          waiting[0].inputs.removeFirst(fitting.count)
+          break
         }
-      )
+        waiting.removeFirst()
+        wakes.append { poster.continuation.resume(returning: true) }
+      }
+      return { [wakes] in for wake in wakes { wake() } }
     }
 
     mutating func read(

@@ -86,6 +86,20 @@ struct InboxTests {
   }
 
   @Test
+  func `inputs that wait are queued together once a quarter of the space is free`() async {
+    let inbox = Inbox<Int>(limit: 8)
+    let waiting = Task { await inbox.post(contentsOf: Array(0..<11)) }
+    await delayed(3, in: inbox)
+    #expect(inbox.take() == 0)
+    #expect(inbox.counters.accepted == 8)
+    #expect(!inbox.tryPost(99))
+    #expect(inbox.take() == 1)
+    #expect(inbox.counters.accepted == 10)
+    #expect((2...11).map { _ in inbox.take() } == Array(2...10) + [nil])
+    #expect(await waiting.value)
+  }
+
+  @Test
   func `inputs posted together are not interleaved with others`() async {
     let inbox = Inbox<Int>(limit: 2)
     let first = Task { await inbox.post(contentsOf: [1, 2, 3]) }

@@ -81,7 +81,7 @@ private struct InsertionBench {
         TimelineSnapshot(messages: canned.messages, cursor: ShopCursor(position: head)))
     case .commit(let id, let change):
       return .committed(id, TimelineCommit(inserted: change.messages.map(\.id)))
-    case .close, .ping, .refreshCredentials, .post, .readOlder, .update: return nil
+    case .close, .ping, .refreshCredentials, .post, .upload, .readOlder, .update: return nil
     }
   }
 }

@@ -25,6 +25,7 @@ import HoldfastWire
         shop INTEGER NOT NULL, id BLOB NOT NULL, user TEXT NOT NULL, username TEXT,
         text TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER,
         is_edited INTEGER NOT NULL, parent BLOB, epoch TEXT, offset INTEGER,
+        changed_epoch TEXT, changed_offset INTEGER,
         PRIMARY KEY(shop, created_at, id)) STRICT, WITHOUT ROWID;
       CREATE TABLE ids(
         shop INTEGER NOT NULL, id BLOB NOT NULL, created_at INTEGER NOT NULL,
@@ -47,7 +48,10 @@ import HoldfastWire
       WHERE NOT EXISTS (SELECT 1 FROM ids WHERE shop = ?1 AND id = ?2) ON CONFLICT DO NOTHING
       """)
     let content = unsafe prepare(
-      "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, NULL, 0, NULL, ?, ?) ON CONFLICT DO NOTHING")
+      """
+      INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, NULL, 0, NULL, ?, ?, NULL, NULL)
+      ON CONFLICT DO NOTHING
+      """)
     defer {
       unsafe sqlite3_finalize(statement)
       unsafe sqlite3_finalize(content)

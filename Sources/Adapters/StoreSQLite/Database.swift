@@ -28,6 +28,8 @@ import HoldfastOwnerFiles
   private let access: StoreAccess
   private let identity: FileIdentity?
   private let room: LogRoom
+  /// Whether an earlier connection left a write-ahead log with content.
+  let hadLog: Bool
   private var statements: [String: Statement] = [:]
 
   /// Whether the newest write failed. Only another write can then show whether the disk has
@@ -44,6 +46,8 @@ import HoldfastOwnerFiles
     (self.path, self.access) = (path, access)
     identity = FileIdentity(of: path)
     room = LogRoom(path: path)
+    var log = stat()
+    hadLog = unsafe stat("\(path)-wal", &log) == 0 && log.st_size > 0
     let mode = access == .write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var opened: OpaquePointer?
     let code = unsafe sqlite3_open_v2(
@@ -122,7 +126,11 @@ import HoldfastOwnerFiles
 
   /// Runs a statement whose values are bound. Returns the number of changed rows.
   func finish(_ statement: Statement) throws(StoreFailure) -> Int {
-    let code = statement.step()
+    try finish(statement, statement.step())
+  }
+
+  /// Ends a statement whose step returned `code`. Returns the number of changed rows.
+  func finish(_ statement: Statement, _ code: Int32) throws(StoreFailure) -> Int {
     if code != SQLITE_DONE {
       defer { statement.reset() }
       try check(code)

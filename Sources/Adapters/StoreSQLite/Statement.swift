@@ -130,6 +130,25 @@ enum SQLValue {
     if code != SQLITE_OK, failed == SQLITE_OK { failed = code }
   }
 
+  /// Binds a text that SQLite reads in place instead of copying it, and steps once. The step must
+  /// complete the statement. Afterward, the text is no longer bound.
+  func step(lending text: String, at index: Int32) -> Int32 {
+    var text = text
+    return text.withUTF8 {
+      let start = unsafe UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self)
+      // Without a destructor, SQLite keeps the address. After a failure, the caller's `reset` drops
+      // it; another call of SQLite would replace the reason.
+      note(
+        unsafe sqlite3_bind_text64(
+          pointer, index, start, UInt64($0.count), nil, UInt8(SQLITE_UTF8)))
+      let code = step()
+      guard code == SQLITE_DONE else { return code }
+      unsafe sqlite3_reset(pointer)
+      unsafe sqlite3_bind_null(pointer, index)
+      return code
+    }
+  }
+
   func step() -> Int32 { failed == SQLITE_OK ? unsafe sqlite3_step(pointer) : failed }
 
   func reset() {

@@ -98,12 +98,13 @@ public struct CommitQueue<ID: NumberedID, Batch: CommitBatch>: Sendable, Hashabl
 }
 
 extension CommitQueue: SelfChecking {
+  @inlinable
   public func check(_ check: inout InvariantCheck) {
     check.require(
-      retryAt == nil || (inFlight != nil && failures > 0),
+      retry == nil || (current != nil && refusals > 0),
       "commit queue: only a refused batch is handed over again")
     check.require(
-      inFlight.map { $0.id.number == lastID } ?? true,
+      current?.id.number ?? lastID == lastID,
       "commit queue: the batch under way has the last number")
   }
 }

@@ -49,7 +49,8 @@ public struct Instant: Sendable, Hashable, Comparable, Codable {
 
   /// Returns the earlier of two optional instants. The function creates no array, since drivers
   /// call it often.
-  static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
+  @inlinable
+  package static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left, let right else { return left ?? right }
     return min(left, right)
   }

@@ -1,7 +1,11 @@
 /// The bytes queued for one client. A frame for many clients is shared, not copied.
 struct OutgoingQueue {
+  /// The oldest chunk. Most queues have no other, and so need no list.
+  private var head: [UInt8] = []
+  /// The later chunks, which begin at `first`.
   private var chunks: [[UInt8]] = []
   private var first = 0
+  /// The number of consumed bytes of `head`.
   private var taken = 0
   /// The number of queued bytes.
   private(set) var byteCount = 0
@@ -10,25 +14,26 @@ struct OutgoingQueue {
 
   mutating func append(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
-    chunks.append(bytes)
+    if isEmpty { head = bytes } else { chunks.append(bytes) }
     byteCount += bytes.count
   }
 
   /// Copies the oldest bytes without removing them. Returns the number of copied bytes.
   func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    var filled = 0
-    var skipped = taken
-    for chunk in chunks[first...] {
-      guard filled < buffer.count else { break }
-      let count = min(chunk.count - skipped, buffer.count - filled)
-      unsafe chunk.withUnsafeBytes { bytes in
-        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-        unsafe target.copyMemory(from: .init(rebasing: bytes[skipped..<skipped + count]))
-      }
-      filled += count
-      skipped = 0
+    var filled = unsafe Self.copy(head[taken...], into: buffer)
+    for chunk in chunks[first...] where filled < buffer.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+      filled += unsafe Self.copy(chunk[...], into: rest)
     }
     return filled
+  }
+
+  private static func copy(
+    _ chunk: ArraySlice<UInt8>, into buffer: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    let count = min(chunk.count, buffer.count)
+    unsafe buffer.copyBytes(from: chunk.prefix(count))
+    return count
   }
 
   /// Removes the oldest bytes. An empty queue uses no memory.
@@ -39,8 +44,9 @@ struct OutgoingQueue {
       return
     }
     taken += count
-    while taken >= chunks[first].count {
-      taken -= chunks[first].count
+    while taken >= head.count {
+      taken -= head.count
+      head = chunks[first]
       chunks[first] = []
       first += 1
     }

@@ -32,7 +32,7 @@ import HoldfastProtocols
   private var serial: UInt32 = 0
   private var requestCount: UInt64 = 0
   private var events: [SocketEvent] = []
-  private var touched: [Connection] = []
+  private var touched: [ConnectionID] = []
 
   /// Whether new connections are accepted.
   enum Acceptance {
@@ -136,12 +136,13 @@ import HoldfastProtocols
   func touch(_ connection: Connection) {
     guard !connection.isTouched else { return }
     connection.isTouched = true
-    touched.append(connection)
+    touched.append(connection.id)
   }
 
-  func takeTouched() -> [Connection] {
+  /// Returns the connections to visit. They are IDs, since the references to many connections would
+  /// be released after all of them were visited, when they are no longer in the processor's cache.
+  func takeTouched() -> [ConnectionID] {
     defer { touched = [] }
-    for connection in touched { connection.isTouched = false }
     return touched
   }
 

@@ -82,7 +82,9 @@ extension SocketHub {
 
   /// Writes the bytes that were queued in this turn.
   func flush() {
-    for connection in takeTouched() where self.connection(connection.id) === connection {
+    for id in takeTouched() {
+      guard let connection = connection(id) else { continue }
+      connection.isTouched = false
       if case .open(let session) = connection.phase { conclude(connection, session) }
       if !connection.isBackedUp { pump(connection) }
       watch(connection)

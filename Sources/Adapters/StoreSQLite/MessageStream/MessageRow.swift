@@ -53,7 +53,9 @@ extension Int {
 }
 
 /// An operation that inserts messages of one shop, without allocating an array for each message.
-struct MessageInsertion {
+///
+/// Values that rarely change stay bound, so only the newest operation of a connection may be used.
+final class MessageInsertion {
   static let newID = """
     INSERT INTO new_ids(shop, id, created_at) SELECT ?1, ?2, ?3
     WHERE NOT EXISTS (SELECT 1 FROM ids WHERE shop = ?1 AND id = ?2) ON CONFLICT DO NOTHING
@@ -64,30 +66,52 @@ struct MessageInsertion {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
     """
 
-  let database: Database
-  let shop: Int64
-  let newID: Statement
-  let content: Statement
+  private let database: Database
+  private let newID: Statement
+  private let content: Statement
+  /// The epoch that is bound, since most messages have the same.
+  private var epoch: String?
+  /// Whether the columns that most messages lack are bound to nothing.
+  private var isBare = false
+
+  init(database: Database, shop: Int64) throws(StoreFailure) {
+    self.database = database
+    newID = try database.statement(Self.newID)
+    content = try database.statement(Self.content)
+    newID.bind(shop, at: 1)
+    content.bind(shop, at: 1)
+    content.bindNothing(at: 10)
+  }
 
   /// Adds a message. Returns false if its ID already exists.
   func insert(_ message: ShopMessage) throws(StoreFailure) -> Bool {
-    newID.bind(shop, at: 1)
     newID.bind(message.id, at: 2)
     newID.bind(message.createdAt.nanoseconds, at: 3)
     guard try database.finish(newID) == 1 else { return false }
-    content.bind(shop, at: 1)
     content.bind(message.id, at: 2)
     content.bind(message.user, at: 3)
     content.bind(message.username, at: 4)
-    content.bind(message.text, at: 5)
     content.bind(message.createdAt.nanoseconds, at: 6)
+    if message.position?.epoch != epoch {
+      epoch = message.position?.epoch
+      content.bind(epoch, at: 10)
+    }
+    content.bind((message.position?.offset).map { Int64(bitPattern: $0) }, at: 11)
+    bindRest(of: message)
+    return try database.finish(content, content.step(lending: message.text, at: 5)) == 1
+  }
+
+  /// Binds the columns that most messages lack.
+  private func bindRest(of message: ShopMessage) {
+    let wasBare = isBare
+    isBare =
+      message.updatedAt == nil && !message.isEdited && message.parent == nil
+      && message.changed == nil
+    guard !isBare || !wasBare else { return }
     content.bind(message.updatedAt?.nanoseconds, at: 7)
     content.bind(Int64(message.isEdited ? 1 : 0), at: 8)
     content.bind(message.parent, at: 9)
-    content.bind(message.position?.epoch, at: 10)
-    content.bind((message.position?.offset).map { Int64(bitPattern: $0) }, at: 11)
     content.bind(message.changed?.epoch, at: 12)
     content.bind((message.changed?.offset).map { Int64(bitPattern: $0) }, at: 13)
-    return try database.finish(content) == 1
   }
 }

@@ -1,7 +1,7 @@
 import HoldfastWire
 import Testing
 
-@testable import HoldfastHealthSync
+@testable import HoldfastStorage
 
 /// Tests of the steps of a resumable upload, and of the reaction to each answer.
 @Suite struct ResumableUploadTests {

@@ -76,6 +76,7 @@ private let shopNumbers = """
   maxCommitBytes 65536
   maxIdleRooms 4096
   forgetDelay 3.0 seconds
+  forgetRetry 0.5 seconds
   postInterval 0.05 seconds
   postBurst 40
   maxWatchedUsers 100000

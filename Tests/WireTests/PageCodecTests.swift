@@ -240,6 +240,24 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     }
   }
 
+  @Test func `reads the answer to an edit`() throws {
+    var edit = Sample.message
+    edit.changed = edit.position.map { ShopPosition(epoch: $0.epoch, offset: $0.offset + 1) }
+    let body = Envelope.message(edit, status: 200, note: "done")
+    #expect(try Envelope.decodeEdit(body, shop: Sample.shop) == edit)
+    for plain in [
+      #"{"message":"Message updated successfully"}"#, #"{"data":null}"#, #"{"data":"x"}"#, "{}",
+    ] {
+      #expect(try Envelope.decodeEdit(Array(text: plain), shop: Sample.shop) == nil)
+    }
+    #expect(throws: MessageError.missing(field: "id")) {
+      try Envelope.decodeEdit(Array(text: #"{"data":{}}"#), shop: Sample.shop)
+    }
+    #expect(throws: MessageError.self) {
+      try Envelope.decodeEdit(Array(text: "done"), shop: Sample.shop)
+    }
+  }
+
   private static let noAnswers: [(String, MessageError)] = [
     (#"{"status":201,"message":"","data":null}"#, .missing(field: "id")),
     (#"{"status":201,"message":"","data":{}}"#, .missing(field: "id")),

@@ -37,6 +37,31 @@ public protocol MessageLog: SuspendableStore {
   /// Returns the shop of a message, deleted or not. Returns `nil` if there is no such message.
   func shop(of id: MessageID) async throws(StoreFailure) -> ShopID?
 
+  /// Adds an unclaimed image. Its content must already be durable.
+  ///
+  /// A later post or edit by the same user in the same shop whose text refers to the image claims it
+  /// for its message, in the same commit. The image is deleted in the commit that deletes the
+  /// message, or edits it so that its text does not refer to the image any more. If the image is
+  /// known, nothing changes.
+  ///
+  /// - Returns: False if the user already has `most` unclaimed images. Nothing was added then.
+  func addImage(_ image: StoredImage, atMost most: Int) async throws(StoreFailure) -> Bool
+
+  /// Returns an image, or `nil` if it is unknown or deleted.
+  func image(_ id: MessageID) async throws(StoreFailure) -> StoredImage?
+
+  /// Deletes an image. An unknown image is ignored.
+  func deleteImage(_ id: MessageID) async throws(StoreFailure)
+
+  /// Deletes the unclaimed images that were uploaded before a time.
+  func deleteUnclaimedImages(before time: Timestamp) async throws(StoreFailure)
+
+  /// Returns the deleted images that were not forgotten. Their content has to be removed.
+  func deletedImages() async throws(StoreFailure) -> [MessageID]
+
+  /// Forgets deleted images whose content was removed.
+  func forgetImages(_ ids: [MessageID]) async throws(StoreFailure)
+
   /// Removes the texts of deleted messages, and the earlier texts of edited ones, from all files of
   /// the store.
   ///
@@ -101,6 +126,26 @@ extension MemoryStore: MessageLog where Value == StoredLogs {
 
   public func shop(of id: MessageID) throws(StoreFailure) -> ShopID? {
     try use { $0.shop(of: id) }
+  }
+
+  public func addImage(_ image: StoredImage, atMost most: Int) throws(StoreFailure) -> Bool {
+    try use { $0.addImage(image, atMost: most) }
+  }
+
+  public func image(_ id: MessageID) throws(StoreFailure) -> StoredImage? {
+    try use { $0.image(id) }
+  }
+
+  public func deleteImage(_ id: MessageID) throws(StoreFailure) { try use { $0.deleteImage(id) } }
+
+  public func deleteUnclaimedImages(before time: Timestamp) throws(StoreFailure) {
+    try use { $0.deleteUnclaimedImages(before: time) }
+  }
+
+  public func deletedImages() throws(StoreFailure) -> [MessageID] { try use { $0.deletedImages } }
+
+  public func forgetImages(_ ids: [MessageID]) throws(StoreFailure) {
+    try use { $0.forgetImages(ids) }
   }
 
   public func removeTraces() throws(StoreFailure) { try use { _ in } }

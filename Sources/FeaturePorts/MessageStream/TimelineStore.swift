@@ -8,6 +8,10 @@ public import HoldfastWire
 /// `commit` is atomic, and durable when it returns. After a failure no part of the change is
 /// visible. Any task may call the store, which serializes the calls.
 public protocol TimelineStore: SuspendableStore {
+  /// The directory beside whose files the images of the outbox are kept; `nil` for a store in
+  /// memory, which is the default. Such images are lost when the process ends.
+  var directory: String? { get }
+
   /// Returns a shop's cursor, gaps and outbox, and its newest `limit` messages.
   func load(_ shop: ShopID, limit: Int) async throws(StoreFailure) -> TimelineSnapshot
 
@@ -55,6 +59,11 @@ public protocol TimelineStore: SuspendableStore {
 
   /// Removes a consumer and its deliveries. Returns false if it does not exist.
   func removeConsumer(_ name: ConsumerName, of shop: ShopID) async throws(StoreFailure) -> Bool
+}
+
+extension TimelineStore {
+  /// `nil`.
+  public var directory: String? { nil }
 }
 
 /// The timelines of a phone in memory.

@@ -39,7 +39,7 @@ struct RestCaller: Sendable {
   /// Makes an exchange. It is repeated once if the token was refused and a newer one is available.
   ///
   /// - Returns: The response, and a redaction that removes the tokens from its texts.
-  private func exchange(
+  func exchange(
     _ request: HTTPCall
   ) async throws(LinkFailure) -> (HTTPAnswer, Redaction) {
     var token = try await credentials.first()

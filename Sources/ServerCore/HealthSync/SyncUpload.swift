@@ -1,176 +1,129 @@
-public import HoldfastCore
-import HoldfastJSON
+import HoldfastCore
 import HoldfastWire
 
-/// The record of an upload that spans several requests, in the form stored in the upload's file.
-public struct SyncUploadRecord: Sendable, Hashable, Codable {
-  /// The name of the user that started the upload.
-  public var user: String
-  /// The total number of bytes, or `nil` if the client has not sent it.
-  public var length: Int?
-  /// A Boolean value that indicates whether the bytes are compressed.
-  public var isGzip: Bool
-
-  /// Creates a record from its parts.
-  public init(user: String, length: Int?, isGzip: Bool) {
-    (self.user, self.length, self.isGzip) = (user, length, isGzip)
-  }
-
-  /// The maximum size of the line. A name has at most 200 bytes, each of which takes up to six
-  /// bytes when escaped.
-  public static let mostBytes = 2_048
-
-  /// The first line of the file, including the line break.
-  public var line: [UInt8] {
-    var writer = JSONWriter(capacity: 100)
-    writer.object {
-      $0.entry("user", user)
-      if let length { $0.entry("length", length) }
-      $0.entry("gzip", isGzip)
+// Uploads of batches.
+extension SyncServer: UploadServer {
+  static func effect(_ effect: UploadEffect) -> Effect {
+    switch effect {
+    case .write(let token, let id, let record, let offset, let bytes):
+      .write(token, id, record, at: offset, bytes)
+    case .finish(let token, let id, let record, let offset, let bytes):
+      .finish(token, id, record, at: offset, bytes)
+    case .forget(let id): .forget(id)
+    case .inform(let id, let fields): .inform(id, fields)
+    case .interrupt(let id): .interrupt(id)
     }
-    return writer.bytes + [UInt8(ascii: "\n")]
   }
 
-  /// Reads the line at the start of a file.
-  ///
-  /// - Returns: The record and the number of bytes in its line, or `nil` if there is no valid line.
-  public static func read(_ bytes: [UInt8]) -> (record: SyncUploadRecord, bytes: Int)? {
-    guard let end = bytes.prefix(mostBytes).firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-    let fields = JSONFields(Array(bytes[..<end]), keeping: ["user", "length", "gzip"])
-    do throws(FieldFault) {
-      try fields.check()
-      let record = SyncUploadRecord(
-        user: try fields.string("user", atMost: 200),
-        length: try fields.optionalInt("length", in: 0...SyncServerPolicy.maxBodyBytes),
-        isGzip: try fields.optionalBool("gzip") ?? false)
-      return (record, end + 1)
-    } catch {
-      return nil
+  var uploadTerms: UploadTerms {
+    let most = SyncServerPolicy.maxBodyBytes
+    return UploadTerms(
+      path: SyncPath.upload.rawValue, maxBytes: most,
+      tooLarge: "A body has at most \(most) bytes. Split the batch.",
+      otherCoding: "Bodies may be compressed with gzip only.", busyRetry: policy.busyRetry)
+  }
+
+  var hasRoomForWork: Bool { work.count < policy.maxRequests }
+
+  mutating func answer(_ id: RequestID, _ response: UploadResponse) {
+    answer(id, SyncAnswer(response))
+  }
+
+  /// Assigns an upload to a request before its body is complete, unless the request is refused.
+  mutating func announce(_ id: RequestID, _ call: SyncCall, _ user: SyncUser?) {
+    guard refusal(of: call) == nil, frame.isServing else { return }
+    // The answer while the body arrives shows whether the secret is right.
+    guard wrongSecrets.refusal(of: call, user, at: now) == nil, let user else { return }
+    announce(id, call.uploadCall, of: user.name)
+  }
+
+  /// Handles the end of work for an upload.
+  mutating func uploaded(_ id: RequestID, _ work: Uploads.Work, _ outcome: SyncOutcome) {
+    uploads.all[work.upload]?.busy = nil
+    if work.isLast {
+      finished(id, work, outcome)
+    } else {
+      appended(id, work, outcome)
+    }
+    resume(work.upload)
+  }
+
+  private mutating func appended(
+    _ id: RequestID, _ work: Uploads.Work, _ outcome: SyncOutcome
+  ) {
+    switch outcome {
+    case .written(let offset):
+      storeFailure = nil
+      let known = uploads.all[work.upload]?.offset ?? offset
+      metrics.storedBytes += UInt64(max(0, offset - known))
+      wrote(id, work, upTo: offset)
+    case .failed(let failure), .unfinished(_, let failure):
+      failedToWrite(work)
+      fail(id, failure)
+    case .stored, .stamped, .checked, .reported, .refused, .tooLong: break  // answers to other work
+    }
+  }
+
+  private mutating func finished(
+    _ id: RequestID, _ work: Uploads.Work, _ outcome: SyncOutcome
+  ) {
+    switch outcome {
+    case .unfinished(let offset, let failure):
+      note(work.upload, offset)
+      fail(id, failure)
+    case .failed(let failure): fail(id, failure)
+    case .written: break  // an answer to other work
+    case .stored, .stamped, .checked, .reported, .refused, .tooLong:
+      if work.dialect == .tus, case .stored(let counts) = outcome {
+        storeFailure = nil
+        metrics.count(counts)
+        answer(id, tusEnd(of: work))
+      } else {
+        requests[id]?.completes = work.dialect
+        conclude(id, outcome)
+      }
+      complete(work)
+    }
+  }
+
+  /// Returns the methods of a route and the supported upload protocols.
+  static func options(of path: SyncPath) -> SyncAnswer {
+    SyncAnswer(
+      204, [], allow: path.allow,
+      fields: UploadOffer.options(maxSize: SyncServerPolicy.maxBodyBytes))
+  }
+}
+
+extension SyncAnswer {
+  /// Creates the response to a request about an upload.
+  init(_ response: UploadResponse) {
+    let body = response.error.map { SyncReply.error($0, details: response.details) } ?? []
+    self.init(
+      response.status, body, retryAfter: response.retryAfter, fields: response.fields)
+  }
+}
+
+extension SyncCall {
+  /// The parts of the request that the rules of uploads use.
+  var uploadCall: UploadCall {
+    UploadCall(
+      method: method, isCreation: path == .sync, fields: upload, id: uploadID,
+      candidate: candidate, mediaType: mediaType, isGzip: isGzip, body: body)
+  }
+
+  /// Whether the content coding is gzip, or `nil` if it is not supported.
+  var isGzip: Bool? {
+    switch encoding?.lowercased() ?? "identity" {
+    case "identity", "": false
+    case "gzip", "x-gzip": true
+    case _: nil
     }
   }
 }
 
-/// An upload that an earlier process left incomplete.
-public struct StoredUpload: Sendable, Hashable, Codable {
-  /// The id of the upload.
-  public var id: UUID128
-  /// The record in the file of the upload.
-  public var record: SyncUploadRecord
-  /// The number of bytes received.
-  public var offset: Int
-  /// The time since the last byte was received.
-  public var age: Duration
-
-  /// Creates a stored upload from its parts.
-  public init(id: UUID128, record: SyncUploadRecord, offset: Int, age: Duration) {
-    (self.id, self.record, self.offset, self.age) = (id, record, offset, age)
-  }
-}
-
-/// The incomplete uploads, and the requests about them.
-struct SyncUploads: Sendable {
-  /// An incomplete upload and its requests.
-  struct Upload: Sendable, Hashable {
-    var record: SyncUploadRecord
-    /// The number of bytes stored.
-    var offset = 0
-    var expires: Instant
-    /// Whether the file of the upload exists.
-    var isStored = false
-    /// The work under way for the upload, if there is any.
-    var busy: StoreToken?
-    /// The request whose body is being received.
-    var open: RequestID?
-    /// The requests that arrived while another one was under way, in order.
-    var waiting: [Waiting] = []
-  }
-
-  /// A request that waits until another one ends.
-  struct Waiting: Sendable, Hashable {
-    var id: RequestID
-    var call: SyncCall
-    var user: SyncUser
-  }
-
-  /// The purpose of work that is under way.
-  struct Work: Sendable, Hashable {
-    let upload: UUID128
-    let dialect: UploadDialect
-    /// Whether the work writes the last bytes of the upload and then stores the batch.
-    let isLast: Bool
-  }
-
-  var all: [UUID128: Upload] = [:]
-  /// The requests whose heads have arrived, with the uploads to which their bodies belong.
-  var announced: [RequestID: UUID128] = [:]
-  var work: [StoreToken: Work] = [:]
-
-  /// The maximum number of stored uploads of one user. A further upload replaces the oldest.
-  static let mostOfUser = 16
-  /// The maximum number of stored uploads. With files of at most 4 MiB, they take at most 1 GiB.
-  static let most = 256
-  /// The maximum number of requests that wait for one upload.
-  static let mostWaiting = 4
-  /// The time for which an upload is stored after its last bytes arrived.
-  static let age = Duration.seconds(24 * 3_600)
-
-  /// The time at which the next upload expires. Uploads with work under way are excluded.
-  var deadline: Instant? {
-    all.values.lazy.filter { $0.busy == nil && $0.open == nil }.map(\.expires).min()
-  }
-
-  /// Returns the upload with an id, or `nil` if it does not belong to the user.
-  func find(_ id: UUID128?, of user: SyncUser) -> (id: UUID128, upload: Upload)? {
-    guard let id, let upload = all[id], upload.record.user == user.name else { return nil }
-    return (id, upload)
-  }
-
-  /// Returns the upload to remove before a user starts another one, or `nil` if no upload has to or
-  /// can be removed.
-  func surplus(of user: String) -> UUID128? {
-    let idle = all.filter { $0.value.busy == nil && $0.value.open == nil }
-    let own = all.lazy.filter { $0.value.record.user == user }.count
-    guard own >= Self.mostOfUser || all.count >= Self.most else { return nil }
-    let mine = own >= Self.mostOfUser
-    return idle.filter { !mine || $0.value.record.user == user }
-      .min { ($0.value.expires, $0.key) < ($1.value.expires, $1.key) }?.key
-  }
-
-  /// Returns the number of unfinished uploads of a user.
-  func count(of user: String) -> Int { all.values.lazy.filter { $0.record.user == user }.count }
-
-  /// The requests that wait for any upload.
-  var waiting: [RequestID] { all.values.flatMap { $0.waiting.map(\.id) } }
-
-  /// Cancels all work and drops all waiting requests.
-  mutating func stop() {
-    (announced, work) = ([:], [:])
-    for id in all.keys {
-      all[id]?.busy = nil
-      all[id]?.open = nil
-      all[id]?.waiting = []
-    }
-  }
-
-  /// Records each invariant that does not hold.
-  func check(_ check: inout InvariantCheck) {
-    check.require(all.count <= Self.most, "sync: the uploads that are kept are bounded")
-    guard check.isThorough else { return }
-    check.require(
-      announced.allSatisfy { all[$0.value]?.open == $0.key },
-      "sync: a request whose body comes has its upload")
-    check.require(
-      all.values.allSatisfy { upload in
-        upload.open.map { announced[$0] != nil } ?? true
-          && upload.busy.map { work[$0] != nil } ?? true
-      }, "sync: an upload waits for what is under way")
-    check.require(
-      all.values.allSatisfy { upload in
-        upload.waiting.count <= Self.mostWaiting
-          && (upload.waiting.isEmpty || upload.busy != nil || upload.open != nil)
-      }, "sync: requests wait for an upload that something is under way for")
-    check.require(
-      all.values.allSatisfy { $0.offset <= $0.record.length ?? SyncServerPolicy.maxBodyBytes },
-      "sync: no upload is longer than was announced")
+extension UploadRecord {
+  /// Reads the line at the start of the file of a batch.
+  public static func read(_ bytes: [UInt8]) -> (record: UploadRecord, bytes: Int)? {
+    read(bytes, atMost: SyncServerPolicy.maxBodyBytes)
   }
 }

@@ -131,6 +131,26 @@ public enum Credential: Sendable, Hashable, Codable {
   case valid(Claims)
 }
 
+/// The reason why a credential is refused, in one human-readable sentence.
+struct CredentialFault: Error {
+  var detail: String
+}
+
+extension Credential {
+  /// Returns the claims of a token that is valid at a time.
+  func checked(at wall: Timestamp, leeway: Duration) -> Result<Claims, CredentialFault> {
+    switch self {
+    case .valid(let claims) where wall >= claims.expiresAt:
+      .failure(CredentialFault(detail: "the token has expired"))
+    case .valid(let claims) where !claims.hasBegun(by: wall, within: leeway):
+      .failure(CredentialFault(detail: "the token is not valid yet"))
+    case .valid(let claims): .success(claims)
+    case .missing: .failure(CredentialFault(detail: "no token"))
+    case .invalid(let detail): .failure(CredentialFault(detail: "invalid token: \(detail)"))
+    }
+  }
+}
+
 /// The membership of one user in one shop.
 public struct Membership: Sendable, Hashable, Comparable, Codable {
   /// The shop.

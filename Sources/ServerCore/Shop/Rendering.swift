@@ -42,7 +42,7 @@ extension Answer {
 
 extension String {
   /// The text as the member `message` of an object.
-  fileprivate var noteBytes: [UInt8] {
+  var noteBytes: [UInt8] {
     var writer = JSONWriter()
     writer.object { $0.entry("message", self) }
     return writer.bytes

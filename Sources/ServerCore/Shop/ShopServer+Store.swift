@@ -69,7 +69,7 @@ extension ShopServer {
     case .backlog(let id, let shop):
       // The client can still fetch the missed messages over REST.
       backlogRead(Page(messages: [], hasNext: true), for: id, in: shop)
-    case .forget: forgetLater()
+    case .forget: forgetAt = now.advanced(by: min(policy.forgetDelay, policy.forgetRetry))
     }
   }
 

@@ -338,17 +338,12 @@ extension ShopServer {
   }
 
   mutating func identify(_ credential: Credential, wall: Timestamp) -> Admission {
-    let reason: String
-    switch credential {
-    case .valid(let claims) where wall >= claims.expiresAt: reason = "the token has expired"
-    case .valid(let claims) where !claims.hasBegun(by: wall, within: policy.clockLeeway):
-      reason = "the token is not valid yet"
-    case .valid(let claims): return .admitted(claims)
-    case .missing: reason = "no token"
-    case .invalid(let detail): reason = "invalid token: \(detail)"
+    switch credential.checked(at: wall, leeway: policy.clockLeeway) {
+    case .success(let claims): return .admitted(claims)
+    case .failure(let fault):
+      metrics.authFailures += 1
+      return .refused(.error(401, fault.detail))
     }
-    metrics.authFailures += 1
-    return .refused(.error(401, reason))
   }
 
   private mutating func refuse(

@@ -58,6 +58,8 @@ public struct ShopServerPolicy: Sendable, Hashable {
   /// Edits and deletions in the meantime share one removal. Together with the removal itself it
   /// must stay below 5 s, after which no file contains the text.
   public var forgetDelay = Duration.seconds(3)
+  /// The time after which the removal of texts is tried again if the store failed.
+  public var forgetRetry = Duration.milliseconds(500)
 
   /// The minimum average time between two posts, edits or deletions of one user (20 per second).
   public var postInterval = Duration.milliseconds(50)
@@ -100,7 +102,8 @@ public struct ShopServerPolicy: Sendable, Hashable {
 extension ShopServerPolicy: ServerPolicy {
   static var times: [WritableKeyPath<Self, Duration>] {
     [
-      \.postInterval, \.forgetDelay, \.pingInterval, \.pongWait, \.closeWait, \.drainGrace,
+      \.postInterval, \.forgetDelay, \.forgetRetry, \.pingInterval, \.pongWait, \.closeWait,
+      \.drainGrace,
       \.drainLimit,
     ]
   }

@@ -548,9 +548,9 @@ extension ForeignSyncClient {
 
   /// Checks that uploads of an earlier process resume, based on the record lines of their files.
   private mutating func tryRestore(_ dialect: Dialect) {
-    let record = SyncUploadRecord(
+    let record = UploadRecord(
       user: "a\"\n", length: happens() ? number(9...Self.most) : nil, isGzip: happens())
-    let found = SyncUploadRecord.read(record.line + [1, 2])
+    let found = UploadRecord.read(record.line + [1, 2])
     expect(found?.record == record, "\(record) is read as \(found.map { "\($0)" } ?? "nothing")")
     expect(found?.bytes == record.line.count, "the line of an upload has another length")
     let owner = SyncUser(record.user)

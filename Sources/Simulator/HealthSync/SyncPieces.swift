@@ -6,7 +6,7 @@ import HoldfastWire
 public struct SyncPiece: Sendable {
   var token: StoreToken
   var id: UUID128
-  var record: SyncUploadRecord
+  var record: UploadRecord
   var offset: Int
   var bytes: [UInt8]
   var isLast: Bool

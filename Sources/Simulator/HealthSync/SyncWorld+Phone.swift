@@ -364,7 +364,7 @@ extension SyncWorld {
   // Files.
 
   mutating func write(
-    _ token: StoreToken, _ id: UUID128, _ record: SyncUploadRecord, _ offset: Int,
+    _ token: StoreToken, _ id: UUID128, _ record: UploadRecord, _ offset: Int,
     _ bytes: [UInt8], isLast: Bool
   ) {
     let piece = SyncPiece(
@@ -438,8 +438,8 @@ extension SyncWorld {
     guard numbers.resumesFrom > 0 else { return }
     var uploads: [StoredUpload] = []
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {
-      let head = Array(file.bytes.prefix(SyncUploadRecord.mostBytes))
-      guard let (record, line) = SyncUploadRecord.read(head),
+      let head = Array(file.bytes.prefix(UploadRecord.mostBytes))
+      guard let (record, line) = UploadRecord.read(head),
         file.bytes.count - line <= record.length ?? SyncServerPolicy.maxBodyBytes
       else {
         backend.files[id] = nil
@@ -466,8 +466,8 @@ extension SyncWorld {
       let early = rules.tick(at: file.changed.advanced(by: age - .seconds(1)))
       let late = rules.tick(at: file.changed.advanced(by: age + .seconds(60)))
       guard early.contains(.forget(id)) || !late.contains(.forget(id)) else { continue }
-      let head = Array(file.bytes.prefix(SyncUploadRecord.mostBytes))
-      let user = SyncUploadRecord.read(head)?.record.user
+      let head = Array(file.bytes.prefix(UploadRecord.mostBytes))
+      let user = UploadRecord.read(head)?.record.user
       note(.leftover(phone: user ?? "nobody", bytes: file.bytes.count))
     }
   }

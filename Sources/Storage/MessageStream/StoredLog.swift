@@ -324,6 +324,7 @@ extension Page {
 public struct StoredLogs: Sendable, Hashable {
   private let epoch: String
   private var logs: [ShopID: StoredLog] = [:]
+  var images = StoredImages()
 
   /// Creates empty logs whose positions have this epoch.
   public init(epoch: String) {
@@ -335,7 +336,9 @@ public struct StoredLogs: Sendable, Hashable {
 
   /// Processes a request for its shop.
   public mutating func append(_ request: LogRequest) -> Result<LogOutcome, StoreFailure> {
-    logs[request.shop, default: StoredLog(epoch: epoch)].append(request)
+    let result = logs[request.shop, default: StoredLog(epoch: epoch)].append(request)
+    if case .success(let outcome) = result { images.follow(outcome) }
+    return result
   }
 
   /// Returns a shop that has a message with this ID, deleted or not; `nil` if there is none.

@@ -46,6 +46,9 @@ public struct StoredTimeline: Sendable, Hashable {
     for deletion in change.deletions {
       if let key = remove(deletion.id) { counts.delete(key, as: deletion) }
     }
+    for key in superseded(by: change) where remove(key.id) != nil {
+      counts.delete(key, as: DeletedMessage(id: key.id))
+    }
     for message in change.messages {
       if messages[message.id] == nil {
         insert(message)
@@ -63,6 +66,17 @@ public struct StoredTimeline: Sendable, Hashable {
     outbox.removeAll { change.outboxRemove.contains($0.id) }
     for name in readers.keys { readers[name]?.add(counts) }
     return counts.commit
+  }
+
+  /// Returns the messages of earlier logs in the covered ranges of a change, in timeline order.
+  private func superseded(by change: TimelineChange) -> [TimelineKey] {
+    let kept = change.keptIDs
+    return change.covered.flatMap { range in
+      ordered.filter { key in
+        range.contains(key) && !kept.contains(key.id)
+          && messages[key.id]?.position?.epoch != range.epoch
+      }
+    }
   }
 
   private func messages(_ keys: ArraySlice<TimelineKey>) -> [ShopMessage] {
@@ -168,6 +182,11 @@ package struct TimelineCounts: Sendable, Hashable {
 }
 
 extension TimelineChange {
+  /// The messages that its covered ranges do not remove.
+  package var keptIDs: Set<MessageID> {
+    covered.isEmpty ? [] : Set((messages + edits).map(\.id))
+  }
+
   /// Checks that the change contains only data of one shop.
   ///
   /// - Throws: `.other` if it contains data of another shop.
@@ -181,11 +200,16 @@ extension TimelineChange {
 extension ShopMessage {
   /// Returns whether this is a later version of a stored message.
   ///
-  /// The positions of the newest edits decide. If the stored version has none of the same epoch,
-  /// the times of the edits do.
+  /// A version of another log is later. In one log, the positions of the newest edits decide. If
+  /// the stored version has none of the same epoch, the times of the edits do. Positions and times
+  /// of edits have the same order: a later time at a smaller position shows that the log was
+  /// restored to an earlier state.
   package func isLater(than stored: ShopMessage) -> Bool {
+    if isOfOtherLog(than: stored) { return true }
     if let changed, let known = stored.changed, changed.epoch == known.epoch {
-      return changed.offset > known.offset
+      if changed.offset > known.offset { return true }
+      guard let updatedAt, let time = stored.updatedAt else { return false }
+      return updatedAt > time
     }
     // A server whose clock was set back may date an edit before the message.
     if changed != nil, stored.updatedAt == nil { return true }
@@ -194,10 +218,28 @@ extension ShopMessage {
     return updatedAt > known || changed != nil && updatedAt == known
   }
 
-  /// Applies the text, the times and the edit mark of a later version. Returns false if `edit` is
-  /// not later.
+  /// Returns whether this version and a stored one have positions of different logs.
+  package func isOfOtherLog(than stored: ShopMessage) -> Bool {
+    guard let position, let known = stored.position else { return false }
+    return position.epoch != known.epoch
+  }
+
+  /// Returns whether the text, the time and the mark of the newest edit are those of another
+  /// version.
+  package func reads(like other: ShopMessage) -> Bool {
+    text == other.text && updatedAt == other.updatedAt && isEdited == other.isEdited
+  }
+
+  /// Applies the text, the times, the edit mark and, if it is of another log, the positions of a
+  /// later version. Returns false if `edit` is not later or reads the same.
   fileprivate mutating func take(_ edit: ShopMessage) -> Bool {
     guard edit.isLater(than: self) else { return false }
+    if edit.isOfOtherLog(than: self) {
+      let isSame = edit.reads(like: self)
+      (text, updatedAt, isEdited) = (edit.text, edit.updatedAt, edit.isEdited)
+      (position, changed) = (edit.position, edit.changed)
+      return !isSame
+    }
     (text, updatedAt, isEdited) = (edit.text, edit.updatedAt ?? updatedAt, edit.isEdited)
     changed = edit.changed ?? changed
     return true

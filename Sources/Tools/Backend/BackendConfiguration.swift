@@ -5,6 +5,7 @@ public import HoldfastServerCore
 /// The services of a backend. A request's path is matched against their routes in this order.
 let backendServices: [any Service.Type] = [
   ShopService.self,
+  ImageService.self,
   RelayService.self,
   SessionService.self,
   SyncService.self,

@@ -1,6 +1,6 @@
 package import HoldfastCore
 
-/// A server's response to a request of a sync.
+/// A server's response to a request of a sync or of another upload.
 package struct UploadAnswer: Sendable, Hashable {
   /// The HTTP status code.
   package var status: Int
@@ -11,14 +11,23 @@ package struct UploadAnswer: Sendable, Hashable {
   /// The failure that the response represents if it is not a success.
   package var failure: LinkFailure
 
+  /// Whether the body does not contradict a status that is a success.
+  private let confirms: Bool
+
   /// Creates a response.
-  package init(_ status: Int, _ headers: [String: String], _ body: [UInt8], _ failure: LinkFailure)
-  {
+  ///
+  /// - Parameter confirms: A closure that returns whether a body does not contradict a status that is
+  ///   a success. By default, it is that of a sync.
+  package init(
+    _ status: Int, _ headers: [String: String], _ body: [UInt8], _ failure: LinkFailure,
+    confirms: ([UInt8]) -> Bool = SyncReply.isSuccess
+  ) {
     (self.status, self.headers, self.body, self.failure) = (status, headers, body, failure)
+    self.confirms = confirms(body)
   }
 
   /// Whether the status is a success and the body does not contradict it.
-  package var isSuccess: Bool { (200..<300).contains(status) && SyncReply.isSuccess(body) }
+  package var isSuccess: Bool { (200..<300).contains(status) && confirms }
 
   /// The failure that the response represents; `nil` for a success.
   package var refusal: LinkFailure? { isSuccess ? nil : failure }
@@ -37,7 +46,7 @@ package struct UploadAnswer: Sendable, Hashable {
 
   /// Decodes the header fields of an upload.
   package func reply(_ dialect: UploadDialect, of url: String) -> UploadReply {
-    UploadReply(status, dialect, of: url, body: body) { headers[$0.lowercased()] }
+    UploadReply(status, dialect, of: url, isSuccess: confirms) { headers[$0.lowercased()] }
   }
 }
 

@@ -21,20 +21,20 @@ public struct UploadReply: Sendable, Hashable {
     self.isSuccess = isSuccess
   }
 
-  /// Reads the header fields and the body of an answer.
+  /// Reads the header fields of an answer.
   ///
   /// - Parameters:
   ///   - server: The URL of the request. URLs on other servers are not followed, because those
   ///     servers must not receive the secret.
-  ///   - body: The body of the answer.
+  ///   - isSuccess: Whether the body is empty or confirms that the payload was stored.
   public init(
-    _ status: Int, _ dialect: UploadDialect, of server: String, body: [UInt8] = [],
+    _ status: Int, _ dialect: UploadDialect, of server: String, isSuccess: Bool = true,
     field: (String) -> String?
   ) {
     self.init(
       status, UploadFields(dialect, field: field),
       url: field("Location").flatMap { Self.resolve($0, at: server) },
-      isSuccess: SyncReply.isSuccess(body))
+      isSuccess: isSuccess)
   }
 
   /// Returns whether the same request may succeed later or with another secret.

@@ -55,12 +55,27 @@ package enum Envelope {
     return try fields.message()
   }
 
+  /// Reads the answer to an edit. Returns `nil` if it does not contain the message, as that of a
+  /// plain server. Throws an error if it is not JSON or contains an invalid message.
+  package static func decodeEdit(
+    _ body: [UInt8], shop: ShopID
+  ) throws(MessageError) -> ShopMessage? {
+    try decodeData(body, shop: shop)?.message()
+  }
+
   /// Reads the answer to a deletion. Returns `nil` if it does not contain the deletion, as that of a
   /// plain server. Throws an error if it is not JSON or contains an invalid deletion.
   package static func decodeDeletion(
     _ body: [UInt8], shop: ShopID
   ) throws(MessageError) -> ShopDeletion? {
-    let data = try JSONReader.read(body) { (reader) throws(JSONError) in
+    try decodeData(body, shop: shop)?.deletion(isNotice: false)
+  }
+
+  /// Reads the fields of the member `data`. Returns `nil` if it is not an object.
+  private static func decodeData(
+    _ body: [UInt8], shop: ShopID
+  ) throws(MessageError) -> MessageReader? {
+    try JSONReader.read(body) { (reader) throws(JSONError) in
       var data: MessageReader?
       try reader.beginObject()
       while let key = try reader.nextKey() {
@@ -79,7 +94,6 @@ package enum Envelope {
       }
       return data
     }
-    return try data?.deletion(isNotice: false)
   }
 
   /// Returns the human-readable text in an error's body, or `nil` if there is none.

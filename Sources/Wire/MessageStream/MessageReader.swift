@@ -195,7 +195,7 @@ struct MessageReader {
     _ field: Field, from reader: inout JSONReader, noting fault: inout MessageError?
   ) throws(JSONError) -> ShopPosition? {
     guard try reader.finds(.string, in: field.rawValue, noting: &fault) else { return nil }
-    let position = ShopPosition(try reader.string())
+    let position = ShopPosition(utf8: reader.utf8(of: try reader.scanString()))
     if position == nil { fault.note(.badIdentifier(field: field.rawValue)) }
     return position
   }

@@ -166,15 +166,23 @@ extension ShopPosition {
   ///
   /// Also returns `nil` for offsets above `Int64.max`. Real offsets are smaller, and incrementing
   /// an offset must not overflow.
-  public init?(_ text: some StringProtocol) {
-    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-    let epoch = text[..<colon]
-    let digits = text[text.index(after: colon)...]
-    guard (1...64).contains(epoch.utf8.count), epoch.utf8.allSatisfy(Self.isAllowed),
-      digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let offset = Int64(digits),
-      digits.utf8.count == 1 || digits.utf8.first != 0x30
+  public init?(_ text: some StringProtocol) { self.init(utf8: ArraySlice(text.utf8)) }
+
+  /// Parses the same from UTF-8.
+  package init?(utf8 text: ArraySlice<UInt8>) {
+    guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let (epoch, digits) = (text[..<colon], text[(colon + 1)...])
+    // Nineteen digits fit into 64 bits.
+    guard (1...64).contains(epoch.count), epoch.allSatisfy(Self.isAllowed),
+      (1...19).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0")
     else { return nil }
-    self.init(epoch: String(epoch), offset: UInt64(offset))
+    var offset: UInt64 = 0
+    for digit in digits {
+      guard (0x30...0x39).contains(digit) else { return nil }
+      offset = offset * 10 + UInt64(digit - 0x30)
+    }
+    guard offset <= Int64.max else { return nil }
+    self.init(epoch: String(decoding: epoch, as: UTF8.self), offset: offset)
   }
 
   private static func isAllowed(_ byte: UInt8) -> Bool {

@@ -58,3 +58,32 @@ package enum ShopRoute: Sendable, Hashable {
 
   private static let base = "/api/v1/auth/shops/"
 }
+
+/// A route of the server's images, identified by its path.
+package enum ImageRoute: Sendable, Hashable {
+  /// `POST /api/v1/auth/shops/messages/image/upload`, and the requests about resumable uploads
+  case upload
+  /// `GET` and `DELETE /api/v1/auth/shops/messages/image/{image_id}`
+  case image(MessageID)
+
+  /// Creates the route of a percent-decoded path without its query. Returns `nil` for any other
+  /// path.
+  package init?(path: String) {
+    guard path.hasPrefix(Self.base) else { return nil }
+    let name = path.dropFirst(Self.base.count)
+    guard name != "upload" else { self = .upload; return }
+    guard let id = MessageID(name) else { return nil }
+    self = .image(id)
+  }
+
+  /// The path.
+  package var path: String {
+    switch self {
+    case .upload: "\(Self.base)upload"
+    case .image(let id): "\(Self.base)\(id)"
+    }
+  }
+
+  /// The beginning of the paths.
+  static let base = "/api/v1/auth/shops/messages/image/"
+}

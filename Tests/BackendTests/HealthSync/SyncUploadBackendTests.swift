@@ -227,9 +227,9 @@ import Testing
     throws
   {
     let scratch = try Scratch()
-    let record = SyncUploadRecord(user: "ann", length: 4, isGzip: false)
+    let record = UploadRecord(user: "ann", length: 4, isGzip: false)
     let id = UUID128(high: 1, low: 2)
-    let failing = SyncUploadFiles(in: scratch.path) { _ in
+    let failing = UploadFiles(syncedIn: scratch.path) { _ in
       errno = EIO
       return -1
     }
@@ -237,7 +237,7 @@ import Testing
     let path = scratch("sync-uploads/\(id)")
     #expect(!FileManager.default.fileExists(atPath: path))
     #expect(failing.stored(at: Timestamp(nanoseconds: 0)) == [])
-    let files = SyncUploadFiles(in: scratch.path)
+    let files = UploadFiles(syncedIn: scratch.path)
     #expect(try files.write([1, 2], to: id, record, at: 0) == 2)
     // The name is already durable, because only a new file requires a sync of its directory.
     #expect(try failing.write([3, 4], to: id, record, at: 2) == 4)

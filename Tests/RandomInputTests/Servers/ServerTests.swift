@@ -62,6 +62,14 @@ struct ServerTests {
       effects: "ingest check report write finish forget inform interrupt answer finished stamp")
   }
 
+  @Test func `the server of images keeps its promises under random inputs`() {
+    RandomInputs<ImageInputs>(seeds: 0..<60, acts: 120).expectSound(
+      inputs: "request abandoned done drain restored announced cut removals",
+      effects: """
+        store find read delete clean write finish forget inform interrupt answer finished
+        """)
+  }
+
   @Test func `injected faults of the shop server are detected`() {
     typealias Inputs = RandomInputs<ShopInputs>
     Inputs.expectFound("a socket is sent each event once and in order") { _, _, effects in
@@ -135,6 +143,23 @@ struct ServerTests {
         guard case .send(let id, .response(var response)) = effect else { return effect }
         response.id = "other"
         return .send(id, .response(response))
+      }
+    }
+  }
+
+  @Test func `injected faults of the server of images are detected`() {
+    typealias Inputs = RandomInputs<ImageInputs>
+    Inputs.expectFound("an image has the type of its content") { _, _, effects in
+      effects = effects.map { effect in
+        guard case .store(let token, let id, let shop, let user, _, let bytes) = effect else {
+          return effect
+        }
+        return .store(token, id, shop, user: user, .gif, bytes)
+      }
+    }
+    Inputs.expectFound("only the file of an upload is removed") { _, _, effects in
+      effects = effects.flatMap { effect -> [ImageServer.Effect] in
+        if case .forget = effect { [effect, effect] } else { [effect] }
       }
     }
   }

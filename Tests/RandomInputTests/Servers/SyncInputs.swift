@@ -18,7 +18,7 @@ struct SyncInputs: ServerInputs {
   /// The pending effects, each with its upload.
   private var work: [(token: StoreToken, effect: SyncServer.Effect, upload: UUID128?)] = []
   /// The files of the uploads.
-  private var files: [UUID128: (record: SyncUploadRecord, count: Int)] = [:]
+  private var files: [UUID128: (record: UploadRecord, count: Int)] = [:]
   private var names: [UUID128] = []
 
   private static let users = ["one", "another", "a\"third"].map { SyncUser($0) }

@@ -66,14 +66,14 @@ import Testing
   @Test func `limits how many requests wait for an upload`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
-    for id in 0..<UInt64(SyncUploads.mostWaiting) {
+    for id in 0..<UInt64(Uploads.mostWaiting) {
       #expect(stage.ask(10 + id, SyncStage.call("HEAD")) == [])
     }
     #expect(stage.ask(20, SyncStage.call("HEAD")).answer?.status == 503)
     #expect(
       stage.done(2, .written(3)).answers.map(\.status) == [204]
         + Array(
-          repeating: 204, count: SyncUploads.mostWaiting))
+          repeating: 204, count: Uploads.mostWaiting))
   }
 
   @Test(arguments: [(62, true), (63, true), (64, false)])
@@ -116,17 +116,17 @@ import Testing
 
   @Test func `no upload is announced beyond the limit`() {
     var stage = SyncStage()
-    for number in 0...UInt64(SyncUploads.most) {
+    for number in 0...UInt64(Uploads.most) {
       let call = SyncStage.creation(name: UUID128(high: 9, low: number))
       let effects = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
-      #expect(effects.count == (number < SyncUploads.most ? 1 : 0))
+      #expect(effects.count == (number < Uploads.most ? 1 : 0))
     }
-    #expect(stage.server.uploads.all.count == SyncUploads.most)
+    #expect(stage.server.uploads.all.count == Uploads.most)
   }
 
   @Test func `an upload is refused with 503 while the maximum number of bodies arrive`() {
     var stage = SyncStage()
-    for number in 0..<UInt64(SyncUploads.most) {
+    for number in 0..<UInt64(Uploads.most) {
       let call = SyncStage.creation(name: UUID128(high: 9, low: number))
       _ = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
     }
@@ -156,7 +156,7 @@ import Testing
   @Test func `space for an announced upload is freed only once`() {
     var stage = SyncStage()
     func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
-    for number in 0..<UInt64(SyncUploads.mostOfUser) {
+    for number in 0..<UInt64(Uploads.mostOfUser) {
       stage.now = Instant(nanoseconds: Int64(number))
       _ = stage.ask(100 + number, SyncStage.creation([1], name: name(number)))
       _ = stage.done(stage.server.lastToken, .written(1))
@@ -173,7 +173,7 @@ import Testing
 
   @Test func `interrupted uploads are evicted once a user has more than the limit`() {
     var stage = SyncStage()
-    let count = UInt64(SyncUploads.mostOfUser) + 2
+    let count = UInt64(Uploads.mostOfUser) + 2
     var calls: [SyncCall] = []
     for number in 0..<count {
       stage.now = Instant(nanoseconds: Int64(number))
@@ -209,7 +209,7 @@ import Testing
     var call = SyncStage.creation(length: 2, isComplete: true)
     _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
     call.body = [UInt8](repeating: 7, count: bytes)
-    let record = SyncUploadRecord(user: "ann", length: 2, isGzip: false)
+    let record = UploadRecord(user: "ann", length: 2, isGzip: false)
     let expected = SyncServer.Effect.write(StoreToken(1), SyncStage.name, record, at: 0, call.body)
     #expect(stage.feed(.cut(RequestID(1), call)) == (isStored ? [expected] : []))
     #expect((stage.server.uploads.all[SyncStage.name] != nil) == isStored)

@@ -12,20 +12,20 @@ import Testing
 
   private static func stored(_ number: Int, of user: String, age: Int) -> StoredUpload {
     StoredUpload(
-      id: name(number), record: SyncUploadRecord(user: user, length: 10, isGzip: false), offset: 4,
+      id: name(number), record: UploadRecord(user: user, length: 10, isGzip: false), offset: 4,
       age: .seconds(age))
   }
 
   @Test func `the youngest uploads of an earlier process are restored, up to the limit`() {
     var stage = SyncStage()
-    let stored = (0...SyncUploads.most).map { Self.stored($0, of: "u\($0)", age: $0) }
-    #expect(stage.feed(.restored(stored)) == [.forget(Self.name(SyncUploads.most))])
-    #expect(stage.server.uploads.all.count == SyncUploads.most)
+    let stored = (0...Uploads.most).map { Self.stored($0, of: "u\($0)", age: $0) }
+    #expect(stage.feed(.restored(stored)) == [.forget(Self.name(Uploads.most))])
+    #expect(stage.server.uploads.all.count == Uploads.most)
   }
 
   @Test func `an upload whose bytes are being stored does not expire`() {
     var stage = SyncStage.begun(2)
-    let day = Instant(nanoseconds: 0).advanced(by: SyncUploads.age)
+    let day = Instant(nanoseconds: 0).advanced(by: Uploads.age)
     stage.now = day
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     #expect(stage.server.tick(at: day) == [])
@@ -34,7 +34,7 @@ import Testing
 
   @Test func `the oldest upload without a pending write is evicted`() {
     var stage = SyncStage()
-    let own = (0..<SyncUploads.mostOfUser).map { Self.stored($0, of: "ann", age: 100 - $0) }
+    let own = (0..<Uploads.mostOfUser).map { Self.stored($0, of: "ann", age: 100 - $0) }
     _ = stage.feed(.restored(own))
     let patch = SyncStage.call("PATCH", [1], offset: 4, isComplete: false, name: Self.name(0))
     _ = stage.ask(1, patch)
@@ -43,7 +43,7 @@ import Testing
 
   @Test func `a new upload does not evict another user's`() {
     var stage = SyncStage()
-    let own = (0..<SyncUploads.mostOfUser).map { Self.stored($0, of: "ann", age: 100 - $0) }
+    let own = (0..<Uploads.mostOfUser).map { Self.stored($0, of: "ann", age: 100 - $0) }
     _ = stage.feed(.restored(own + [Self.stored(99, of: "ben", age: 1_000)]))
     #expect(stage.ask(1, SyncStage.creation([1])).first == .forget(Self.name(0)))
   }
@@ -53,7 +53,7 @@ import Testing
     var stage = SyncStage()
     stage.begin(0, length: nil)
     stage.server.uploads.all[SyncStage.name]?.offset = most - 1
-    let record = SyncUploadRecord(user: "ann", length: nil, isGzip: false)
+    let record = UploadRecord(user: "ann", length: nil, isGzip: false)
     #expect(
       stage.ask(1, SyncStage.call("PATCH", [1], offset: most - 1, isComplete: true))
         == [.finish(StoreToken(2), SyncStage.name, record, at: most - 1, [1])])

@@ -210,7 +210,7 @@ extension SyncAnswer {
     let uploads = ["ann", "ann", "ben"].enumerated().map { index, user in
       StoredUpload(
         id: UUID128(high: 1, low: UInt64(index)),
-        record: SyncUploadRecord(user: user, length: 9, isGzip: false), offset: 3, age: .zero)
+        record: UploadRecord(user: user, length: 9, isGzip: false), offset: 3, age: .zero)
     }
     _ = stage.feed(.restored(uploads))
     var span = SyncSpan()
@@ -318,22 +318,22 @@ extension SyncAnswer {
     ("sync: each piece of work was numbered", { $0.lastToken = 0 }),
     ("sync: a request waits for its own work", { $0.work[StoreToken(1)] = RequestID(9) }),
     (
-      "sync: the uploads that are kept are bounded",
+      "uploads: the uploads that are kept are bounded",
       { for low in 1...257 { $0.uploads.all[UUID128(high: 2, low: UInt64(low))] = upload } }
     ),
     (
-      "sync: a request whose body comes has its upload",
+      "uploads: a request whose body comes has its upload",
       { $0.uploads.announced[RequestID(1)] = name }
     ),
     (
-      "sync: an upload waits for what is under way",
+      "uploads: an upload waits for what is under way",
       { $0.uploads.all[name]?.busy = StoreToken(7) }
     ),
-    ("sync: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),
+    ("uploads: no upload is longer than was announced", { $0.uploads.all[name]?.offset = 11 }),
   ]
   private static let name = UUID128(high: 1, low: 1)
-  private static let upload = SyncUploads.Upload(
-    record: SyncUploadRecord(user: "ann", length: 10, isGzip: false),
+  private static let upload = Uploads.Upload(
+    record: UploadRecord(user: "ann", length: 10, isGzip: false),
     expires: Instant(nanoseconds: 1))
 
   @Test func `detects each broken invariant`() {

@@ -61,7 +61,7 @@ extension SyncAnswer {
 }
 
 @Suite struct SyncUploadsTests {
-  static let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
+  static let record = UploadRecord(user: "ann", length: 10, isGzip: false)
   static let location = "/api/sync/upload?id=\(SyncStage.name)"
 
   @Test func `counts the bytes of uploads as they are stored`() {
@@ -159,7 +159,7 @@ extension SyncAnswer {
     stage.begin(4, dialect)
     let seven = [UInt8](repeating: 1, count: 7)
     let call = SyncStage.call("PATCH", seven, offset: 4, isComplete: false, dialect)
-    var refusal = SyncServer.inconsistent
+    var refusal = SyncAnswer(.inconsistent)
     if dialect == .tus { refusal.fields = dialect.fields }
     #expect(
       stage.ask(1, call) == [.forget(SyncStage.name), .answer(RequestID(1), refusal)])
@@ -291,7 +291,7 @@ extension SyncAnswer {
 
   @Test func `an upload ends a day after its last bytes`() {
     var stage = SyncStage.begun(2)
-    let day = SyncUploads.age
+    let day = Uploads.age
     #expect(stage.server.deadline == Instant(nanoseconds: 0).advanced(by: day))
     let before = Instant(nanoseconds: 0).advanced(by: day - .nanoseconds(1))
     #expect(stage.server.tick(at: before) == [])
@@ -305,11 +305,11 @@ extension SyncAnswer {
     let old = UUID128(high: 2, low: 2)
     let stored = StoredUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
     var tooOld = stored
-    (tooOld.id, tooOld.age) = (old, SyncUploads.age)
+    (tooOld.id, tooOld.age) = (old, Uploads.age)
     #expect(stage.feed(.restored([stored, tooOld])) == [.forget(old)])
     #expect(stage.ask(1, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
     #expect(
-      stage.server.deadline == Instant(nanoseconds: 0).advanced(by: SyncUploads.age - .seconds(60)))
+      stage.server.deadline == Instant(nanoseconds: 0).advanced(by: Uploads.age - .seconds(60)))
   }
 
   @Test func `a user's 17th upload evicts the oldest`() {
@@ -329,12 +329,12 @@ extension SyncAnswer {
   @Test func `a new upload evicts the oldest of all users at the global limit`() {
     var stage = SyncStage()
     func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
-    let record = SyncUploadRecord(user: "ben", length: 10, isGzip: false)
-    let stored = (0..<UInt64(SyncUploads.most)).map { number in
+    let record = UploadRecord(user: "ben", length: 10, isGzip: false)
+    let stored = (0..<UInt64(Uploads.most)).map { number in
       StoredUpload(id: name(number), record: record, offset: 4, age: .seconds(number))
     }
     #expect(stage.feed(.restored(stored)) == [])
-    let oldest = name(UInt64(SyncUploads.most) - 1)
+    let oldest = name(UInt64(Uploads.most) - 1)
     #expect(
       stage.ask(1, SyncStage.creation([1])) == [
         .forget(oldest), .write(StoreToken(1), SyncStage.name, Self.record, at: 0, [1]),
@@ -362,22 +362,22 @@ extension SyncAnswer {
 
   @Test func `the record of an upload is read back from the beginning of its file`() throws {
     let records = [
-      Self.record, SyncUploadRecord(user: "\"\u{1}ä", length: nil, isGzip: true),
+      Self.record, UploadRecord(user: "\"\u{1}ä", length: nil, isGzip: true),
     ]
     for record in records {
       let line = record.line
-      let found = try #require(SyncUploadRecord.read(line + [1, 10, 2]))
+      let found = try #require(UploadRecord.read(line + [1, 10, 2]))
       #expect(found.record == record)
       #expect(found.bytes == line.count)
-      #expect(SyncUploadRecord.read(line.dropLast()) == nil)
+      #expect(UploadRecord.read(line.dropLast()) == nil)
     }
-    #expect(SyncUploadRecord.read(Array("{}\n".utf8)) == nil)
-    #expect(SyncUploadRecord.read(Array(repeating: 32, count: 2_048) + [10]) == nil)
+    #expect(UploadRecord.read(Array("{}\n".utf8)) == nil)
+    #expect(UploadRecord.read(Array(repeating: 32, count: 2_048) + [10]) == nil)
   }
 }
 
-extension SyncUploadRecord {
-  static func read(_ bytes: ArraySlice<UInt8>) -> (SyncUploadRecord, Int)? {
+extension UploadRecord {
+  static func read(_ bytes: ArraySlice<UInt8>) -> (UploadRecord, Int)? {
     read(Array(bytes)).map { ($0.record, $0.bytes) }
   }
 }

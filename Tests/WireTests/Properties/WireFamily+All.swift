@@ -92,6 +92,13 @@ extension WireFamily {
       }, write: { PageCodec.encode($0, query: .page(number: 1, limit: 20), total: 1) },
       random: { $0.page() }),
     WireFamily(
+      "answer to an edit", read: { try Envelope.decodeEdit($0, shop: Sample.shop) },
+      write: {
+        $0.map { Envelope.message($0, status: 200, note: "x") }
+          ?? Envelope.deletion(nil, note: "x")
+      },
+      random: { Optional($0.message()) }),
+    WireFamily(
       "answer to a message", read: { try Envelope.decodeMessage($0, shop: Sample.shop) },
       write: { Envelope.message($0, status: 201, note: "x") }, random: { $0.message() }),
     WireFamily(

@@ -36,7 +36,8 @@ package final class LogTables: Tables {
       INSERT INTO log VALUES (lower(hex(randomblob(8))));
       \(tables)
       \(indices)
-      """, upgrades: [numbersShops])
+      \(images)
+      """, upgrades: [numbersShops, images])
 
   /// The upgrade of a log without edits, deletions and numbers of shops. Its offsets have no holes.
   private static let numbersShops = """
@@ -147,7 +148,7 @@ package final class LogTables: Tables {
   }
 
   /// Returns a shop with its number. Assigns one to a new shop.
-  private func enter(_ name: ShopID) throws(StoreFailure) -> LogShop {
+  func enter(_ name: ShopID) throws(StoreFailure) -> LogShop {
     if let known = try find(name) { return known }
     try database.run("INSERT INTO shops(shop) VALUES (?)", [.text(name.text)])
     guard let shop = try find(name) else {
@@ -234,6 +235,7 @@ package final class LogTables: Tables {
       return .failure(.known(entry.message.id))
     }
     ends[shop.number] = end
+    try claimImages(of: entry.message.text, by: entry.message.user, for: end.offset, shop)
     var stored = entry.message
     (stored.position, stored.changed) = (position(end.offset), nil)
     return .success(.posted(try withoutDeletedParent(stored, shop), isNew: true))
@@ -351,6 +353,8 @@ package final class LogTables: Tables {
         .offset(changed.offset),
       ])
     try keep(edit.key, of: row.offset, version: changed.offset, shop)
+    try deleteImages(of: row.offset, without: edit.text, shop)
+    try claimImages(of: edit.text, by: edit.by.user, for: row.offset, shop)
     return .edited(edited, isNew: true)
   }
 
@@ -383,6 +387,7 @@ package final class LogTables: Tables {
         WHERE shop = ?1 AND offset = ?2
         """, which + [.offset(changed.offset)])
       try database.run("DELETE FROM edits WHERE shop = ? AND offset = ?", which)
+      try deleteImages(of: row.offset, without: nil, shop)
       return .deleted(
         ShopDeletion(
           id: request.id, shop: request.shop, position: position(row.offset), changed: changed),

@@ -58,6 +58,30 @@ extension SQLiteFile: MessageLog where T == LogTables {
     try read { tables throws(StoreFailure) in try tables.shop(of: id) }
   }
 
+  package func addImage(_ image: StoredImage, atMost most: Int) throws(StoreFailure) -> Bool {
+    try write { tables throws(StoreFailure) in try tables.addImage(image, atMost: most) }
+  }
+
+  package func image(_ id: MessageID) throws(StoreFailure) -> StoredImage? {
+    try read { tables throws(StoreFailure) in try tables.image(id) }
+  }
+
+  package func deleteImage(_ id: MessageID) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.deleteImage(id) }
+  }
+
+  package func deleteUnclaimedImages(before time: Timestamp) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.deleteUnclaimedImages(before: time) }
+  }
+
+  package func deletedImages() throws(StoreFailure) -> [MessageID] {
+    try read { tables throws(StoreFailure) in try tables.deletedImages() }
+  }
+
+  package func forgetImages(_ ids: [MessageID]) throws(StoreFailure) {
+    try write { tables throws(StoreFailure) in try tables.forgetImages(ids) }
+  }
+
   package func removeTraces() throws(StoreFailure) {
     // A read first checks that the store is open.
     let database = try read { $0.database }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HoldfastCore
 import HoldfastHealth
 import HoldfastJSON
@@ -21,7 +22,7 @@ struct SyncService: Service {
   let store: any SyncStore
   let secrets: SyncSecrets
   let zones: SyncZones
-  let uploads: SyncUploadFiles
+  let uploads: UploadFiles
   let proxies: TrustedProxies
   let first: SyncServer.Input?
 
@@ -48,7 +49,7 @@ struct SyncService: Service {
     }
     var policy = configuration.sync
     policy.originPolicy = configuration.assistantsHere.originPolicy
-    let uploads = SyncUploadFiles(in: configuration.dataDirectory)
+    let uploads = UploadFiles(syncedIn: configuration.dataDirectory)
     let zones = SyncZones()
     setup.synced.provide(
       store, secrets, zones, signing: try Tokens.open(for: configuration).sign)
@@ -250,6 +251,17 @@ extension SyncPath: ServiceRoute {
   }
 
   var takesCompressed: Bool { self == .sync || self == .upload }
+}
+
+extension UploadFiles {
+  /// Creates a value for the uploads of batches in a data directory.
+  init(
+    syncedIn data: String, syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync
+  ) {
+    self.init(
+      at: "\(data)/sync-uploads", maxBytes: SyncServerPolicy.maxBodyBytes,
+      syncDirectory: syncDirectory)
+  }
 }
 
 extension BackendConfiguration {

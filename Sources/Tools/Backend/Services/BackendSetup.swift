@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import Synchronization
 
 /// The parameters for opening the services.
 struct BackendSetup: Sendable {
@@ -13,6 +14,8 @@ struct BackendSetup: Sendable {
   var pushes: (any PushSender)?
   /// The samples that phones have synced, for the service that answers while they are away.
   let synced = SyncedSamples()
+  /// The log of messages, for the service of their images.
+  let messages = Provided<any MessageLog>()
 
   /// Returns the supplied store for a port; if there is none, opens a store.
   func store<Port>(
@@ -37,6 +40,16 @@ struct BackendSetup: Sendable {
       throw error
     }
   }
+}
+
+/// A value that one service provides to the services that open after it.
+final class Provided<Value: Sendable>: Sendable {
+  private let stored = Mutex<Value?>(nil)
+
+  /// The value, or `nil` if it was not provided.
+  var value: Value? { stored.withLock { $0 } }
+
+  func provide(_ value: Value) { stored.withLock { $0 = value } }
 }
 
 extension BackendConfiguration {

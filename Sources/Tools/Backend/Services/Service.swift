@@ -60,6 +60,9 @@ protocol Service: Sendable {
 
   /// Notifies waiting callers that the backend has stopped.
   mutating func end()
+
+  /// Closes the store.
+  func close() async
 }
 
 /// The result of a change to a store or a query of a store, as an input for the rules.
@@ -157,7 +160,6 @@ extension Service {
 }
 
 extension Service {
-  /// Closes the store.
   func close() async { await port?.close() }
 
   /// Checks the store. Returns the reason why the store is unavailable; `nil` if it is available.

@@ -52,7 +52,10 @@ extension Backend {
   private func adopt(_ removed: [Membership]) throws(BackendError) {
     log.note(.removed, count: UInt64(removed.count))
     try sockets().inject { handler, hub in
-      handler.turn(on: hub) { $0.work(on: ShopService.self) { $0.feed(.removals(removed)) } }
+      handler.turn(on: hub) { handler in
+        handler.work(on: ShopService.self) { $0.feed(.removals(removed)) }
+        handler.work(on: ImageService.self) { $0.feed(.removals(removed)) }
+      }
     }
   }
 }

@@ -15,6 +15,7 @@ struct ShopService: Service {
   /// The members that had been removed before the start.
   let removed: [Membership]
   let tokens: Tokens
+  let images: ImageFiles
   let limits: MessageLimits
 
   /// Returns the sum of the rules' limits on open sockets and on waiting requests.
@@ -33,16 +34,23 @@ struct ShopService: Service {
       try await SQLiteMessageLog.open(
         in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
     }
+    setup.messages.provide(store)
     let rules = ShopServer(
       policy: configuration.rules, seed: .random(in: 0 ... .max), at: BootClock().now)
     return ShopService(
       rules: rules, store: store, removed: removed.sorted(), tokens: tokens,
-      limits: configuration.policy.limits)
+      images: ImageFiles(in: configuration.dataDirectory), limits: configuration.policy.limits)
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { store }
 
   var first: ShopServer.Input? { .removals(removed) }
+
+  func close() async {
+    // After a failure, the next start removes the content of deleted images.
+    try? await images.removeDeleted(of: store)
+    await store.close()
+  }
 
   mutating func read(
     _ event: ServiceEvent<ShopRoute>, _ context: inout ServiceContext<ShopService>
@@ -104,11 +112,7 @@ struct ShopService: Service {
       }
     case .head(let token, let shop):
       ask(token, context) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
-    case .forget(let token):
-      ask(token, context) { store throws(StoreFailure) in
-        try await store.removeTraces()
-        return .forgotten
-      }
+    case .forget(let token): removeTraces(token, context)
     case .answer(let id, let answer):
       context.respond(id, answer.status, answer.headers, answer.bytes)
     case .accept(let id, let head, let after, let events):
@@ -125,6 +129,16 @@ struct ShopService: Service {
     case .close(let id, let closure): context.close(id, closure)
     case .drop(let id): context.hub.drop(id)
     case .finished: break
+    }
+  }
+
+  /// Removes the texts and the images of edited and deleted messages from all files.
+  private func removeTraces(_ token: StoreToken, _ context: ServiceContext<ShopService>) {
+    let images = images
+    ask(token, context) { store throws(StoreFailure) in
+      try await images.removeDeleted(of: store)
+      try await store.removeTraces()
+      return .forgotten
     }
   }
 

@@ -3,22 +3,20 @@ import HoldfastCore
 import HoldfastStorage
 import HoldfastOwnerFiles
 
-/// The files of pending batches in a data directory, and the list of the synced types.
+/// The files of payloads that wait to be uploaded, in a folder of a data directory, and the tickets
+/// of their uploads.
 ///
 /// Only their owner can read the files (0600). A file and its directory entry are durable before
-/// the file is reported. Each file has a new name, so files are never changed.
+/// the file is reported. Files are never changed.
 struct PayloadFiles: Sendable {
-  private let root: String
-  private static let folder = "health-sync"
-  /// The maximum size of a file. Batches are far smaller.
-  private static let maxBytes = 64 << 20
+  let root: String
+  let folder: String
+  /// The maximum size of a file.
+  let maxBytes: Int
 
-  /// Creates a reference to the files in a data directory.
-  init(in root: String) { self.root = root }
-
-  /// Writes a body. Returns the path of its file, relative to the data directory.
-  func write(_ bytes: [UInt8]) throws(StoreFailure) -> String {
-    let path = "\(Self.folder)/batch_\(UUID128.random()).json"
+  /// Writes a body to a new file. Returns the path of the file, relative to the data directory.
+  func write(_ bytes: [UInt8], as name: String) throws(StoreFailure) -> String {
+    let path = path(name)
     let file = file(path)
     do throws(OwnerFileError) {
       try file.replace(with: bytes)
@@ -29,6 +27,9 @@ struct PayloadFiles: Sendable {
     }
     return path
   }
+
+  /// Returns the path of a file, relative to the data directory.
+  func path(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// Returns the content of a file.
   ///
@@ -82,11 +83,11 @@ struct PayloadFiles: Sendable {
 
   private static let ticketEnd = ".upload"
 
-  /// Deletes files that belong to no batch. Returns the files of batches that are missing.
+  /// Deletes files that belong to no payload. Returns the files of payloads that are missing.
   ///
   /// Nothing is deleted or reported as missing if the directory cannot be read.
   func removeUnknown(_ named: Set<String>) -> Set<String> {
-    let directory = "\(root)/\(Self.folder)"
+    let directory = "\(root)/\(folder)"
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -95,37 +96,13 @@ struct PayloadFiles: Sendable {
     } catch {
       return []
     }
-    let found = Set(names.map { "\(Self.folder)/\($0)" })
+    let found = Set(names.map(path))
     let tickets = named.map { $0 + Self.ticketEnd }
     delete(Array(found.subtracting(named).subtracting(tickets)))
     return named.subtracting(found)
   }
 
-  // MARK: The synced types
-
-  /// Stores the list of the synced types, which a launch reads before the queue is open, also
-  /// before the first unlock of the device.
-  ///
-  /// Without the list, a launch observes nothing until the queue is open.
-  func keep(asked types: [String]) {
-    guard types != asked else { return }
-    try? listFile.replace(with: Array(types.joined(separator: "\n").utf8))
-  }
-
-  /// The stored list of the synced types; empty if there is none or it cannot be read now.
-  var asked: [String] {
-    guard let bytes = try? listFile.read() else { return [] }
-    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
-  }
-
-  /// The file of the list. It contains names of types and no health data.
-  var listFile: OwnerFile {
-    OwnerFile(
-      "\(root)/\(Self.folder)-types", maxBytes: 1 << 16, isSecret: false,
-      isReadableWhileLocked: true)
-  }
-
   private func file(_ path: String) -> OwnerFile {
-    OwnerFile("\(root)/\(path)", maxBytes: Self.maxBytes, isSecret: false)
+    OwnerFile("\(root)/\(path)", maxBytes: maxBytes, isSecret: false)
   }
 }

@@ -1,5 +1,4 @@
 package import HoldfastCore
-package import HoldfastStorage
 package import HoldfastWire
 
 /// An attempt to upload the payload of a file, in one request or in resumable pieces.
@@ -53,6 +52,8 @@ package struct UploadTry: Sendable, Hashable {
   package private(set) var step: Step
   private let endpoint: String
   private let body: [UInt8]
+  private let type: String?
+  private let form: UploadForm?
   private let resumesFrom: Int
   private var ticket: UploadTicket?
   private var offer: UploadOffer?
@@ -61,20 +62,25 @@ package struct UploadTry: Sendable, Hashable {
   package private(set) var payload: [UInt8]
   /// Whether the payload is compressed.
   package private(set) var isGzip = false
+  /// The server's answer to the whole payload; `nil` if the attempt ended without one.
+  package private(set) var answer: UploadAnswer?
 
   /// Creates an attempt.
   ///
   /// - Parameters:
   ///   - body: The content of the payload's file.
-  ///   - endpoint: The URL to which batches are posted.
+  ///   - endpoint: The URL to which payloads are posted.
+  ///   - type: The media type of the payload; `nil` for the usual one of the interface.
+  ///   - form: The content of a request that sends the payload whole; `nil` for the payload itself.
   ///   - ticket: The stored ticket of an earlier attempt.
   ///   - resumesFrom: The minimum size in bytes of a payload that is sent in pieces.
   ///   - support: The upload features that the server has reported.
   package init(
-    _ body: [UInt8], to endpoint: String, ticket: UploadTicket?, resumesFrom: Int,
-    _ support: UploadSupport
+    _ body: [UInt8], to endpoint: String, type: String? = nil, form: UploadForm? = nil,
+    ticket: UploadTicket?, resumesFrom: Int, _ support: UploadSupport
   ) {
     (self.body, self.endpoint, self.resumesFrom) = (body, endpoint, resumesFrom)
+    (self.type, self.form) = (type, form)
     (payload, stage) = (body, .asking)
     step = .send(UploadRequest("OPTIONS", endpoint, showsSecret: false))
     if body.count >= resumesFrom { self.ticket = ticket }
@@ -147,18 +153,24 @@ package struct UploadTry: Sendable, Hashable {
 
   private mutating func sendInOneRequest() {
     stage = .inOneRequest
-    step = .send(UploadRequest("POST", endpoint, coding, payload))
+    if let form {
+      step = .send(
+        UploadRequest("POST", endpoint, [UploadField("Content-Type", form.type)], form.body))
+    } else {
+      step = .send(UploadRequest("POST", endpoint, content, payload))
+    }
   }
 
-  /// The header field that specifies the content coding of the payload.
-  private var coding: [UploadField] {
-    isGzip ? [UploadField("Content-Encoding", "gzip")] : []
+  /// The header fields that specify the media type and the content coding of the payload.
+  private var content: [UploadField] {
+    (type.map { [UploadField("Content-Type", $0)] } ?? [])
+      + (isGzip ? [UploadField("Content-Encoding", "gzip")] : [])
   }
 
   /// Returns the request for the next step of an upload in pieces; `nil` if none follows.
   private func request(of upload: ResumableUpload) -> UploadRequest? {
     switch upload.step {
-    case .create: UploadRequest("POST", endpoint, upload.fields + coding)
+    case .create: UploadRequest("POST", endpoint, upload.fields + content)
     case .offset(let url): UploadRequest("HEAD", url, upload.fields)
     case .append(let url, let from, let count, _):
       UploadRequest("PATCH", url, upload.fields, Array(payload[from..<(from + count)]))
@@ -204,6 +216,7 @@ package struct UploadTry: Sendable, Hashable {
   private mutating func conclude(
     _ answer: UploadAnswer, isStored: Bool, _ support: inout UploadSupport
   ) {
+    self.answer = answer
     if isStored, answer.isSuccess {
       (stage, step) = (.ended, .ended(.accepted, epoch: answer.epoch))
     } else {
@@ -230,6 +243,17 @@ package struct UploadTry: Sendable, Hashable {
   package var piece: ResumableUpload.Step? {
     if case .inPieces(let upload, _) = stage { upload.step } else { nil }
   }
+}
+
+/// A form that contains a payload.
+package struct UploadForm: Sendable, Hashable {
+  /// The media type, with the boundary of the form.
+  package var type: String
+  /// The form.
+  package var body: [UInt8]
+
+  /// Creates a form.
+  package init(type: String, body: [UInt8]) { (self.type, self.body) = (type, body) }
 }
 
 /// A request of an upload.

@@ -9,14 +9,21 @@ import HoldfastOwnerFiles
 /// A file begins with the line of its record, and the bytes of the upload follow. A file only
 /// grows, so it contains a prefix of the upload even after the process is killed or power fails.
 /// Bytes are synced before they are reported.
-struct SyncUploadFiles: Sendable {
+struct UploadFiles: Sendable {
   private let directory: String
+  /// The maximum size of an upload, in bytes.
+  private let maxBytes: Int
+  /// The maximum size of the name of a user, in bytes.
+  private let maxUserBytes: Int
   /// A function that makes the directory's entries durable.
   private let syncDirectory: @Sendable (Int32) -> Int32
 
-  /// Creates a value for the upload files in a data directory. Nothing is opened yet.
-  init(in data: String, syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync) {
-    directory = "\(data)/sync-uploads"
+  /// Creates a value for the files in a directory. Nothing is opened yet.
+  init(
+    at directory: String, maxBytes: Int, maxUserBytes: Int = 200,
+    syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync
+  ) {
+    (self.directory, self.maxBytes, self.maxUserBytes) = (directory, maxBytes, maxUserBytes)
     self.syncDirectory = syncDirectory
   }
 
@@ -37,13 +44,14 @@ struct SyncUploadFiles: Sendable {
   private func stored(_ id: UUID128, at wall: Timestamp) -> StoredUpload? {
     guard let file = FileHandle(forReadingAtPath: path(id)) else { return nil }
     defer { try? file.close() }
-    guard let head = try? file.read(upToCount: SyncUploadRecord.mostBytes),
-      let (record, line) = SyncUploadRecord.read(Array(head))
+    guard let head = try? file.read(upToCount: UploadRecord.mostBytes),
+      let (record, line) = UploadRecord.read(
+        Array(head), atMost: maxBytes, maxUserBytes: maxUserBytes)
     else { return nil }
     var status = stat()
     guard unsafe fstat(file.fileDescriptor, &status) == 0 else { return nil }
     let offset = Int(status.st_size) - line
-    guard offset >= 0, offset <= record.length ?? SyncServerPolicy.maxBodyBytes else {
+    guard offset >= 0, offset <= record.length ?? maxBytes else {
       return nil
     }
     let changed = Timestamp(
@@ -52,9 +60,12 @@ struct SyncUploadFiles: Sendable {
       id: id, record: record, offset: offset, age: max(.zero, changed.duration(to: wall)))
   }
 
+  /// Checks that uploads can be written.
+  func check() throws(StoreFailure) { try WriteProbe.run(in: directory) }
+
   /// Writes bytes at an offset and syncs them. Returns the offset after the bytes.
   func write(
-    _ bytes: [UInt8], to id: UUID128, _ record: SyncUploadRecord, at offset: Int
+    _ bytes: [UInt8], to id: UUID128, _ record: UploadRecord, at offset: Int
   ) throws(StoreFailure) -> Int {
     let isNew = unsafe access(path(id), F_OK) != 0
     if isNew {
@@ -95,10 +106,10 @@ struct SyncUploadFiles: Sendable {
 
   /// Returns the bytes of an upload up to an offset.
   func read(
-    _ id: UUID128, _ record: SyncUploadRecord, upTo end: Int
+    _ id: UUID128, _ record: UploadRecord, upTo end: Int
   ) throws(StoreFailure) -> [UInt8] {
     let line = record.line.count
-    let file = OwnerFile(path(id), maxBytes: line + SyncServerPolicy.maxBodyBytes, isSecret: false)
+    let file = OwnerFile(path(id), maxBytes: line + maxBytes, isSecret: false)
     do throws(OwnerFileError) {
       let content = try file.read() ?? []
       guard content.count >= line + end else {

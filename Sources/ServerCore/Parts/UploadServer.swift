@@ -1,0 +1,435 @@
+import HoldfastCore
+import HoldfastWire
+
+/// An HTTP request about an upload, reduced to the parts that the rules of uploads use.
+struct UploadCall: Sendable, Hashable {
+  /// The method, in upper case.
+  var method: String
+  /// Whether the request may create an upload. Otherwise it is about an existing one.
+  var isCreation: Bool
+  /// The header fields about the upload, or `nil` if the request does not name an upload protocol.
+  var fields: UploadFields?
+  /// The id of the upload that the request is about.
+  var id: UUID128?
+  /// The id of the upload that the request may create. It must be random.
+  var candidate: UUID128?
+  /// The value of `Content-Type`, without parameters.
+  var mediaType: String?
+  /// Whether the content is compressed with gzip, or `nil` if its coding is not supported.
+  var isGzip: Bool?
+  /// The name of that to which the content belongs.
+  var target: String?
+  /// The received body.
+  var body: [UInt8]
+}
+
+/// The bounds and texts of a service's uploads.
+struct UploadTerms: Sendable, Hashable {
+  /// The path of requests about existing uploads.
+  var path: String
+  /// The maximum size of an upload, in bytes.
+  var maxBytes: Int
+  /// The human-readable reason for the refusal of a larger upload.
+  var tooLarge: String
+  /// The human-readable reason for the refusal of an unsupported content coding.
+  var otherCoding: String
+  /// The retry time of a request that is refused because too many requests wait.
+  var busyRetry: Duration
+}
+
+/// The response to a request about an upload.
+struct UploadResponse: Sendable, Hashable {
+  var status: Int
+  /// The constant short text of an error; `nil` for a success, which has no body.
+  var error: String?
+  /// The details of this error, in one human-readable sentence.
+  var details: String?
+  var retryAfter: Duration?
+  var fields: [UploadField]
+
+  init(_ status: Int, fields: [UploadField]) { (self.status, self.fields) = (status, fields) }
+
+  init(
+    error status: Int, _ text: String, _ details: String? = nil, retryAfter: Duration? = nil,
+    fields: [UploadField] = []
+  ) {
+    (self.status, error, self.details) = (status, text, details)
+    (self.retryAfter, self.fields) = (retryAfter, fields)
+  }
+
+  static let badRequest = "Bad request"
+
+  static let unknown = UploadResponse(
+    error: 404, "Unknown upload",
+    "It is complete, has expired or belongs to another user. Start again.")
+
+  static let inconsistent = UploadResponse(
+    error: 400, badRequest, "The upload's length differs from the announced one. Start again.")
+
+  static let unnamed = UploadResponse(
+    error: 400, badRequest, "Upload-Draft-Interop-Version or Tus-Resumable is needed.")
+
+  /// The response to an unsupported version of tus.
+  static let otherTus = UploadResponse(
+    error: 412, "Unknown version", "This server speaks tus 1.0.0.",
+    fields: [UploadField("Tus-Version", UploadDialect.tusVersion)])
+}
+
+/// An effect on the files of uploads or on the requests whose bodies arrive.
+enum UploadEffect {
+  /// Write bytes at an offset of an upload's file. Create the file if it is missing.
+  case write(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
+  /// Write the last bytes of an upload, and store what its file then contains.
+  case finish(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
+  /// Remove the file of an upload.
+  case forget(UUID128)
+  /// Send a client the location of its upload while the body arrives.
+  case inform(RequestID, [UploadField])
+  /// End a request whose body is still arriving.
+  case interrupt(RequestID)
+}
+
+/// A server with uploads that resume after an interruption.
+///
+/// The server checks who sends a request, and stores what a complete upload contains. The rules of
+/// uploads are the same for every server.
+protocol UploadServer {
+  associatedtype Effect: Sendable
+  var frame: ServerFrame<Effect> { get set }
+  var uploads: Uploads { get set }
+  var uploadTerms: UploadTerms { get }
+  /// Whether another request may wait for the store.
+  var hasRoomForWork: Bool { get }
+  /// Assigns a token to the work of a request.
+  mutating func begin(_ id: RequestID) -> StoreToken
+  /// Answers a request unless its client has disconnected.
+  mutating func answer(_ id: RequestID, _ response: UploadResponse)
+  static func effect(_ effect: UploadEffect) -> Effect
+}
+
+/// What the rules of uploads found about a request that may create an upload.
+enum UploadBeginning: Sendable, Hashable {
+  /// The request is about an upload, and is answered or waits for the store.
+  case taken
+  /// The body is complete. The response completes an upload of this protocol, if there is one.
+  case whole(UploadDialect?)
+}
+
+// The state of uploads.
+extension UploadServer {
+  private var now: Instant { frame.now }
+
+  /// Restores the uploads of an earlier process.
+  mutating func restore(_ stored: [StoredUpload]) {
+    for upload in stored.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
+      guard upload.age < Uploads.age, uploads.all.count < Uploads.most else {
+        frame.emit(Self.effect(.forget(upload.id)))
+        continue
+      }
+      uploads.all[upload.id] = Uploads.Upload(
+        record: upload.record, offset: upload.offset,
+        expires: now.advanced(by: Uploads.age - upload.age), isStored: true)
+    }
+  }
+
+  /// Removes the uploads that have expired.
+  mutating func expireUploads() {
+    for (id, upload) in uploads.all.sorted(by: { $0.key < $1.key })
+    where upload.expires <= now && upload.busy == nil && upload.open == nil { forget(id) }
+  }
+
+  /// Ends all requests whose bodies are arriving. The received parts are then stored.
+  mutating func interruptUploads() {
+    for id in uploads.announced.keys.sorted() { frame.emit(Self.effect(.interrupt(id))) }
+  }
+
+  /// Removes an upload and its file.
+  mutating func forget(_ id: UUID128) {
+    guard let upload = uploads.all.removeValue(forKey: id) else { return }
+    if upload.isStored { frame.emit(Self.effect(.forget(id))) }
+    for waiting in upload.waiting { answer(waiting.id, .unknown) }
+  }
+
+  /// Removes uploads until a user may start another one. Returns false if all uploads are in use.
+  private mutating func makeRoom(for user: String) -> Bool {
+    while let surplus = uploads.surplus(of: user) { forget(surplus) }
+    return uploads.all.count < Uploads.most
+  }
+
+  private mutating func open(
+    _ id: RequestID, _ name: UUID128, _ call: UploadCall, _ user: String
+  ) {
+    let record = UploadRecord(
+      user: user, length: call.fields?.length, isGzip: call.isGzip == true, target: call.target)
+    uploads.all[name] = Uploads.Upload(
+      record: record, expires: now.advanced(by: Uploads.age), open: id)
+    uploads.announced[id] = name
+  }
+
+  // MARK: Work
+
+  /// Starts to store the bytes of a request. If `isLast` is true, what they complete is stored, too.
+  private mutating func write(
+    _ id: RequestID, _ name: UUID128, _ call: UploadCall, _ dialect: UploadDialect,
+    isLast: Bool = false
+  ) {
+    guard let upload = uploads.all[name] else { return }
+    let token = begin(id)
+    uploads.all[name]?.busy = token
+    uploads.work[token] = Uploads.Work(
+      upload: name, dialect: dialect, isCreation: call.isCreation, isLast: isLast)
+    let (record, offset) = (upload.record, upload.offset)
+    frame.emit(
+      Self.effect(
+        isLast
+          ? .finish(token, name, record, at: offset, call.body)
+          : .write(token, name, record, at: offset, call.body)))
+  }
+
+  /// Answers a request whose bytes are stored. The upload now has `offset` bytes.
+  mutating func wrote(_ id: RequestID, _ work: Uploads.Work, upTo offset: Int) {
+    note(work.upload, offset)
+    let fields = UploadFields(work.dialect, offset: offset, isComplete: false).fields
+    let location = work.isCreation ? [location(of: work.upload), limit()] : []
+    answer(id, UploadResponse(work.isCreation ? 201 : 204, fields: fields + location))
+  }
+
+  /// Removes an upload of which nothing could be stored.
+  mutating func failedToWrite(_ work: Uploads.Work) {
+    if uploads.all[work.upload]?.isStored == false,
+      uploads.all[work.upload]?.waiting.isEmpty == true
+    {
+      uploads.all[work.upload] = nil
+    }
+  }
+
+  /// Records the size of a stored upload.
+  mutating func note(_ name: UUID128, _ offset: Int) {
+    let expiry = now.advanced(by: Uploads.age)
+    uploads.all[name]?.offset = offset
+    uploads.all[name]?.isStored = true
+    uploads.all[name]?.expires = expiry
+  }
+
+  /// Removes an upload that is complete and was stored or refused.
+  mutating func complete(_ work: Uploads.Work) {
+    // The file may have been created only for these bytes.
+    uploads.all[work.upload]?.isStored = true
+    forget(work.upload)
+  }
+
+  /// Returns the response to the last bytes of an upload by tus.
+  func tusEnd(of work: Uploads.Work) -> UploadResponse {
+    let offset = uploads.all[work.upload]?.record.length
+    return UploadResponse(204, fields: UploadFields(.tus, offset: offset).fields)
+  }
+}
+
+// Requests about uploads.
+extension UploadServer {
+  /// Assigns an upload to a request before its body is complete, so that a partial body can be
+  /// stored.
+  mutating func announce(_ id: RequestID, _ call: UploadCall, of user: String) {
+    guard let fields = call.fields else { return }
+    if call.isCreation, call.method == "POST" {
+      guard let candidate = call.candidate, fields.dialect != .tus, fields.isComplete != nil,
+        creationFault(fields) == nil, call.isGzip != nil, makeRoom(for: user)
+      else { return }
+      open(id, candidate, call, user)
+      let fields = fields.dialect.fields + [location(of: candidate), limit()]
+      frame.emit(Self.effect(.inform(id, fields)))
+    } else if call.method == "PATCH" {
+      guard let (name, upload) = uploads.find(call.id, of: user), upload.busy == nil,
+        upload.open == nil
+      else { return }
+      uploads.all[name]?.open = id
+      uploads.announced[id] = name
+    }
+  }
+
+  /// Stores the received part of an announced request that was cut off.
+  mutating func cut(_ id: RequestID, _ call: UploadCall) {
+    guard let name = uploads.announced.removeValue(forKey: id), let upload = uploads.all[name],
+      let dialect = call.fields?.dialect
+    else { return }
+    uploads.all[name]?.open = nil
+    let isExpected = call.isCreation || call.fields?.offset == upload.offset
+    guard isExpected, !call.body.isEmpty, hasRoomForWork,
+      fault(upload, appending: call.body.count, dialect) == nil
+    else {
+      if call.isCreation, upload.waiting.isEmpty { uploads.all[name] = nil }
+      return resume(name)
+    }
+    write(id, name, call, dialect)
+  }
+
+  /// Records that the body of a request is complete, and returns the upload announced for it.
+  @discardableResult
+  mutating func endAnnouncement(of id: RequestID) -> UUID128? {
+    guard let name = uploads.announced.removeValue(forKey: id) else { return nil }
+    uploads.all[name]?.open = nil
+    return name
+  }
+
+  /// Handles a request that may create an upload. `announced` is the upload that was announced for
+  /// it.
+  mutating func beginUpload(
+    _ id: RequestID, _ call: UploadCall, of user: String, announced: UUID128?
+  ) -> UploadBeginning {
+    guard let fields = call.fields else { return .whole(nil) }
+    if fields.dialect != .tus {
+      guard let isComplete = fields.isComplete else { return .whole(nil) }
+      if isComplete {
+        // The body is complete, so there is nothing to resume, and no part of it has been stored.
+        if let announced { forget(announced) }
+        return .whole(fields.dialect)
+      }
+    }
+    let tooMuch = fields.length.map { call.body.count > $0 } ?? false
+    let fault =
+      creationFault(fields) ?? (call.isGzip == nil ? otherCoding : nil)
+      ?? (tooMuch ? .inconsistent : nil)
+    if let fault {
+      if let announced { forget(announced) }
+      answer(id, fault)
+      return .taken
+    }
+    guard announced != nil || makeRoom(for: user), let name = announced ?? call.candidate else {
+      answer(id, tooBusy)
+      return .taken
+    }
+    if announced == nil {
+      open(id, name, call, user)
+      endAnnouncement(of: id)
+    }
+    write(id, name, call, fields.dialect)
+    return .taken
+  }
+
+  /// Handles a request about an existing upload.
+  mutating func upload(_ id: RequestID, _ call: UploadCall, of user: String) {
+    guard let fields = call.fields else { return answer(id, .unnamed) }
+    guard let (name, upload) = uploads.find(call.id, of: user) else {
+      return answer(id, .unknown)
+    }
+    guard upload.busy == nil, upload.open == nil else {
+      guard upload.waiting.count < Uploads.mostWaiting else { return answer(id, tooBusy) }
+      uploads.all[name]?.waiting.append(Uploads.Waiting(id: id, call: call, user: user))
+      // A new request implies that the client has abandoned the open one.
+      if let open = upload.open { frame.emit(Self.effect(.interrupt(open))) }
+      return
+    }
+    switch call.method {
+    case "HEAD": answer(id, state(of: upload, fields.dialect))
+    case "DELETE":
+      forget(name)
+      answer(id, UploadResponse(204, fields: fields.dialect.fields))
+    case _: append(id, name, upload, call, fields)
+    }
+    resume(name)
+  }
+
+  /// Handles the next request that waits for an upload.
+  mutating func resume(_ name: UUID128) {
+    guard let upload = uploads.all[name], upload.busy == nil, upload.open == nil,
+      !upload.waiting.isEmpty
+    else { return }
+    let next = upload.waiting[0]
+    uploads.all[name]?.waiting.removeFirst()
+    self.upload(next.id, next.call, of: next.user)
+  }
+
+  private mutating func append(
+    _ id: RequestID, _ name: UUID128, _ upload: Uploads.Upload, _ call: UploadCall,
+    _ fields: UploadFields
+  ) {
+    let dialect = fields.dialect
+    guard hasRoomForWork else { return answer(id, tooBusy) }
+    if dialect.demandsMediaType, call.mediaType != dialect.mediaType {
+      return answer(
+        id,
+        UploadResponse(
+          error: 415, "Unsupported media type", "Appended data must be \(dialect.mediaType)."))
+    }
+    guard let offset = fields.offset else {
+      return answer(
+        id, UploadResponse(error: 400, UploadResponse.badRequest, "Upload-Offset is needed."))
+    }
+    guard offset == upload.offset else {
+      return answer(id, conflict(dialect, expected: upload.offset, provided: offset))
+    }
+    if let fault = fault(upload, appending: call.body.count, dialect) {
+      forget(name)
+      return answer(id, fault)
+    }
+    let end = offset + call.body.count
+    let isLast = dialect == .tus ? end == upload.record.length : fields.isComplete == true
+    // All stated lengths must be equal. If this is the last part, they must also equal the total.
+    let lengths = [upload.record.length, fields.length, isLast ? end : nil].compactMap(\.self)
+    if Set(lengths).count > 1 {
+      forget(name)
+      return answer(id, .inconsistent)
+    }
+    write(id, name, call, dialect, isLast: isLast)
+  }
+}
+
+// Responses about uploads.
+extension UploadServer {
+  /// Returns the refusal of an upload that cannot be created, or `nil` if it can.
+  private func creationFault(_ fields: UploadFields) -> UploadResponse? {
+    if fields.dialect == .tus, fields.length == nil {
+      return UploadResponse(error: 400, UploadResponse.badRequest, "Upload-Length is needed.")
+    }
+    guard let length = fields.length, length > uploadTerms.maxBytes else { return nil }
+    return tooLarge(fields.dialect)
+  }
+
+  /// Returns the refusal of bytes that do not fit into an upload, or `nil` if they fit.
+  private func fault(
+    _ upload: Uploads.Upload, appending count: Int, _ dialect: UploadDialect
+  ) -> UploadResponse? {
+    let end = upload.offset + count
+    if end > uploadTerms.maxBytes { return tooLarge(dialect) }
+    if let length = upload.record.length, end > length { return .inconsistent }
+    return nil
+  }
+
+  private var tooBusy: UploadResponse {
+    UploadResponse(error: 503, "Too busy", retryAfter: uploadTerms.busyRetry)
+  }
+
+  /// The refusal of an unsupported content coding.
+  var otherCoding: UploadResponse {
+    UploadResponse(error: 415, "Unsupported encoding", uploadTerms.otherCoding)
+  }
+
+  private func tooLarge(_ dialect: UploadDialect) -> UploadResponse {
+    UploadResponse(
+      error: 413, "Too large", uploadTerms.tooLarge, fields: dialect.fields + [limit()])
+  }
+
+  private func conflict(
+    _ dialect: UploadDialect, expected: Int, provided: Int
+  ) -> UploadResponse {
+    UploadResponse(
+      error: 409, "Conflict", "The upload has \(expected) bytes, not \(provided).",
+      fields: UploadFields(dialect, offset: expected, isComplete: false).fields)
+  }
+
+  private func state(of upload: Uploads.Upload, _ dialect: UploadDialect) -> UploadResponse {
+    let fields = UploadFields(
+      dialect, offset: upload.offset, length: upload.record.length, isComplete: false)
+    let left = max(.zero, now.duration(to: upload.expires))
+    return UploadResponse(
+      dialect == .tus ? 200 : 204, fields: fields.fields + [limit(for: left)])
+  }
+
+  private func limit(for left: Duration = Uploads.age) -> UploadField {
+    UploadOffer.limit(maxSize: uploadTerms.maxBytes, seconds: left.components.seconds)
+  }
+
+  private func location(of name: UUID128) -> UploadField {
+    UploadField("Location", "\(uploadTerms.path)?id=\(name)")
+  }
+}

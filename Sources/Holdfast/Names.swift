@@ -19,12 +19,21 @@ extension StreamUpdate {
   public typealias Notice = HoldfastMessageStream.StreamNotice
   /// A message of the user in the outbox.
   public typealias OutboxEntry = HoldfastStorage.OutboxEntry
+  /// The image of a message in the outbox.
+  public typealias OutboxImage = HoldfastStorage.OutboxImage
+  /// An overlay of the user's edits and deletions that the server has not confirmed.
+  public typealias PendingChanges = HoldfastMessageStream.PendingChanges
   /// A message that was deleted on the server.
   public typealias Deletion = HoldfastStorage.DeletedMessage
   /// A gap between two stored messages.
   public typealias Gap = HoldfastStorage.ShopGap
   /// An error in a message or a response of the server.
   public typealias MessageError = HoldfastWire.MessageError
+}
+
+extension ShopStream {
+  /// The type of an image.
+  public typealias ImageType = HoldfastWire.ImageType
 }
 
 extension ShopMessage {

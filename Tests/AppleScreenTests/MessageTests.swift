@@ -96,6 +96,47 @@ extension ShopMessages {
     check(shown)
   }
 
+  @Test func `a message's menu begins a reply or an edit, which can be cancelled`() async {
+    let shop = ShopMessages.with(rows)
+    let shown = screen(MessageListView(shop, user: "Ada"))
+    // Own messages are the first and the last one.
+    #expect(shown.buttons.filter { $0.name == "[Edit]" || $0.name == "Edit" }.count == 2)
+    shown.press("Edit")
+    #expect(shown.lines.suffix(2) == ["Edit message  [Cancel]", "_Two oat, please._  [Send]"])
+    shown.press("Cancel")
+    #expect(shown.lines.last == "_Message_  (Send)")
+    shown.press("Reply")
+    #expect(shown.lines.suffix(2) == ["Reply to Ada  [Cancel]", "_Message_  (Send)"])
+    shown.type("With milk.")
+    shown.press("Send")
+    await shown.wait { !shop.waiting.isEmpty }
+    #expect(shown.lines.last == "_Message_  (Send)")
+    #expect(shop.waiting.map(\.text) == ["With milk."])
+    check(shown)
+  }
+
+  @Test func `a reply shows what it replies to, and a refused change says why`() {
+    var reply = MessageRow.sample(2, "Yes.", by: "Grace").message
+    reply.parent = rows[0].id
+    let shop = ShopMessages.preview([rows[0].message, reply])
+    let shown = screen(MessageListView(shop, user: "Ada"))
+    #expect(shown.text.contains("Ada: Two oat, please."))
+    var entry = OutboxEntry(
+      id: UUID128(high: 8, low: 1), shop: shop.id, text: "Three oat, please.",
+      createdAt: reply.createdAt, action: .edit(rows[0].id))
+    shop.take(.outbox(entry))
+    shown.render()
+    #expect(shown.text.contains("Three oat, please.") && shown.text.contains("Waiting to be sent"))
+    entry.state = .failed(reason: "only the author can edit a message")
+    shop.take(.outbox(entry))
+    shown.render()
+    #expect(shown.text.contains("Two oat, please."))
+    #expect(
+      shown.text.contains("Not changed")
+        && shown.text.contains("only the author can edit a message"))
+    check(shown)
+  }
+
   @Test func `a text that was not accepted returns to the field`() async {
     let (refusals, sent) = (Mailbox<OpenError>(), Mailbox<String>())
     refusals.put(.tooMany(limit: 5))

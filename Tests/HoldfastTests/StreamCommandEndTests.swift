@@ -272,6 +272,18 @@ private struct UnreadablePages: MessageLog {
 
   func shop(of id: MessageID) -> ShopID? { nil }
 
+  func addImage(_ image: StoredImage, atMost most: Int) -> Bool { false }
+
+  func image(_ id: MessageID) -> StoredImage? { nil }
+
+  func deleteImage(_ id: MessageID) {}
+
+  func deleteUnclaimedImages(before time: Timestamp) {}
+
+  func deletedImages() -> [MessageID] { [] }
+
+  func forgetImages(_ ids: [MessageID]) {}
+
   func removeTraces() {}
 
   func check() {}

@@ -23,6 +23,7 @@ struct CommandShop {
   /// Runs `body` with a backend, and kills the backend afterwards.
   static func run(
     certificate: BackendConfiguration.Certificate? = nil,
+    dialect: ShopServerPolicy.Dialect = .positions,
     _ body: (CommandShop) async throws -> Void
   ) async throws {
     try await CommandProcess.scratch { directory in
@@ -30,6 +31,7 @@ struct CommandShop {
       configuration.certificate = certificate
       configuration.policy.postInterval = .milliseconds(1)
       configuration.policy.postBurst = 10_000
+      configuration.policy.dialect = dialect
       let (lines, sink) = AsyncStream.makeStream(of: String.self)
       configuration.log = { sink.yield($0) }
       let backend = Backend(configuration)

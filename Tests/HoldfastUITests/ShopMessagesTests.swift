@@ -4,6 +4,7 @@ import Foundation
 import Holdfast
 import HoldfastTestKit
 import HoldfastCore
+import HoldfastStorage
 import HoldfastWire
 import Testing
 
@@ -47,6 +48,51 @@ import Testing
     shop.take(.deleted(ids.map { StreamUpdate.Deletion(id: $0) }))
     #expect(shop.messages == [edit, rows[2]])
     #expect(shop.messages.map(\.isEdited) == [true, false])
+  }
+
+  @Test func `the user's changes are shown at once, and rolled back if they are refused`() throws {
+    let rows = (1...3).map { MessageRow.sample($0, "m\($0)") }
+    let shop = ShopMessages.preview(rows.map(\.message))
+    func entry(
+      _ action: OutboxEntry.Action, _ text: String, _ state: OutboxEntry.State
+    ) -> OutboxEntry {
+      OutboxEntry(
+        id: UUID128(high: 4, low: action.target?.low ?? 0), shop: shop.id, text: text,
+        createdAt: rows[0].message.createdAt, state: state, action: action)
+    }
+    let edit = entry(.edit(rows[0].id), "new", .queued(tries: 0))
+    let deletion = entry(.delete(rows[1].id), "", .queued(tries: 0))
+    shop.take(.outbox(edit))
+    shop.take(.outbox(deletion))
+    #expect(shop.messages.map(\.text) == ["new", "m3"] && shop.messages[0].change == edit)
+    #expect(shop.waiting == [])
+    shop.take(.edited([MessageRow.sample(2, "elsewhere", isEdited: true).message]))
+    #expect(shop.messages.map(\.text) == ["new", "m3"])
+    shop.take(.outbox(entry(.edit(rows[0].id), "new", .failed(reason: "no"))))
+    shop.take(.outbox(entry(.delete(rows[1].id), "", .failed(reason: "not yours"))))
+    #expect(shop.messages.map(\.text) == ["m1", "elsewhere", "m3"])
+    #expect(shop.messages.map(\.reason) == ["no", "not yours", nil])
+    shop.take(.outboxDone(edit.id, message: nil))
+    shop.take(.outboxDone(deletion.id, message: nil))
+    #expect(shop.messages.map(\.change) == [nil, nil, nil])
+    #expect(shop.messages[0] == rows[0])
+  }
+
+  @Test func `a confirmed change keeps the row as it was shown`() {
+    let rows = (1...2).map { MessageRow.sample($0, "m\($0)") }
+    let shop = ShopMessages.preview(rows.map(\.message))
+    let entry = OutboxEntry(
+      id: UUID128(high: 4, low: 1), shop: shop.id, text: "new",
+      createdAt: rows[0].message.createdAt, action: .edit(rows[0].id))
+    shop.take(.outbox(entry))
+    let edit = MessageRow.sample(1, "new", isEdited: true)
+    shop.take(.edited([edit.message]))
+    shop.take(.outboxDone(entry.id, message: rows[0].id))
+    #expect(shop.messages == [edit, rows[1]])
+    shop.take(.outbox(entry))
+    shop.take(.deleted([StreamUpdate.Deletion(id: rows[0].id)]))
+    shop.take(.outboxDone(entry.id, message: nil))
+    #expect(shop.messages == [rows[1]])
   }
 
   @Test func `suspended links hold no lock, and continue after a resume`() async throws {

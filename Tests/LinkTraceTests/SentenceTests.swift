@@ -16,12 +16,18 @@ import Testing
 /// sources declare. Values come from simulated runs, and from `extra` where no run has one.
 @Suite struct SentenceTests {
   @Test func `a message stream has a sentence for each case`() throws {
+    let entry = OutboxEntry(
+      id: UUID128(high: 1, low: 3), shop: try #require(ShopID("bakery")), text: "Rye",
+      createdAt: Timestamp(nanoseconds: 0), image: OutboxImage(type: .png, size: 900))
     try check(
       StreamFeature.self, in: "MessageStream/StreamInput.swift", seeds: 1...2,
       inputs: [
         .loadFailed(Self.full), .olderFailed(Self.full), .discard(UUID128(high: 1, low: 2)),
         .commitFailed(CommitID(1), Self.full),
-      ])
+        .uploaded(entry.id, url: "https://shop.example/1.png", at: entry.createdAt),
+        .uploadRefused(entry.id, try: TryID(1), reason: "the image is too large"),
+      ],
+      effects: [.upload(entry, try: TryID(1))])
   }
 
   @Test func `a health relay has a sentence for each case`() throws {

@@ -267,7 +267,7 @@ struct CatchUpTests {
     for number in 0..<count { world.say("new \(number + 1)", silently: true) }
     world.cut()
     world.pass(.seconds(5))
-    let newest = (0..<count).suffix(100).map { "new \($0 + 1)" }
+    let newest = (0..<count).map { "new \($0 + 1)" }
     #expect(world.texts == ["m1", "m2", "m3"] + newest)
     #expect(world.gaps.count == (count == 0 ? 0 : 1))
     let head = ShopPosition(epoch: world.shop.epoch, offset: UInt64(count))

@@ -40,6 +40,10 @@ extension StreamHarness {
     }
     if !isCalm { ledger.blame("never complete") }
     pass(.seconds(60))
+    for entry in model.outbox.entries {
+      if case .queued = entry.state { ledger.blame("never sent: \(entry.text)") }
+    }
+    if shownTexts != texts { ledger.blame("a change that ended is still shown") }
   }
 
   fileprivate mutating func take(_ draw: UInt64, _ number: Int, _ random: inout RandomSource) {
@@ -56,9 +60,17 @@ extension StreamHarness {
       disk.delay = random.next() % 2 == 0 ? .milliseconds(2) : .milliseconds(700)
     case 16: send("own\(number)")
     case 17: pass(.seconds(30))
+    case 18, 19: if let id = id(of: text) { changeOwn(id, to: "o\(number)", draw) }
     case _: break
     }
     pass(.milliseconds(Int64(random.next() % 400)))
+  }
+
+  /// Edits or deletes a message of the phone's user or, rarely, of another one, which is refused.
+  private mutating func changeOwn(_ id: MessageID, to text: String, _ draw: UInt64) {
+    let own = shop.log.filter { $0.user == "me" }.map(\.id)
+    let target = draw % 7 == 0 ? id : own.last ?? id
+    if draw % 3 == 0 { delete(target) } else { edit(target, text: text) }
   }
 
   private mutating func trouble(_ draw: UInt64) {

@@ -159,14 +159,14 @@ import Testing
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
     do {
       let database = try open(scratch, TimelineTables.schema)
-      try database.execute("PRAGMA user_version = 3")
+      try database.execute("PRAGMA user_version = 4")
     }
     let bytes = try scratch.bytes(of: "timeline.sqlite")
     for access in [StoreAccess.write, .read] {
       let kind = try await failure {
         try await SQLiteTimelineStore.open(in: scratch.path, access: access)
       }
-      #expect(kind == .fromTheFuture(3, 2))
+      #expect(kind == .fromTheFuture(4, 3))
     }
     #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }

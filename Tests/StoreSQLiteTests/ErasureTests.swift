@@ -81,6 +81,24 @@ import Testing
     return all
   }
 
+  @Test func `an edit that waited for a deleted message leaves all files`() async throws {
+    let scratch = try Scratch()
+    let shop = try Sample.shop()
+    let store = try await SQLiteTimelineStore.open(in: scratch.path)
+    let entry = OutboxEntry(
+      id: UUID128(high: 1, low: 1), shop: shop, text: "a secret edit",
+      createdAt: Timestamp(nanoseconds: 7), action: .edit(UUID128(high: 1, low: 2)))
+    _ = try await store.commit(TimelineChange(outboxPut: [entry]), to: shop)
+    #expect(try Self.bytes(in: scratch).range(of: Data(entry.text.utf8)) != nil)
+    // The message itself was never stored here.
+    _ = try await store.commit(
+      TimelineChange(
+        deletions: [DeletedMessage(id: UUID128(high: 1, low: 2))], outboxRemove: [entry.id]),
+      to: shop)
+    #expect(try Self.bytes(in: scratch).range(of: Data(entry.text.utf8)) == nil)
+    await store.close()
+  }
+
   @Test(arguments: 1...4)
   func `after each commit, no file contains an earlier text`(seed: UInt64) async throws {
     let scratch = try Scratch()

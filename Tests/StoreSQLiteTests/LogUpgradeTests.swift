@@ -97,6 +97,33 @@ import Testing
     await log.close()
   }
 
+  @Test func `a log of version 2 keeps its messages, and takes images`() async throws {
+    let scratch = try Scratch()
+    let messages = try Self.write(2, to: scratch)
+    do {
+      let second = Schema(
+        applicationID: 0x4846_6D6C, tables: "", upgrades: [LogTables.schema.upgrades[0]])
+      let database = try Database(
+        path: scratch("messages.sqlite"), access: .write, busyTimeout: .zero, schema: second)
+      let tables = try database.query("SELECT count(*) FROM sqlite_schema WHERE name = 'images'") {
+        row throws(StoreFailure) in try row.integer(0)
+      }
+      #expect(tables == [0])
+    }
+    let shop = try Sample.shop("s")
+    let log = try await SQLiteMessageLog.open(in: scratch.path)
+    #expect(try await log.page(.page(number: 1, limit: 9), of: shop).messages.count == 2)
+    #expect(try await log.head(of: shop) == messages.last?.position)
+    let image = StoredImage(
+      id: UUID128(high: 8, low: 1), shop: shop, user: "user", type: .heic, size: 5,
+      createdAt: Timestamp(nanoseconds: 1_000))
+    #expect(try await log.addImage(image, atMost: 1))
+    await log.close()
+    let again = try await SQLiteMessageLog.open(in: scratch.path)
+    #expect(try await again.image(image.id) == image)
+    await again.close()
+  }
+
   @Test func `a log of a later version is refused`() async throws {
     let scratch = try Scratch()
     await (try SQLiteMessageLog.open(in: scratch.path)).close()
@@ -104,9 +131,9 @@ import Testing
       let database = try Database(
         path: scratch("messages.sqlite"), access: .write, busyTimeout: .zero,
         schema: LogTables.schema)
-      try database.execute("PRAGMA user_version = 3")
+      try database.execute("PRAGMA user_version = 4")
     }
     let kind = try await failure { try await SQLiteMessageLog.open(in: scratch.path) }
-    #expect(kind == .fromTheFuture(3, 2))
+    #expect(kind == .fromTheFuture(4, 3))
   }
 }

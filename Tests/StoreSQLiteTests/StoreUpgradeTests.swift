@@ -46,14 +46,32 @@ import Testing
     await writer.close()
   }
 
-  @Test func `a timeline of version 1 is read as it is, and a writer adds what edits need`()
-    async throws
-  {
+  /// The columns of a timeline that versions 2 and 3 added.
+  private static let added = [
+    2: [
+      "messages DROP COLUMN changed_epoch", "messages DROP COLUMN changed_offset",
+      "cursors DROP COLUMN base_offset", "deliveries DROP COLUMN epoch",
+      "deliveries DROP COLUMN offset",
+    ],
+    3: [
+      "outbox DROP COLUMN action", "outbox DROP COLUMN target", "outbox DROP COLUMN image_type",
+      "outbox DROP COLUMN image_size", "outbox DROP COLUMN image_url",
+      "outbox DROP COLUMN image_uploaded_at",
+    ],
+  ]
+
+  @Test(arguments: [1, 2])
+  func `a timeline of an earlier version is read as it is, and a writer adds what it lacks`(
+    version: Int
+  ) async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let cursor = ShopCursor(position: ShopPosition(epoch: "e", offset: 2))
     let first = Sample.message(1, in: shop)
-    let change = TimelineChange(messages: [first], cursor: cursor)
+    var entry = OutboxEntry(
+      id: UUID128(high: 1, low: 1), shop: shop, text: "out",
+      createdAt: Timestamp(nanoseconds: 7))
+    let change = TimelineChange(messages: [first], cursor: cursor, outboxPut: [entry])
     let old = try await SQLiteTimelineStore.open(in: scratch.path)
     _ = try await old.commit(change, to: shop)
     await old.close()
@@ -61,16 +79,13 @@ import Testing
       let database = try Database(
         path: scratch("timeline.sqlite"), access: .write, busyTimeout: .zero,
         schema: TimelineTables.schema)
-      let columns = [
-        "messages DROP COLUMN changed_epoch", "messages DROP COLUMN changed_offset",
-        "cursors DROP COLUMN base_offset", "deliveries DROP COLUMN epoch",
-        "deliveries DROP COLUMN offset",
-      ]
-      for column in columns { try database.execute("ALTER TABLE \(column)") }
-      try database.execute("PRAGMA user_version = 1")
+      for (added, columns) in Self.added where added > version {
+        for column in columns { try database.execute("ALTER TABLE \(column)") }
+      }
+      try database.execute("PRAGMA user_version = \(version)")
     }
     let reader = try await SQLiteTimelineStore.open(in: scratch.path, access: .read)
-    let stored = TimelineSnapshot(messages: [first], cursor: cursor)
+    let stored = TimelineSnapshot(messages: [first], cursor: cursor, outbox: [entry])
     #expect(try await reader.load(shop, limit: 9) == stored)
     #expect(
       try await reader.older(than: Sample.message(2, in: shop).key, in: shop, limit: 9) == [first])
@@ -80,8 +95,10 @@ import Testing
     #expect(try await writer.load(shop, limit: 9) == stored)
     var edit = first
     (edit.text, edit.changed) = ("new", ShopPosition(epoch: "e", offset: 3))
-    _ = try await writer.commit(TimelineChange(edits: [edit]), to: shop)
+    entry.action = .edit(first.id)
+    _ = try await writer.commit(TimelineChange(edits: [edit], outboxPut: [entry]), to: shop)
     #expect(try await writer.load(shop, limit: 9).messages == [edit])
+    #expect(try await writer.load(shop, limit: 9).outbox == [entry])
     await writer.close()
   }
 

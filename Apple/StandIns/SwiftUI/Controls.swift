@@ -183,6 +183,15 @@ extension View {
       renderer.screen.submit = { action() }
     }
   }
+  nonisolated public func contextMenu<MenuItems>(
+    @ViewBuilder menuItems: () -> MenuItems
+  ) -> some View where MenuItems: View {
+    let items = menuItems()
+    return Changed(self) { renderer, content in
+      renderer.show(content, at: 0)
+      renderer.showMenu(items)
+    }
+  }
   nonisolated public func confirmationDialog<A, M>(
     _ title: Text, isPresented: Binding<Bool>, titleVisibility: Visibility = .automatic,
     @ViewBuilder actions: () -> A, @ViewBuilder message: () -> M

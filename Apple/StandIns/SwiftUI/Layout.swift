@@ -242,6 +242,7 @@ extension View {
     minHeight: CGFloat? = nil, idealHeight: CGFloat? = nil, maxHeight: CGFloat? = nil,
     alignment: Alignment = .center
   ) -> some View { self }
+  nonisolated public func scaledToFit() -> some View { self }
   nonisolated public func font(_ font: Font?) -> some View { self }
   nonisolated public func monospacedDigit() -> some View { self }
   nonisolated public func lineLimit(_ number: Int?) -> some View { self }

@@ -78,7 +78,10 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
     unsafe executor.asUnownedSerialExecutor()
   }
 
-  private init() {}
+  /// The directory of the file.
+  package nonisolated let directory: String?
+
+  private init(in directory: String) { self.directory = directory }
 
   /// Opens the store in a directory. Creates the directory if it does not exist.
   ///
@@ -93,8 +96,8 @@ package actor SQLiteFile<T: Tables>: SuspendableStore {
     in directory: String, named name: String = T.kind.name, access: StoreAccess = .write,
     busyTimeout: Duration = .seconds(2)
   ) async throws(StoreFailure) -> SQLiteFile {
-    let store = SQLiteFile()
     let file = StoreFile(directory: directory, name: name)
+    let store = SQLiteFile(in: file.directory)
     try await store.connect(file, access: access, busyTimeout: busyTimeout)
     return store
   }

@@ -14,6 +14,8 @@ extension OutboxEntry: QueuedItem {
 public struct Outbox: Sendable, Hashable {
   /// The entries and their attempts.
   var queue: SendQueue<OutboxEntry>
+  /// The uploads of images.
+  var uploads = OutboxUploads()
   /// The entries that were not found on the server. A slow server may still process their requests.
   var sought: Set<UUID128> = []
   /// For each entry, the earliest time at which its first attempt can have arrived, by the server's
@@ -76,6 +78,7 @@ public struct Outbox: Sendable, Hashable {
 
   mutating func remove(_ id: UUID128) {
     queue.remove(id)
+    uploads.remove(id)
     sought.remove(id)
     floors[id] = nil
   }
@@ -84,9 +87,10 @@ public struct Outbox: Sendable, Hashable {
   mutating func take(
     at now: Instant, timeout: Duration, credentials: UInt64, after cursor: ShopCursor
   ) -> OutboxEntry? {
-    guard let next = queue.take(at: now, timeout: timeout, credentials: credentials) else {
-      return nil
+    let taken = queue.take(at: now, timeout: timeout, credentials: credentials) {
+      uploads.allow($0)
     }
+    guard let next = taken else { return nil }
     floors[next.id] = floors[next.id] ?? cursor.floor(of: next)
     return next
   }
@@ -100,8 +104,8 @@ public struct Outbox: Sendable, Hashable {
   /// is none.
   func claimed(by message: ShopMessage, overlap: Duration) -> UUID128? {
     entries.first { entry in
-      (sought.contains(entry.id) || mayHaveArrived(entry.id))
-        && message.text == entry.text && message.parent == entry.parent
+      entry.action == .post && (sought.contains(entry.id) || mayHaveArrived(entry.id))
+        && message.text == entry.postedText && message.parent == entry.parent
         && message.createdAt >= floor(of: entry).advanced(by: .zero - overlap)
     }?.id
   }
@@ -120,9 +124,40 @@ public struct Outbox: Sendable, Hashable {
     return known.message
   }
 
-  /// The earliest time at which an entry with an unknown outcome can have arrived.
+  /// The messages with an unknown outcome. Edits and deletions can be repeated on any server.
+  var unsure: Set<UUID128> {
+    guard !queue.unsure.isEmpty else { return [] }
+    return queue.unsure.subtracting(
+      entries.lazy.filter { $0.action != .post || $0.awaitsUpload }.map(\.id))
+  }
+
+  /// The earliest time at which a message with an unknown outcome can have arrived.
   var oldestUnsure: Timestamp? {
-    entries.filter { queue.unsure.contains($0.id) }.map(floor(of:)).min()
+    let unsure = unsure
+    return entries.filter { unsure.contains($0.id) }.map(floor(of:)).min()
+  }
+
+  /// Returns whether the deletion of a message waits.
+  func isDeleting(_ message: MessageID) -> Bool {
+    entries.contains { entry in
+      if case .queued = entry.state { entry.action == .delete(message) } else { false }
+    }
+  }
+
+  /// Returns the earlier edits and deletions that a new edit or deletion of the same message makes
+  /// pointless.
+  ///
+  /// An attempt under way goes on. An edit that may have arrived is repeated first, unless the
+  /// message is deleted or the edit has failed: the server could otherwise process it later.
+  func superseded(by entry: OutboxEntry) -> [UUID128] {
+    guard let target = entry.target else { return [] }
+    let earlier = entries.prefix { $0.id != entry.id }
+    let queued = earlier.filter { old in
+      guard old.target == target, queue.sending(old.id) == nil else { return false }
+      if case .failed = old.state { return true }
+      return entry.action.isDeletion || !queue.mayHaveArrived(old.id)
+    }
+    return (queued + refused.filter { $0.target == target }).map(\.id)
   }
 
   private func floor(of entry: OutboxEntry) -> Timestamp { floors[entry.id] ?? entry.createdAt }
@@ -149,6 +184,7 @@ extension Outbox: SelfChecking {
     queue.check(&check)
     guard check.isThorough else { return }
     let ids = Set(entries.map(\.id))
+    uploads.check(&check, ids)
     check.require(
       sought.isSubset(of: ids) && ids.isSuperset(of: floors.keys),
       "outbox: it knows nothing of entries that are gone")

@@ -111,6 +111,8 @@ struct Recovery: Sendable, Hashable {
     var reachesStored = false
     /// The gap below all stored messages, until the pages have reached `goal`.
     var bottomGap: ShopGap?
+    /// The log that the pages belong to if it is not the one of the cursor.
+    var newLog: NewLog?
     var repetition = Repetition()
     /// The outbox entries whose outcome was unknown when the run began. The run determines their
     /// outcome.
@@ -178,7 +180,8 @@ struct Recovery: Sendable, Hashable {
     guard page.hasNext else { return .whole }
     guard let oldest = page.messages.map(\.createdAt).min() else { return .short }
     let offsets = page.messages.compactMap { $0.position?.offset }
-    if let position = cursor.position, let first = offsets.min() {
+    let end = page.changesThrough == nil ? cursor.base ?? cursor.position : cursor.position
+    if let position = end, let first = offsets.min() {
       return page.head?.epoch == position.epoch && first <= position.following ? .whole : .short
     }
     guard let time = cursor.time, oldest <= time else { return .short }
@@ -198,6 +201,16 @@ struct Recovery: Sendable, Hashable {
       return position.epoch == end.epoch && position.offset <= end.offset
     }
     return cursor.time.map { message.createdAt <= $0 } ?? false
+  }
+
+  /// Returns whether no message is missing between the complete part and a stored message.
+  ///
+  /// While a catch-up by events is unfinished, messages between its beginning and the cursor may be
+  /// missing, because they were edited later.
+  func completes(_ message: ShopMessage) -> Bool {
+    guard covers(message) else { return false }
+    guard let base = cursor.base, let position = message.position else { return true }
+    return position.epoch != base.epoch || position.offset <= base.offset
   }
 
   /// Returns the kind and the first query of the next run, given the cursor and the duration of the

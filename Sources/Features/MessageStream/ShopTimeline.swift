@@ -1,4 +1,5 @@
 public import HoldfastCore
+import HoldfastStorage
 public import HoldfastWire
 
 /// The newest messages of a shop in memory. They are sorted and bounded, and each ID occurs once.
@@ -80,6 +81,14 @@ public struct ShopTimeline: Sendable, Hashable {
       messages.remove(at: at)
       messages.insert(message, at: index(of: message.key))
     }
+  }
+
+  /// Applies the positions that a message has in another log.
+  mutating func takePositions(of message: ShopMessage) {
+    guard ids.contains(message.id), let at = messages.lastIndex(where: { $0.id == message.id }),
+      message.isOfOtherLog(than: messages[at])
+    else { return }
+    (messages[at].position, messages[at].changed) = (message.position, message.changed)
   }
 
   /// Removes a message. The cost is O(n), as for an insertion between older messages.

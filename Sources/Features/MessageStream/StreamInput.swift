@@ -19,7 +19,12 @@ extension StreamModel {
     /// The user scrolled to the top, so older messages are shown.
     case loadOlder
     /// The user wrote a message. `id` identifies its entry in the outbox.
-    case send(id: UUID128, text: String, parent: MessageID?, at: Timestamp)
+    case send(
+      id: UUID128, text: String, parent: MessageID?, at: Timestamp, image: OutboxImage? = nil)
+    /// The user changed the text of a message. `id` identifies the edit's entry in the outbox.
+    case edit(id: UUID128, MessageID, text: String, at: Timestamp)
+    /// The user deleted a message. `id` identifies the deletion's entry in the outbox.
+    case delete(id: UUID128, MessageID, at: Timestamp)
     /// Resend a failed entry.
     case retry(UUID128)
     /// Discard an entry.
@@ -43,7 +48,17 @@ extension StreamModel {
     case fetched(FetchID, Page)
     case fetchFailed(FetchID, LinkFailure)
     case posted(UUID128, ShopMessage)
-    /// The failure of one attempt to send an entry.
+    /// The server accepted an edit. The message is `nil` if the response does not contain it, as
+    /// that of a plain server.
+    case edited(UUID128, ShopMessage?)
+    /// The server accepted a deletion. It is `nil` if the response does not contain it, as that of
+    /// a plain server.
+    case deleted(UUID128, ShopDeletion?)
+    /// The image of an entry is on the server. The time is that of the upload.
+    case uploaded(UUID128, url: String, at: Timestamp)
+    /// The image of an entry cannot be uploaded.
+    case uploadRefused(UUID128, try: TryID, reason: String)
+    /// The failure of one attempt to send an entry or to upload its image.
     case postFailed(UUID128, try: TryID, LinkFailure)
 
     // Inputs from the store.
@@ -100,7 +115,11 @@ extension StreamModel {
     case ping(AttemptID, UInt64)
     case refreshCredentials
     case fetch(FetchID, PageQuery)
+    /// Send a message, an edit or a deletion.
     case post(OutboxEntry, try: TryID)
+    /// Upload the image of an entry. If it has a URL, upload it only if the server does not have it
+    /// any more.
+    case upload(OutboxEntry, try: TryID)
     /// Read the newest `limit` messages and all other stored data.
     case load(limit: Int)
     case commit(CommitID, TimelineChange)

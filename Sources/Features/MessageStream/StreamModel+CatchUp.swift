@@ -27,7 +27,7 @@ extension StreamModel {
     let run = Recovery.Run(
       fetch: requests.next(), query: query, kind: kind, purposes: [purpose],
       until: step.now.advanced(by: settings.fetchTimeout), bottom: oldestKnown,
-      unsure: outbox.queue.unsure, own: outbox.oldestUnsure, credentials: requests.credentials)
+      unsure: outbox.unsure, own: outbox.oldestUnsure, credentials: requests.credentials)
     recovery.fetch(run)
     step.effects.append(.fetch(run.fetch, query))
   }
@@ -60,6 +60,7 @@ extension StreamModel {
       return
     }
     if leavesLog(page, in: run, &step) { return }
+    noteNewLog(page, in: &run)
     run.newest = (page.messages.map(\.createdAt) + [run.newest].compactMap(\.self)).max()
     run.oldest = page.end(in: run.kind) ?? run.oldest
     // A page of events may have deletions only.
@@ -70,15 +71,27 @@ extension StreamModel {
       stall(run, &step)
       return
     }
-    moveHole(with: page, in: &run, isLast: next == nil, &step)
-    if next == nil || page.changesThrough != nil { noteGap(page, in: run, &step) }
-    take(page, of: run, &step)
+    keep(page, of: &run, isLast: next == nil, &step)
     if let next {
       moveCursor(along: page, in: run)
       goOn(run, with: next, &step)
     } else {
       finish(run, page, &step)
     }
+  }
+
+  /// Adds a page to the timeline, with the gaps and the deletions that it shows.
+  private mutating func keep(
+    _ page: Page, of run: inout Recovery.Run, isLast: Bool, _ step: inout Step
+  ) {
+    moveHole(with: page, in: &run, isLast: isLast, &step)
+    if run.newLog != nil {
+      coverNewLog(page, in: &run, isLast: isLast, &step)
+    } else if isLast || page.changesThrough != nil {
+      noteGap(page, in: run, &step)
+    }
+    takeOrder(page, run.query, run.fetch, &step)
+    take(page, of: run, &step)
   }
 
   /// Resets the cursor if a page shows that the server's log was replaced.
@@ -132,6 +145,7 @@ extension StreamModel {
         number: 1, limit: run.pages > 1 ? settings.catchUpPage : settings.historyPage)
     }
     if let query = nextChanges(after: page, in: run) { return query }
+    if run.newLog != nil { return nextOfNewLog(after: page, in: run, repeats: repeats) }
     guard !repeats, page.hasNext, run.pages < settings.catchUpPages else { return nil }
     switch run.kind {
     case .initial where page.isUnreadable:
@@ -185,7 +199,7 @@ extension StreamModel {
   /// Moves the cursor with each page of a run by position, since such a page covers all messages
   /// before its end.
   private mutating func moveCursor(along page: Page, in run: Recovery.Run) {
-    guard let asked = run.query.start else { return }
+    guard let asked = run.query.start, run.newLog == nil else { return }
     let end = page.end(after: asked)
     if page.through != nil {
       recovery.moveAlongEvents(to: end)
@@ -221,7 +235,7 @@ extension StreamModel {
 
   /// Returns whether a page contains a message of the complete part.
   private func holdsWhole(_ page: Page) -> Bool {
-    page.messages.contains { timeline[$0.id].map { recovery.covers($0) } ?? false }
+    page.messages.contains { timeline[$0.id].map { recovery.completes($0) } ?? false }
   }
 
   private func reach(of page: Page) -> Recovery.Reach {
@@ -636,7 +650,8 @@ extension StreamModel {
   ) -> ShopGap? {
     guard let edge, holes[before: edge] == nil else { return nil }
     let older = isBottomless ? [] : (timeline.messages + commits.messages).filter { $0.key < edge }
-    let gap = ShopGap(after: older.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
+    let whole = older.filter { recovery.completes($0) }
+    let gap = ShopGap(after: whole.map(\.key).max(), before: edge)
     holes.open(gap)
     commits.waiting.change.gaps = holes.all
     step.show(.gap(gap))

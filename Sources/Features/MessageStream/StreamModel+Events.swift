@@ -45,18 +45,19 @@ extension StreamModel {
   }
 
   /// Changes a message to a later version if it is stored.
-  private mutating func edit(_ message: ShopMessage) {
-    for newest in unsettled.newest([message]) {
-      unsettled.note(newest)
-      guard !commits.deletes(newest.id) || commits.waiting.holds(newest.id) else { continue }
-      if let known = known(newest.id), !newest.isLater(than: known) { continue }
-      commits.waiting.edit(newest)
-    }
+  mutating func edit(_ message: ShopMessage) {
+    guard let newest = unsettled.newest(message) else { return }
+    unsettled.note(newest)
+    guard !commits.deletes(newest.id) || commits.waiting.holds(newest.id) else { return }
+    if let known = known(newest.id), !newest.isLater(than: known) { return }
+    commits.waiting.edit(newest)
   }
 
   /// Removes a message from the store and from the screen.
-  private mutating func delete(_ deletion: DeletedMessage, _ step: inout Step) {
+  mutating func delete(_ deletion: DeletedMessage, _ step: inout Step) {
+    dropChanges(of: deletion.id)
     unsettled.note(deletion)
+    order.remove(deletion.id)
     moveEdges(from: deletion.id, &step)
     commits.waiting.delete(deletion)
   }
@@ -114,8 +115,11 @@ extension StreamModel {
     guard !deleted.isEmpty else { return }
     for key in deleted { timeline.remove(key.id) }
     guard let oldest = history.oldest?.key else { return }
-    let shown = Set(deleted.lazy.filter { $0 >= oldest }.map(\.id))
-    let deletions = batch.change.deletions.filter { shown.contains($0.id) }
+    let named = Dictionary(
+      batch.change.deletions.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let deletions = deleted.filter { $0 >= oldest }.map {
+      named[$0.id] ?? DeletedMessage(id: $0.id)
+    }
     if !deletions.isEmpty { step.show(.deleted(deletions)) }
   }
 

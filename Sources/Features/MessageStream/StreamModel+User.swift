@@ -147,8 +147,7 @@ extension StreamModel {
       ask(.page(number: 1, limit: limit), fetch, &step)
       return
     }
-    noteOtherLog(page.messages, &step)
-    add(unsettled.newest(page.messages), via: .history, &step)
+    keep(page, fetch, &step)
     let goesOn = page.hasNext && !repeats
     if goesOn, !isFar(fetch, with: page), let next = fetch.next(settings) {
       ask(next, fetch, &step)
@@ -162,6 +161,14 @@ extension StreamModel {
     history.isBeginning = !isOlder && isEnd
     history.readsWhenStored = isEdge
     commits.waiting.feedsHistory = true
+  }
+
+  /// Adds a page to the timeline, with the deletions that it shows.
+  private mutating func keep(_ page: Page, _ fetch: History.Fetch, _ step: inout Step) {
+    noteOtherLog(page.messages, &step)
+    takeOrder(page, fetch.query, fetch.id, &step)
+    cover(page, fetch)
+    add(unsettled.newest(page.messages), via: .history, &step)
   }
 
   /// Anchors a page to the shown messages if possible, and records how far it reaches.
@@ -279,17 +286,21 @@ extension StreamModel {
 extension StreamModel {
   /// Adds a message to the outbox. A command with the id of an entry changes nothing.
   mutating func send(
-    _ id: UUID128, _ text: String, _ parent: MessageID?, at wall: Timestamp, _ step: inout Step
+    _ id: UUID128, _ text: String, _ parent: MessageID?, _ image: OutboxImage?,
+    at wall: Timestamp, _ step: inout Step
   ) {
     note(wall: wall, at: step.now)
     guard outbox.queue[id] == nil else { return }
     _ = outbox.takeRefused(id)
     accept(
-      OutboxEntry(id: id, shop: settings.shop, text: text, parent: parent, createdAt: wall), &step)
+      OutboxEntry(
+        id: id, shop: settings.shop, text: text, parent: parent, createdAt: wall, image: image),
+      &step)
   }
 
-  private mutating func accept(_ entry: OutboxEntry, _ step: inout Step) {
-    if let reason = Self.refusal(of: entry.text) { return refuse(entry, reason, &step) }
+  mutating func accept(_ entry: OutboxEntry, _ step: inout Step) {
+    if let reason = refusal(of: entry) { return refuse(entry, reason, &step) }
+    dropSuperseded(by: entry)
     // The entry is shown once it is stored, since a message that is shown as waiting must survive
     // the end of the process.
     guard outbox.queue.add(entry) else {
@@ -304,6 +315,15 @@ extension StreamModel {
     var refused = entry
     refused.state = .failed(reason: reason)
     step.show(.outbox(refused))
+  }
+
+  /// Returns the reason why an entry is not queued; `nil` if it can be sent.
+  private func refusal(of entry: OutboxEntry) -> String? {
+    if case .delete = entry.action { return nil }
+    if let target = entry.target, outbox.isDeleting(target) {
+      return "the message is being deleted"
+    }
+    return Self.refusal(of: entry)
   }
 
   /// Returns the reason why every server rejects a text as a message; `nil` if the text has a valid
@@ -345,8 +365,7 @@ extension StreamModel {
   var sendDeadline: Instant? {
     guard maySend else { return nil }
     if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.orderingKey),
-      needsLook(next),
-      recovery.run != nil || awaitsCursor
+      (needsLook(next) && (recovery.run != nil || awaitsCursor)) || !outbox.uploads.allow(next)
     {
       return nil  // the catch-up and the store have their own time-outs
     }
@@ -358,7 +377,9 @@ extension StreamModel {
   /// A basic server has no idempotency keys and may already have the message. Without stored
   /// messages, the entry's message cannot be distinguished from older messages.
   private func needsLook(_ entry: OutboxEntry) -> Bool {
-    guard recovery.hasPositions != true else { return false }
+    guard recovery.hasPositions != true, entry.action == .post, !entry.awaitsUpload else {
+      return false
+    }
     return outbox.queue.unsure.contains(entry.id)
       || !(recovery.isCursorStored || settings.sendsOnly)
   }
@@ -387,11 +408,11 @@ extension StreamModel {
       }
       return
     }
-    let timeout = settings.fetchTimeout * 2
+    let timeout = sendTimeout(of: next, at: step.now)
     let taken = outbox.take(
       at: step.now, timeout: timeout, credentials: requests.credentials, after: recovery.cursor)
     guard let entry = taken, let sending = outbox.queue.sending(entry.id) else { return }
-    step.effects.append(.post(entry, try: sending.number))
+    step.effects.append(request(for: entry, sending.number, at: step.now))
   }
 
   /// Removes the entry that matches a new message, in the change that stores the message.
@@ -451,6 +472,8 @@ extension StreamModel {
     _ id: UUID128, _ failure: LinkFailure, _ step: inout Step
   ) {
     guard let sending = outbox.queue.sending(id) else { return }
+    if let entry = outbox.queue[id], changeFailed(entry, failure, &step) { return }
+    if let reason = uploadRefusal(id, failure) { return failSend(id, reason, &step) }
     switch failure.failureClass {
     case .unauthorized:
       outbox.queue.waitForCredentials(id, newerThan: requests.credentials)
@@ -469,7 +492,8 @@ extension StreamModel {
       drive(.requested(failure), &step)
     // An earlier attempt posted the message, which was deleted since.
     case .notFound
-    where failure.isGone && settings.wantsEvents && outbox.queue.unsure.contains(id):
+    where failure.isGone && settings.wantsEvents
+      && (outbox.queue.unsure.contains(id) || outbox.sought.contains(id)):
       outbox.remove(id)
       commits.waiting.remove(id)
       step.show(.outboxDone(id, message: nil))
@@ -482,7 +506,7 @@ extension StreamModel {
     }
   }
 
-  private static func reason(of failure: LinkFailure) -> String {
+  static func reason(of failure: LinkFailure) -> String {
     guard case .http(let status, _, let detail) = failure else { return "refused" }
     if status == 413 { return detail.isEmpty ? "too long to send" : "too long to send: \(detail)" }
     return detail.isEmpty ? "the server answered \(status)" : detail
@@ -501,7 +525,7 @@ extension StreamModel {
     step.show(.outbox(entry))
   }
 
-  private mutating func failSend(_ id: UUID128, _ reason: String, _ step: inout Step) {
+  mutating func failSend(_ id: UUID128, _ reason: String, _ step: inout Step) {
     guard let entry = outbox.queue.fail(id, reason) else { return }
     commits.waiting.put(entry)
     step.show(.outbox(entry))

@@ -35,6 +35,8 @@ public struct StreamModel: Machine {
   var history = History()
   /// The edits and deletions that may be newer than an answer under way.
   var unsettled = Unsettled()
+  /// The order in which a server without positions lists messages.
+  var order = ServerOrder()
   /// The random source of the stream's own jitter, in addition to that of the link.
   var generator: RandomSource
   private var phase = Phase.closed
@@ -43,7 +45,7 @@ public struct StreamModel: Machine {
   private var intent = ConnectionIntent.live
   private var clock = WallClock()
   /// The instants of the malformed frames of the last minute.
-  private var malformed: [Instant] = []
+  var malformed: [Instant] = []
   /// The number of consecutive failures to read the store.
   private var failedLoads = 0
   /// The IDs of page requests, and the generation of the credentials with which they are sent.
@@ -88,11 +90,11 @@ public struct StreamModel: Machine {
   }
 
   public var deadline: Instant? {
-    let store = phase == .open ? commits.retryAt : nil
-    return [
-      link.deadline, recovery.deadline, history.deadline, sendDeadline, store, loadDeadline,
-    ]
-    .compactMap(\.self).min()
+    // An array would be allocated in every step.
+    let store = Instant.earlier(isOpen ? commits.retryAt : nil, loadDeadline)
+    let requests = Instant.earlier(recovery.deadline, history.deadline)
+    return Instant.earlier(
+      Instant.earlier(link.deadline, store), Instant.earlier(requests, sendDeadline))
   }
 
   /// Whether the store has all changes or rejects them.
@@ -127,7 +129,7 @@ public struct StreamModel: Machine {
   public var gaps: [ShopGap] { holes.all }
 
   /// Whether the store was read.
-  var isOpen: Bool { phase == .open }
+  var isOpen: Bool { if case .open = phase { true } else { false } }
 
   /// Whether no messages are accepted, because the store is stuck or the app leaves updates unread.
   var takesNoMore: Bool { commits.waiting.isFull || history.isReaderBehind }
@@ -162,7 +164,11 @@ extension StreamModel {
     case .refresh: refresh(&step)
     case .reader(let isBehind): turn(readerBehind: isBehind, &step)
     case .loadOlder: loadOlder(&step)
-    case .send(let id, let text, let parent, let wall): send(id, text, parent, at: wall, &step)
+    case .send(let id, let text, let parent, let wall, let image):
+      send(id, text, parent, image, at: wall, &step)
+    case .edit(let id, let message, let text, let wall):
+      change(id, .edit(message), text, at: wall, &step)
+    case .delete(let id, let message, let wall): change(id, .delete(message), "", at: wall, &step)
     case .retry(let id): retry(id, &step)
     case .discard(let id): discard(id, &step)
     case .link(let event, let wall): handle(event, at: wall, &step)
@@ -174,6 +180,10 @@ extension StreamModel {
     case .fetched(let id, let page): answered(id, page, &step)
     case .fetchFailed(let id, let failure): unanswered(id, failure, &step)
     case .posted(let id, let message): posted(id, message, &step)
+    case .edited(let id, let message): edited(id, message, &step)
+    case .deleted(let id, let deletion): deleted(id, deletion, &step)
+    case .uploaded(let id, let url, let wall): uploaded(id, url, at: wall, &step)
+    case .uploadRefused(let id, let number, let reason): uploadRefused(id, number, reason, &step)
     case .postFailed(let id, let number, let failure): postFailed(id, number, failure, &step)
     case .loaded(let snapshot): loaded(snapshot, &step)
     case .loadFailed(let failure): loadFailed(failure, &step)
@@ -411,172 +421,6 @@ extension StreamModel {
   }
 }
 
-// Frames received over the socket.
-extension StreamModel {
-  mutating func received(_ frame: Frame, _ attempt: AttemptID, _ step: inout Step) {
-    guard link.currentAttempt == attempt else { return }  // a late event
-    recovery.extendBacklog(until: step.now.advanced(by: settings.fetchTimeout))
-    switch frame {
-    case .message(let message):
-      drive(.validData(attempt), &step)
-      recovery.passBacklog(at: message.position)
-      takeLive(message, &step)
-    case .edited(let message):
-      drive(.validData(attempt), &step)
-      guard let position = message.changed else { return takeLive(message, &step) }
-      recovery.passBacklog(at: position)
-      takeEdit(message, at: position, &step)
-    case .deleted(let deletion):
-      drive(.validData(attempt), &step)
-      recovery.passBacklog(at: deletion.changed)
-      takeDeletion(deletion, &step)
-    case .draining(let window):
-      drive(.heard(attempt), &step)
-      drive(.draining(attempt, within: window), &step)
-      step.show(.notice(.draining(within: window)))
-    case .unknown(let type):
-      drive(.heard(attempt), &step)
-      step.show(.notice(.unknownType(type)))
-    case .malformed(let error):
-      drive(.heard(attempt), &step)
-      takeMalformed(error, attempt, &step)
-    }
-  }
-
-  private mutating func takeMalformed(
-    _ error: MessageError, _ attempt: AttemptID, _ step: inout Step
-  ) {
-    step.show(.notice(.malformed(error)))
-    // The offsets of such a backlog do not show that an event is missing.
-    if recovery.backlog?.isSparse ?? false { catchUp(.live, &step) }
-    malformed.removeAll { $0.duration(to: step.now) >= .seconds(60) }
-    malformed.append(step.now)
-    guard malformed.count >= settings.malformedLimit else { return }
-    malformed = []
-    drive(
-      .reject(attempt, .protocolError(detail: "too many malformed messages within a minute")),
-      &step)
-  }
-
-  mutating func oversized(_ bytes: UInt64, _ attempt: AttemptID, _ step: inout Step) {
-    guard link.currentAttempt == attempt else { return }  // a late event
-    drive(.heard(attempt), &step)
-    step.show(.notice(.oversized(bytes: bytes)))
-    catchUp(.live, &step)
-  }
-
-  /// Handles a message from the socket, or the server's response to a sent message.
-  mutating func takeLive(_ message: ShopMessage, isAnswer: Bool = false, _ step: inout Step) {
-    noteOtherLog([message], &step)
-    guard !takesNoMore else {
-      // Dropped messages are fetched once the store works and the app reads again.
-      recovery.again = true
-      return
-    }
-    guard !isOfThePast(message) else {
-      doubtCursor(&step)
-      return
-    }
-    if liesBelowAll(message) { openGap(below: oldestKnown, &step) }
-    let via = recovery.via(of: message)
-    add(unsettled.newest([message]), via: via, isAnswer: isAnswer, &step)
-    follow(noteArrival(message, isAnswer: isAnswer), &step)
-  }
-
-  mutating func follow(_ arrival: Arrival, _ step: inout Step) {
-    switch arrival {
-    case .whole:
-      if recovery.backlog == nil { recovery.cursor.wholeAt = wall(at: step.now) }
-      commits.waiting.change.cursor = recovery.cursor
-    case .hole: if !settings.sendsOnly { catchUp(.live, &step) }
-    case .undecided: return
-    }
-  }
-
-  /// Returns whether a message lies before the cursor but is neither in memory nor in the commits.
-  ///
-  /// The message is already stored, or it belongs to a range that was not loaded. Storing it alone
-  /// would make it look like the end of a complete range.
-  func isOfThePast(_ message: ShopMessage) -> Bool {
-    message.position != nil && !timeline.contains(message.id) && recovery.covers(message)
-      && !commits.holds(message.id)
-  }
-
-  /// Returns whether a message without a position has an earlier timestamp than all stored
-  /// messages.
-  ///
-  /// The messages between it and the stored messages were never fetched. If memory is full, the
-  /// store may have them, unless a clock went back.
-  private func liesBelowAll(_ message: ShopMessage) -> Bool {
-    guard message.position == nil, history.hasMore, let time = recovery.cursor.time, let oldestKnown
-    else { return false }
-    return message.key < oldestKnown
-      && (!timeline.isFull
-        || message.createdAt < time.advanced(by: .zero - settings.overlap))
-  }
-
-  enum Arrival {
-    /// No earlier message is missing.
-    case whole
-    /// An earlier message is missing.
-    case hole
-    /// A current or later fetch decides.
-    case undecided
-  }
-
-  /// Moves the cursor if no message before this one is missing.
-  private mutating func noteArrival(_ message: ShopMessage, isAnswer: Bool) -> Arrival {
-    if let position = message.position { return noteArrival(at: position) }
-    let isIdle = recovery.isIdle
-    // The socket may be dead when a post gets its response, so only messages from the socket arrive
-    // in order.
-    guard isIdle, link.status.phase == .connected, !isAnswer else { return .undecided }
-    recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
-    recovery.unplaced.remove(message.id)
-    return .whole
-  }
-
-  /// Moves the cursor if no event before this position is missing.
-  mutating func noteArrival(at position: ShopPosition) -> Arrival {
-    let isIdle = recovery.isIdle
-    recovery.hasPositions = true
-    let isConnected = link.status.phase == .connected
-    let isWhole = recovery.take(position, advancing: isIdle, isConnected: isConnected)
-    guard isIdle else { return .undecided }
-    // The socket that is being opened delivers the earlier messages.
-    let unprepared = recovery.connecting.unprepared
-    let isToCome = unprepared != nil && unprepared == link.currentAttempt
-    return isWhole ? .whole : isToCome ? .undecided : .hole
-  }
-
-  /// Adds messages that are not in memory to the next commit. The store recognizes any others that
-  /// it has.
-  ///
-  /// - Parameter isAnswer: Whether the message is the response to a post and therefore matches no
-  ///   other entry.
-  mutating func add(
-    _ messages: [ShopMessage], via: StreamUpdate.Via, isAnswer: Bool = false, _ step: inout Step
-  ) {
-    let unseen = messages.filter { message in
-      let isWaiting = commits.holds(message.id)
-      guard isWaiting || timeline.contains(message.id) else { return true }
-      // A message is looked up only if it may have changed.
-      if !isWaiting, message.updatedAt == nil, message.changed == nil {
-        return commits.deletes(message.id)
-      }
-      return known(message.id).map(message.isLater) ?? true
-    }
-    guard !unseen.isEmpty else { return }
-    let isInOrder = recovery.isIdle && link.status.phase == .connected && !isAnswer
-    let new = unseen.filter { message in
-      if !isAnswer, claim(message, &step) { return false }
-      if !isInOrder { recovery.noteUnplaced(message) }
-      return true
-    }
-    commits.waiting.add(new, via: via)
-  }
-}
-
 // The responses of the store.
 extension StreamModel {
   mutating func load(_ step: inout Step) {
@@ -600,6 +444,8 @@ extension StreamModel {
     if snapshot.cursor.position != nil { recovery.hasPositions = true }
     holes = GapList(snapshot.gaps)
     outbox.restore(snapshot.outbox, after: snapshot.cursor)
+    // Some were accepted before the stored ones were known.
+    for entry in outbox.entries where entry.target != nil { dropSuperseded(by: entry) }
     for message in snapshot.messages { timeline.insert(message) }
     if snapshot.hasOlder { timeline.noteOlder() }
     timeline.trim()
@@ -629,22 +475,28 @@ extension StreamModel {
     guard let batch = commits.committed(id) else { return }  // a late event
     if wasRefused { step.show(.notice(.storeRecovered)) }
     if batch.change.cursor?.isKnown ?? false { recovery.isCursorStored = true }
+    outbox.uploads.noteStored(batch.change.outboxPut, now: outbox.entries)
     for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
       step.show(.outbox(entry))
     }
     showDeleted(commit.deleted, of: batch, &step)
-    showInserted(Set(commit.inserted), of: batch, &step)
+    showInserted(commit.inserted, of: batch, &step)
     showEdited(Set(commit.edited), of: batch, &step)
+    takePositions(of: batch)
+    for done in batch.finished { step.show(.outboxDone(done.entry, message: done.message)) }
     if batch.feedsHistory { historyStored(&step) }
     if recovery.again, recovery.run == nil { catchUpWhileConnected(&step) }
   }
 
   private mutating func showInserted(
-    _ inserted: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
+    _ inserted: [MessageID], of batch: TimelineBatch, _ step: inout Step
   ) {
+    // Usually the store had none of the messages, so there is nothing to look up.
+    let isWhole = inserted.count == batch.change.messages.count
+    let new = isWhole ? [] : Set(inserted)
     var shown: [StreamUpdate.Via: [ShopMessage]] = [:]
     for (message, via) in zip(batch.change.messages, batch.ways) {
-      guard inserted.contains(message.id), timeline.insert(message) else { continue }
+      guard isWhole || new.contains(message.id), timeline.insert(message) else { continue }
       if history.shows(message.key) { shown[via, default: []].append(message) }
     }
     timeline.trim()
@@ -675,6 +527,11 @@ extension StreamModel {
 extension StreamModel {
   /// The number of messages that are not stored yet.
   public var unstoredCount: Int { commits.count }
+  /// The edits and deletions of the user that ended, but whose results are not stored yet. Their
+  /// ends are not reported yet.
+  package var endingChanges: [UUID128] {
+    ((commits.inFlight?.batch.finished ?? []) + commits.waiting.finished).map(\.entry)
+  }
   /// The number of known offsets beyond the cursor.
   public var aheadCount: Int { recovery.ahead.count }
 
@@ -706,6 +563,7 @@ extension StreamModel {
     commits.check(&check)
     commits.waiting.check(&check)
     unsettled.check(&check)
+    order.check(&check)
     timeline.check(&check)
     outbox.check(&check)
   }

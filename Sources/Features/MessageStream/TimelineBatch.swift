@@ -21,8 +21,18 @@ struct TimelineBatch: CommitBatch {
   /// Whether the change's positions belong to a log that replaced the log of earlier changes.
   var isOfNewLog = false
 
+  /// The edits and deletions of the user that end with this change.
+  var finished: [Finished] = []
+
+  /// An edit or a deletion of the user that was carried out or dropped.
+  struct Finished: Sendable, Hashable {
+    var entry: UUID128
+    /// The message that was edited or deleted; `nil` if the entry was dropped.
+    var message: MessageID?
+  }
+
   /// Whether there is nothing to store and no reader waits.
-  var isEmpty: Bool { change.isEmpty && !feedsHistory }
+  var isEmpty: Bool { change.isEmpty && !feedsHistory && finished.isEmpty }
 
   /// Whether further messages are left to a later catch-up.
   var isFull: Bool {
@@ -47,6 +57,18 @@ struct TimelineBatch: CommitBatch {
     ways += new.map { _ in via }
     ids.formUnion(new.map(\.id))
     bytes += new.reduce(0) { $0 + $1.footprint }
+  }
+
+  /// Adds one message in the same way.
+  mutating func add(_ message: ShopMessage, via: StreamUpdate.Via) {
+    guard ids.insert(message.id).inserted else {
+      _ = replace(message)
+      return
+    }
+    removeEdit(of: message.id)
+    change.messages.append(message)
+    ways.append(via)
+    bytes += message.footprint
   }
 
   private mutating func replace(_ message: ShopMessage) -> Bool {
@@ -81,6 +103,15 @@ struct TimelineBatch: CommitBatch {
     }
     removeEdit(of: deletion.id)
     if !deletes(deletion.id) { change.deletions.append(deletion) }
+  }
+
+  /// Removes the messages of earlier logs in a range from the store and from this change.
+  mutating func cover(_ range: CoveredRange) {
+    let old = change.messages.filter {
+      range.contains($0.key) && $0.position?.epoch != range.epoch
+    }
+    for message in old { delete(DeletedMessage(id: message.id)) }
+    change.covered.append(range)
   }
 
   /// Whether the batch deletes a message.
@@ -141,5 +172,49 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
   /// Returns whether the removal of a message waits for the store.
   func deletes(_ id: MessageID) -> Bool {
     waiting.deletes(id) || inFlight?.batch.deletes(id) ?? false
+  }
+}
+
+// The addition of messages to the next commit.
+extension StreamModel {
+  /// Adds messages that are not in memory to the next commit. The store recognizes any others that
+  /// it has.
+  mutating func add(_ messages: [ShopMessage], via: StreamUpdate.Via, _ step: inout Step) {
+    // A closure uses the model in place. A method as an argument would copy it.
+    let unseen = messages.filter { isUnseen($0) }
+    guard !unseen.isEmpty else { return }
+    commits.waiting.add(unseen.filter { !isHeld($0, &step) }, via: via)
+  }
+
+  /// Adds one message, as a live message comes, without the arrays of `add(_:via:_:)`.
+  ///
+  /// - Parameter isAnswer: Whether the message is the response to a post and therefore matches no
+  ///   other entry.
+  mutating func add(
+    _ message: ShopMessage, via: StreamUpdate.Via, isAnswer: Bool = false, _ step: inout Step
+  ) {
+    guard isUnseen(message), !isHeld(message, isAnswer: isAnswer, &step) else { return }
+    commits.waiting.add(message, via: via)
+  }
+
+  /// Returns whether a message may be new or a later version of a known message.
+  private func isUnseen(_ message: ShopMessage) -> Bool {
+    let isWaiting = commits.holds(message.id)
+    guard isWaiting || timeline.contains(message.id) else { return true }
+    // A message is looked up only if it may have changed.
+    if !isWaiting, message.updatedAt == nil, message.changed == nil, !isOfOtherLog(message) {
+      return commits.deletes(message.id)
+    }
+    return known(message.id).map(message.isLater) ?? true
+  }
+
+  /// Compares an unseen message with the outbox. Returns whether it is held until an attempt ends.
+  private mutating func isHeld(
+    _ message: ShopMessage, isAnswer: Bool = false, _ step: inout Step
+  ) -> Bool {
+    let isInOrder = recovery.isIdle && link.status.phase == .connected && !isAnswer
+    if !isAnswer, claim(message, &step) { return true }
+    if !isInOrder { recovery.noteUnplaced(message) }
+    return false
   }
 }

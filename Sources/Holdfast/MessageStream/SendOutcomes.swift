@@ -7,8 +7,8 @@ import HoldfastWire
 import HoldfastMessageStream
 import Synchronization
 
-/// The reason why `ShopStream.send` returned without the server having stored the message, and the
-/// message that it concerns.
+/// The reason why `ShopStream.send`, `edit` or `delete` returned without the server having stored
+/// the message or the change, and the entry that it concerns.
 public struct SendError: Error, Sendable, Hashable {
   /// The id of the message's entry in the outbox, by which it can be retried or discarded, and a
   /// late update be matched.
@@ -27,8 +27,10 @@ public struct SendError: Error, Sendable, Hashable {
     /// before `retry(_:)`. The stream does not accept an empty or too long text, or a message while
     /// the outbox is full.
     case refused(LinkFailure)
-    /// The message was discarded.
+    /// The message was discarded, or a later edit or deletion of the same message replaced it.
     case discarded
+    /// The message was deleted on the server before its edit arrived.
+    case deleted
     /// The store on this device cannot be used, and no retry can help. The message waits in memory
     /// and is lost when the app ends.
     case notStored(StoreFailure)
@@ -62,6 +64,7 @@ extension SendError.Reason: CustomStringConvertible {
     switch self {
     case .refused(let failure): "the message was not sent: \(failure)"
     case .discarded: "the message was discarded"
+    case .deleted: "the message was deleted"
     case .notStored(let failure): "the message could not be stored on this device: \(failure)"
     case .ended(let failure, let isQueued):
       (failure.map { "the stream has ended: \($0)" }
@@ -72,6 +75,13 @@ extension SendError.Reason: CustomStringConvertible {
         + "; the message stays in the outbox"
     case .cancelled: "the wait was cancelled; the message stays in the outbox"
     }
+  }
+}
+
+extension LinkFailure {
+  /// Whether the server says that a message was deleted.
+  fileprivate var isOfDeleted: Bool {
+    if case .http(let status, _, _) = self { status == 404 || status == 410 } else { false }
   }
 }
 
@@ -127,7 +137,9 @@ final class SendOutcomes: Sendable {
   func note(_ update: StreamUpdate) {
     switch update {
     case .outboxDone(let id, let message):
-      waiters.resolve(id, message.map(Outcome.success) ?? .failure(.discarded))
+      let attempt = state.withLock { $0.attempts[id] }
+      let reason = attempt?.isOfDeleted ?? false ? SendError.Reason.deleted : .discarded
+      waiters.resolve(id, message.map(Outcome.success) ?? .failure(reason))
     case .outbox(let entry):
       guard case .failed(let reason) = entry.state else { return }
       let failure = state.withLock { $0.attempts[entry.id] }

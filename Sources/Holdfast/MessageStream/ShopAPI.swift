@@ -26,6 +26,9 @@ struct ShopAPI: Sendable {
       http: http, credentials: credentials, note: { Envelope.decodeNote($0) })
   }
 
+  /// The requests about images.
+  var images: ImageAPI { ImageAPI(server: configuration.server, rest: rest) }
+
   func page(_ query: PageQuery) async throws(LinkFailure) -> Page {
     let shop = configuration.shop
     var request = request("GET", .paginated(shop))
@@ -39,10 +42,44 @@ struct ShopAPI: Sendable {
   func post(_ entry: OutboxEntry) async throws(LinkFailure) -> ShopMessage {
     var request = request("POST", .send)
     request.headers = [("Idempotency-Key", entry.id.description)]
-    request.body = NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent).encode()
+    let message = NewMessage(shop: entry.shop, text: entry.postedText, parent: entry.parent)
+    request.body = message.encode()
     return try await rest.call(request, accepting: 200...201, "the answer") {
       [shop = configuration.shop] bytes throws(MessageError) in
       try Envelope.decodeMessage(bytes, shop: shop)
+    }
+  }
+
+  /// Sends an edit. Returns `nil` if the response does not contain the message.
+  func edit(_ id: MessageID, _ entry: OutboxEntry) async throws(LinkFailure) -> ShopMessage? {
+    var request = request("PUT", .send)
+    request.headers = [("Idempotency-Key", entry.id.description)]
+    request.body = MessageEdit(id: id, text: entry.text).encode()
+    return try await change(request) { bytes, shop throws(MessageError) in
+      try Envelope.decodeEdit(bytes, shop: shop)
+    }
+  }
+
+  /// Sends a deletion. Returns `nil` if the response does not contain it.
+  func delete(_ id: MessageID) async throws(LinkFailure) -> ShopDeletion? {
+    try await change(request("DELETE", .message(id))) { bytes, shop throws(MessageError) in
+      try Envelope.decodeDeletion(bytes, shop: shop)
+    }
+  }
+
+  /// Sends an edit or a deletion. A success without a body or without readable data counts too.
+  private func change<Value>(
+    _ request: HTTPCall, read: ([UInt8], ShopID) throws(MessageError) -> Value?
+  ) async throws(LinkFailure) -> Value? {
+    try await rest.call(request, accepting: 200...204, "the answer") {
+      [shop = configuration.shop] bytes throws(MessageError) in
+      guard !bytes.isEmpty else { return nil }
+      do throws(MessageError) {
+        return try read(bytes, shop)
+      } catch {
+        guard case .malformed = error else { return nil }
+        throw error
+      }
     }
   }
 

@@ -27,8 +27,8 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// The configuration that the stream was opened with.
   public let configuration: StreamConfiguration
-  private let runtime: MachineRuntime<StreamEffectHandler>
-  private let clock: any LinkClock
+  let runtime: MachineRuntime<StreamEffectHandler>
+  let clock: any LinkClock
 
   init(
     _ configuration: StreamConfiguration, _ parts: StreamParts, host: String,
@@ -86,11 +86,69 @@ public final class ShopStream: Sendable, AsyncSequence {
   public func send(
     _ text: String, parent: MessageID? = nil, within limit: Duration? = nil
   ) async throws(SendError) -> MessageID {
+    try await outcome(of: text, within: limit) { enqueue(text, id: $0, parent: parent) }
+  }
+
+  /// Replaces the text of a message of the user later. The edit is kept until the server has
+  /// stored it.
+  ///
+  /// An outbox update reports the edit once it is stored on this device, and another one that it
+  /// failed; `PendingChanges` shows messages accordingly. A later edit replaces one that waits.
+  ///
+  /// - Returns: The id of the edit's entry in the outbox, which is also its idempotency key.
+  @discardableResult
+  public func enqueueEdit(_ message: MessageID, _ text: String) -> UUID128 {
     let id = UUID128.random()
+    enqueueEdit(message, text, id: id)
+    return id
+  }
+
+  /// Deletes a message later, for the author and for admins of the shop. The deletion is kept until
+  /// the server has stored it.
+  ///
+  /// - Returns: The id of the deletion's entry in the outbox.
+  @discardableResult
+  public func enqueueDeletion(_ message: MessageID) -> UUID128 {
+    let id = UUID128.random()
+    enqueueDeletion(message, id: id)
+    return id
+  }
+
+  /// Replaces the text of a message of the user, and waits until the server and this device have
+  /// stored it. The wait is that of `send`.
+  ///
+  /// - Throws: `SendError`, for example with `.refused` and the server's reason if the user is not
+  ///   the author, or with `.deleted`.
+  public func edit(
+    _ message: MessageID, text: String, within limit: Duration? = nil
+  ) async throws(SendError) {
+    _ = try await outcome(of: text, within: limit) { enqueueEdit(message, text, id: $0) }
+  }
+
+  /// Deletes a message, and waits until the server and this device have done so. The wait is that
+  /// of `send`.
+  ///
+  /// A message that the server does not have any more counts as deleted.
+  ///
+  /// - Throws: `SendError`, for example with `.refused` and the server's reason if the user is
+  ///   neither the author nor an admin.
+  public func delete(
+    _ message: MessageID, within limit: Duration? = nil
+  ) async throws(SendError) {
+    _ = try await outcome(of: nil, within: limit) { enqueueDeletion(message, id: $0) }
+  }
+
+  /// Passes an entry to the stream and waits for its outcome.
+  ///
+  /// - Parameter text: The text that the stream may refuse; `nil` if there is none.
+  func outcome(
+    of text: String?, id: UUID128 = .random(), within limit: Duration?,
+    _ enqueue: (UUID128) -> Void
+  ) async throws(SendError) -> MessageID {
     let (outcomes, updates) = (runtime.effectHandler.outcomes, runtime.effectHandler.updates)
     updates.makeOptional()
     outcomes.register(id)
-    enqueue(text, id: id, parent: parent)
+    enqueue(id)
     switch await outcomes.outcome(of: id, within: limit, on: clock) {
     case .success(let message): return message
     case .failure(.ended(let failure, _)):
@@ -102,7 +160,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Returns why a message has no outcome although the stream has ended. The state of its entry
   /// decides whether it is sent later.
   private func reason(
-    of id: UUID128, _ text: String, endedBy failure: LinkFailure?
+    of id: UUID128, _ text: String?, endedBy failure: LinkFailure?
   ) async -> SendError.Reason {
     await runtime.waitUntil { _ in true }  // the stream then has the entry
     guard !Task.isCancelled else { return .cancelled }
@@ -111,7 +169,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     case .failed(let reason)?: return .refused(failure ?? .local(detail: reason))
     case .queued?: return .ended(failure, isQueued: failure != nil || outbox.isStored(id))
     case nil:
-      guard let refusal = StreamModel.refusal(of: text) else {
+      guard let text, let refusal = StreamModel.refusal(of: text) else {
         return .ended(failure, isQueued: false)
       }
       return .refused(.local(detail: refusal))
@@ -123,11 +181,21 @@ public final class ShopStream: Sendable, AsyncSequence {
     runtime.command(.send(id: id, text: text, parent: parent, at: clock.wall))
   }
 
-  /// Sends a failed message again.
+  /// Edits a message later, with an id that no other entry has.
+  package func enqueueEdit(_ message: MessageID, _ text: String, id: UUID128) {
+    runtime.command(.edit(id: id, message, text: text, at: clock.wall))
+  }
+
+  /// Deletes a message later, with an id that no other entry has.
+  package func enqueueDeletion(_ message: MessageID, id: UUID128) {
+    runtime.command(.delete(id: id, message, at: clock.wall))
+  }
+
+  /// Sends a failed message, edit or deletion again.
   public func retry(_ id: UUID128) { runtime.command(.retry(id)) }
 
-  /// Discards an unsent message. An `outboxDone` update follows, also if the outbox does not contain
-  /// the message.
+  /// Discards an unsent message, edit or deletion. An `outboxDone` update follows, also if the outbox
+  /// does not contain it.
   public func discard(_ id: UUID128) { runtime.command(.discard(id)) }
 
   /// Fetches new messages, for example after a pull-to-refresh gesture.

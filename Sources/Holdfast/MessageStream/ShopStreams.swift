@@ -22,13 +22,13 @@ public actor ShopStreams {
     weak var stream: ShopStream?
   }
 
-  private let network: any SocketDialer & HTTPClient
+  let network: any SocketDialer & HTTPClient
   /// The network of the streams that may use plaintext to other devices.
   private var plaintextNetwork: (any SocketDialer & HTTPClient)?
   private let store: any TimelineStore
   private let closeStore: @Sendable () async -> Void
-  private let tokens: TokenSource
-  private let ports: DevicePorts
+  let tokens: TokenSource
+  let ports: DevicePorts
   private var streams: [ShopID: Opened] = [:]
   private var closing: Task<Void, Never>?
   /// The continuations that are resumed when no stream is open.

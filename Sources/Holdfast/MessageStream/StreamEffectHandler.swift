@@ -17,9 +17,11 @@ actor StreamEffectHandler: EffectHandler {
   let store: any TimelineStore
   let signals = ChangeSignals()
   private let vault: TokenVault
-  private let api: ShopAPI
+  let api: ShopAPI
+  let images: OutboxImages
+  private let uploads: ImageUploads
   private let sockets: SocketPool
-  private let tasks: EffectTasks<StreamModel, Never>
+  private let tasks: EffectTasks<StreamModel, UUID128>
   private let backpressure: StoreBackpressure
   private var isReaderBehind = false
 
@@ -35,6 +37,8 @@ actor StreamEffectHandler: EffectHandler {
     }
     let credentials = RequestCredentials.vault(vault, configuration.authentication.placement)
     api = ShopAPI(configuration, network, credentials)
+    images = OutboxImages(of: configuration.shop, in: parts.store.directory)
+    uploads = ImageUploads(api.images, images, of: configuration.shop, clock: clock)
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
     tasks = EffectTasks(sink)
     updates = UpdateChannel(overflow: Self.overflow, unreadOverflow: Self.unreadOverflow)
@@ -81,6 +85,7 @@ actor StreamEffectHandler: EffectHandler {
         .fetchFailed(id, $0)
       }
     case .post(let entry, let number): post(entry, number)
+    case .upload(let entry, let number): upload(entry, number)
     case .load(let limit): load(limit)
     case .commit(let id, let change): commit(id, change)
     case .readOlder(let key, let limit): readOlder(than: key, limit)
@@ -95,16 +100,36 @@ actor StreamEffectHandler: EffectHandler {
       updates.put(update)
     }
     outcomes.note(update)
+    if case .outboxDone(let id, message: _) = update { forgetImage(of: id) }
     watchReader()
   }
 
   private func post(_ entry: OutboxEntry, _ number: TryID) {
     tasks.start { [api] () throws(LinkFailure) in
-      .posted(entry.id, try await api.post(entry))
+      switch entry.action {
+      case .post: .posted(entry.id, try await api.post(entry))
+      case .edit(let message): .edited(entry.id, try await api.edit(message, entry))
+      case .delete(let message): .deleted(entry.id, try await api.delete(message))
+      }
     } failing: { [outcomes] failure in
       outcomes.note(failure, of: entry.id)
       return .postFailed(entry.id, try: number, failure)
     }
+  }
+
+  /// Uploads the image of an entry. An earlier attempt that goes on is cancelled.
+  private func upload(_ entry: OutboxEntry, _ number: TryID) {
+    tasks.start(entry.id) { [uploads, outcomes] in
+      let result = await uploads.upload(entry, number)
+      if case .postFailed(_, _, let failure) = result { outcomes.note(failure, of: entry.id) }
+      return result
+    }
+  }
+
+  /// Ends the upload of an entry that left the outbox, and removes its image.
+  private func forgetImage(of id: UUID128) {
+    tasks.cancel(id)
+    images.remove(id)
   }
 
   /// Reports to the model when the app's loop leaves too many updates unread, and when it has
@@ -163,8 +188,10 @@ actor StreamEffectHandler: EffectHandler {
   }
 
   private func load(_ limit: Int) {
-    tasks.start { [store, shop = configuration.shop] () throws(StoreFailure) in
-      .loaded(try await Self.newest(limit, of: shop, in: store))
+    tasks.start { [store, images, shop = configuration.shop] () throws(StoreFailure) in
+      let stored = try await Self.newest(limit, of: shop, in: store)
+      images.removeUnknown(keeping: stored.outbox)
+      return .loaded(stored)
     } failing: {
       .loadFailed($0)
     }

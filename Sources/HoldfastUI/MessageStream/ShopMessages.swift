@@ -39,8 +39,15 @@ public import Observation
   /// The id of the shop.
   public let id: ShopID
 
+  /// The images to which the messages refer.
+  @ObservationIgnored public let images: ShopImages
+
   let opening: Opening<ShopStream>
   private var shownGaps = ShownGaps()
+  /// The edits and deletions that the server has not confirmed.
+  @ObservationIgnored private var pending = PendingChanges()
+  /// The server's versions of the messages that are changed or hidden by `pending`.
+  @ObservationIgnored private var changed: [MessageID: ShopMessage] = [:]
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let backgroundTime: any BackgroundTime
@@ -59,6 +66,7 @@ public import Observation
     backgroundTime: any BackgroundTime
   ) {
     (self.id, self.opening, self.backgroundTime) = (id, opening, backgroundTime)
+    images = ShopImages { try await opening.opened().image(at: $0) }
     dates = Dates(clock: clock)
     opening.resources.onForeground = { [weak self] in self?.reconnectIfExhausted() }
   }
@@ -93,12 +101,18 @@ public import Observation
   @discardableResult
   public func send(_ text: String) -> UUID128 { enqueue(text) }
 
+  /// Sends a reply to a message, and returns at once, as `send(_:)` does.
+  @discardableResult
+  public func send(_ text: String, replyingTo parent: MessageRow) -> UUID128 {
+    enqueue(text, parent: parent.id)
+  }
+
   /// Sends a message, and returns at once, also in an asynchronous function.
-  @discardableResult func enqueue(_ text: String) -> UUID128 {
+  @discardableResult func enqueue(_ text: String, parent: MessageID? = nil) -> UUID128 {
     let id = UUID128.random()
     if opening.feature == nil || opening.isClosed { show(id, text) }
     opening.keep {
-      $0.enqueue(text, id: id)
+      $0.enqueue(text, id: id, parent: parent)
     } orElse: { [weak self] in
       self?.fail(id)
     }
@@ -116,6 +130,19 @@ public import Observation
   ///   message; or `CancellationError`.
   @discardableResult
   public func send(_ text: String) async throws -> MessageRow {
+    try await delivered { try await $0.send(text) }
+  }
+
+  /// Sends a reply to a message, and waits as `send(_:)` does.
+  @discardableResult
+  public func send(_ text: String, replyingTo parent: MessageRow) async throws -> MessageRow {
+    try await delivered { try await $0.send(text, parent: parent.id) }
+  }
+
+  /// Sends a message with a closure, and waits until `messages` contains it.
+  func delivered(
+    _ send: (ShopStream) async throws -> MessageID
+  ) async throws -> MessageRow {
     let stream = try await opening.opened()
     feed.start(updates(of: stream))
     sending += 1
@@ -123,7 +150,7 @@ public import Observation
       sending -= 1
       if sending == 0 { deleted = [] }
     }
-    let id = try await stream.send(text)
+    let id = try await send(stream)
     await moments.wait { row(of: id) != nil || deleted.contains(id) }
     if let row = row(of: id) { return row }
     guard deleted.contains(id) else { throw opening.endOfWait }
@@ -142,6 +169,26 @@ public import Observation
     guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
     waiting[index].entry.state = .failed(
       reason: "the shop was closed before the message was stored")
+  }
+
+  /// Replaces the text of a message of the user, and returns at once. The row has the new text
+  /// unless the server refuses it. The edit is kept until the server has answered.
+  public func edit(_ row: MessageRow, text: String) {
+    opening.whenOpen { $0.enqueueEdit(row.id, text) }
+  }
+
+  /// Deletes a message of the user, or of anybody if the user is an admin of the shop, and returns
+  /// at once. The row goes away, and comes back if the server refuses the deletion.
+  public func delete(_ row: MessageRow) { opening.whenOpen { $0.enqueueDeletion(row.id) } }
+
+  /// Sends an edit or a deletion again that was refused.
+  public func retryChange(of row: MessageRow) {
+    if let change = row.change { opening.whenOpen { $0.retry(change.id) } }
+  }
+
+  /// Discards an edit or a deletion. The row then has the server's text.
+  public func discardChange(of row: MessageRow) {
+    if let change = row.change { opening.whenOpen { $0.discard(change.id) } }
   }
 
   /// Retries a failed message.
@@ -231,6 +278,8 @@ public import Observation
   func clear() {
     (messages, waiting, notice) = ([], [], nil)
     (shownGaps, hasOlder) = (ShownGaps(), true)
+    (pending, changed) = (PendingChanges(), [:])
+    images.clear()
   }
 
   func take(_ update: StreamUpdate) {
@@ -239,12 +288,17 @@ public import Observation
     switch update {
     case .status(let status): connection = ConnectionState(status, dates)
     case .messages(let new, let via):
-      for message in new { insert(MessageRow(message)) }
+      for message in new { show(message, isNew: true) }
       if via == .history { shownGaps.fill(with: new) }
-    case .edited(let changed): for message in changed { replace(MessageRow(message)) }
+    case .edited(let edits):
+      for message in edits where isKnown(message.id) {
+        forgetImages(of: message.id, keeping: MessageRow(message).images)
+        show(message)
+      }
     case .deleted(let deletions): remove(Set(deletions.map(\.id)))
-    case .outbox(let entry): put(WaitingRow(entry))
+    case .outbox(let entry): if !takeChange(update) { put(WaitingRow(entry)) }
     case .outboxDone(let id, message: _):
+      if takeChange(update) { return }
       if !waiting.contains(where: { $0.id == id }) { marks.insert(id) }
       waiting.removeAll { $0.id == id }
     case .history(let hasMore): hasOlder = hasMore
@@ -257,20 +311,43 @@ public import Observation
     }
   }
 
+  /// Applies an update about an edit or a deletion. Returns false if it is about a message.
+  private func takeChange(_ update: StreamUpdate) -> Bool {
+    guard let id = pending.take(update) else { return false }
+    if let message = changed[id] ?? row(of: id)?.message { show(message) }
+    return true
+  }
+
+  /// Removes the images of a message from memory, except those to which it still refers.
+  private func forgetImages(of id: MessageID, keeping kept: [String] = []) {
+    let old = (changed[id].map { MessageRow($0) } ?? row(of: id))?.images ?? []
+    if !old.isEmpty { images.forget(old.filter { !kept.contains($0) }) }
+  }
+
+  private func isKnown(_ id: MessageID) -> Bool { changed[id] != nil || row(of: id) != nil }
+
+  /// Shows the server's version of a message with the user's changes.
+  private func show(_ message: ShopMessage, isNew: Bool = false) {
+    let (shown, entry) = (pending.shown(message), pending.entry(of: message.id))
+    changed[message.id] = entry == nil ? nil : message
+    let row = shown.map { MessageRow($0, change: entry) }
+    guard !isNew, let index = messages.lastIndex(where: { $0.id == message.id }) else {
+      if let row { insert(row) }
+      return
+    }
+    if let row { messages[index] = row } else { messages.remove(at: index) }
+  }
+
   private func insert(_ row: MessageRow) {
     // The row is nearly always the newest. Pages of older messages arrive complete and in order.
     let index = messages.lastIndex { $0.message.key < row.message.key }.map { $0 + 1 } ?? 0
     messages.insert(row, at: index)
   }
 
-  private func replace(_ row: MessageRow) {
-    guard let index = messages.lastIndex(where: { $0.id == row.id }) else { return }
-    messages.remove(at: index)
-    insert(row)
-  }
-
   private func remove(_ ids: Set<MessageID>) {
+    for id in ids { forgetImages(of: id) }
     messages.removeAll { ids.contains($0.id) }
+    for id in ids { changed[id] = nil }
     if sending > 0 { deleted.formUnion(ids) }
   }
 

@@ -1,11 +1,14 @@
-import HoldfastStorage
+public import HoldfastStorage
 public import Foundation
 public import Holdfast
 
 /// A message, as a row of a list.
 public struct MessageRow: Sendable, Hashable, Identifiable {
-  /// The message.
+  /// The message. If the user has edited it, it has the new text.
   public var message: ShopMessage
+  /// The user's edit or deletion of the message that the server has not confirmed; `nil` if there
+  /// is none. A message whose deletion waits has no row.
+  public var change: OutboxEntry?
   /// The id of the message.
   public var id: MessageID { message.id }
   /// The text of the message.
@@ -17,8 +20,14 @@ public struct MessageRow: Sendable, Hashable, Identifiable {
   /// The time at which the message was created, according to the server's clock.
   public var date: Date { message.date }
 
+  /// A text to show that says why the server refused the change; `nil` if there is no change or it
+  /// waits.
+  public var reason: String? { change.flatMap { WaitingRow($0).reason } }
+
   /// Creates the row of a message.
-  public init(_ message: ShopMessage) { self.message = message }
+  public init(_ message: ShopMessage, change: OutboxEntry? = nil) {
+    (self.message, self.change) = (message, change)
+  }
 }
 
 /// A message of the user that the server has not received yet, as a row of a list.

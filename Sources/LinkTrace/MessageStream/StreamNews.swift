@@ -9,14 +9,17 @@ extension StreamFeature: TracedFeature {
 
   public static func news(of input: Input) -> [TraceNews] {
     switch input {
-    case .send: [.wrote]
+    case .send, .edit, .delete: [.wrote]
     case .opened(_, let head?, _, _): [.head(head.offset)]
     case .frame(_, .draining): [.draining]
     case .fetched(let fetch, let page):
       [.answered("fetch \(fetch.number)", isDone: true, count: page.messages.count)]
     case .fetchFailed(let fetch, _): [.answered("fetch \(fetch.number)", isDone: false, count: 0)]
-    case .posted(let entry, _): [.posted("post \(entry)", isDone: true)]
-    case .postFailed(let entry, _, _): [.posted("post \(entry)", isDone: false)]
+    case .posted(let entry, _), .edited(let entry, _), .deleted(let entry, _),
+      .uploaded(let entry, _, _):
+      [.posted("post \(entry)", isDone: true)]
+    case .postFailed(let entry, _, _), .uploadRefused(let entry, _, _):
+      [.posted("post \(entry)", isDone: false)]
     case .committed(let commit, _): [.stored("commit \(commit.number)", isDone: true)]
     case .commitFailed(let commit, _): [.stored("commit \(commit.number)", isDone: false)]
     case .open, .close, .realtime, .refresh, .reader, .loadOlder, .retry, .discard, .link,
@@ -28,7 +31,7 @@ extension StreamFeature: TracedFeature {
   public static func news(of effect: Effect) -> [TraceNews] {
     switch effect {
     case .fetch(let fetch, _): [.asks("fetch \(fetch.number)")]
-    case .post(let entry, _): [.posts("post \(entry.id)")]
+    case .post(let entry, _), .upload(let entry, _): [.posts("post \(entry.id)")]
     case .commit(let commit, _): [.stores("commit \(commit.number)")]
     case .update(let update): news(of: update)
     case .open, .close, .ping, .refreshCredentials, .load, .readOlder: []

@@ -182,7 +182,14 @@ extension StoredTimeline {
   ) -> [ShopDelivery] {
     guard let reader = readers[name] else { return [] }
     let rest = reader.entries[reader.entries.end { $0.number <= number }...]
-    return rest.prefix(Swift.max(0, limit)).map { $0.delivery(of: messages[$0.id]) }
+    return rest.prefix(Swift.max(0, limit)).map { entry in
+      let delivery = entry.delivery(of: messages[entry.id])
+      guard case .deletion(let deletion) = delivery.content, deletion.changed == nil,
+        let later = rest.last(where: { $0.id == entry.id && $0.deletion != nil })?.deletion
+      else { return delivery }
+      // A delivery of a message that was deleted later has no position of its own.
+      return ShopDelivery(number: entry.number, content: .deletion(later))
+    }
   }
 
   /// Removes the deliveries up to a number.

@@ -48,39 +48,6 @@ public struct ShopGap: Sendable, Hashable, Codable {
   }
 }
 
-/// A message of the user that the server has not confirmed or that failed.
-public struct OutboxEntry: Sendable, Hashable, Codable {
-  /// The idempotency key, which is created once and sent with every attempt.
-  public var id: UUID128
-  /// The shop to which the message is sent.
-  public var shop: ShopID
-  /// The text as the user wrote it.
-  public var text: String
-  /// The message to which the entry replies.
-  public var parent: MessageID?
-  /// The time at which the user sent the message, by the phone's wall clock. It determines the
-  /// order of the entries on the screen.
-  public var createdAt: Timestamp
-  /// The send state: queued or failed.
-  public var state: State
-
-  /// The send state. The user can retry or discard a failed entry.
-  public typealias State = SendState
-
-  /// Creates an entry. By default, no attempt has been made.
-  public init(
-    id: UUID128, shop: ShopID, text: String, parent: MessageID? = nil, createdAt: Timestamp,
-    state: State = .queued(tries: 0)
-  ) {
-    self.id = id
-    self.shop = shop
-    self.text = text
-    self.parent = parent
-    self.createdAt = createdAt
-    self.state = state
-  }
-}
-
 /// A message that was deleted on the server.
 public struct DeletedMessage: Sendable, Hashable, Codable {
   /// The id of the message.
@@ -96,9 +63,32 @@ public struct DeletedMessage: Sendable, Hashable, Codable {
   }
 }
 
+/// A part of a timeline that pages of a server's log cover without a break.
+///
+/// A stored message of the part that has no position in this log is on none of the pages, so that
+/// the server does not have it any more.
+public struct CoveredRange: Sendable, Hashable, Codable {
+  /// The log that the pages belong to.
+  public var epoch: String
+  /// The first key of the part; `nil` if it has no beginning.
+  public var start: TimelineKey?
+  /// The first key after the part; `nil` if it has no end.
+  public var end: TimelineKey?
+
+  /// Creates a range.
+  public init(epoch: String, start: TimelineKey? = nil, end: TimelineKey? = nil) {
+    (self.epoch, self.start, self.end) = (epoch, start, end)
+  }
+
+  /// Returns whether a message belongs to the part.
+  package func contains(_ key: TimelineKey) -> Bool {
+    key >= start ?? key && end.map { key < $0 } ?? true
+  }
+}
+
 /// A change of a timeline. It is stored completely or not at all.
 ///
-/// Its deletions come first, then its messages, then its edits.
+/// Its deletions come first, then its covered ranges, then its messages, then its edits.
 public struct TimelineChange: Sendable, Hashable {
   /// The messages to add. A stored message is changed only by a later version, as
   /// `ShopMessage.isLater(than:)` says.
@@ -107,6 +97,9 @@ public struct TimelineChange: Sendable, Hashable {
   public var edits: [ShopMessage]
   /// The messages to remove.
   public var deletions: [DeletedMessage]
+  /// The parts from which the messages of earlier logs are removed, except for those in `messages`
+  /// and `edits`.
+  public var covered: [CoveredRange]
   /// The new cursor; `nil` if it does not change.
   public var cursor: ShopCursor?
   /// The new list of all gaps; `nil` if it does not change.
@@ -119,12 +112,14 @@ public struct TimelineChange: Sendable, Hashable {
   /// Creates a change, which is empty by default.
   public init(
     messages: [ShopMessage] = [], edits: [ShopMessage] = [], deletions: [DeletedMessage] = [],
-    cursor: ShopCursor? = nil, gaps: [ShopGap]? = nil, outboxPut: [OutboxEntry] = [],
+    covered: [CoveredRange] = [], cursor: ShopCursor? = nil, gaps: [ShopGap]? = nil,
+    outboxPut: [OutboxEntry] = [],
     outboxRemove: [UUID128] = []
   ) {
     self.messages = messages
     self.edits = edits
     self.deletions = deletions
+    self.covered = covered
     self.cursor = cursor
     self.gaps = gaps
     self.outboxPut = outboxPut
@@ -137,8 +132,8 @@ public struct TimelineChange: Sendable, Hashable {
       && outboxRemove.isEmpty
   }
 
-  /// Whether the change has edits or deletions.
-  package var changesMessages: Bool { !edits.isEmpty || !deletions.isEmpty }
+  /// Whether the change may edit or remove messages.
+  package var changesMessages: Bool { !edits.isEmpty || !deletions.isEmpty || !covered.isEmpty }
 }
 
 /// The result of storing the messages of a change.
@@ -167,7 +162,7 @@ public struct TimelineCommit: Sendable, Hashable {
 // a journal of an earlier version can be read, and the steps of such a journal do not change.
 extension TimelineChange: Codable {
   private enum Key: CodingKey {
-    case messages, edits, deletions, cursor, gaps, outboxPut, outboxRemove
+    case messages, edits, deletions, covered, cursor, gaps, outboxPut, outboxRemove
   }
 
   public init(from decoder: any Decoder) throws {
@@ -175,6 +170,7 @@ extension TimelineChange: Codable {
     messages = try values.decode([ShopMessage].self, forKey: .messages)
     edits = try values.decodeIfPresent([ShopMessage].self, forKey: .edits) ?? []
     deletions = try values.decodeIfPresent([DeletedMessage].self, forKey: .deletions) ?? []
+    covered = try values.decodeIfPresent([CoveredRange].self, forKey: .covered) ?? []
     cursor = try values.decodeIfPresent(ShopCursor.self, forKey: .cursor)
     gaps = try values.decodeIfPresent([ShopGap].self, forKey: .gaps)
     outboxPut = try values.decode([OutboxEntry].self, forKey: .outboxPut)
@@ -186,6 +182,7 @@ extension TimelineChange: Codable {
     try values.encode(messages, forKey: .messages)
     if !edits.isEmpty { try values.encode(edits, forKey: .edits) }
     if !deletions.isEmpty { try values.encode(deletions, forKey: .deletions) }
+    if !covered.isEmpty { try values.encode(covered, forKey: .covered) }
     try values.encodeIfPresent(cursor, forKey: .cursor)
     try values.encodeIfPresent(gaps, forKey: .gaps)
     try values.encode(outboxPut, forKey: .outboxPut)

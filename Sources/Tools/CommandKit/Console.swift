@@ -6,6 +6,9 @@ import Synchronization
 
 /// A console that writes results to standard output and diagnostics to standard error, unbuffered.
 ///
+/// All tasks and all consoles of the process share one output for each descriptor, so that a line is
+/// whole even if its reader is slow.
+///
 /// If the reader closes standard output, the process ends without a message.
 public struct Console: Sendable {
   /// The exit status if standard output is closed. It is 0 unless a failure is being printed.
@@ -48,7 +51,7 @@ public struct Console: Sendable {
   /// Errors are ignored if the line is optional. If any other line cannot be printed, the process
   /// ends with status 1, and a diagnostic reports the error and `done`.
   public func line(_ text: String, isOptional: Bool = false, done: String? = nil) {
-    let failure = Self.write(text + "\n", to: STDOUT_FILENO)
+    let failure = Self.printed(text)
     guard failure != 0, !isOptional else { return }
     if failure == EPIPE { _exit(endsWhenClosed.rawValue) }
     let rest = done.map { "; \($0)" } ?? ""
@@ -73,11 +76,11 @@ public struct Console: Sendable {
 
   /// Prints a line on standard error. Errors are ignored.
   public func diagnostic(_ text: String) {
-    _ = Self.write(text + "\n", to: STDERR_FILENO)
+    _ = Self.write(text + "\n", to: Self.diagnostics)
   }
 
   /// Prints a line on standard output. Returns the error number, or 0 on success.
-  static func printed(_ text: String) -> Int32 { write(text + "\n", to: STDOUT_FILENO) }
+  static func printed(_ text: String) -> Int32 { write(text + "\n", to: results) }
 
   /// Calls `act` once nobody can read standard output any more.
   ///
@@ -91,12 +94,15 @@ public struct Console: Sendable {
   }
 
   /// Writes text to standard output unchanged. Returns `false` if that fails.
-  public static func raw(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) == 0 }
+  public static func raw(_ text: String) -> Bool { write(text, to: results) == 0 }
 
   /// Prints a line on standard error, unless that would block, and then ends the process.
   public static func abandon(_ text: String, with code: ExitCode = .failed) -> Never {
     var waiting = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-    if unsafe poll(&waiting, 1, 0) > 0 { _ = write(text + "\n", to: STDERR_FILENO) }
+    // A write that blocks may hold the output.
+    if unsafe poll(&waiting, 1, 0) > 0 {
+      _ = SystemCall.writeAll(Array((text + "\n").utf8), to: STDERR_FILENO)
+    }
     _exit(code.rawValue)
   }
 
@@ -133,14 +139,17 @@ public struct Console: Sendable {
     diagnostic(diagnosticStyle.alarm("\(command):") + " \(failure.line)")
   }
 
+  private static let results = SerialOutput(STDOUT_FILENO)
+  private static let diagnostics = SerialOutput(STDERR_FILENO, beside: results)
+
   /// Writes text. Returns the error number, or 0 on success.
-  private static func write(_ text: String, to descriptor: Int32) -> Int32 {
+  private static func write(_ text: String, to output: SerialOutput) -> Int32 {
     writes.withLock {
       $0.begun += 1
       $0.inProgress += 1
     }
     defer { writes.withLock { $0.inProgress -= 1 } }
-    return SystemCall.writeAll(Array(text.utf8), to: descriptor) ? 0 : errno
+    return output.write(text)
   }
 }
 

@@ -81,6 +81,18 @@ public struct Parameter<Value: Sendable>: Sendable {
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
 
+  /// Declares an operand that may be missing.
+  public static func optionalOperand<Wrapped: Sendable>(
+    _ format: Format<Wrapped>, _ meaning: String
+  ) -> Parameter where Value == Wrapped? {
+    let read = format.read
+    let declaration = Declaration(.operand, .optional, format.placeholder, format, meaning)
+    return Parameter(declaration: declaration) {
+      guard let text = $0.last else { return .some(nil) }
+      return read(text).map { .some($0) }
+    }
+  }
+
   /// Declares all remaining arguments as operands. At least `count` operands are required, and this
   /// parameter must be declared last.
   public static func operands<Element: Sendable>(

@@ -39,7 +39,8 @@ extension StreamModel.Input {
   /// Whether the input is a response that arrives over the network.
   var isAnswer: Bool {
     switch self {
-    case .fetched, .fetchFailed, .posted, .postFailed: true
+    case .fetched, .fetchFailed, .posted, .edited, .deleted, .uploaded, .uploadRefused, .postFailed:
+      true
     case _: false
     }
   }

@@ -18,8 +18,8 @@ extension Shop {
 
   /// Deletes a message. Returns nil if it does not exist.
   mutating func delete(_ id: MessageID) -> ShopDeletion? {
-    guard let index = log.firstIndex(where: { $0.id == id }), let position = log[index].position
-    else { return nil }
+    guard let index = log.firstIndex(where: { $0.id == id }) else { return nil }
+    let position = log[index].position ?? ShopPosition(epoch: "", offset: 0)
     offset += 1
     log.remove(at: index)
     ordered.removeAll { $0.id == id }
@@ -28,6 +28,19 @@ extension Shop {
       changed: ShopPosition(epoch: epoch, offset: offset))
     tombstones.append(deletion)
     return deletion
+  }
+
+  /// Begins another epoch with the same messages, as `serve --new-epoch` does.
+  mutating func beginEpoch() {
+    epoch += "+"
+    offset = 0
+    tombstones = []
+    for index in log.indices {
+      offset += 1
+      log[index].position = head
+      if log[index].changed != nil { log[index].changed = head }
+    }
+    ordered = log.sorted { $0.key < $1.key }
   }
 
   /// Returns the newest event of each message that has one after a position, in order.

@@ -20,6 +20,10 @@ struct Shop {
   /// The same messages in timeline order.
   var ordered: [ShopMessage] = []
   private var keys: [UUID128: ShopMessage] = [:]
+  /// The number of accepted edits and deletions of the phone's user.
+  var changes = 0
+  /// The keys of accepted edits.
+  var editKeys: Set<UUID128> = []
   private var lastNumber: UInt64 = 0
   var offset: UInt64 = 0
   /// Whether the server sends edits and deletions as events.
@@ -149,7 +153,7 @@ struct Shop {
 
   func unrecovered(_ limit: Int) -> Page {
     Page(
-      messages: Array(log.suffix(limit)), hasNext: log.count > limit, head: head,
+      messages: Array(log.suffix(limit)), hasNext: false, head: head,
       recovered: false)
   }
 }

@@ -94,6 +94,14 @@ extension StreamHarness {
       answer(process, .postFailed(entry.id, try: number, failure))
       return
     }
+    if let target = entry.target {
+      switch change(target, entry) {
+      case .success(let input): answer(process, input)
+      case .failure(let failure):
+        answer(process, .postFailed(entry.id, try: number, failure))
+      }
+      return
+    }
     let (message, isNew) = shop.accept(entry.text, from: "me", at: wall, key: entry.id)
     if isNew {
       accepted[entry.text, default: 0] += 1

@@ -145,6 +145,7 @@ struct StreamHarness {
       queue.add(.refresh(process: process), at: now.advanced(by: .milliseconds(200)))
     case .fetch(let id, let query): ask(id, query)
     case .post(let entry, let number): post(entry, number)
+    case .upload: return  // no image is sent here
     case .load(let limit): load(limit)
     case .commit(let id, let change):
       queue.add(

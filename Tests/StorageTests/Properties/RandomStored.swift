@@ -138,8 +138,20 @@ extension RandomSource {
       outboxPut: few {
         OutboxEntry(
           id: $0.uuid(), shop: Sample.shop, text: $0.text(upTo: 4), parent: $0.maybe { $0.uuid() },
-          createdAt: $0.timestamp(), state: $0.state())
+          createdAt: $0.timestamp(), state: $0.state(), action: $0.action(),
+          image: $0.maybe { $0.image() })
       }, outboxRemove: few { $0.uuid() })
+  }
+
+  private mutating func action() -> OutboxEntry.Action {
+    let id = uuid()
+    return one([.post, .edit(id), .delete(id)])
+  }
+
+  private mutating func image() -> OutboxImage {
+    OutboxImage(
+      type: one(ImageType.allCases), size: one([0, 1, 5 << 20]), url: maybe { $0.id() },
+      uploadedAt: maybe { $0.timestamp() })
   }
 
   mutating func timelineCommit() -> TimelineCommit {

@@ -105,6 +105,13 @@ extension Renderer {
     }
   }
 
+  /// Adds the buttons of a menu, which is not open.
+  func showMenu(_ items: any View) {
+    let elements = screen.elements
+    _ = lines { show(items, at: "menu") }
+    screen.elements = elements
+  }
+
   /// Makes one element of all elements of some content.
   func combine(_ content: () -> Void) {
     describe { all in

@@ -155,7 +155,33 @@ struct ConsumerTables {
     to name: ConsumerName, after number: UInt64, limit: Int
   ) throws(StoreFailure) -> [ShopDelivery] {
     guard let row = try row(name) else { return [] }
-    return try database.query(
+    let found = try read(row, after: number, limit: limit)
+    guard isCurrent, found.contains(where: \.lacksPosition) else { return found }
+    // A delivery of a message that was deleted later has no position of its own.
+    let deletions = try deletions(of: row, after: number)
+    return found.map { delivery in
+      guard delivery.lacksPosition, let deletion = deletions[delivery.id] else { return delivery }
+      return ShopDelivery(number: delivery.number, content: .deletion(deletion))
+    }
+  }
+
+  /// Returns the deletions in the queue of a consumer after a delivery.
+  private func deletions(
+    of row: Row, after number: UInt64
+  ) throws(StoreFailure) -> [MessageID: DeletedMessage] {
+    let found = try database.query(
+      "SELECT id, epoch, offset FROM deliveries WHERE consumer = ? AND number > ? AND is_edit = 2",
+      [.integer(row.number), .integer(Int64(clamping: number))]
+    ) { row throws(StoreFailure) in
+      DeletedMessage(id: try row.uuid(0), changed: try row.position(1))
+    }
+    return Dictionary(found.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  private func read(
+    _ row: Row, after number: UInt64, limit: Int
+  ) throws(StoreFailure) -> [ShopDelivery] {
+    try database.query(
       """
       SELECT \(TimelineTables.columns(of: "m", isCurrent: isCurrent)), d.number, d.is_edit, d.id,
         \(isCurrent ? "d.epoch, d.offset" : "NULL, NULL")
@@ -187,5 +213,12 @@ struct ConsumerTables {
     let values: [SQLValue] = [.integer(row.number), .integer(Int64(number))]
     try database.run("DELETE FROM deliveries WHERE consumer = ?1 AND number <= ?2", values)
     try database.run("UPDATE consumers SET acknowledged = ?2 WHERE number = ?1", values)
+  }
+}
+
+extension ShopDelivery {
+  /// Whether it is a deletion of unknown position.
+  fileprivate var lacksPosition: Bool {
+    if case .deletion(let deletion) = content { deletion.changed == nil } else { false }
   }
 }

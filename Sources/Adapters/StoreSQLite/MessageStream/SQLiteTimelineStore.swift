@@ -22,17 +22,18 @@ package final class TimelineFile: Tables {
   package let database: Database
   /// The number of IDs in the small table; `nil` if it is not known yet.
   private var newIDs: Int?
-  /// Whether the write-ahead log may contain texts that were edited or deleted since. The log of an
-  /// earlier run may.
-  private var hasStaleLog = true
-  private let isCurrent: Bool
+  /// Whether the write-ahead log may contain texts that were edited or deleted since. A log that an
+  /// earlier run left behind may.
+  private var hasStaleLog: Bool
+  private let version: Int
 
   package init(_ database: Database) throws(StoreFailure) {
     self.database = database
+    hasStaleLog = database.hadLog
     let version = try database.query("PRAGMA user_version") { row throws(StoreFailure) in
       try row.integer(0)
     }
-    isCurrent = version.first ?? 0 > 1
+    self.version = Int(version.first ?? 0)
   }
 
   package func forget() { newIDs = nil }
@@ -41,6 +42,11 @@ package final class TimelineFile: Tables {
     let tables = tables(of: shop)
     var counts = TimelineCounts()
     try delete(change.deletions, in: tables, &counts)
+    let kept = change.keptIDs
+    for range in change.covered {
+      let others = try tables.others(in: range).filter { !kept.contains($0.id) }
+      try delete(others.map { DeletedMessage(id: $0.id) }, in: tables, &counts)
+    }
     try store(change.messages, in: tables, &counts)
     for message in change.edits where try tables.edit(message) { counts.edit(message.id) }
     try consumers(of: shop).add(counts)
@@ -55,17 +61,20 @@ package final class TimelineFile: Tables {
 
   /// Truncates the write-ahead log after a commit that made its content stale. If a reader holds the
   /// log, a later commit truncates it.
-  func shortenLog(after commit: TimelineCommit) {
+  ///
+  /// The outbox may contain an edit of a message that was deleted.
+  func shortenLog(after commit: TimelineCommit, of change: TimelineChange) {
     if !commit.edited.isEmpty || !commit.deleted.isEmpty { hasStaleLog = true }
+    if !change.deletions.isEmpty, !change.outboxRemove.isEmpty { hasStaleLog = true }
     if hasStaleLog { hasStaleLog = !database.shortenLog() }
   }
 
   func tables(of shop: ShopID) -> TimelineTables {
-    TimelineTables(database: database, shop: shop, isCurrent: isCurrent)
+    TimelineTables(database: database, shop: shop, version: version)
   }
 
   func consumers(of shop: ShopID) -> ConsumerTables {
-    ConsumerTables(database: database, shop: shop, isCurrent: isCurrent)
+    ConsumerTables(database: database, shop: shop, isCurrent: version > 1)
   }
 
   private func delete(
@@ -129,7 +138,7 @@ extension SQLiteFile: TimelineStore where T == TimelineFile {
       try database.setDurability(durability)
     }
     let commit = try write { file throws(StoreFailure) in try file.commit(change, to: shop) }
-    tables?.shortenLog(after: commit)
+    tables?.shortenLog(after: commit, of: change)
     return commit
   }
 

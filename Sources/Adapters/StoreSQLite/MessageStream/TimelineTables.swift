@@ -9,7 +9,8 @@ import HoldfastWire
 /// are therefore collected in a small table, `new_ids`, and moved to the large table in order,
 /// thousands at a time. An ID is in exactly one of the two tables.
 ///
-/// In a file of version 1, which a reader may open, messages have no position of their newest edit.
+/// A reader may open files of earlier versions. In version 1, messages have no position of their
+/// newest edit, and before version 3 the outbox has only new messages without images.
 struct TimelineTables {
   static let schema = Schema(
     applicationID: 0x4846_746C,  // "HFtl"
@@ -24,7 +25,8 @@ struct TimelineTables {
       CREATE TABLE outbox(
         turn INTEGER PRIMARY KEY AUTOINCREMENT, shop TEXT NOT NULL, id BLOB NOT NULL,
         text TEXT NOT NULL, parent BLOB, created_at INTEGER NOT NULL, tries INTEGER, failure TEXT,
-        UNIQUE (shop, id)) STRICT;
+        action INTEGER, target BLOB, image_type TEXT, image_size INTEGER, image_url TEXT,
+        image_uploaded_at INTEGER, UNIQUE (shop, id)) STRICT;
       CREATE TABLE shops(number INTEGER PRIMARY KEY, shop TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE messages(
         shop INTEGER NOT NULL, \(ShopMessage.columnTypes), epoch TEXT, offset INTEGER,
@@ -44,13 +46,23 @@ struct TimelineTables {
       ALTER TABLE messages ADD COLUMN changed_epoch TEXT;
       ALTER TABLE messages ADD COLUMN changed_offset INTEGER;
       \(ConsumerTables.upgrade)
+      """,
       """
+      ALTER TABLE outbox ADD COLUMN action INTEGER;
+      ALTER TABLE outbox ADD COLUMN target BLOB;
+      ALTER TABLE outbox ADD COLUMN image_type TEXT;
+      ALTER TABLE outbox ADD COLUMN image_size INTEGER;
+      ALTER TABLE outbox ADD COLUMN image_url TEXT;
+      ALTER TABLE outbox ADD COLUMN image_uploaded_at INTEGER;
+      """,
     ])
 
   let database: Database
   let shop: ShopID
-  /// Whether the file has the columns of version 2.
-  var isCurrent = true
+  /// The version of the file's tables.
+  var version = schema.version
+  /// Whether the file has the columns of edits and deletions.
+  var isCurrent: Bool { version > 1 }
 
   /// The columns of a message, in the order in which `message(_:)` reads them.
   static func columns(of name: String, isCurrent: Bool) -> String {
@@ -90,10 +102,7 @@ struct TimelineTables {
       number = try self.number()
     }
     guard let number else { throw .corrupt(detail: "A shop that was stored is missing.") }
-    return MessageInsertion(
-      database: database, shop: number,
-      newID: try database.statement(MessageInsertion.newID),
-      content: try database.statement(MessageInsertion.content))
+    return try MessageInsertion(database: database, shop: number)
   }
 
   private func number() throws(StoreFailure) -> Int64? {
@@ -108,35 +117,56 @@ struct TimelineTables {
       SELECT created_at FROM ids WHERE shop = ?1 AND id = ?2)
     """
 
-  /// Replaces the text of a stored message with the text of a later version.
+  /// Replaces the text of a stored message with the text of a later version. A version of another
+  /// log replaces the positions, too.
   ///
-  /// Returns false if the message does not exist or the version is not later.
+  /// Returns false if the message does not exist, or if the version is not later or reads the same.
   func edit(_ message: ShopMessage) throws(StoreFailure) -> Bool {
     guard let number = try number() else { return false }
     let id: [SQLValue] = [.integer(number), .uuid(message.id)]
     let found = try database.query(
       """
-      SELECT created_at, updated_at, changed_epoch, changed_offset FROM messages
+      SELECT \(Self.columns(of: "messages", isCurrent: isCurrent)) FROM messages
       WHERE shop = ?1 AND id = ?2 AND created_at = \(Self.time)
       """, id
-    ) { row throws(StoreFailure) in
-      var stored = message
-      (stored.createdAt, stored.updatedAt) = (try row.time(0), try row.optionalTime(1))
-      stored.changed = try row.position(2)
-      return stored
-    }
+    ) { row throws(StoreFailure) in try Self.message(row, of: shop) }
     guard let stored = found.first, message.isLater(than: stored) else { return false }
+    let isOther = message.isOfOtherLog(than: stored)
     let changed = try database.run(
       """
       UPDATE messages SET text = ?4, updated_at = ?5, is_edited = ?6, changed_epoch = ?7,
-        changed_offset = ?8
+        changed_offset = ?8, epoch = ?9, offset = ?10
       WHERE shop = ?1 AND id = ?2 AND created_at = ?3
       """,
       id + [
         .time(stored.createdAt), .text(message.text),
-        .time(message.updatedAt ?? stored.updatedAt), .integer(message.isEdited ? 1 : 0),
-      ] + values(message.changed ?? stored.changed))
-    return changed == 1
+        .time(message.updatedAt ?? (isOther ? nil : stored.updatedAt)),
+        .integer(message.isEdited ? 1 : 0),
+      ] + values(message.changed ?? (isOther ? nil : stored.changed))
+        + values(isOther ? message.position : stored.position))
+    return changed == 1 && !(isOther && message.reads(like: stored))
+  }
+
+  /// Returns the keys in a range whose messages have no position in its log, in order.
+  func others(in range: CoveredRange) throws(StoreFailure) -> [TimelineKey] {
+    guard let number = try number() else { return [] }
+    let (start, end) = (range.start, range.end)
+    let bounds: [SQLValue] = [
+      .time(start?.createdAt), .uuid(start?.id), .time(end?.createdAt), .uuid(end?.id),
+    ]
+    return try database.query(
+      """
+      SELECT created_at, id FROM messages
+      WHERE shop = ?1 AND epoch IS NOT ?2
+        \(start == nil ? "" : "AND (created_at, id) >= (?3, ?4)")
+        \(end == nil ? "" : "AND (created_at, id) < (?5, ?6)")
+      ORDER BY created_at, id
+      """,
+      [.integer(number), .text(range.epoch)]
+        + bounds.prefix(end != nil ? 4 : start != nil ? 2 : 0)
+    ) { row throws(StoreFailure) in
+      TimelineKey(createdAt: try row.time(0), id: try row.uuid(1))
+    }
   }
 
   /// A removed message.
@@ -259,56 +289,11 @@ struct TimelineTables {
     }
   }
 
-  // MARK: Outbox
-
-  func outbox() throws(StoreFailure) -> [OutboxEntry] {
-    try database.query(
-      """
-      SELECT id, text, parent, created_at, tries, failure FROM outbox WHERE shop = ? ORDER BY turn
-      """, [.text(shop.text)]
-    ) { row throws(StoreFailure) in
-      let state: OutboxEntry.State
-      if let tries = try row.optionalInteger(4) {
-        state = .queued(tries: Int(tries))
-      } else {
-        state = .failed(reason: try row.text(5))
-      }
-      return OutboxEntry(
-        id: try row.uuid(0), shop: shop, text: try row.text(1), parent: try row.optionalUUID(2),
-        createdAt: try row.time(3), state: state)
-    }
-  }
-
-  /// Adds an entry at the end, or updates an existing entry in place.
-  func put(_ entry: OutboxEntry) throws(StoreFailure) {
-    let (tries, failure): (SQLValue, SQLValue) =
-      switch entry.state {
-      case .queued(let tries): (.integer(tries), .null)
-      case .failed(let reason): (.null, .text(reason))
-      }
-    try database.run(
-      """
-      INSERT INTO outbox(shop, id, text, parent, created_at, tries, failure)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (shop, id) DO UPDATE SET text = excluded.text, parent = excluded.parent,
-        created_at = excluded.created_at, tries = excluded.tries, failure = excluded.failure
-      """,
-      [
-        .text(shop.text), .uuid(entry.id), .text(entry.text), .uuid(entry.parent),
-        .time(entry.createdAt), tries, failure,
-      ])
-  }
-
-  func remove(_ entry: UUID128) throws(StoreFailure) {
-    try database.run(
-      "DELETE FROM outbox WHERE shop = ? AND id = ?", [.text(shop.text), .uuid(entry)])
-  }
-
   // MARK: Positions
 
   /// Returns the values that store a position. A server may use any offset, so its 64 bits are
   /// stored unchanged.
-  private func values(_ position: ShopPosition?) -> [SQLValue] {
+  func values(_ position: ShopPosition?) -> [SQLValue] {
     guard let position else { return [.null, .null] }
     return [.text(position.epoch), .integer(Int64(bitPattern: position.offset))]
   }

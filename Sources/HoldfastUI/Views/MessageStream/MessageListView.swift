@@ -12,29 +12,33 @@
     private let shop: ShopMessages
     private let user: String?
     private let signIn: (@MainActor () -> Void)?
+    private let images: MessageImages?
+    @State private var subject = ComposerSubject.new
 
     /// Creates a list.
     ///
     /// - Parameters:
     ///   - user: The id of the app's user, whose messages are shown on the other side.
     ///   - signIn: A closure that lets the user sign in; `nil` if the app has no such screen.
+    ///   - images: The way in which images are shown and picked. Without it, messages show the addresses
+    ///     of their images.
     public init(
-      _ shop: ShopMessages, user: String? = nil, signIn: (@MainActor () -> Void)? = nil
+      _ shop: ShopMessages, user: String? = nil, signIn: (@MainActor () -> Void)? = nil,
+      images: MessageImages? = nil
     ) {
-      (self.shop, self.user, self.signIn) = (shop, user, signIn)
+      (self.shop, self.user, self.signIn, self.images) = (shop, user, signIn, images)
     }
 
     /// The view's content.
     public var body: some View {
       let shop = shop
-      ScrollView { MessageRows(shop: shop, user: user) }
+      ScrollView { MessageRows(shop: shop, user: user, subject: $subject, images: images) }
         .defaultScrollAnchor(.bottom)
         // The connection and the notice say why nothing can be fetched.
         .refreshable { try? await shop.refresh() }
         .safeAreaInset(edge: .top) { MessageListHeader(shop: shop, signIn: signIn) }
         .safeAreaInset(edge: .bottom) {
-          Composer(prompt: Phrase("messages.compose")) { try await shop.send(accepting: $0) }
-            .padding()
+          MessageComposer(shop: shop, subject: $subject, source: images?.source).padding()
         }
         // Another shop has its own draft, and its list begins at its newest message.
         .id(ObjectIdentifier(shop))
@@ -65,6 +69,8 @@
   private struct MessageRows: View {
     let shop: ShopMessages
     let user: String?
+    let subject: Binding<ComposerSubject>
+    let images: MessageImages?
 
     // A lazy stack makes only the rows near the visible ones. It is preferred to `List`, which keeps no
     // anchor at its end. A row depends on nothing but its equatable inputs: when one of 1,000 messages
@@ -77,10 +83,12 @@
         if shop.messages.isEmpty, shop.waiting.isEmpty, shop.phase == .open {
           Text(Phrase("messages.empty")).foregroundStyle(.secondary)
         }
-        let gaps = rowsAfterGaps
+        let (gaps, parents) = (rowsAfterGaps, parents)
         ForEach(shop.messages) { row in
           MessageRowView(
-            row: row, isOwn: row.message.user == user, hasGap: gaps.contains(row.id), shop: shop
+            row: row, isOwn: row.message.user == user, hasGap: gaps.contains(row.id),
+            parent: row.message.parent.flatMap { parents[$0] }, shop: shop, subject: subject,
+            images: images
           ).equatable()
         }
         ForEach(shop.waiting) { row in
@@ -88,6 +96,14 @@
         }
       }
       .padding()
+    }
+
+    /// The shown messages to which others reply.
+    private var parents: [MessageRow.ID: MessageRow] {
+      let wanted = Set(shop.messages.lazy.compactMap(\.message.parent))
+      guard !wanted.isEmpty else { return [:] }
+      let found = shop.messages.lazy.filter { wanted.contains($0.id) }
+      return Dictionary(found.map { ($0.id, $0) }) { $1 }
     }
 
     /// The rows before which a gap is shown. At the top of the list, the button above fills it.
@@ -115,17 +131,26 @@
     let row: MessageRow
     let isOwn: Bool
     let hasGap: Bool
+    var parent: MessageRow?
     let shop: ShopMessages
+    var subject = Binding.constant(ComposerSubject.new)
+    var images: MessageImages?
 
     nonisolated static func == (left: MessageRowView, right: MessageRowView) -> Bool {
       left.row == right.row && left.isOwn == right.isOwn && left.hasGap == right.hasGap
-        && left.shop === right.shop
+        && left.parent == right.parent && left.shop === right.shop
     }
 
     var body: some View {
       VStack(spacing: 12) {
         if hasGap { GapView { shop.loadOlder() } }
-        content
+        content.contextMenu {
+          MessageMenu(row: row, isOwn: isOwn, shop: shop, subject: subject)
+        }
+        if row.change != nil {
+          VStack(alignment: .trailing, spacing: 4) { MessageChangeView(row: row, shop: shop) }
+            .frame(maxWidth: .infinity, alignment: .trailing)
+        }
       }
     }
 
@@ -139,7 +164,11 @@
         }
         .font(.caption)
         .foregroundStyle(.secondary)
-        Text(verbatim: row.text)
+        if let parent {
+          Text(verbatim: "\(parent.author): \(parent.text)")
+            .font(.caption).foregroundStyle(.secondary).lineLimit(1)
+        }
+        MessageContent(row: row, shop: shop, images: images)
       }
       .frame(maxWidth: .infinity, alignment: isOwn ? .trailing : .leading)
       .accessibilityElement(children: .combine)
@@ -171,7 +200,8 @@
     var body: some View {
       VStack(alignment: .trailing, spacing: 4) {
         VStack(alignment: .trailing, spacing: 2) {
-          Text(verbatim: row.text)
+          if !row.text.isEmpty { Text(verbatim: row.text) }
+          if row.entry.image != nil { Text(Phrase("messages.image")).foregroundStyle(.secondary) }
           if row.hasFailed {
             Text(Phrase("messages.failed")).font(.caption).foregroundStyle(.red)
           } else {

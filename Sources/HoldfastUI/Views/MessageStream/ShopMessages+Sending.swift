@@ -1,3 +1,4 @@
+import Foundation
 import Holdfast
 import HoldfastMessageStream
 
@@ -5,16 +6,23 @@ extension ShopMessages {
   /// Sends a text, and waits until the server has it or `waiting` shows what became of it.
   ///
   /// - Throws: An error only if the text was not accepted.
-  func send(accepting text: String) async throws {
+  func send(
+    accepting text: String, image: Data? = nil, replyingTo parent: MessageRow? = nil
+  ) async throws {
+    let image = try image.map { data throws(ShopStream.ImageFailure) in try ShopStream.Image(data) }
     if phase.error == .closed { throw OpenError.closed }
     if opening.isPreview {
-      enqueue(text)
+      enqueue(text, parent: parent?.id)
       return
     }
     // A model that is closed before it opens accepts nothing, and the draft stays.
     _ = try await opening.opened()
     do {
-      let _: MessageRow = try await send(text)
+      if let image {
+        try await send(text, image: image, replyingTo: parent)
+      } else {
+        _ = try await delivered { try await $0.send(text, parent: parent?.id) }
+      }
     } catch OpenError.closed {
       // The shop was closed while the message was on its way. It is not offered to be sent twice.
       return

@@ -89,6 +89,32 @@ extension ForwardingLog {
     try await log.shop(of: id)
   }
 
+  package func addImage(
+    _ image: StoredImage, atMost most: Int
+  ) async throws(StoreFailure) -> Bool {
+    try await log.addImage(image, atMost: most)
+  }
+
+  package func image(_ id: MessageID) async throws(StoreFailure) -> StoredImage? {
+    try await log.image(id)
+  }
+
+  package func deleteImage(_ id: MessageID) async throws(StoreFailure) {
+    try await log.deleteImage(id)
+  }
+
+  package func deleteUnclaimedImages(before time: Timestamp) async throws(StoreFailure) {
+    try await log.deleteUnclaimedImages(before: time)
+  }
+
+  package func deletedImages() async throws(StoreFailure) -> [MessageID] {
+    try await log.deletedImages()
+  }
+
+  package func forgetImages(_ ids: [MessageID]) async throws(StoreFailure) {
+    try await log.forgetImages(ids)
+  }
+
   package func removeTraces() async throws(StoreFailure) { try await log.removeTraces() }
 
   package func check() async throws(StoreFailure) { try await log.check() }

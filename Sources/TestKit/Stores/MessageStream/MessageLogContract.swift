@@ -13,7 +13,7 @@ public func messageLogContract(make: () async throws -> any MessageLog) async th
       logStartsEmpty, countsFromOne, countsWithoutHolesUnderLoad, knowsKeys, refusesAKnownID,
       takesAList, pagesByNumber, pagesSinceATime, pagesByPosition, saysWhatItCannotRecover,
       logFailsWhenClosed,
-    ] + logEventChecks
+    ] + logEventChecks + logImageChecks
   for check in checks {
     let log = try await make()
     try await check(log)

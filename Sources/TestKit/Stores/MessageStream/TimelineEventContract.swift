@@ -6,7 +6,8 @@ import HoldfastWire
 /// The checks of the promises that `TimelineStore` makes about edits and deletions.
 let eventChecks: [@Sendable (any TimelineStore) async throws -> Void] = [
   storesVersions, editsOnlyWhatIsStored, prefersPositionsToTimes, removesMessages,
-  addsARemovedMessageAgain, deliversDeletions, refusesForeignEdits, agreesWithTheValue,
+  addsARemovedMessageAgain, deliversDeletions, removesWhatNoPageHas, takesPositionsOfAnotherLog,
+  refusesForeignEdits, agreesWithTheValue,
 ]
 
 extension ShopMessage {
@@ -57,13 +58,14 @@ private func prefersPositionsToTimes(_ store: any TimelineStore) async throws {
   _ = try await store.commit(TimelineChange(messages: [first]), to: shop)
   let versions: [(ShopMessage, Bool, String)] = [
     (first.edited("a", at: 5, updated: 50), true, "a first edit may be dated before its message"),
-    (first.edited("b", at: 4, updated: 90), false, "an earlier position is no later version"),
-    (first.edited("b", at: 5, updated: 90), false, "nor is the same position"),
+    (first.edited("b", at: 4, updated: 40), false, "an earlier position is no later version"),
+    (first.edited("b", at: 5, updated: 50), false, "nor is the same position"),
     (first.edited("b", at: 6, updated: 40), true, "a later position is, whatever its time"),
-    (first.edited("c", at: 1, updated: 30, epoch: "f"), false, "another epoch goes by its time"),
-    (first.edited("c", at: 1, updated: 41, epoch: "f"), true, "a later time of another epoch"),
+    (first.edited("b", at: 2, updated: 41), true, "a log that was restored has a later time"),
+    (first.edited("c", at: 1, updated: 31, epoch: "f"), false, "another epoch goes by its time"),
+    (first.edited("c", at: 1, updated: 42, epoch: "f"), true, "a later time of another epoch"),
     (first.edited("d", at: .max, updated: 1, epoch: "f"), true, "offsets have 64 bits"),
-    (first.edited("e", at: 2, updated: 99, epoch: "f"), false, "and no sign"),
+    (first.edited("e", at: 2, updated: 1, epoch: "f"), false, "and no sign"),
   ]
   for (version, isLater, text) in versions {
     let commit = try await store.commit(TimelineChange(edits: [version]), to: shop)
@@ -124,7 +126,7 @@ private func deliversDeletions(_ store: any TimelineStore) async throws {
     is: [
       ShopDelivery(number: 1, message: edit),
       ShopDelivery(number: 2, content: .deletion(deletions[1])),
-      ShopDelivery(number: 3, content: .deletion(DeletedMessage(id: all[2].id))),
+      ShopDelivery(number: 3, content: .deletion(deletions[0])),
       ShopDelivery(number: 4, content: .deletion(deletions[0])),
       ShopDelivery(number: 5, content: .deletion(deletions[1])),
       ShopDelivery(number: 6, message: edit, isEdit: true),
@@ -132,6 +134,54 @@ private func deliversDeletions(_ store: any TimelineStore) async throws {
   try ContractViolation.unless(
     try await store.deliveries(to: name, of: shop, after: 1, limit: 2), is: Array(found[1...2]),
     "a limit counts deletions")
+}
+
+private func removesWhatNoPageHas(_ store: any TimelineStore) async throws {
+  let shop = try StoreSamples.shop("s")
+  let all = (UInt64(1)...9).map { number in
+    var message = StoreSamples.bare(number, in: shop, at: Int64(number))
+    message.position = ShopPosition(epoch: number == 4 ? "f" : "e", offset: number)
+    return message
+  }
+  _ = try await store.commit(TimelineChange(messages: all), to: shop)
+  var confirmed = all[4]
+  confirmed.position = ShopPosition(epoch: "f", offset: 1)
+  let covered = CoveredRange(epoch: "f", start: all[2].key, end: all[6].key)
+  let commit = try await store.commit(
+    TimelineChange(messages: [confirmed], covered: [covered]), to: shop)
+  try ContractViolation.unless(
+    commit, is: TimelineCommit(deleted: [all[2].key, all[5].key]),
+    "messages of another log in a covered range are removed, except for those of the change")
+  let rest = try await store.commit(
+    TimelineChange(covered: [
+      CoveredRange(epoch: "f", end: all[1].key), CoveredRange(epoch: "f", start: all[8].key),
+    ]), to: shop)
+  try ContractViolation.unless(
+    rest.deleted, is: [all[0].key, all[8].key], "a range may have no beginning or no end")
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 9).messages, is: [all[1], all[3], confirmed, all[6], all[7]],
+    "the other messages stay")
+}
+
+private func takesPositionsOfAnotherLog(_ store: any TimelineStore) async throws {
+  let shop = try StoreSamples.shop("s")
+  var first = StoreSamples.bare(1, in: shop, at: 1)
+  first.position = ShopPosition(epoch: "e", offset: 1)
+  first = first.edited("a", at: 7, updated: 9)
+  _ = try await store.commit(TimelineChange(messages: [first]), to: shop)
+  var same = first
+  (same.position, same.changed) = (ShopPosition(epoch: "f", offset: 3), nil)
+  let moved = try await store.commit(TimelineChange(messages: [same]), to: shop)
+  try ContractViolation.unless(moved, is: TimelineCommit(), "other positions alone are no edit")
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 9).messages, is: [same], "they are stored")
+  var other = same.edited("b", at: 1, updated: 2, epoch: "g")
+  other.position = ShopPosition(epoch: "g", offset: 1)
+  let edited = try await store.commit(TimelineChange(messages: [other]), to: shop)
+  try ContractViolation.unless(
+    edited.edited, is: [first.id], "the version of another log counts, whatever its time")
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 9).messages, is: [other], "it is stored whole")
 }
 
 private func refusesForeignEdits(_ store: any TimelineStore) async throws {
@@ -203,6 +253,15 @@ extension RandomSource {
       change.deletions.append(
         DeletedMessage(id: StoreSamples.id(UInt64(below(10))), changed: position()))
     }
+    if below(4) == 0 {
+      let keys = (0..<2).map { _ in
+        below(3) == 0
+          ? nil : StoreSamples.bare(UInt64(below(10)), in: shop, at: Int64(below(5))).key
+      }
+      change.covered = [
+        CoveredRange(epoch: below(2) == 0 ? "e" : "f", start: keys[0], end: keys[1])
+      ]
+    }
     if below(3) == 0 { change.cursor = ShopCursor(position: position()) }
     return change
   }
@@ -218,6 +277,7 @@ extension RandomSource {
     message.text = "text \(below(1_000))"
     if below(3) > 0 { message.updatedAt = Timestamp(nanoseconds: Int64(below(12))) }
     (message.changed, message.isEdited) = (position(), message.updatedAt != nil)
+    message.position = position()
     return message
   }
 }

@@ -13,6 +13,7 @@ public func timelineStoreContract(
   let checks: [@Sendable (any TimelineStore) async throws -> Void] = [
     startsEmpty, storesEveryField, ignoresDuplicates, takesLaterEdits, ordersEqualTimes,
     editsTheTextOnly, pagesBackwards, replacesCursorAndGaps, storesTheOutboxInOrder,
+    storesKindsOfEntries,
     separatesShops, listsShopsWithAnyData, refusesForeignMessages, failsWhenClosed,
   ]
   for check in checks + consumerChecks + eventChecks {
@@ -187,6 +188,24 @@ private func storesTheOutboxInOrder(_ store: any TimelineStore) async throws {
   try ContractViolation.unless(
     try await store.load(shop, limit: 0).outbox, is: [entries[2], failed],
     "an entry that was removed and put again stands at the end")
+}
+
+private func storesKindsOfEntries(_ store: any TimelineStore) async throws {
+  let shop = try StoreSamples.shop("s")
+  var entries = (1...4).map { StoreSamples.entry($0, in: shop) }
+  entries[0].action = .edit(StoreSamples.id(8))
+  (entries[1].action, entries[1].text) = (.delete(StoreSamples.id(9)), "")
+  entries[2].image = OutboxImage(type: .png, size: 7)
+  entries[3].image = OutboxImage(
+    type: .heic, size: 5 << 20, url: "https://a.test/1", uploadedAt: Timestamp(nanoseconds: 5))
+  _ = try await store.commit(TimelineChange(outboxPut: entries), to: shop)
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 0).outbox, is: entries, "all kinds of entries are stored")
+  entries[0].action = .post
+  (entries[2].image, entries[3].image) = (entries[3].image, nil)
+  _ = try await store.commit(TimelineChange(outboxPut: entries), to: shop)
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 0).outbox, is: entries, "the kind of an entry is replaced")
 }
 
 private func separatesShops(_ store: any TimelineStore) async throws {

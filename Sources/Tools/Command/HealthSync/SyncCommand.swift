@@ -4,6 +4,7 @@ import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastStorage
 import HoldfastWire
 import Synchronization
 

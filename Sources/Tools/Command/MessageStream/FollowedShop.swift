@@ -41,6 +41,8 @@ struct FollowedShop: Sendable {
   func close() async {
     await stream.close()
     deliveries?.stop()
+    // A delivery that waits for the disk is repeated in the next run.
+    printing?.cancel()
   }
 
   /// Removes a consumer that belongs only to this run. Returns the failure of the deliveries, if

@@ -26,7 +26,8 @@ enum HistoryCommand {
       details: [
         """
         Reads only the data directory, which a running stream may be writing to. Missing messages \
-        are shown as gaps, unsent messages at the end. With --json the events are those of \
+        are shown as gaps, unsent messages at the end. Edits that wait to be sent are applied, and \
+        messages whose deletion waits are hidden. With --json the events are those of \
         `stream`. If several shops are stored and none is given, each is one object: event "shop", \
         shop.
         """
@@ -69,6 +70,8 @@ enum HistoryCommand {
     var messages: [ShopMessage]
     var gaps: [ShopGap] = []
     var outbox: [OutboxEntry] = []
+    /// The edits and deletions that wait.
+    var pending = PendingChanges()
     /// The number of older outbox entries that are not shown.
     var hidden = 0
     /// Whether the server may have messages older than the first message shown. None is stored.
@@ -89,12 +92,13 @@ enum HistoryCommand {
       return .excerpt(
         Excerpt(
           messages: newest.messages, gaps: newest.gaps, outbox: Array(outbox),
-          hidden: newest.outbox.count - outbox.count,
+          pending: PendingChanges(newest.outbox), hidden: newest.outbox.count - outbox.count,
           hasUnfetched: !newest.hasOlder && isLate(newest.messages.first)))
     }
     guard let key = try await key(of: id, in: shop, store) else { return .noSuch(id) }
     let older = try await store.older(than: key, in: shop, limit: call[limit])
-    var excerpt = Excerpt(messages: older, gaps: newest.gaps)
+    var excerpt = Excerpt(
+      messages: older, gaps: newest.gaps, pending: PendingChanges(newest.outbox))
     if let first = older.first, isLate(first) {
       excerpt.hasUnfetched = try await store.older(than: first.key, in: shop, limit: 1).isEmpty
     }
@@ -147,7 +151,7 @@ enum HistoryCommand {
         put(.gap(gap))
         gaps.removeFirst()
       }
-      put(.messages([message], via: .history))
+      if let shown = excerpt.pending.shown(message) { put(.messages([shown], via: .history)) }
     }
     if excerpt.hidden > 0, !isJSON {
       let left = excerpt.hidden == 1 ? "1 older one is" : "\(excerpt.hidden) older ones are"

@@ -23,7 +23,8 @@ enum OutboxCommands {
     "the messages, by the keys that `outbox list` shows")
 
   private static let json = """
-    With --json each message is one object: event, shop, key, text, state queued (with tries) or \
+    Edits and deletions of messages count too. With --json each is one object: event, shop, key, \
+    text, for an edit or a deletion action and the id of the message, state queued (with tries) or \
     failed (with reason).
     """
 
@@ -110,7 +111,9 @@ enum OutboxCommands {
       try await CommandFailure.catching { () throws(StoreFailure) in
         for index in chosen.indices {
           let shop = chosen[index].shop
-          _ = try await store.commit(change(&chosen[index]), to: shop)
+          let stored = change(&chosen[index])
+          _ = try await store.commit(stored, to: shop)
+          if !stored.outboxRemove.isEmpty { ShopStream.removeImage(of: chosen[index], in: store) }
         }
       }
       return chosen
@@ -161,7 +164,7 @@ enum OutboxCommands {
 
   private static func show(_ event: String, _ entry: OutboxEntry, _ call: Invocation) {
     let line = StreamText.waiting(entry, call.console.style)
-    let state = event == "outbox" ? line : "-- discarded: \(entry.text.printable)"
+    let state = event == "outbox" ? line : StreamText.discarded(entry)
     call.put("\(entry.id)  \(entry.shop.text)  \(state)", event: event) {
       $0.entry("shop", entry.shop.text)
       entry.write(to: &$0)

@@ -188,7 +188,7 @@ enum StreamCommand {
     do throws(StoreFailure) {
       for (stream, view) in zip(streams, views) {
         let deliveries = try await StreamDeliveries(
-          call, of: stream, in: store, to: view, isAlone: streams.count == 1)
+          call, of: stream, in: store, to: view, isAlone: streams.count == 1, isOnce: call[once])
         followed.append(FollowedShop(stream, view, deliveries))
       }
       return followed

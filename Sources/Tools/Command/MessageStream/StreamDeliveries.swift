@@ -2,6 +2,8 @@ import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastFeaturePorts
+import HoldfastMessageStream
+import HoldfastPorts
 import HoldfastStorage
 import HoldfastWire
 
@@ -24,8 +26,8 @@ struct StreamDeliveries: Sendable {
   static let details = """
     With --consumer NAME a program that reads the output misses no message, whatever is killed \
     and when: each message, each edit and each deletion is delivered again until it is \
-    acknowledged. `consumer list` shows the consumers and `consumer remove` ends one, which otherwise keeps its queue for \
-    ever.
+    acknowledged. While the disk is full, deliveries wait. `consumer list` shows the consumers and \
+    `consumer remove` ends one, which otherwise keeps its queue for ever.
     """
 
   /// The maximum number of deliveries that wait for confirmation.
@@ -42,6 +44,8 @@ struct StreamDeliveries: Sendable {
   private let isPersistent: Bool
   private let output: any LinkView<StreamUpdate>
   private let events: JSONEvents?
+  /// The number of consecutive failures of the store that ends the deliveries.
+  private let tries: Int
 
   /// Throws a usage error if the options contradict each other.
   static func check(_ call: Invocation, sendsInput: Bool) throws(CommandFailure) {
@@ -57,10 +61,12 @@ struct StreamDeliveries: Sendable {
 
   /// Opens the consumer that the options select. Returns `nil` if they select none.
   ///
-  /// - Parameter isAlone: Whether there is only one shop, so that events do not have to name it.
+  /// - Parameters:
+  ///   - isAlone: Whether there is only one shop, so that events do not have to name it.
+  ///   - isOnce: Whether the deliveries end if the store keeps failing.
   init?(
     _ call: Invocation, of stream: ShopStream, in store: any TimelineStore,
-    to view: any LinkView<StreamUpdate>, isAlone: Bool
+    to view: any LinkView<StreamUpdate>, isAlone: Bool, isOnce: Bool
   ) async throws(StoreFailure) {
     let shop = stream.configuration.shop
     guard let own = ConsumerName(Self.ownName) else { return nil }
@@ -74,6 +80,7 @@ struct StreamDeliveries: Sendable {
     isPersistent = call[Self.consumer] != nil
     confirmations = call[Self.confirm] ? Confirmations(after: try await consumer.state) : nil
     output = view
+    tries = isOnce ? stream.configuration.policy.retry.first.attempts ?? .max : .max
     events = call[Shared.json] ? JSONEvents(call.console, shop: isAlone ? nil : shop.text) : nil
   }
 
@@ -109,7 +116,7 @@ struct StreamDeliveries: Sendable {
         if let confirmations {
           await confirmations.wait(for: last - min(last, Self.window - UInt64(ShopConsumer.limit)))
         } else {
-          try await consumer.acknowledge(through: batch)
+          try await acknowledge(through: last)
         }
       }
     } catch {
@@ -117,6 +124,31 @@ struct StreamDeliveries: Sendable {
     }
     await confirmations?.wait(for: last)
     return Ending(unconfirmed: confirmations.map { last - min(last, $0.last) } ?? 0)
+  }
+
+  /// Acknowledges deliveries. While the store is full or busy, waits and tries again, as the stream
+  /// does with messages, until the task is cancelled.
+  private func acknowledge(through number: UInt64) async throws(StoreFailure) {
+    var failures = 0
+    while true {
+      do throws(StoreFailure) {
+        try await consumer.acknowledge(through: number)
+        if failures > 0 { await note(.storeRecovered) }
+        return
+      } catch {
+        failures += 1
+        guard error.mayPass, failures < tries else { throw error }
+        if failures == 1 { await note(.store(error)) }
+        let clock = BootClock()
+        let wait = Duration.seconds(min(1 << min(failures - 1, 5), 30))
+        // At the end of the run the deliveries stay in the queue.
+        guard (try? await clock.wait(until: clock.now.advanced(by: wait))) != nil else { return }
+      }
+    }
+  }
+
+  private func note(_ notice: StreamNotice) async {
+    await output.note(notice.kind, notice.description)
   }
 
   /// Ends the run of a stream if printing fails or no more confirmations can arrive.
@@ -142,7 +174,7 @@ struct StreamDeliveries: Sendable {
         continue
       }
       do throws(StoreFailure) {
-        try await consumer.acknowledge(through: number)
+        try await acknowledge(through: number)
         confirmations.note(number)
       } catch {
         await output.note("confirm", error.description)
@@ -207,5 +239,15 @@ extension Format<ConsumerStart> {
     if $0 == "all" { return .all }
     if let time = RFC3339.parse($0) { return .since(time) }
     return ShopPosition($0).map { .after($0) }
+  }
+}
+
+extension StoreFailure {
+  /// Whether the store may work again without any action on its file.
+  fileprivate var mayPass: Bool {
+    switch self {
+    case .full, .locked: true
+    case .other, .corrupt, .fromTheFuture, .denied: false
+    }
   }
 }

@@ -10,10 +10,13 @@ extension StreamUpdate: ShownUpdate {
   static let details =
     JSONEvents.details + """
       status (status, attempt, of, retryIn in seconds, mode live|polling|none, reason), message \
-      (id, createdAt, username, text, via live|catchUp|poll|history, position; each id once), \
-      edited (id, username, text, updatedAt, position of the edit), deleted (id, position of the \
-      deletion), these three with delivery (a number) for a consumer, gap and gapClosed (from, to), outbox (key, text, state queued|failed, tries, reason), sent \
-      (key, id), discarded (key), notice (kind, detail).
+      (id, createdAt, username, text, images: the URLs if there are any, via \
+      live|catchUp|poll|history, or null with --consumer or --from, position; each id once), \
+      edited (id, username, text, images, updatedAt, position of the edit), deleted (id, position \
+      of the deletion, or null if it is not known), these three with delivery (a number) with \
+      --consumer or --from, gap and gapClosed (from, to), outbox (key, text, image: its type if \
+      there is one, for a change of a message action edit|delete and its id, state queued|failed, \
+      tries, reason), sent (key, id), discarded (key), notice (kind, detail).
       """
 
   var state: LinkState? {
@@ -84,14 +87,22 @@ extension ShopMessage {
     writer.entry("createdAt", RFC3339.format(createdAt))
     writer.entry("username", username)
     writer.entry("text", text)
+    writeImages(to: &writer)
     writer.entry("via", via?.rawValue)
     writer.entry("position", position?.description)
+  }
+
+  /// Writes the URLs of the images to which the text refers, if there are any.
+  private func writeImages(to writer: inout JSONWriter) {
+    let urls = ImageReference.urls(in: text)
+    if !urls.isEmpty { writer.entry("images", urls.map(String.init)) }
   }
 
   fileprivate func writeEdit(to writer: inout JSONWriter) {
     writer.entry("id", id.description)
     writer.entry("username", username)
     writer.entry("text", text)
+    writeImages(to: &writer)
     writer.entry("updatedAt", updatedAt.map(RFC3339.format))
     writer.entry("position", changed?.description)
   }
@@ -108,6 +119,16 @@ extension OutboxEntry {
   func write(to writer: inout JSONWriter) {
     writer.entry("key", id.description)
     writer.entry("text", text)
+    if let image { writer.entry("image", image.type.rawValue) }
+    switch action {
+    case .post: break
+    case .edit(let message):
+      writer.entry("action", "edit")
+      writer.entry("id", message.description)
+    case .delete(let message):
+      writer.entry("action", "delete")
+      writer.entry("id", message.description)
+    }
     switch state {
     case .queued(let tries):
       writer.entry("state", "queued")

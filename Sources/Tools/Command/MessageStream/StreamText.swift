@@ -32,17 +32,51 @@ enum StreamText {
   ) -> String {
     let name = style.heading((message.username ?? message.user).printable)
     let mark = isEdited || message.isEdited ? " (edited)" : ""
-    return "\(message.createdAt.local)  \(name)  \(message.text.printable)\(mark)"
+    return "\(message.createdAt.local)  \(name)  \(shown(message.text))\(mark)"
   }
 
-  /// Returns the line for a message that the server has not confirmed.
+  /// Returns a text in which `[image URL]` stands for each image.
+  private static func shown(_ text: String) -> String {
+    guard !ImageReference.urls(in: text).isEmpty else { return text.printable }
+    let parts = ImageReference.parts(of: text).map { part in
+      switch part {
+      case .text(let text): String(text)
+      case .image(let url): "[image \(url)]"
+      }
+    }
+    return parts.joined().printable
+  }
+
+  private static func shown(_ entry: OutboxEntry) -> String {
+    guard let image = entry.image else { return entry.text.printable }
+    let picture = "[image, \(image.type.rawValue), \(image.size) bytes]"
+    return entry.text.isEmpty ? picture : "\(entry.text.printable) \(picture)"
+  }
+
+  /// Returns the line for a message, an edit or a deletion that the server has not confirmed.
   static func waiting(_ entry: OutboxEntry, _ style: Style) -> String {
-    let text = entry.text.printable
+    let (what, text) = words(entry)
     return switch entry.state {
-    case .queued(0): "-- waiting to be sent: \(text)"
-    case .queued(1): "-- waiting to be sent after 1 attempt: \(text)"
-    case .queued(let tries): "-- waiting to be sent after \(tries) attempts: \(text)"
-    case .failed(let reason): style.alarm("-- not sent") + " (\(reason.printable)): \(text)"
+    case .queued(0): "-- \(what)waiting to be sent\(text)"
+    case .queued(1): "-- \(what)waiting to be sent after 1 attempt\(text)"
+    case .queued(let tries): "-- \(what)waiting to be sent after \(tries) attempts\(text)"
+    case .failed(let reason): style.alarm("-- \(what)not sent") + " (\(reason.printable))\(text)"
+    }
+  }
+
+  /// Returns the line for an entry that the user discarded.
+  static func discarded(_ entry: OutboxEntry) -> String {
+    let (what, text) = words(entry)
+    return "-- \(what)discarded\(text)"
+  }
+
+  /// Returns the words for the kind of an entry, and its text.
+  private static func words(_ entry: OutboxEntry) -> (kind: String, text: String) {
+    let text = ": \(shown(entry))"
+    return switch entry.action {
+    case .post: ("", text)
+    case .edit(let id): ("edit of \(id) ", text)
+    case .delete(let id): ("deletion of \(id) ", "")
     }
   }
 }

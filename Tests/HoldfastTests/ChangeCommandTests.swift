@@ -1,0 +1,153 @@
+import Foundation
+import Holdfast
+import HoldfastBackend
+import HoldfastCore
+import HoldfastPorts
+import HoldfastServerCore
+import HoldfastTestKit
+import Testing
+
+/// Tests of the commands that change a message, and of replies.
+@Suite(.timeLimit(.minutes(10))) struct ChangeCommandTests {
+  /// Runs a command for the shop. Returns its outcome.
+  private static func run(
+    _ command: String, _ more: [String], in shop: CommandShop, as token: String? = nil
+  ) async throws -> CommandProcess.Outcome {
+    let own = try await shop.token()
+    return try await CommandProcess.run(
+      shop.arguments(command, more), environment: ["HOLDFAST_TOKEN": token ?? own])
+  }
+
+  /// Sends a message. Returns its id.
+  private static func send(
+    _ text: String, _ more: [String] = [], in shop: CommandShop
+  ) async throws -> String {
+    let outcome = try await run("send", ["--json", text] + more, in: shop)
+    return try [String: Any].reading(outcome.output.first)["id"] as? String ?? ""
+  }
+
+  @Test(arguments: [ShopServerPolicy.Dialect.positions, .plain])
+  func `edits and deletes a message`(dialect: ShopServerPolicy.Dialect) async throws {
+    try await CommandShop.run(dialect: dialect) { shop in
+      let id = try await Self.send("one", in: shop)
+      let edited = try await Self.run("edit", [id, "uno"], in: shop)
+      #expect(edited == .init(status: 0, output: ["edited \(id)"], errors: []))
+      let stream = try await shop.stream("--once")
+      #expect(await stream.line(with: id, #""text":"uno""#) != "")
+      _ = await stream.end()
+      let deleted = try await Self.run("delete", ["--json", id], in: shop)
+      #expect(deleted.status == 0 && deleted.errors == [])
+      #expect(
+        deleted.output.map(normal) == [#"{"at":"MS","event":"deleted","key":"ID","id":"ID"}"#])
+      #expect(try await Self.run("delete", [id], in: shop).status == 0)
+      let gone = try await Self.run("edit", [id, "x"], in: shop)
+      #expect(
+        gone == .failure(1, "holdfast edit: the message was deleted; `history` shows what is left"))
+    }
+  }
+
+  @Test func `a running stream shows changes by the commands`() async throws {
+    try await CommandShop.run { shop in
+      let stream = try await shop.stream()
+      await stream.live()
+      let id = try await Self.send("one", in: shop)
+      _ = try await Self.run("edit", [id, "uno"], in: shop)
+      #expect(await stream.line(with: #""event":"edited""#, id, "uno") != "")
+      _ = try await Self.run("delete", [id], in: shop)
+      #expect(await stream.line(with: #""event":"deleted""#, id) != "")
+      #expect(await stream.end().status == 0)
+    }
+  }
+
+  @Test func `says why a change was refused, and admins may delete`() async throws {
+    try await CommandShop.run { shop in
+      let id = try await shop.post("theirs").id.description
+      let edit = try await Self.run("edit", [id, "mine"], in: shop)
+      #expect(
+        edit
+          == .failure(1, "holdfast edit: the edit was refused: only the author can edit a message"))
+      let deletion = try await Self.run("delete", [id], in: shop)
+      #expect(deletion.status == 1)
+      #expect(
+        deletion.errors == [
+          "holdfast delete: the deletion was refused: "
+            + "only the author and admins of the shop can delete a message"
+        ])
+      let long = String(repeating: "x", count: 10_001)
+      #expect(try await Self.run("edit", [id, long], in: shop).status == 1)
+      #expect(try await Self.run("edit", [id, " "], in: shop).status == 2)
+      #expect(try await Self.run("edit", ["none", "x"], in: shop).status == 2)
+      let admin = try await shop.backend.issueToken(
+        user: "boss", name: "BOSS", shops: [shop.shop], admin: [shop.shop], ttl: .seconds(60))
+      #expect(try await Self.run("delete", [id], in: shop, as: admin).status == 0)
+    }
+  }
+
+  @Test func `changes wait in the outbox while there is no server`() async throws {
+    try await CommandShop.run { shop in
+      let (first, second) = (
+        try await Self.send("one", in: shop), try await Self.send("two", in: shop)
+      )
+      let before = try await shop.stream("--once")
+      #expect(await before.line(with: second) != "")
+      _ = await before.end()
+      let offline = ["--server", "http://127.0.0.1:1", "--shop", CommandShop.name]
+      let options = ["--data", shop.directory, "--timeout", "2s"]
+      let token = ["HOLDFAST_TOKEN": try await shop.token()]
+      let edit = try await CommandProcess.run(
+        ["edit"] + offline + options + [first, "uno"], environment: token)
+      #expect(edit.status == 6 && edit.errors.first?.contains("it is stored") == true)
+      _ = try await CommandProcess.run(
+        ["delete"] + offline + options + [second], environment: token)
+      let history = try await CommandProcess.run("history", "--data", shop.directory)
+      #expect(history.output.map(normal).first == "LOCAL  ANN  uno (edited)")
+      #expect(history.output.count == 3)
+      #expect(history.output[1].hasPrefix("-- edit of \(first) waiting to be sent after"))
+      #expect(history.output[1].hasSuffix(": uno"))
+      #expect(history.output[2].hasPrefix("-- deletion of \(second) waiting to be sent"))
+      let json = try await CommandProcess.run("history", "--data", shop.directory, "--json")
+      #expect(json.output.count == 3 && json.output[0].contains(#""text":"uno""#))
+      #expect(json.output.dropFirst().allSatisfy { $0.contains(#""event":"outbox""#) })
+      let list = try await CommandProcess.run(
+        "outbox", "list", "--data", shop.directory, "--json")
+      #expect(list.output.first?.contains(#""action":"edit","id":"\#(first)""#) == true)
+      #expect(list.output.last?.contains(#""action":"delete","id":"\#(second)""#) == true)
+      let after = try await shop.stream()
+      #expect(await after.line(with: #""event":"edited""#, first, "uno") != "")
+      #expect(await after.line(with: #""event":"deleted""#, second) != "")
+      #expect(await after.end().status == 0)
+      let left = try await CommandProcess.run("history", "--data", shop.directory)
+      #expect(left.output.map(normal) == ["LOCAL  ANN  uno (edited)"])
+    }
+  }
+
+  @Test func `sends a reply`() async throws {
+    try await CommandShop.run { shop in
+      let first = try await Self.send("one", in: shop)
+      let second = try await Self.send("two", ["--reply-to", first], in: shop)
+      let bad = try await Self.run("send", ["--reply-to", "x", "three"], in: shop)
+      #expect(bad.status == 2)
+      let parents = try await shop.parents()
+      #expect(parents == [first: nil, second: first])
+    }
+  }
+}
+
+extension CommandShop {
+  /// Returns the id of each message of the newest page, with that of its parent.
+  fileprivate func parents() async throws -> [String: String?] {
+    let network = try HoldfastPlatform.network()
+    let answer = try await network.send(
+      HTTPCall(
+        method: "GET", url: url + "/api/v1/auth/shops/\(shop)/messages/paginated",
+        headers: [("Authorization", "Bearer \(try await token())")], timeout: .seconds(60),
+        maxBodyBytes: 1 << 20))
+    let page = try #require(
+      try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+    let data = page["data"] as? [String: Any] ?? page
+    let messages = data["messages"] as? [[String: Any]] ?? []
+    return Dictionary(
+      uniqueKeysWithValues: messages.map { ($0["id"] as? String ?? "", $0["parent_id"] as? String) }
+    )
+  }
+}

@@ -14,6 +14,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case session
   case sync
   case uploads
+  case images
   case bottle
 
   func check(_ bytes: [UInt8]) throws(Broken) {
@@ -44,6 +45,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .session: try SessionProperty.check(bytes)
     case .sync: try SyncProperty.check(bytes)
     case .uploads: try UploadProperty.check(bytes)
+    case .images: try ImageProperty.check(bytes)
     case .bottle: try BottleProperty.check(bytes)
     }
   }

@@ -36,7 +36,8 @@ import Testing
       let message = ShopMessage(
         id: UUID128(high: 0, low: UInt64(number)), shop: shop, user: "u", username: "U",
         text: "\(number)", createdAt: Timestamp(nanoseconds: Int64(time)))
-      _ = log.append(message, key: UUID128(high: 1, low: UInt64(number)))
+      let key = UUID128(high: 1, low: UInt64(number))
+      _ = log.append(.post(LogEntry(message: message, key: key)))
     }
     return log
   }
@@ -78,8 +79,25 @@ import Testing
 
   @Test func `a used idempotency key returns the same message`() throws {
     var log = try log(.positions, 3)
-    let (message, isNew) = log.append(log.messages[0], key: UUID128(high: 1, low: 2))
-    #expect(message.text == "2" && !isNew)
+    let again = LogEntry(message: log.messages[0], key: UUID128(high: 1, low: 2))
+    #expect(log.append(.post(again)) == .success(.posted(log.messages[1], isNew: false)))
+  }
+
+  @Test func `a log that is restored has the texts and the messages of its earlier state`() throws {
+    var log = try log(.positions, 3)
+    let (first, second) = (log.messages[0], log.messages[1])
+    let ann = LogActor(user: "u")
+    let edit = LogEdit(
+      id: first.id, shop: first.shop, text: "one", at: Timestamp(nanoseconds: 90), by: ann)
+    let before = log.messages
+    _ = log.append(.edit(edit))
+    _ = log.append(.delete(LogDeletion(id: second.id, shop: second.shop, by: ann)))
+    #expect(log.head.offset == 5)
+    #expect(log.messages.map(\.text) == ["one", "3"])
+    log.putBack(by: 2)
+    #expect(log.head.offset == 3 && log.messages == before)
+    let after = PageQuery.changes(after: ShopPosition(epoch: log.epoch, offset: 5), limit: 5)
+    #expect(texts(log.page(after)) == ["1", "2", "3", "end", "not recovered"])
   }
 }
 

@@ -18,8 +18,10 @@ struct Departure: StreamChecker {
       isReported = false
     case .commitFailed: isRefused = true
     case .committed: isRefused = false
-    case .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard, .link,
-      .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+    case .realtime, .refresh, .reader, .loadOlder, .send, .edit, .delete, .retry, .discard,
+      .link, .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .posted, .edited,
+      .deleted,
+      .uploaded, .uploadRefused, .postFailed, .loaded,
       .loadFailed, .older, .olderFailed:
       return
     }

@@ -10,6 +10,8 @@ struct Durability: StreamChecker {
   /// The messages in the server's log that are not stored on the phone.
   private var absent = MissingMessages()
   private var log: [ShopMessage] = []
+  /// The newest position of the log.
+  private var head: ShopPosition?
   /// The IDs of all messages that the server has ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
@@ -17,6 +19,8 @@ struct Durability: StreamChecker {
   ///
   /// The answers to these messages show the phone that the log is a new one.
   private var fillers: [ShopMessage] = []
+  /// The deleted messages that a log which was restored to an earlier state may have again.
+  private var removed: Set<MessageID> = []
   /// The messages that were reported. Each missing message is reported once.
   private var reported: Set<MessageID> = []
 
@@ -30,9 +34,13 @@ struct Durability: StreamChecker {
       guard !known.contains(message) else { return }
       found.add(.early, at: facts.now, "reported as sent before the server had it: \(message)")
     case .post(let entry, _):
-      guard !facts.own.disk.outbox.contains(where: { $0.text == entry.text }) else { return }
+      let isStored = facts.own.disk.outbox.contains {
+        $0.text == entry.text && $0.action == entry.action
+      }
+      guard !isStored else { return }
       found.add(.early, at: facts.now, "sent before it was stored: \(entry.text)")
-    case .open, .close, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update:
+    case .open, .close, .ping, .refreshCredentials, .fetch, .upload, .load, .commit, .readOlder,
+      .update:
       return
     }
   }
@@ -41,6 +49,7 @@ struct Durability: StreamChecker {
     switch seen {
     case .fact(.accepted(let message, isNew: true)):
       log.append(message)
+      head = message.position
       known.insert(message.id)
       lateness.note(message, facts)
       let cursor = facts.own.disk.cursor
@@ -48,19 +57,37 @@ struct Durability: StreamChecker {
         fillers.append(message)
       }
       absent.accept(message, isStored: facts.own.disk.messages[message.id] != nil)
-    case .fact(.beganAnew(_, let retained)):
+    case .fact(.changed(let event)): change(event)
+    case .fact(.beganAnew(let head, let retained)):
+      removed.formUnion(retained.returned(since: log, to: facts.own.disk.cursor))
       log = retained
+      self.head = head
       known.formUnion(retained.map(\.id))
       absent.reset(to: log, isByStamp: absent.isByStamp, keeping: facts.own.disk)
     case .fact(.stored(let change, _)):
       absent.markStored(change.messages)
+      removed.formUnion(change.deletions.map(\.id))
       checkCursor(facts)
     case .killed: checkCursor(facts)
     case .launched, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .server,
       .began, .ended, .calm, .fact(.accepted(_, isNew: false)), .fact(.admitted),
-      .fact(.stated):
+      .fact(.stated), .fact(.forgot):
       return
+    }
+  }
+
+  private mutating func change(_ event: ShopEvent) {
+    head = event.position ?? head
+    switch event {
+    case .posted: return
+    case .edited(let message):
+      if let index = index(of: message.id) { log[index] = message }
+      absent.replace(message)
+    case .deleted(let deletion):
+      log.removeAll { $0.id == deletion.id }
+      fillers.removeAll { $0.id == deletion.id }
+      absent.remove(deletion.id)
     }
   }
 
@@ -89,7 +116,7 @@ struct Durability: StreamChecker {
   /// Returns whether the log ends before the cursor. In that case the log was restored, and the
   /// client will detect this.
   private func isBehindCursor(_ disk: StoredTimeline) -> Bool {
-    guard let cursor = disk.cursor.position, let end = log.last?.position else { return false }
+    guard let cursor = disk.cursor.position, let end = head else { return false }
     return cursor.epoch == end.epoch && cursor.offset > end.offset
   }
 
@@ -106,12 +133,13 @@ struct Durability: StreamChecker {
     var missing: [ShopMessage] = []
     for (_, message) in absent.from(oldest) {
       guard disk.cursor.covers(message, overlap: overlap) else {
-        // In the order of the log, no later message is covered.
-        if !isPlain { break }
+        // In the order of the log, no later message is covered, unless this one was edited.
+        if !isPlain, message.changed == nil { break }
         continue
       }
       let isExcused =
-        disk.messages[message.id] != nil || disk.hasGap(at: message.key)
+        disk.messages[message.id] != nil || removed.contains(message.id)
+        || disk.hasGap(at: message.key)
         || isPlain && lateness.isBeyond(message.id)
         || isPlain && disk.hasGap(near: message.createdAt, within: overlap, rising: rising)
         || isBelowGap(message, disk)
@@ -142,7 +170,8 @@ extension StoredTimeline {
   fileprivate func awaitsAnswer(to message: ShopMessage) -> Bool {
     message.user == "me"
       && outbox.contains { entry in
-        if case .failed = entry.state { false } else { entry.text == message.text }
+        if case .failed = entry.state { return false }
+        return entry.action == .post && entry.text == message.text
       }
   }
 
@@ -164,12 +193,14 @@ extension StoredTimeline {
 extension ShopCursor {
   /// Returns whether the cursor implies that a message is stored.
   ///
-  /// A cursor with a position covers all messages up to that position. A cursor without one covers
+  /// A cursor with a position covers all messages up to that position. While a catch-up by events is
+  /// unfinished, those that were edited later may be missing. A cursor without a position covers
   /// messages up to its time minus the overlap, which is the maximum lag of timestamps.
   fileprivate func covers(_ message: ShopMessage, overlap: Duration) -> Bool {
     if let position {
-      return message.position.map { $0.epoch == position.epoch && $0.offset <= position.offset }
-        ?? false
+      guard let posted = message.position, posted.epoch == position.epoch else { return false }
+      let last = base.map { posted.offset > $0.offset } ?? false ? message.version : posted
+      return posted.offset <= position.offset && last?.offset ?? 0 <= position.offset
     }
     return time.map { message.createdAt <= $0.advanced(by: .zero - overlap) } ?? false
   }

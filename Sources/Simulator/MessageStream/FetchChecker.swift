@@ -13,6 +13,9 @@ struct FetchChecker: StreamChecker {
   private(set) var found = Findings()
   private var log: [ShopMessage] = []
   private var head: ShopPosition?
+  /// The lowest position of a message that was deleted. Older messages may have been requested
+  /// because it existed.
+  private var lowestDeleted: UInt64?
   /// The head that the server reported when each socket opened.
   private var stated: [AttemptID: ShopPosition] = [:]
   /// The newest head that an answer reported.
@@ -45,9 +48,9 @@ struct FetchChecker: StreamChecker {
     goesOn = false
     switch input {
     case .opened(let attempt, _, _, _): if !isLate { cause = .opened(attempt) }
-    case .frame(_, .message(let message)):
-      let cursor = facts.own.disk.cursor.position
-      if !isLate, let cursor, message.position?.follows(cursor) ?? false { cause = .inTurn }
+    case .frame(_, .message(let message)): note(message.position, isLate: isLate, facts)
+    case .frame(_, .edited(let message)): note(message.changed, isLate: isLate, facts)
+    case .frame(_, .deleted(let deletion)): note(deletion.changed, isLate: isLate, facts)
     case .fetched(let id, let page):
       goesOn = true
       answered = page.head ?? answered
@@ -56,11 +59,18 @@ struct FetchChecker: StreamChecker {
     case .posted(_, let message): if isDisplaced(by: message, facts) { isUnsure = true }
     case .loadOlder: isReading = true
     case .reader, .link(.oversized, at: _), .commitFailed, .loadFailed: isUnsure = true
-    case .open, .close, .realtime, .refresh, .send, .retry, .discard, .link,
-      .credentials, .user, .frame, .postFailed, .loaded, .committed,
+    case .open, .close, .realtime, .refresh, .send, .edit, .delete, .retry, .discard, .link,
+      .credentials, .user, .frame, .edited, .deleted, .uploaded, .uploadRefused, .postFailed,
+      .loaded, .committed,
       .older, .olderFailed:
       return
     }
+  }
+
+  private mutating func note(_ position: ShopPosition?, isLate: Bool, _ facts: Facts) {
+    guard !isLate, let cursor = facts.own.disk.cursor.position, position?.follows(cursor) ?? false
+    else { return }
+    cause = .inTurn
   }
 
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
@@ -76,7 +86,8 @@ struct FetchChecker: StreamChecker {
     case .update(.history): isReading = false
     case .update(.messages(let messages, _)):
       if let first = messages.first?.key { top = min(top ?? first, first) }
-    case .open, .close, .ping, .refreshCredentials, .post, .load, .commit, .readOlder, .update:
+    case .open, .close, .ping, .refreshCredentials, .post, .upload, .load, .commit, .readOlder,
+      .update:
       return
     }
   }
@@ -96,9 +107,15 @@ struct FetchChecker: StreamChecker {
       log.append(message)
       head = message.position
     case .fact(.stated(let attempt, let head)): stated[attempt] = head
-    case .fact(.beganAnew(_, let retained)):
+    case .fact(.changed(let event)):
+      head = event.position ?? head
+      if case .deleted(let deletion) = event {
+        log.removeAll { $0.id == deletion.id }
+        lowestDeleted = min(lowestDeleted ?? .max, deletion.position.offset)
+      }
+    case .fact(.beganAnew(let head, let retained)):
       log = retained
-      head = retained.last?.position
+      self.head = head
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .server,
       .began, .ended, .calm, .fact:
@@ -155,24 +172,29 @@ struct FetchChecker: StreamChecker {
   }
 
   private mutating func check(before position: ShopPosition, _ facts: Facts) {
-    if !isReading {
+    let disk = facts.own.disk
+    // After the log started over, the pages go down to the oldest message on the screen.
+    let isOfNewLog = disk.cursor.position.map { $0.epoch != position.epoch } ?? false
+    if !isReading, !isOfNewLog {
       found.add(.needless, at: facts.now, "older messages were requested although no reader waits")
     }
-    let disk = facts.own.disk
     // The checks below do not apply to an older epoch. They also do not apply if the log started
     // over and the client has not received its new epoch.
     guard let epoch = head?.epoch, position.epoch == epoch, position.offset >= 1,
       disk.cursor.position.map({ $0.epoch == epoch }) ?? true
     else { return }
-    let index = Int(clamping: position.offset) - 1
-    guard log.indices.contains(index),
+    let index = log.end { $0.position?.offset ?? 0 < position.offset }
+    guard log.indices.contains(index), log[index].position == position,
       !disk.gaps.contains(where: { Self.ends($0, above: log[index].id, at: position, disk) })
     else { return }
     guard index > 0 else {
+      if lowestDeleted.map({ $0 < position.offset }) ?? false { return }
       found.add(.needless, at: facts.now, "older messages were requested where history begins")
       return
     }
+    // Offsets of edits and deletions hide from the client that a message is the next one.
     let next = log[index - 1]
+    guard let before = next.position, position.follows(before) else { return }
     // Paging through a gap that ends in an older epoch continues by time.
     guard !goesOn, let stored = disk.messages[next.id], !isForgotten(stored, facts) else { return }
     found.add(.needless, at: facts.now, "a page was requested that is stored: \(next.text)")

@@ -29,7 +29,8 @@ struct Heads: StreamChecker {
     case .launched: stated = [:]
     case .fact(.stated(let attempt, let head)): stated[attempt] = head
     case .fact(.accepted(let message, isNew: true)): end = message.position
-    case .fact(.beganAnew(_, let retained)): end = retained.last?.position
+    case .fact(.changed(let event)): end = event.position ?? end
+    case .fact(.beganAnew(let head, _)): end = head
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .server,
       .began,
@@ -72,8 +73,10 @@ struct Edits: StreamChecker {
         return
       }
       pending[message.id] = message
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .link,
-      .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .posted, .postFailed, .loaded,
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .edit, .delete, .retry, .discard,
+      .link, .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .posted, .edited,
+      .deleted,
+      .uploaded, .uploadRefused, .postFailed, .loaded,
       .loadFailed, .committed,
       .commitFailed, .older, .olderFailed:
       return

@@ -15,6 +15,8 @@ struct Ledger: StreamChecker {
   private var shown: Set<MessageID> = []
   /// The user's messages, by text.
   private var own: [String: Own] = [:]
+  /// The deleted messages that a log which was restored to an earlier state may have again.
+  private var removed: Set<MessageID> = []
   private var lastOwn = 0
   private var lookups = LookupChecker()
   private var lateness = Stamps()
@@ -41,12 +43,13 @@ struct Ledger: StreamChecker {
     lookups.requested(effect, facts)
     switch effect {
     case .update(.messages(let messages, _)): show(messages, facts.now)
+    case .update(.deleted(let deletions)): shown.subtract(deletions.map(\.id))
     case .update(.edited(let messages)):
       for message in messages where !shown.contains(message.id) {
         found.add(.reordered, at: facts.now, "edited and never shown: \(message.text)")
       }
-    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder,
-      .update:
+    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .upload, .load, .commit,
+      .readOlder, .update:
       return
     }
   }
@@ -56,12 +59,15 @@ struct Ledger: StreamChecker {
     case .launched:
       shown.removeAll(keepingCapacity: true)
       lookups.launched()
-    case .fact(.stored(let change, _)): promise(change.outboxPut)
+    case .fact(.stored(let change, _)):
+      promise(change.outboxPut)
+      removed.formUnion(change.deletions.map(\.id))
     case .fact(.accepted(let message, isNew: true)): accept(message, facts)
-    case .fact(.accepted(_, isNew: false)), .fact(.admitted),
-      .fact(.stated):
+    case .fact(.changed(.deleted(let deletion))): log.removeAll { $0.id == deletion.id }
+    case .fact(.accepted(_, isNew: false)), .fact(.admitted), .fact(.stated), .fact(.changed),
+      .fact(.forgot):
       return
-    case .fact(.beganAnew(_, let retained)): beginAnew(with: retained)
+    case .fact(.beganAnew(_, let retained)): beginAnew(with: retained, facts)
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .server,
       .began,
@@ -88,7 +94,7 @@ struct Ledger: StreamChecker {
   }
 
   private mutating func promise(_ entries: [OutboxEntry]) {
-    for entry in entries {
+    for entry in entries where entry.action == .post {
       var mine = own[entry.text] ?? Own(index: own.count + 1, entries: [])
       if !mine.entries.contains(entry.id) { mine.entries.append(entry.id) }
       if case .failed = entry.state { mine.hasFailed = true }
@@ -117,7 +123,8 @@ struct Ledger: StreamChecker {
   }
 
   /// Continues with a new log. Messages that it does not contain may be sent again.
-  private mutating func beginAnew(with retained: [ShopMessage]) {
+  private mutating func beginAnew(with retained: [ShopMessage], _ facts: Facts) {
+    removed.formUnion(retained.returned(since: log, to: facts.own.disk.cursor))
     log = retained
     known.formUnion(retained.map(\.id))
     for text in own.keys.sorted() { own[text]?.accepted = 0 }
@@ -127,7 +134,7 @@ struct Ledger: StreamChecker {
   /// Checks at the end of the run that every message of the log was shown or lies in a gap.
   mutating func conclude(_ facts: Facts) {
     let missing = log.filter {
-      !shown.contains($0.id) && !facts.own.disk.hasGap(at: $0.key)
+      !shown.contains($0.id) && !removed.contains($0.id) && !facts.own.disk.hasGap(at: $0.key)
         && !(facts.own.pages == .stamp && lateness.isBeyond($0.id))
     }
     if !missing.isEmpty {
@@ -138,6 +145,17 @@ struct Ledger: StreamChecker {
     {
       found.add(.lost, at: facts.now, "promised and never accepted: \(text)")
     }
+  }
+}
+
+extension [ShopMessage] {
+  /// Returns the IDs of the messages that a phone may miss in a log that was restored to an earlier
+  /// state: those that the log did not have before, and those of an unfinished catch-up. Their
+  /// versions may now precede the cursor.
+  func returned(since earlier: [ShopMessage], to cursor: ShopCursor) -> Set<MessageID> {
+    let new = Set(map(\.id)).subtracting(earlier.map(\.id))
+    guard let base = cursor.base else { return new }
+    return new.union(filter { $0.position?.offset ?? 0 > base.offset }.map(\.id))
   }
 }
 

@@ -41,8 +41,10 @@ struct LookupChecker {
       looked = asked.remove(at: index).at
     case .postFailed(let id, _, let failure):
       if !failure.mayHaveArrived { open[id] = nil }
-    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
-      .link, .credentials, .user, .opened, .frame, .fetchFailed, .posted, .loaded, .loadFailed,
+    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .edit, .delete, .retry,
+      .discard, .link, .credentials, .user, .opened, .frame, .fetchFailed, .posted, .edited,
+      .deleted,
+      .uploaded, .uploadRefused, .loaded, .loadFailed,
       .committed, .commitFailed,
       .older, .olderFailed:
       return
@@ -57,13 +59,15 @@ struct LookupChecker {
       asked.append((id, steps))
       if asked.count > 8 { asked.removeFirst() }
     case .post(let entry, _):
+      guard entry.action == .post else { return }
       if let before = open[entry.id], let looked, looked > before,
         known[entry.text].map({ $0 > looked }) ?? true
       {
         blind[entry.text, default: 0] += 1
       }
       open[entry.id] = steps
-    case .open, .close, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update:
+    case .open, .close, .ping, .refreshCredentials, .fetch, .upload, .load, .commit, .readOlder,
+      .update:
       return
     }
   }

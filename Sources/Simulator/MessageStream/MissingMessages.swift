@@ -35,6 +35,22 @@ struct MissingMessages: Sendable {
     missing.insert((key, message), at: isLast ? missing.count : missing.end { $0.key < key })
   }
 
+  /// Removes a deleted message.
+  mutating func remove(_ id: MessageID) {
+    guard let key = keys[id] else { return }
+    let index = missing.end { $0.key < key }
+    if missing.indices.contains(index), missing[index].key == key { missing.remove(at: index) }
+  }
+
+  /// Changes a missing message to its last version.
+  mutating func replace(_ message: ShopMessage) {
+    guard let key = keys[message.id] else { return }
+    let index = missing.end { $0.key < key }
+    if missing.indices.contains(index), missing[index].key == key {
+      missing[index].message = message
+    }
+  }
+
   /// Removes messages that the phone now stores.
   mutating func markStored(_ messages: [ShopMessage]) {
     for message in messages {

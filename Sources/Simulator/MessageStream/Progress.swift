@@ -37,9 +37,10 @@ struct Progress: StreamChecker {
       open[id] = nil
       // With a plain server, the post may have waited for a lookup of its pages.
       if facts.own.server == .plain { since = nil }
-    case .posted, .commitFailed, .reader: since = nil
+    case .posted, .edited, .deleted, .uploaded, .uploadRefused, .commitFailed, .reader: since = nil
     case .credentials(.available): isRefused = false
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .link,
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .edit, .delete, .retry, .discard,
+      .link,
       .credentials, .user, .opened, .frame, .loaded, .loadFailed, .committed, .older, .olderFailed:
       return
     }
@@ -47,7 +48,7 @@ struct Progress: StreamChecker {
 
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
-    case .post: since = nil
+    case .post, .upload: since = nil
     case .fetch(let id, _): open[id] = facts.now.advanced(by: facts.own.settings.fetchTimeout)
     case .open, .close, .ping, .refreshCredentials, .load, .commit, .readOlder, .update: return
     }

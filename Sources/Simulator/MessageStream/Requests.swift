@@ -57,9 +57,10 @@ struct Requests: StreamChecker {
     case .fetchFailed(let id, _):
       if forget(id) != nil { noteVain(facts) }
     case .postFailed: noteVain(facts)
-    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
-      .link, .credentials, .opened, .frame, .posted,
-      .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
+    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .edit, .delete,
+      .retry, .discard, .link, .credentials, .opened, .frame, .posted, .edited, .deleted,
+      .uploaded, .uploadRefused, .loaded, .loadFailed, .committed, .commitFailed, .older,
+      .olderFailed:
       return
     }
   }
@@ -70,7 +71,7 @@ struct Requests: StreamChecker {
       if query.isFirst { questions.append((id, query)) }
       if questions.count > 8 { questions.removeFirst() }
       if !isReading { checkEnd("a page was requested", facts) }
-    case .post: checkEnd("a message was sent", facts)
+    case .post, .upload: checkEnd("a message was sent", facts)
     case .open: checkEnd("a connection was attempted", facts)
     case .refreshCredentials: checkEnd("credentials were refreshed", facts)
     case .update(.history): isReading = false
@@ -98,8 +99,14 @@ struct Requests: StreamChecker {
   ///
   /// Messages that arrived out of order before a kill are read again page by page.
   private func leadsOn(_ page: Page, _ query: PageQuery) -> Bool {
-    guard page.hasNext, query != answered, case .after(let asked, _) = query else { return false }
-    return page.messages.contains { $0.position?.offset ?? 0 > asked.offset }
+    guard query != answered else { return false }
+    switch query {
+    case .after(let asked, _):
+      return page.hasNext && page.messages.contains { $0.position?.offset ?? 0 > asked.offset }
+    case .changes(let asked, _): return page.through?.offset ?? 0 > asked.offset
+    case .newest(let asked, _): return page.changesThrough?.offset ?? 0 > asked.offset
+    case .page, .since, .before, .beforeID, .afterID: return false
+    }
   }
 
   /// Returns whether a page leads down through a gap to messages that are no longer in memory.
@@ -134,12 +141,13 @@ extension StreamModel.Input {
   /// the device, or new credentials, or is a message that the server sends unprompted.
   var isCause: Bool {
     switch self {
-    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
+    case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .edit, .delete, .retry,
+      .discard,
       .link(.device, at: _), .link(.oversized, at: _), .link(.lost, at: _), .credentials, .user,
       .opened, .frame:
       true
-    case .link(.ping, at: _), .link(.pong, at: _), .fetched, .fetchFailed, .posted, .postFailed,
-      .loaded, .loadFailed,
+    case .link(.ping, at: _), .link(.pong, at: _), .fetched, .fetchFailed, .posted, .edited,
+      .deleted, .uploaded, .uploadRefused, .postFailed, .loaded, .loadFailed,
       .committed, .commitFailed, .older, .olderFailed:
       false
     }

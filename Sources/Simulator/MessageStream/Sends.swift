@@ -13,10 +13,12 @@ struct Sends: StreamChecker {
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     expire(at: facts.now)
     switch input {
-    case .posted(let id, _): if current?.entry == id { current = nil }
-    case .postFailed(_, let number, _): if current?.number == number { current = nil }
+    case .posted(let id, _), .edited(let id, _), .deleted(let id, _), .uploaded(let id, _, _):
+      if current?.entry == id { current = nil }
+    case .postFailed(_, let number, _), .uploadRefused(_, let number, _):
+      if current?.number == number { current = nil }
     case .close, .discard: current = nil
-    case .open, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .link,
+    case .open, .realtime, .refresh, .reader, .loadOlder, .send, .edit, .delete, .retry, .link,
       .credentials, .user, .opened, .frame, .fetched, .fetchFailed, .loaded, .loadFailed,
       .committed, .commitFailed, .older,
       .olderFailed:
@@ -30,7 +32,7 @@ struct Sends: StreamChecker {
     case .close: current = nil
     case .update(.status(let status)) where status.state == .polling: current = nil
     case .update(.outboxDone(let id, _)): if current?.entry == id { current = nil }
-    case .post(let entry, let number):
+    case .post(let entry, let number), .upload(let entry, let number):
       if current != nil {
         found.add(
           .storm, at: facts.now, "\(entry.text) was sent while an attempt to send was under way")

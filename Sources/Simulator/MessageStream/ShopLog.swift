@@ -15,10 +15,9 @@ struct ShopLog {
   private var epochs = 1
   /// The lowest offset from which the server can provide missed messages.
   private var forgotten: UInt64 = 0
-  /// The edited messages, in their current form.
-  private var edits: [MessageID: ShopMessage] = [:]
-  /// The keys of posts. They are needed if the log is restored to an earlier state.
-  private var keys: [MessageID: UUID128] = [:]
+  /// The requests that made the events of the current epoch, in order. They are needed if the log
+  /// is restored to an earlier state.
+  private var requests: [LogRequest] = []
 
   init(
     _ kind: ServerKind, pages: PageOrder = .stamp, ignoresSince: Bool = false, pageCap: Int = 0
@@ -41,69 +40,71 @@ struct ShopLog {
   /// It is `nil` for a plain server, which does not keep it across a restart.
   var newest: Timestamp? { kind == .plain ? nil : messages.last?.createdAt }
 
-  /// Makes a message durable and assigns its position, unless its key or its ID is already known.
-  mutating func append(_ message: ShopMessage, key: UUID128?) -> (message: ShopMessage, isNew: Bool)
-  {
-    switch log.append(LogEntry(message: message, key: key)) {
-    case .success(let appended):
-      if let key { keys[appended.message.id] = key }
-      return (appended.message, appended.isNew)
-    case .failure: return (message, false)
-    }
+  /// Processes a request, and makes its event durable.
+  mutating func append(_ request: LogRequest) -> Result<LogOutcome, StoreFailure> {
+    let result = log.append(request)
+    if case .success(let outcome) = result, outcome.event != nil { requests.append(request) }
+    return result
   }
+
+  /// Adds a message that is not in the log, and returns it with its position.
+  mutating func append(_ message: ShopMessage) -> ShopMessage {
+    guard
+      case .success(.posted(let stored, _)) = append(.post(LogEntry(message: message, key: nil)))
+    else { return message }
+    return stored
+  }
+
+  /// Returns the shop of a message that the log has, deleted or not.
+  func shop(of id: MessageID, _ shop: ShopID) -> ShopID? { log.has(id) ? shop : nil }
 
   /// Begins another epoch, and keeps only the newest messages.
   mutating func beginAnew(keeping count: Int) {
     epochs += 1
+    var keys: [MessageID: UUID128] = [:]
+    for case .post(let entry) in requests { keys[entry.message.id] = entry.key }
     log.begin(epoch: "epoch-\(epochs)", keeping: count)
+    requests = log.messages.map { .post(LogEntry(message: $0, key: keys[$0.id])) }
     forgotten = 0
   }
 
-  /// Removes the newest messages, and continues under the same epoch.
+  /// Removes the newest events, and continues under the same epoch.
   mutating func putBack(by count: Int) {
-    let left = log.messages.dropLast(max(0, count))
+    requests.removeLast(min(max(0, count), requests.count))
     log = StoredLog(epoch: log.epoch)
-    for message in left { _ = append(message, key: keys[message.id]) }
-    forgotten = min(forgotten, UInt64(left.count))
+    for request in requests { _ = log.append(request) }
+    forgotten = min(forgotten, head.offset)
   }
 
-  /// Edits the text of a message. Returns `nil` if the clock's time is not later than the last
-  /// change.
-  mutating func edit(_ message: ShopMessage, at time: Timestamp) -> ShopMessage? {
-    var edited = edits[message.id] ?? message
-    guard time > edited.updatedAt ?? edited.createdAt else { return nil }
-    (edited.text, edited.updatedAt, edited.isEdited) = (message.text + " (edited)", time, true)
-    edited.position = message.position
-    edits[message.id] = edited
-    return edited
-  }
-
-  /// Makes only the newest `count` offsets available to clients that missed messages.
+  /// Makes only the newest `count` offsets available to clients that missed events.
   mutating func trim(keeping count: Int) {
-    forgotten = max(forgotten, UInt64(max(0, messages.count - max(0, count))))
+    forgotten = max(forgotten, head.offset - min(head.offset, UInt64(max(0, count))))
   }
 
   func page(_ query: PageQuery) -> ShopServer.StoreAnswer {
     var query = pageCap > 0 ? query.capped(at: pageCap) : query
-    if case .after(let position, let limit) = query, position.offset < forgotten {
-      return answer(log.unrecovered(limit: limit), total: UInt64(messages.count))
-    }
+    if let answer = forgottenAnswer(to: query) { return answer }
     if ignoresSince, case .since(_, let page, let limit) = query {
       query = .since(Timestamp(nanoseconds: 0), page: page, limit: limit)
     }
     let byTime = kind == .plain && pages == .stamp
-    return answer(log.page(query, byTime: byTime), total: log.count(query))
+    return .page(log.page(query, byTime: byTime), total: log.count(query))
   }
 
-  private func answer(_ page: Page, total: UInt64) -> ShopServer.StoreAnswer {
-    guard !edits.isEmpty else { return .page(page, total: total) }
-    var page = page
-    page.messages = page.messages.map { message in
-      guard var edited = edits[message.id] else { return message }
-      edited.position = message.position
-      return edited
+  /// Returns the answer to a query for the events after an offset that is not available any more;
+  /// `nil` for other queries.
+  private func forgottenAnswer(to query: PageQuery) -> ShopServer.StoreAnswer? {
+    switch query {
+    case .after(let position, let limit), .changes(let position, let limit):
+      guard position.offset < forgotten else { return nil }
+      return .page(log.unrecovered(limit: limit), total: UInt64(messages.count))
+    case .newest(let position, let limit):
+      guard position.offset < forgotten else { return nil }
+      var page = log.page(.page(number: 1, limit: limit))
+      page.recovered = false
+      return .page(page, total: UInt64(messages.count))
+    case .page, .since, .before, .beforeID, .afterID: return nil
     }
-    return .page(page, total: total)
   }
 }
 

@@ -16,13 +16,15 @@ public struct StreamCheckers: FeatureCheckers {
   private var departure = Departure()
   private var heads = Heads()
   private var edits = Edits()
+  private var versions = Versions()
+  private var ownChanges = OwnChanges()
 
   public init() {}
 
   public var findings: [Finding] {
     ledger.findings + durability.findings + requests.findings + progress.findings
       + sends.findings + lifetimes.findings + fetches.findings + departure.findings
-      + heads.findings + edits.findings
+      + heads.findings + edits.findings + versions.findings + ownChanges.findings
   }
 
   public mutating func stepped(
@@ -38,6 +40,8 @@ public struct StreamCheckers: FeatureCheckers {
       departure.received(input, isLate: isLate, phoneState)
       heads.received(input, isLate: isLate, phoneState)
       edits.received(input, isLate: isLate, phoneState)
+      versions.received(input, isLate: isLate, phoneState)
+      ownChanges.received(input, isLate: isLate, phoneState)
     }
     for effect in effects {
       ledger.requested(effect, phoneState)
@@ -46,6 +50,7 @@ public struct StreamCheckers: FeatureCheckers {
       progress.requested(effect, phoneState)
       sends.requested(effect, phoneState)
       fetches.requested(effect, phoneState)
+      versions.requested(effect, phoneState)
     }
     stepEnded(phoneState)
   }
@@ -63,6 +68,8 @@ public struct StreamCheckers: FeatureCheckers {
     departure.handle(seen, phoneState)
     heads.handle(seen, phoneState)
     edits.handle(seen, phoneState)
+    versions.handle(seen, phoneState)
+    ownChanges.handle(seen, phoneState)
     stepEnded(phoneState)
   }
 
@@ -79,6 +86,8 @@ public struct StreamCheckers: FeatureCheckers {
     ledger.conclude(phoneState)
     durability.conclude(phoneState)
     edits.conclude(phoneState)
+    versions.conclude(phoneState)
+    ownChanges.conclude(phoneState)
   }
 }
 

@@ -11,6 +11,7 @@ extension StreamFeature {
     case .deploy: builder.deploy()
     case .swarm: builder.swarm()
     }
+    builder.aside { $0.changes() }
   }
 }
 
@@ -186,6 +187,22 @@ extension PlanBuilder<StreamFeature> {
     if draw.happens(0.5) {
       add(PlannedEvent(.unreachable, for: .seconds(10)), at: time - .seconds(1))
     }
+  }
+
+  /// In three of four plans, messages are edited and deleted, too. A few phones do not ask for
+  /// events.
+  fileprivate mutating func changes() {
+    guard draw.happens(0.75) else { return }
+    scatter(draw.count(2...8)) {
+      PlannedEvent(.chat, $0.happens(0.2) ? $0.count(20...60) : $0.count(1...12))
+    }
+    scatter(draw.count(0...4)) {
+      $0.one(PlannedEvent(.edit, $0.count(1...8)), PlannedEvent(.delete, $0.count(1...8)))
+    }
+    scatter(draw.count(0...5)) {
+      PlannedEvent(.change, 0, $0.happens(0.7) ? "edit" : "delete")
+    }
+    if draw.happens(0.15) { numbers.wantsEvents = 0 }
   }
 
   /// In some plans with late stamps, sorts pages by arrival.

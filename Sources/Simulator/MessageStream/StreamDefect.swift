@@ -37,6 +37,12 @@ public enum StreamDefect: String, DeliberateDefect {
   case asksInVain
   /// The server keeps sockets whose token has expired.
   case outlivesToken
+  /// The client does not store edits.
+  case dropsEdits
+  /// The client replaces the text of a message by an older one, which a late page brings.
+  case takesOldVersions
+  /// The client stores a deleted message again, which a late page brings.
+  case revivesDeleted
 
   public var catchable: [ServerKind] {
     switch self {
@@ -49,6 +55,8 @@ public enum StreamDefect: String, DeliberateDefect {
     case .noIdempotencyKey, .ignoresEpoch: [.positions]
     // Only a head shows that nothing was missed.
     case .asksInVain: [.positions]
+    // A plain server sends no events.
+    case .dropsEdits, .takesOldVersions, .revivesDeleted: [.positions]
     case .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
       .losesStandby, .noJitter, .timersStopAsleep, .closesAlive, .ignoresRetryAfter,
       .refreshesEarly,
@@ -67,6 +75,8 @@ public enum StreamDefect: String, DeliberateDefect {
     case .sendsTwice, .fetchesAfterLeaving: [.storm]
     case .asksInVain: [.needless]
     case .outlivesToken: [.outlived]
+    case .dropsEdits: [.early, .outdated]
+    case .takesOldVersions, .revivesDeleted: [.outdated]
     case .countResetOnOpen, .noStability, .noJitter, .takesLateEvents, .losesStandby,
       .timersStopAsleep, .closesAlive, .ignoresRetryAfter, .refreshesEarly, .blamesCredentials,
       .countsTheDial:
@@ -82,12 +92,14 @@ public enum StreamDefect: String, DeliberateDefect {
     // The defect shows only if an answer is so slow that frames overtake it, and the next catch-up
     // does not reach back.
     case .noBuffer: 100
+    // The defect shows only if a page follows an edit or a deletion.
+    case .takesOldVersions, .revivesDeleted: 50
     // The defect shows only if a server drains or refuses for a long time, or if a link wavers.
     case .ignoresRetryAfter, .countsTheDial: 100
     case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
       .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep,
       .closesAlive, .refreshesEarly, .blamesCredentials, .leavesPosts, .sendsTwice,
-      .fetchesAfterLeaving, .asksInVain, .outlivesToken:
+      .fetchesAfterLeaving, .asksInVain, .outlivesToken, .dropsEdits:
       20
     }
   }

@@ -23,12 +23,16 @@ extension StreamFeature {
     case .stored(let change, let commit): [(.disk, TraceText.stored(change, commit))]
     case .accepted(let message, let isNew):
       [(.server, (isNew ? "accepts " : "knows already ") + TraceText.name(message))]
-    case .admitted, .stated: []
-    case .beganAnew(let epoch, let retained):
+    case .admitted, .stated, .forgot: []
+    case .changed(.edited(let message)): [(.server, "changes \(TraceText.name(message))")]
+    case .changed(.deleted(let deletion)):
+      [(.server, "deletes the message at \(deletion.position)")]
+    case .changed(.posted): []
+    case .beganAnew(let head, let retained):
       [
         (
           .server,
-          "begins anew as epoch \(epoch) with \(TraceText.count(retained.count, "message"))"
+          "begins anew as epoch \(head.epoch) with \(TraceText.count(retained.count, "message"))"
         )
       ]
     }
@@ -45,9 +49,9 @@ extension TraceText {
     case .link(.ping, at: _), .link(.pong, at: _), .committed: false
     case .frame(_, .message), .older, .link(.device(.lifecycle), at: _), .user, .reader:
       !consequences.isEmpty
-    case .open, .close, .realtime, .refresh, .loadOlder, .send, .retry, .discard, .link,
-      .credentials, .opened, .frame, .fetched, .fetchFailed, .posted,
-      .postFailed, .loaded, .loadFailed, .commitFailed, .olderFailed:
+    case .open, .close, .realtime, .refresh, .loadOlder, .send, .edit, .delete, .retry, .discard,
+      .link, .credentials, .opened, .frame, .fetched, .fetchFailed, .posted, .edited, .deleted,
+      .uploaded, .uploadRefused, .postFailed, .loaded, .loadFailed, .commitFailed, .olderFailed:
       true
     }
   }
@@ -62,7 +66,9 @@ extension TraceText {
     case .reader(let isBehind):
       (.user, isBehind ? "reads more slowly than messages come" : "reads on")
     case .loadOlder: (.user, "scrolls up")
-    case .send(_, let text, _, _): (.user, "sends \(quoted(text))")
+    case .send(_, let text, _, _, _): (.user, "sends \(quoted(text))")
+    case .edit(_, _, let text, _): (.user, "changes a message to \(quoted(text))")
+    case .delete: (.user, "deletes a message")
     case .retry: (.user, "asks to send again")
     case .discard: (.user, "gives a message up")
     case .link(let event, _): cause(event)
@@ -77,6 +83,10 @@ extension TraceText {
     case .fetched(let fetch, let page): answer(fetch, describe(page))
     case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
     case .posted(_, let message): (.network, "the post is accepted: \(name(message))")
+    case .edited: (.network, "the edit is accepted")
+    case .deleted: (.network, "the deletion is accepted")
+    case .uploaded: (.network, "the image is accepted")
+    case .uploadRefused(_, _, let reason): (.network, "the image is refused: \(reason)")
     case .postFailed(_, _, let cause): (.network, "the post is answered with \(failure(cause))")
     case .loaded(let snapshot): (.disk, "gives back \(describe(snapshot))")
     case .loadFailed(let cause): (.disk, "cannot be read: \(failure(cause))")
@@ -129,6 +139,7 @@ extension TraceText {
     case .fetch(let fetch, let query):
       (.app, "asks (\(fetch.number)) for \(TraceText.query(query))")
     case .post(let entry, _): (.app, "posts \(quoted(entry.text))")
+    case .upload(let entry, _): (.app, "uploads the image of \(quoted(entry.text))")
     case .load: (.app, "reads the stored data")
     case .commit(_, let change):
       isVerbose ? (.app, "gives the disk \(count(change.messages.count, "message"))") : nil

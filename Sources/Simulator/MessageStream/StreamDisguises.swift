@@ -22,6 +22,8 @@ struct Keys: Sendable {
 
   func answered(_ input: StreamModel.Input) -> StreamModel.Input {
     if case .posted(let key, let message) = input { return .posted(entry(of: key), message) }
+    if case .edited(let key, let message) = input { return .edited(entry(of: key), message) }
+    if case .deleted(let key, let deletion) = input { return .deleted(entry(of: key), deletion) }
     if case .postFailed(let key, let number, let failure) = input {
       return .postFailed(entry(of: key), try: number, failure)
     }
@@ -50,10 +52,20 @@ struct Epochs: Sendable {
     if case .frame(let attempt, .message(let message)) = input {
       return .frame(attempt, .message(hide(message)))
     }
+    if case .frame(let attempt, .edited(let message)) = input {
+      return .frame(attempt, .edited(hide(message)))
+    }
+    if case .frame(let attempt, .deleted(let deletion)) = input {
+      return .frame(attempt, .deleted(hide(deletion)))
+    }
     if case .posted(let id, let message) = input { return .posted(id, hide(message)) }
     guard case .fetched(let id, var page) = input else { return input }
     page.head = page.head.map { hide($0) }
     page.messages = page.messages.map { hide($0) }
+    page.changes = page.changes.map { hide($0) }
+    page.deleted = page.deleted.map { hide($0) }
+    page.through = page.through.map { hide($0) }
+    page.changesThrough = page.changesThrough.map { hide($0) }
     page.recovered = true
     return .fetched(id, page)
   }
@@ -67,6 +79,12 @@ struct Epochs: Sendable {
     }
     if case .fetch(let id, .before(let position, let limit)) = effect {
       return .fetch(id, .before(shown(position), limit: limit))
+    }
+    if case .fetch(let id, .changes(let position, let limit)) = effect {
+      return .fetch(id, .changes(after: shown(position), limit: limit))
+    }
+    if case .fetch(let id, .newest(let position, let limit)) = effect {
+      return .fetch(id, .newest(knowing: shown(position), limit: limit))
     }
     return effect
   }
@@ -84,6 +102,67 @@ struct Epochs: Sendable {
   private mutating func hide(_ message: ShopMessage) -> ShopMessage {
     var hidden = message
     hidden.position = message.position.map { hide($0) }
+    hidden.changed = message.changed.map { hide($0) }
     return hidden
+  }
+
+  private mutating func hide(_ deletion: ShopDeletion) -> ShopDeletion {
+    var hidden = deletion
+    (hidden.position, hidden.changed) = (hide(deletion.position), hide(deletion.changed))
+    return hidden
+  }
+}
+
+/// A disguise that makes the client store what an old page brings: the earlier text of a message that
+/// was edited, or a message that was deleted.
+struct OldVersions: Sendable {
+  /// The messages that the client stored, in their last versions.
+  private var stored: [MessageID: ShopMessage] = [:]
+  /// The versions that were replaced.
+  private var replaced: [ShopMessage] = []
+  private var deleted: [ShopMessage] = []
+  /// Whether a page has arrived since the last change.
+  private var hasPage = false
+
+  mutating func noted(_ input: StreamModel.Input) -> StreamModel.Input {
+    if case .fetched = input { hasPage = true }
+    return input
+  }
+
+  /// Adds the replaced versions to a change that follows a page, dated like the newest ones.
+  mutating func renewed(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    guard case .commit(let id, var change) = effect else { return effect }
+    note(change)
+    guard hasPage else { return effect }
+    change.edits += replaced.compactMap { old in
+      guard let newest = stored[old.id], let changed = newest.changed else { return nil }
+      var renewed = old
+      renewed.changed = ShopPosition(epoch: changed.epoch, offset: changed.offset + 1)
+      (renewed.updatedAt, renewed.isEdited) = (newest.updatedAt, true)
+      return renewed
+    }
+    (replaced, hasPage) = ([], false)
+    return .commit(id, change)
+  }
+
+  /// Adds the deleted messages to a change that follows a page.
+  mutating func revived(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    guard case .commit(let id, var change) = effect else { return effect }
+    note(change)
+    guard hasPage, change.deletions.isEmpty else { return effect }
+    change.messages += deleted
+    (deleted, hasPage) = ([], false)
+    return .commit(id, change)
+  }
+
+  private mutating func note(_ change: TimelineChange) {
+    for deletion in change.deletions {
+      if let message = stored.removeValue(forKey: deletion.id) { deleted.append(message) }
+    }
+    for message in change.messages + change.edits {
+      guard let old = stored.updateValue(message, forKey: message.id), old.text != message.text
+      else { continue }
+      replaced.append(old)
+    }
   }
 }

@@ -3,8 +3,12 @@ public enum StreamEventKind: String, PlanEventKind {
   // People.
   /// Others post several messages in succession; `number` is how many.
   case others
+  /// Others post, edit, delete and reply in succession; `number` is how often.
+  case chat
   /// The user posts a message.
   case send
+  /// The user edits or deletes one of their own messages. The choice is which.
+  case change
   case loadOlder
   case pullToRefresh
   case retryFailed
@@ -27,6 +31,8 @@ public enum StreamEventKind: String, PlanEventKind {
   case putBack
   /// Others edit their newest messages.
   case edit
+  /// Some messages are deleted, by their authors or by an admin of the shop; `number` is how many.
+  case delete
   /// The user opens sockets on other devices; `number` is how many.
   case rivals
   /// The head reported to new sockets is off by `number`.
@@ -51,7 +57,13 @@ public enum StreamEventKind: String, PlanEventKind {
     .others: EventForm(.count(0...100_000), isOfPeople: true) {
       "others post \(TraceText.count($0.number, "message"))"
     },
+    .chat: EventForm(.count(0...100_000), isOfPeople: true) {
+      "others write, change and delete \(TraceText.count($0.number, "message"))"
+    },
     .send: EventForm(isOfPeople: true) { _ in "writes a message" },
+    .change: EventForm(.choice(["edit", "delete"]), isOfPeople: true) {
+      $0.choice == "edit" ? "changes an own message" : "deletes an own message"
+    },
     .loadOlder: EventForm(isOfPeople: true) { _ in "wants older messages" },
     .pullToRefresh: EventForm(isOfPeople: true) { _ in "wants to see what is new" },
     .retryFailed: EventForm(isOfPeople: true) { _ in "wants what failed to be sent again" },
@@ -75,6 +87,9 @@ public enum StreamEventKind: String, PlanEventKind {
     },
     .edit: EventForm(.count(0...1000), of: .backend) {
       "others change their newest \($0.number)"
+    },
+    .delete: EventForm(.count(0...1000), of: .backend) {
+      "\(TraceText.count($0.number, "message")) are deleted"
     },
     .rivals: EventForm(.number(0...100), .span, of: .backend) {
       "the user holds \(TraceText.count($0.number, "socket")) on other devices for \(length($0))"

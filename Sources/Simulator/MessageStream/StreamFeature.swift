@@ -44,7 +44,7 @@ public enum StreamFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .stuck, .storm, .needless, .falselyConnected, .early, .late,
-      .leaked, .outlived, .unbounded, .brokenInvariant, .endless, .unhealed,
+      .outdated, .leaked, .outlived, .unbounded, .brokenInvariant, .endless, .unhealed,
     ]
   }
   public static func play(
@@ -100,7 +100,7 @@ public enum StreamFeature: SimulatedFeature {
     case .update(.notice(let notice)):
       if let text = notice.text { report(text, "a notice") }
     case .update(.outbox(let entry)): expose(entry)
-    case .post(let entry, _): expose(entry)
+    case .post(let entry, _), .upload(let entry, _): expose(entry)
     case .commit(_, let change):
       for entry in change.outboxPut { expose(entry) }
       for message in change.messages { report(message.text, "a message") }
@@ -136,8 +136,13 @@ public enum StreamFact: Sendable, Equatable {
   case stored(TimelineChange, TimelineCommit)
   /// A post became durable on the server. `isNew` is false if its key was already known.
   case accepted(ShopMessage, isNew: Bool)
-  /// The log started over under another epoch. `retained` is its content, by position.
-  case beganAnew(epoch: String, retained: [ShopMessage])
+  /// A message was edited or deleted on the server.
+  case changed(ShopEvent)
+  /// The log started over under another epoch, or was restored to an earlier state. `head` is its
+  /// newest position, and `retained` its content, by position.
+  case beganAnew(head: ShopPosition, retained: [ShopMessage])
+  /// The server answered that it does not know what happened after a position.
+  case forgot
   /// A socket opened, and the server reported a head, which may be false.
   case stated(AttemptID, head: ShopPosition?)
   /// An upgrade arrived with a token that expires at the given time.
@@ -177,6 +182,8 @@ extension Finding.Kind {
   /// A message was shown or acknowledged before it was durable, or a cursor is ahead of the stored
   /// data.
   public static let early = Finding.Kind(rawValue: "early")
+  /// A message was shown or stored with an older text than the server's, or although it was deleted.
+  public static let outdated = Finding.Kind(rawValue: "outdated")
   /// The server kept a socket for longer than the lifetime of the token that admitted it.
   public static let outlived = Finding.Kind(rawValue: "outlived")
 }
@@ -214,6 +221,8 @@ extension StreamFeature {
       digest.mix(2, isNew ? 1 : 2)
       digest.mix(message.id)
     case .beganAnew(_, let retained): digest.mix(3, UInt64(retained.count))
+    case .changed(let event): digest.mix(16, event.position?.offset ?? 0)
+    case .forgot: digest.mix(17)
     case .stated(let attempt, let head): digest.mix(15, attempt.number, head?.offset ?? 0)
     case .admitted(let attempt, _): digest.mix(14, attempt.number)
     }
@@ -226,8 +235,14 @@ extension StreamFeature {
       digest.mix(wall)
     case .realtime(let isOn): digest.mix(isOn)
     case .reader(let isBehind): digest.mix(isBehind)
-    case .send(_, let text, _, _), .user(let text): digest.mix(text)
-    case .retry(let id), .discard(let id), .postFailed(let id, _, _): digest.mix(id)
+    case .send(_, let text, _, _, _), .user(let text): digest.mix(text)
+    case .edit(_, let message, let text, _):
+      digest.mix(message)
+      digest.mix(text)
+    case .delete(_, let message, _): digest.mix(message)
+    case .retry(let id), .discard(let id), .postFailed(let id, _, _), .edited(let id, _),
+      .deleted(let id, _), .uploaded(let id, _, _), .uploadRefused(let id, _, _):
+      digest.mix(id)
     case .opened(_, let head, let after, _): digest.mix(4, head?.offset ?? 0, after?.offset ?? 0)
     case .frame(_, .message(let message)), .posted(_, let message): digest.mix(message.id)
     case .link(.pong(_, let id), at: _): digest.mix(id)
@@ -254,7 +269,7 @@ extension StreamFeature {
     case .ping(_, let id): digest.mix(id)
     case .refreshCredentials: return
     case .fetch(let id, _): digest.mix(1, id.number)
-    case .post(let entry, _): digest.mix(entry.id)
+    case .post(let entry, _), .upload(let entry, _): digest.mix(entry.id)
     case .load(let limit): digest.mix(2, UInt64(limit))
     case .commit(let id, let change): digest.mix(3, id.number, UInt64(change.messages.count))
     case .readOlder(_, let limit): digest.mix(4, UInt64(limit))

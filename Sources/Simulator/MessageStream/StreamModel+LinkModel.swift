@@ -27,9 +27,11 @@ extension StreamModel: LinkModel {
     case .frame(let attempt, .unknown), .frame(let attempt, .malformed): .received(attempt)
     case .fetched: .answered(isTrigger: false)
     // An accepted post shows that the server is reachable.
-    case .posted: .answered(isTrigger: true)
+    case .posted, .edited, .deleted: .answered(isTrigger: true)
+    case .uploaded: .answered(isTrigger: false)
     case .fetchFailed(_, let failure), .postFailed(_, _, let failure): .refused(failure)
-    case .loadOlder, .send, .retry, .discard, .user, .loaded, .loadFailed, .committed,
+    case .loadOlder, .send, .edit, .delete, .retry, .discard, .user, .uploadRefused, .loaded,
+      .loadFailed, .committed,
       .commitFailed, .older, .olderFailed:
       .other
     }
@@ -41,7 +43,7 @@ extension StreamModel: LinkModel {
     case .close(let attempt, let reason): .close(attempt, reason)
     case .ping(let attempt, _): .ping(attempt)
     case .refreshCredentials: .refreshCredentials
-    case .fetch, .post: .request
+    case .fetch, .post, .upload: .request
     case .load, .commit, .readOlder: .store
     case .update(.notice(.signIn)): .signIn
     case .update(.notice): .notice
@@ -55,9 +57,11 @@ extension StreamModel: LinkModel {
       .opened(attempt, head: head, after: after, events: events)
     case .frame(_, let frame): .frame(attempt, frame)
     case .link(let event, let wall): .link(event.moved(to: attempt), at: wall)
-    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .retry, .discard,
-      .credentials, .fetched, .fetchFailed, .posted,
-      .postFailed, .loaded, .loadFailed, .committed, .commitFailed, .older, .olderFailed:
+    case .open, .close, .realtime, .refresh, .reader, .user, .loadOlder, .send, .edit, .delete,
+      .retry,
+      .discard, .credentials, .fetched, .fetchFailed, .posted, .edited, .deleted,
+      .uploaded, .uploadRefused, .postFailed, .loaded, .loadFailed, .committed, .commitFailed,
+      .older, .olderFailed:
       input
     }
   }

@@ -28,6 +28,8 @@ public struct StreamNumbers: PlanNumbers {
   public var pageCap = 0
   /// The number of messages that the client keeps in memory.
   public var memory = 1000
+  /// Whether the client asks for edits and deletions as events: 1 if it does, otherwise 0.
+  public var wantsEvents = 1
   /// The time window within which a draining server asks its clients to reconnect.
   public var drainWindow = Duration.seconds(10)
 
@@ -41,7 +43,7 @@ public struct StreamNumbers: PlanNumbers {
       .number("memory", \.memory, 1...100_000), .number("historyPage", \.historyPage, 1...1000),
       .number("ignoresSince", \.ignoresSince, 0...1),
       .number("catchUpPage", \.catchUpPage, 1...1000), .span("drainWindow", \.drainWindow),
-      .number("pageCap", \.pageCap, 0...1000),
+      .number("pageCap", \.pageCap, 0...1000), .number("wantsEvents", \.wantsEvents, 0...1),
       .number("history", \.history, 0...10_000, steps: [0, 1, 10]),
     ]
   }

@@ -67,8 +67,9 @@ public struct StreamRecord: RunRecord {
       tape.answer()
       tape.phoneState.storeFails = true
       changes[id] = nil
-    case .refresh, .reader, .user, .loadOlder, .send, .retry, .discard, .link, .credentials,
-      .opened, .frame, .fetchFailed, .postFailed:
+    case .refresh, .reader, .user, .loadOlder, .send, .edit, .delete, .retry, .discard, .link,
+      .credentials, .opened, .frame, .fetchFailed, .edited, .deleted, .uploaded,
+      .uploadRefused, .postFailed:
       return
     }
   }

@@ -21,6 +21,7 @@ struct StreamSeam: Sendable {
   private var skipped: FetchID?
   private var keys = Keys()
   private var epochs = Epochs()
+  private var oldVersions = OldVersions()
   /// The stored messages that a launch shows; empty once they have been shown.
   private var screen: [ShopMessage] = []
   private var historyPage = 0
@@ -43,6 +44,7 @@ struct StreamSeam: Sendable {
     skipped = nil
     screen = []
     isLeft = false
+    oldVersions = OldVersions()
   }
 
   /// Returns the settings that the client uses, with the defect applied.
@@ -66,9 +68,10 @@ struct StreamSeam: Sendable {
     case .asksInVain: [withoutHead(input)]
     case .fetchesAfterLeaving: [noteLeaving(input)]
     case .leavesPosts: [noteConnection(input)]
+    case .takesOldVersions, .revivesDeleted: [oldVersions.noted(input)]
     case .showsBeforeStored, .countResetOnOpen, .noStability, .timersStopAsleep, .takesLateEvents,
       .losesStandby, .noJitter, .closesAlive, .countsTheDial, .ignoresRetryAfter, .refreshesEarly,
-      .blamesCredentials, .sendsTwice, .outlivesToken, nil:
+      .blamesCredentials, .sendsTwice, .outlivesToken, .dropsEdits, nil:
       [input]
     }
   }
@@ -90,6 +93,9 @@ struct StreamSeam: Sendable {
     case .leavesPosts: return isPost(effect) && isConnected ? [] : [effect]
     case .sendsTwice: return isPost(effect) ? [effect, effect] : [effect]
     case .fetchesAfterLeaving: return withFetch(effect)
+    case .dropsEdits: return [withoutEdits(effect)]
+    case .takesOldVersions: return [oldVersions.renewed(effect)]
+    case .revivesDeleted: return [oldVersions.revived(effect)]
     case .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents, .losesStandby,
       .noJitter, .timersStopAsleep, .closesAlive, .countsTheDial, .ignoresRetryAfter,
       .refreshesEarly,
@@ -148,6 +154,12 @@ extension StreamSeam {
     return input
   }
 
+  private func withoutEdits(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    guard case .commit(let id, var change) = effect else { return effect }
+    change.edits = []
+    return .commit(id, change)
+  }
+
   private func isPost(_ effect: StreamModel.Effect) -> Bool {
     if case .post = effect { true } else { false }
   }
@@ -158,14 +170,15 @@ extension StreamSeam {
   private mutating func note(_ effect: StreamModel.Effect) {
     switch effect {
     case .update(.status(let status)): isConnected = status.state == .connected
-    case .fetch(let id, .since), .fetch(let id, .after):
+    case .fetch(let id, .since), .fetch(let id, .after), .fetch(let id, .changes),
+      .fetch(let id, .newest):
       catchUp = id
       if isOpening { skipped = id }
     case .fetch(let id, .page) where isAnswered:
       catchUp = id
       lookup = id
-    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder,
-      .update:
+    case .open, .close, .ping, .refreshCredentials, .fetch, .post, .upload, .load, .commit,
+      .readOlder, .update:
       return
     }
   }

@@ -10,13 +10,17 @@ extension StreamFeature {
   public struct Hello: Sendable {
     /// The position after which messages are requested.
     var after: ShopPosition?
+    /// Whether edits and deletions are requested.
+    var events = false
     var token: StreamToken
   }
 
   /// A message over a socket.
   public enum Packet: Sendable {
     /// The head of the log when the server began to send, and the position from which it continues.
-    case opened(head: ShopPosition?, after: ShopPosition?)
+    ///
+    /// `events` is whether the server sends edits and deletions.
+    case opened(head: ShopPosition?, after: ShopPosition?, events: Bool)
     case text([UInt8])
   }
 
@@ -45,6 +49,8 @@ extension StreamFeature {
     case signsIn
     /// Others post the next of their remaining messages.
     case othersPost(left: Int)
+    /// Others post, edit or delete the next of their remaining messages.
+    case othersChange(left: Int)
     case logAnswers(StoreToken, LogQuestion)
     case refreshed(TokenRefresh)
     /// A socket of another device answers a ping, or closes as requested.
@@ -58,9 +64,11 @@ extension StreamFeature {
 
 /// A request from the server to its log.
 public enum LogQuestion: Sendable {
-  case append(ShopMessage, key: UUID128?)
+  case append(LogRequest)
+  case shop(MessageID)
   case page(PageQuery)
   case head
+  case forget
 }
 
 /// A REST request from the phone.

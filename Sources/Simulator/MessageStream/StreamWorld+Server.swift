@@ -51,16 +51,14 @@ extension StreamWorld {
   private mutating func perform(_ effect: ShopServer.Effect) {
     switch effect {
     case .append(let appends):
-      for append in appends {
-        guard case .post(let entry) = append.change else { continue }
-        ask(append.token, .append(entry.message, key: entry.key))
-      }
-    // Nobody in this world edits or deletes by a request.
-    case .shop, .forget: return
+      for append in appends { ask(append.token, .append(append.change)) }
+    case .shop(let token, let id): ask(token, .shop(id))
+    case .forget(let token): ask(token, .forget)
     case .page(let token, _, let query): ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
     case .answer(let id, let response): answer(id.number, reply(response))
-    case .accept(let id, let head, let after, _): letIn(id, head: head, after: after)
+    case .accept(let id, let head, let after, let events):
+      letIn(id, head: head, after: after, events: events)
     case .refuse(let id, let refusal):
       let detail = Envelope.decodeNote(refusal.bytes) ?? ""
       refuse(id.number, status: refusal.status, retryAfter: refusal.retryAfter, detail: detail)
@@ -96,7 +94,9 @@ extension StreamWorld {
     }
     let credential = seam.admitted(credential(of: hello.token), wall: serverWall)
     feed(
-      .upgrade(ConnectionID(line), shop, after: hello.after, credential, wall: serverWall))
+      .upgrade(
+        ConnectionID(line), shop, after: hello.after, events: hello.events, credential,
+        wall: serverWall))
   }
 
   mutating func arrived(
@@ -111,10 +111,10 @@ extension StreamWorld {
 
   func opened(_ attempt: AttemptID, _ packet: StreamFeature.Packet) -> StreamModel.Input {
     switch packet {
-    case .opened(let head, let after):
+    case .opened(let head, let after, let events):
       .opened(
         attempt, head: head.flatMap { ShopPosition($0.description) },
-        after: after.flatMap { ShopPosition($0.description) })
+        after: after.flatMap { ShopPosition($0.description) }, events: events ? true : nil)
     case .text: received(attempt, packet)
     }
   }
@@ -148,31 +148,57 @@ extension StreamWorld {
   }
 
   mutating func answer(_ token: StoreToken, _ question: LogQuestion) {
-    if case .append(let draft, _) = question, draft.user != "me" {
+    if case .append(let request) = question, request.isOfOthers {
       backend.posting = max(0, backend.posting - 1)
     }
     if let failure = failure(of: question) { return feed(.stored(token, .failed(failure))) }
     switch question {
     case .head: feed(.stored(token, .head(backend.log.head, newest: backend.log.newest)))
-    case .page(let query): feed(.stored(token, backend.log.page(query)))
-    case .append(let draft, let key):
-      let (message, isNew) = backend.log.append(restamped(draft), key: key)
-      if isNew { kernel.counts[.accepted] += 1 }
-      note(.accepted(message, isNew: isNew))
-      if let index = backend.deadlyPost, message.user == "me" {
+    case .page(let query):
+      let answer = backend.log.page(query)
+      if answer.isUnrecovered { note(.forgot) }
+      feed(.stored(token, answer))
+    case .shop(let id): feed(.stored(token, .shop(backend.log.shop(of: id, shop))))
+    case .forget: feed(.stored(token, .forgotten))
+    case .append(let request): store(request, token)
+    }
+  }
+
+  private mutating func store(_ request: LogRequest, _ token: StoreToken) {
+    switch backend.log.append(restamped(request)) {
+    case .failure(let failure): feed(.stored(token, .failed(failure)))
+    case .success(let outcome):
+      noteOutcome(outcome)
+      if let index = backend.deadlyPost, !request.isOfOthers {
         backend.deadlyPost = nil
         stop(server, for: index)
         kernel.add(.ends(index), after: kernel.plan.events[index].event.span)
       } else {
-        feed(.stored(token, .appended(.posted(message, isNew: isNew))))
+        feed(.stored(token, .appended(outcome)))
       }
     }
   }
 
-  /// Stamps a message of a plain server late, or like the previous message, as the plan specifies.
+  private mutating func noteOutcome(_ outcome: LogOutcome) {
+    switch outcome {
+    case .posted(let message, let isNew):
+      if isNew { kernel.counts[.accepted] += 1 }
+      note(.accepted(message, isNew: isNew))
+    case .edited(let message, isNew: true): note(.changed(.edited(message)))
+    case .deleted(let deletion, isNew: true): note(.changed(.deleted(deletion)))
+    case .edited, .deleted, .refused: return
+    }
+  }
+
+  /// Stamps a post to a plain server late, or like the previous message, as the plan specifies.
+  private mutating func restamped(_ request: LogRequest) -> LogRequest {
+    guard kernel.plan.server == .plain, case .post(var entry) = request else { return request }
+    entry.message = restamped(entry.message)
+    return .post(entry)
+  }
+
   private mutating func restamped(_ draft: ShopMessage) -> ShopMessage {
     var message = draft
-    guard kernel.plan.server == .plain else { return message }
     let (numbers, host) = (kernel.plan.numbers, server.slot)
     if numbers.lateStamps > 0, kernel.hosts[host].generator.unit() < numbers.lateStamps {
       let late = kernel.hosts[host].generator.duration(below: .seconds(100))
@@ -205,7 +231,7 @@ extension StreamWorld {
   }
 
   /// Posts a message of another user, if the server is running.
-  mutating func post(text: String) {
+  mutating func post(text: String, parent: MessageID? = nil) {
     backend.othersCount += 1
     guard isServerRunning else { return }
     backend.posting += 1
@@ -215,8 +241,8 @@ extension StreamWorld {
       user: user, name: user, shops: [shop], expiresAt: serverWall.advanced(by: .seconds(60)))
     feed(
       .request(
-        RequestID(backend.lastRequest), .send(Draft(shop: shop, text: text)), .valid(claims),
-        wall: serverWall))
+        RequestID(backend.lastRequest), .send(Draft(shop: shop, text: text, parent: parent)),
+        .valid(claims), wall: serverWall))
   }
 
   /// Posts a message of another user. The message is too large for the phone's sockets.
@@ -247,9 +273,8 @@ extension StreamWorld {
         id: .random(using: &kernel.hosts[server.slot].generator), shop: shop,
         user: "other-\(number % 5)", username: "other-\(number % 5)", text: "old \(number)",
         createdAt: stamp)
-      let (stored, isNew) = backend.log.append(message, key: nil)
       kernel.counts[.accepted] += 1
-      note(.accepted(stored, isNew: isNew))
+      note(.accepted(backend.log.append(message), isNew: true))
     }
   }
 }

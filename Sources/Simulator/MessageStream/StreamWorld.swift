@@ -71,6 +71,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var longest: UInt64 = 0
     /// The number of other users' messages so far.
     var othersCount = 0
+    /// The number of edits so far.
+    var edits = 0
     /// The sockets of the user's other devices, with the indices of their planned events.
     var rivals: [TrafficID: Int] = [:]
     var lastRival: TrafficID = 1 << 50
@@ -92,6 +94,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     meant.historyPage = plan.numbers.historyPage
     meant.catchUpPage = plan.numbers.catchUpPage
     meant.memory = plan.numbers.memory
+    meant.wantsEvents = plan.numbers.wantsEvents == 1
     var real = seam.settings(meant)
     real.policy = kernel.policy
     settings = real
@@ -157,6 +160,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     switch scheduled {
     case .signsIn: signIn()
     case .othersPost(let left): othersPost(left)
+    case .othersChange(let left): othersChange(left)
     case .logAnswers(let token, let question): answer(token, question)
     case .refreshed(let outcome): refreshed(outcome)
     case .input(let input): give(input, to: phoneID)
@@ -172,7 +176,9 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   ) {
     switch eventKind {
     case .others: othersPost(event.number)
+    case .chat: othersChange(event.number)
     case .send: if isScreenInUse { send() }
+    case .change: if isScreenInUse { change(isEdit: event.choice == "edit") }
     case .loadOlder: if isScreenInUse { give(.loadOlder, to: phoneID) }
     case .pullToRefresh: if isScreenInUse { give(.refresh, to: phoneID) }
     case .retryFailed: if isScreenInUse { retryFailed() }
@@ -180,6 +186,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .beginAlike: beginAlike(without: event.number, index)
     case .putBack: putBack(by: event.number, index)
     case .edit: edit(event.number)
+    case .delete: delete(event.number)
     case .rivals: openRivals(event.number, index)
     case .trim: backend.log.trim(keeping: event.number)
     case .dieAfterNextPost: backend.deadlyPost = index
@@ -252,10 +259,12 @@ extension StreamWorld {
     give(.send(id: id, text: "own \(phone.sent)", parent: nil, at: phoneWall), to: phoneID)
   }
 
-  /// Retries all failed messages, as a user would do.
+  /// Retries all failed messages, as a user would do. Those that were deleted are discarded.
   mutating func retryFailed() {
     for entry in disk.outbox {
-      if case .failed = entry.state { give(.retry(entry.id), to: phoneID) }
+      guard case .failed(let reason) = entry.state else { continue }
+      let wasDeleted = reason == "the message was deleted"
+      give(wasDeleted ? .discard(entry.id) : .retry(entry.id), to: phoneID)
     }
   }
 
@@ -264,12 +273,15 @@ extension StreamWorld {
   mutating func perform(_ effect: StreamModel.Effect, of host: HostID) {
     switch effect {
     case .open(let attempt, let after):
-      dial(host, attempt, to: server, hello: .init(after: after, token: phone.token))
+      let hello = StreamFeature.Hello(
+        after: after, events: settings.wantsEvents, token: phone.token)
+      dial(host, attempt, to: server, hello: hello)
     case .close(let attempt, let reason): hangUp(host, attempt, code: reason.closeCode)
     case .ping(let attempt, let id): send(host, attempt, ping: id)
     case .refreshCredentials: refresh()
     case .fetch(let id, let query): ask(.fetch(id, query))
     case .post(let entry, let number): ask(.post(entry, try: number))
+    case .upload: return  // the users of this world send no images
     case .load(let limit):
       read(.loaded((shadow ?? disk).load(limit: limit)), or: { .loadFailed($0) })
     case .commit(let id, let change): commit(id, change)
@@ -440,13 +452,25 @@ extension StreamWorld {
     case .fetch(_, let query):
       Call.read(
         method: "GET", path: ShopRoute.paginated(shop).path, query: query.parameters, key: nil,
-        body: [], limits: MessageLimits())
-    case .post(let entry, _):
-      Call.read(
-        method: "POST", path: ShopRoute.send.path, query: [], key: entry.id.description,
-        body: NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent).encode(),
-        limits: MessageLimits())
+        events: settings.wantsEvents, body: [], limits: MessageLimits())
+    case .post(let entry, _): call(entry)
     }
+  }
+
+  private func call(_ entry: OutboxEntry) -> Call {
+    let (method, route, body): (String, ShopRoute, [UInt8]) =
+      switch entry.action {
+      case .post:
+        (
+          "POST", .send,
+          NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent).encode()
+        )
+      case .edit(let id): ("PUT", .send, MessageEdit(id: id, text: entry.text).encode())
+      case .delete(let id): ("DELETE", .message(id), [])
+      }
+    return Call.read(
+      method: method, path: route.path, query: [], key: entry.id.description, body: body,
+      limits: MessageLimits())
   }
 
   func reply(_ answer: Answer) -> StreamFeature.Reply {
@@ -514,7 +538,11 @@ extension StreamWorld {
       switch what {
       case .fetch(let id, _): return .fetched(id, try PageCodec.decode(bytes, shop: shop))
       case .post(let entry, _):
-        return .posted(entry.id, try Envelope.decodeMessage(bytes, shop: shop))
+        switch entry.action {
+        case .post: return .posted(entry.id, try Envelope.decodeMessage(bytes, shop: shop))
+        case .edit: return .edited(entry.id, try Envelope.decodeEdit(bytes, shop: shop))
+        case .delete: return .deleted(entry.id, try Envelope.decodeDeletion(bytes, shop: shop))
+        }
       }
     } catch {
       return failed(what, .protocolError(detail: "the answer could not be read: \(error)"))
@@ -538,6 +566,7 @@ extension StreamWorld {
 
   /// Signs the user in and opens the shop.
   mutating func becomeCalm() {
+    changeLast()
     signIn()
     give(.open(at: phoneWall), to: phoneID)
   }
@@ -554,6 +583,10 @@ extension StreamWorld {
 
   mutating func heal() {
     becomeWhole()
+    // A refresh hides defects of the catch-up.
+    if kernel.plan.server == .plain, hasChanges, kernel.plan.seed % 2 == 0, !kernel.isAborted {
+      pull()
+    }
     scroll()
     finish()
   }
@@ -595,8 +628,15 @@ extension StreamWorld {
       && disk.outbox.isEmpty
       && phoneState.own.memoryUse.unsent == 0
       && !isAheadOfLog
+      && hasAllEvents
       && !kernel.exchanges.contains { $0.isAbandoned || $0.question.isPost }
       && hasLast
+  }
+
+  /// Whether the phone has all events of the log, if the server sends events to it.
+  private var hasAllEvents: Bool {
+    guard settings.wantsEvents, kernel.plan.server == .positions else { return true }
+    return disk.cursor.position == backend.log.head
   }
 
   private var phoneState: PhoneState<StreamFeature> { kernel.checkers.views[0].phoneState }
@@ -605,6 +645,15 @@ extension StreamWorld {
     "\(phoneState.status), whole: \(phoneState.own.isWhole), "
       + "to be sent: \(disk.outbox.count), "
       + "\(phoneState.own.memoryUse)"
+  }
+
+  /// Refreshes the screen, which shows what a plain server's newest page says.
+  private mutating func pull() {
+    let pages = kernel.exchanges.count
+    give(.refresh, to: phoneID)
+    if kernel.exchanges.count > pages {
+      run(until: now.advanced(by: .seconds(60))) { $0.isComplete && $0.kernel.exchanges.isEmpty }
+    }
   }
 
   /// Scrolls up until there are no older messages.
@@ -631,164 +680,5 @@ extension StreamWorld {
 
   mutating func blame(_ detail: String) {
     kernel.find(.unhealed, detail)
-  }
-}
-
-// Behavior that only some servers show: edits, restored logs, several devices of a user, and false
-// statements.
-extension StreamWorld {
-  // The log.
-
-  /// Starts the log over with only its newest messages.
-  mutating func beginAnew(keeping count: Int, _ index: Int) {
-    stop(server, for: index)
-    backend.log.beginAnew(keeping: count)
-    note(.beganAnew(epoch: backend.log.epoch, retained: backend.log.messages))
-  }
-
-  /// Starts the log over without its newest messages, and fills it with others up to its former
-  /// length.
-  ///
-  /// The offset at its head then occurs in both epochs.
-  mutating func beginAlike(without count: Int, _ index: Int) {
-    let size = backend.log.messages.count
-    beginAnew(keeping: size - min(count, size), index)
-    for _ in 0..<min(count, size) {
-      backend.othersCount += 1
-      let user = "other-\(backend.othersCount % 5)"
-      let newest = backend.log.messages.last?.createdAt.advanced(by: .milliseconds(1))
-      let stamp = max(serverWall, newest ?? serverWall)
-      let message = ShopMessage(
-        id: .random(using: &kernel.hosts[server.slot].generator), shop: shop, user: user,
-        username: user, text: "other \(backend.othersCount)", createdAt: stamp)
-      let (stored, isNew) = backend.log.append(message, key: nil)
-      kernel.counts[.accepted] += 1
-      note(.accepted(stored, isNew: isNew))
-    }
-  }
-
-  /// Removes the log's newest messages, and continues under the same epoch.
-  mutating func putBack(by count: Int, _ index: Int) {
-    stop(server, for: index)
-    backend.longest = backend.log.head.offset
-    backend.log.putBack(by: count)
-    note(.beganAnew(epoch: backend.log.epoch, retained: backend.log.messages))
-  }
-
-  /// Whether the next message would fill the log up to the phone's last known position before the
-  /// phone can detect that the log was restored.
-  ///
-  /// No client can distinguish a refilled log from the original one.
-  var fillsLogUp: Bool {
-    guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
-    let head = backend.log.head.offset
-    let next = head + UInt64(backend.posting) + 1
-    // The phone also knows the positions of messages that have not been stored yet.
-    let isUnstored = kernel.checkers.views[0].phoneState.own.memoryUse.unstored > 0
-    return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
-  }
-
-  /// Whether the phone's cursor is beyond the end of the log.
-  var isAheadOfLog: Bool {
-    guard let cursor = disk.cursor.position else { return false }
-    return cursor.epoch == backend.log.epoch && cursor.offset > backend.log.head.offset
-  }
-
-  /// Edits the newest messages of others, and sends the edits to all sockets.
-  mutating func edit(_ count: Int) {
-    guard isServerRunning else { return }
-    let listeners = kernel.lines.filter { $0.serverHolds }.map { ConnectionID($0.number) }
-    for message in backend.log.messages.suffix(max(0, count)) where message.user != "me" {
-      guard var edited = backend.log.edit(message, at: serverWall) else { continue }
-      if kernel.plan.server == .plain { edited.position = nil }
-      send(.message(edited), to: listeners)
-    }
-  }
-
-  /// Returns the log's failure while the server's disk is failing; `nil` while the disk works.
-  func failure(of question: LogQuestion) -> StoreFailure? {
-    switch (kernel.hosts[server.slot].conditions.disk, question) {
-    case (.locked, _): .locked(detail: "the log is locked")
-    case (.full, .append): .full(detail: "no space left")
-    case (.full, .page), (.full, .head), (.works, _), (.slow, _): nil
-    }
-  }
-
-  // Sockets.
-
-  /// Returns the latest planned event of a kind that is in progress.
-  private func event(_ eventKind: StreamEventKind) -> PlannedEvent<StreamEventKind>? {
-    kernel.active.last { kernel.plan.events[$0].event.eventKind == .own(eventKind) }
-      .map { kernel.plan.events[$0].event }
-  }
-
-  /// Accepts a socket. The reported head may be false, and the backlog may be withheld.
-  mutating func letIn(_ id: ConnectionID, head: ShopPosition?, after: ShopPosition?) {
-    var stated = head
-    if let lie = event(.falseHead), let head {
-      let offset = Int(clamping: head.offset) + lie.number
-      stated = ShopPosition(epoch: head.epoch, offset: UInt64(max(0, offset)))
-    }
-    if after != nil, isUnderWay(.shortBacklog) { backend.unsentBacklog[id.number] = 1 }
-    if let index = line(id.number), kernel.lines[index].run == kernel.hosts[phoneID.slot].run {
-      note(.stated(kernel.lines[index].attempt, head: stated))
-    }
-    accept(id.number, .opened(head: stated, after: after))
-  }
-
-  /// Returns whether to withhold a frame of a backlog. Such a frame is addressed to only one
-  /// socket.
-  mutating func withholds(_ listeners: [ConnectionID]) -> Bool {
-    guard let id = listeners.first, listeners.count == 1,
-      let unsent = backend.unsentBacklog[id.number]
-    else {
-      return false
-    }
-    backend.unsentBacklog[id.number] = unsent - 1
-    return unsent <= 0
-  }
-
-  // Other devices of the same user.
-
-  /// Opens `count` sockets of the user's other devices.
-  mutating func openRivals(_ count: Int, _ index: Int) {
-    guard isServerRunning else { return }
-    let claims = Claims(
-      user: "me", name: "Me", shops: [shop], expiresAt: serverWall.advanced(by: .seconds(86_400)))
-    for _ in 0..<max(0, count) {
-      backend.lastRival += 1
-      backend.rivals[backend.lastRival] = index
-      feed(.upgrade(ConnectionID(backend.lastRival), shop, .valid(claims), wall: serverWall))
-    }
-  }
-
-  mutating func closeRivals(of index: Int) {
-    for number in backend.rivals.keys.sorted() where backend.rivals[number] == index {
-      backend.rivals[number] = nil
-      if isServerRunning { feed(.gone(ConnectionID(number), code: 1000)) }
-    }
-  }
-
-  /// Schedules the reaction of another device's socket to pings and close frames.
-  mutating func sendToRival(_ effect: ShopServer.Effect) {
-    switch effect {
-    case .ping(let id) where backend.rivals[id.number] != nil:
-      kernel.later(.rival(id, isClosing: false), on: server, after: kernel.roundTrip())
-    case .close(let id, _) where backend.rivals[id.number] != nil:
-      kernel.later(.rival(id, isClosing: true), on: server, after: kernel.roundTrip())
-    case .drop(let id), .refuse(let id, _): backend.rivals[id.number] = nil
-    case .append, .shop, .page, .head, .forget, .answer, .accept, .send, .ping, .close, .finished:
-      return
-    }
-  }
-
-  mutating func rivalAnswers(_ id: ConnectionID, isClosing: Bool) {
-    guard backend.rivals[id.number] != nil else { return }
-    if isClosing {
-      backend.rivals[id.number] = nil
-      feed(.gone(id, code: 1001))
-    } else {
-      feed(.received(id))
-    }
   }
 }

@@ -95,6 +95,11 @@ enum StreamProperty {
         Envelope.deletion(deletion, note: "x"), shop: Shop.id)
       try hold(again == deletion, "an answer to a deletion that was read can be written")
     }
+    if let message = try? Envelope.decodeEdit(text, shop: Shop.id) {
+      let again = try? Envelope.decodeEdit(
+        Envelope.message(message, status: 200, note: "x"), shop: Shop.id)
+      try hold(again == message, "an answer to an edit that was read can be written")
+    }
     guard let edit = try? MessageEdit.decode(text, limits: limits) else { return }
     try hold(
       1...limits.maxCharacters ~= edit.text.unicodeScalars.count, "an edit is within the limit")

@@ -21,8 +21,8 @@ enum RowProperty {
       CREATE TABLE new_ids(shop, id, created_at);
       CREATE TABLE cursors(shop, epoch, offset, time, whole_at, base_offset);
       CREATE TABLE gaps(shop, place, after_time, after_id, before_time, before_id);
-      CREATE TABLE outbox(shop, turn, id, text, parent, created_at, tries, failure,
-        UNIQUE (shop, id));
+      CREATE TABLE outbox(shop, turn, id, text, parent, created_at, tries, failure, action, target,
+        image_type, image_size, image_url, image_uploaded_at, UNIQUE (shop, id));
       """)
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
@@ -47,7 +47,7 @@ enum RowProperty {
       try insert(into: "messages", [.integer(1)] + values(12, &choices), tables)
     case 1: try insert(into: "cursors", [shop] + values(5, &choices), tables)
     case 2: try insert(into: "gaps", [shop, .integer(0)] + values(4, &choices), tables)
-    case _: try insert(into: "outbox", [shop, .integer(0)] + values(6, &choices), tables)
+    case _: try insert(into: "outbox", [shop, .integer(0)] + values(12, &choices), tables)
     }
     return try Rows(tables)
   }
@@ -60,7 +60,8 @@ enum RowProperty {
       CREATE TABLE messages(
         shop, offset, place, id, user, username, text, created_at, updated_at, is_edited, parent,
         key, changed);
-      CREATE TABLE edits(shop, key, offset, changed)
+      CREATE TABLE edits(shop, key, offset, changed);
+      CREATE TABLE images(id PRIMARY KEY, shop, user, type, size, created_at, message)
       """)
 
   /// Reads two rows of the backend's log, and changes them.

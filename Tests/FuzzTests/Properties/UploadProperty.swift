@@ -29,9 +29,9 @@ enum UploadProperty {
   }
 
   private static func record(_ text: [UInt8]) throws(Broken) {
-    guard let (record, count) = SyncUploadRecord.read(text) else { return }
-    try hold(count <= SyncUploadRecord.mostBytes, "a record's line is bounded")
-    let again = SyncUploadRecord.read(record.line)
+    guard let (record, count) = UploadRecord.read(text) else { return }
+    try hold(count <= UploadRecord.mostBytes, "a record's line is bounded")
+    let again = UploadRecord.read(record.line)
     try hold(again?.record == record, "a record that was read can be written")
   }
 

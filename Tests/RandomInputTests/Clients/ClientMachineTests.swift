@@ -25,11 +25,13 @@ import Testing
   @Test func `a message stream keeps its promises`() {
     RandomInputs<StreamInputs>(seeds: 0..<50, acts: 250).expectSound(
       inputs: """
-        close commitFailed committed credentials discard fetchFailed fetched frame link loadFailed
-        loadOlder loaded older olderFailed open opened postFailed posted reader realtime refresh
-        retry send user
+        close commitFailed committed credentials delete deleted discard edit edited fetchFailed
+        fetched frame link loadFailed loadOlder loaded older olderFailed open opened postFailed
+        posted reader realtime refresh retry send uploadRefused uploaded user
         """,
-      effects: "close commit fetch load open ping post readOlder refreshCredentials update")
+      effects: """
+        close commit fetch load open ping post readOlder refreshCredentials update upload
+        """)
   }
 
   @Test func `a relay phone keeps its promises`() {

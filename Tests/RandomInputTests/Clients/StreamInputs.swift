@@ -15,6 +15,7 @@ struct StreamInputs: LinkedGenerator {
   private var read: (key: TimelineKey, limit: Int)?
   private var fetches: [(id: FetchID, query: PageQuery)] = []
   private var posts: [(entry: OutboxEntry, number: TryID)] = []
+  private var uploads: [(entry: OutboxEntry, attempt: TryID)] = []
   private var dial: (attempt: AttemptID, after: ShopPosition?)?
   private var ping: UInt64 = 0
   private var wantsCredentials = false
@@ -76,10 +77,12 @@ struct StreamInputs: LinkedGenerator {
     case 22, 23:
       let parent = oneIn(3) ? server.anyMessage()?.id : nil
       let id = UUID128.random(using: &generator)
-      give(.send(id: id, text: one(["a", "b"]), parent: parent, at: wall))
+      let image = oneIn(4) ? OutboxImage(type: .png, size: number(0...9_000)) : nil
+      let text = image == nil ? one(["a", "b"]) : one(["a", ""])
+      give(.send(id: id, text: text, parent: parent, at: wall, image: image))
     case 24: oneIn(9) ? give(.credentials(credentialsEvent())) : changeDevice()
     case 25: disturb()
-    case 26...28: answerPost()
+    case 26...28: oneIn(3) ? answerUpload() : answerPost()
     case 29: server.change(at: wall)
     case 30: for _ in 0..<number(1...9) { server.write(at: wall) }
     case 31: if oneIn(3) { leave() }
@@ -102,6 +105,7 @@ struct StreamInputs: LinkedGenerator {
       case .commit(let id, let change): commit = (id, change)
       case .readOlder(let key, let limit): read = (key, limit)
       case .refreshCredentials: wantsCredentials = true
+      case .upload(let entry, let number): uploads.append((entry, number))
       case .update: continue
       }
     }
@@ -113,7 +117,7 @@ struct StreamInputs: LinkedGenerator {
 
   mutating func noteRestart() {
     (commit, isLoading, read, dial) = (nil, false, nil, nil)
-    (fetches, posts, wantsCredentials) = ([], [], false)
+    (fetches, posts, uploads, wantsCredentials) = ([], [], [], false)
     (shown, waiting) = ([], [])
   }
 
@@ -123,6 +127,7 @@ struct StreamInputs: LinkedGenerator {
     case .ping(let attempt, let id): "ping \(attempt) \(id)"
     case .fetch(let id, _): "fetch \(id)"
     case .post(let entry, let number): "post \(entry.id) \(number)"
+    case .upload(let entry, let number): "upload \(entry.id) \(number)"
     case .commit(let id, _): "commit \(id)"
     case .close, .refreshCredentials, .load, .readOlder, .update: nil
     }
@@ -131,7 +136,7 @@ struct StreamInputs: LinkedGenerator {
   static func attempt(of effect: StreamModel.Effect) -> AttemptID? {
     switch effect {
     case .open(let attempt, _), .close(let attempt, _), .ping(let attempt, _): attempt
-    case .refreshCredentials, .fetch, .post, .load, .commit, .readOlder, .update: nil
+    case .refreshCredentials, .fetch, .post, .upload, .load, .commit, .readOlder, .update: nil
     }
   }
 
@@ -145,7 +150,7 @@ struct StreamInputs: LinkedGenerator {
     },
     MachineProperty("an entry waits until it went out or was discarded") { generator, step in
       generator.waiting.subtracting(step.endedEntries)
-        .isSubset(of: step.after.outbox.entries.map(\.id))
+        .isSubset(of: step.after.outbox.entries.map(\.id) + step.after.endingChanges)
     },
   ]
 }
@@ -170,7 +175,8 @@ extension StreamInputs {
 
   private mutating func use() {
     let id = one(machine.outbox.entries.map(\.id) + [UUID128(high: 0, low: 0)])
-    switch number(0...13) {
+    switch number(0...17) {
+    case 14...17: change()
     case 0...4: give(.loadOlder)
     case 5: give(.refresh)
     case 6: give(.retry(id))
@@ -181,6 +187,32 @@ extension StreamInputs {
     case 11: give(.user(one(["me", "you"])))
     case _: give(.open(at: wall))
     }
+  }
+}
+
+// MARK: Edits and deletions by the user
+extension StreamInputs {
+  private mutating func change() {
+    guard let message = oneIn(9) ? server.anyMessage() : server.messages.last else { return }
+    let id = UUID128.random(using: &generator)
+    if oneIn(3) { return give(.delete(id: id, message.id, at: wall)) }
+    give(.edit(id: id, message.id, text: one(["a", "edit", ""]), at: wall))
+  }
+
+  /// Answers an edit or a deletion as a server with or without positions does, or of another
+  /// message.
+  private mutating func answerChange(_ entry: OutboxEntry) {
+    guard let target = entry.target else { return }
+    if case .edit = entry.action {
+      var message = oneIn(6) ? server.anyMessage() : server.messages.first { $0.id == target }
+      message?.text = entry.text
+      message?.changed = maybe(anyPosition())
+      return give(.edited(entry.id, server.isPlain ? nil : message))
+    }
+    let deletion = ShopDeletion(
+      id: oneIn(6) ? entry.id : target, shop: entry.shop, position: anyPosition(),
+      changed: anyPosition())
+    give(.deleted(entry.id, server.isPlain || oneIn(6) ? nil : deletion))
   }
 }
 
@@ -253,6 +285,26 @@ extension StreamInputs {
     return anyDeletion().map { .deleted($0) }
   }
 
+  /// Ends an upload, lets it fail, or ends it twice.
+  private mutating func answerUpload() {
+    guard !uploads.isEmpty else { return }
+    let index = number(0...uploads.count - 1)
+    let (entry, attempt) = uploads[index]
+    if !oneIn(9) { uploads.remove(at: index) }
+    switch number(0...7) {
+    case 0: give(.postFailed(entry.id, try: attempt, linkFailure()))
+    case 1:
+      let status = one([400, 404, 413, 415])
+      let failure = LinkFailure.http(status: status, retryAfter: nil, detail: one(["", "no"]))
+      give(.postFailed(entry.id, try: attempt, failure))
+    case 2: give(.uploadRefused(entry.id, try: attempt, reason: "gone"))
+    case _:
+      let url = "https://shop.example/" + one(["1", "2", String(repeating: "3", count: 600)])
+      let time = oneIn(4) ? wall.advanced(by: .seconds(-90_000)) : wall
+      give(.uploaded(entry.id, url: oneIn(4) ? entry.image?.url ?? url : url, at: time))
+    }
+  }
+
   /// Answers a post, lets it fail, or loses the answer.
   private mutating func answerPost() {
     guard !posts.isEmpty else { return }
@@ -262,6 +314,13 @@ extension StreamInputs {
     if oneIn(4) {
       let long = LinkFailure.http(status: 413, retryAfter: nil, detail: one(["", "long"]))
       return give(.postFailed(entry.id, try: attempt, oneIn(6) ? long : linkFailure()))
+    }
+    guard entry.action == .post else {
+      if !oneIn(5) { return answerChange(entry) }
+      let status = one([403, 404, 409, 410])
+      return give(
+        .postFailed(
+          entry.id, try: attempt, .http(status: status, retryAfter: nil, detail: one(["", "no"]))))
     }
     let message = server.take(entry, at: wall)
     if oneIn(6) { return give(.postFailed(entry.id, try: attempt, .reset)) }

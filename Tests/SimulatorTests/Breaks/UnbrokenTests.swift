@@ -34,7 +34,7 @@ struct UnbrokenTests {
     #expect(found, "\(script.findings)")
   }
 
-  private static let faults: [Fault] = shown + sent + fetched + tried + stored + secret
+  private static let faults: [Fault] = shown + changed + sent + fetched + tried + stored + secret
 
   private static let all = (1...5).map { ShopMessage.number($0) }
 
@@ -50,6 +50,49 @@ struct UnbrokenTests {
       var edited = ShopMessage.number(1, text: "m1 (edited)")
       edited.updatedAt = ShopMessage.start.advanced(by: .seconds(100))
       script.give(.frame(AttemptID(1), .message(edited)), at: 1)
+    },
+  ]
+
+  private static let deletion = ShopDeletion(
+    id: all[1].id, shop: Facts.shop, position: ShopPosition(epoch: "e", offset: 2),
+    changed: ShopPosition(epoch: "e", offset: 6))
+
+  private static let changed = [
+    Fault(.lost, "removed, and not deleted: m2") { script in
+      script.accept(all)
+      script.store(TimelineChange(deletions: [DeletedMessage(id: all[1].id)]))
+    },
+    Fault(.outdated, "stored again after its deletion: m2") { script in
+      script.accept(all)
+      script.change(.deleted(deletion))
+      script.store(
+        TimelineChange(deletions: [DeletedMessage(id: deletion.id, changed: deletion.changed)]))
+      script.store(TimelineChange(messages: [all[1]]))
+    },
+    Fault(.early, "the cursor is past a deletion: m2") { script in
+      script.facts.own.settings.wantsEvents = true
+      script.accept(all)
+      script.change(.deleted(deletion))
+      script.store(TimelineChange(messages: all, cursor: ShopCursor(position: deletion.changed)))
+    },
+    Fault(.outdated, "the screen differs from the store: 1 (m2)") { script in
+      script.accept(all)
+      script.store(TimelineChange(messages: all))
+      script.show([all[1]])
+      script.store(
+        TimelineChange(deletions: [DeletedMessage(id: deletion.id, changed: deletion.changed)]))
+    },
+    Fault(.lost, "edits of the user were never made: two") { script in
+      script.accept(all)
+      var edit = OutboxEntry.number(1)
+      (edit.text, edit.action) = ("two", .edit(all[1].id))
+      script.store(TimelineChange(outboxPut: [edit]))
+    },
+    Fault(.lost, "deletions of the user were never made: 1") { script in
+      script.accept(all)
+      var entry = OutboxEntry.number(1)
+      (entry.text, entry.action) = ("", .delete(all[1].id))
+      script.store(TimelineChange(outboxPut: [entry]))
     },
   ]
 
@@ -187,6 +230,8 @@ struct Script {
   mutating func accept(_ messages: [ShopMessage]) {
     for message in messages { note(.accepted(message, isNew: true)) }
   }
+
+  mutating func change(_ event: ShopEvent) { note(.changed(event)) }
 
   /// Makes a change durable.
   mutating func store(_ change: TimelineChange) {

@@ -13,6 +13,7 @@ import uuid
 import zoneinfo
 
 from peer import Backend, Broken, check, check_that, main
+from uploads import Uploader
 
 STEPS, RATE = "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierHeartRate"
 WORKOUT = "HKWorkoutType"
@@ -25,51 +26,16 @@ def instant(seconds):
     return (FIRST + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Response(http.client.HTTPResponse):
-    """A response that also collects interim responses such as 104."""
-
-    def _read_status(self):
-        self.interim = getattr(self, "interim", [])
-        while True:
-            version, status, reason = super()._read_status()
-            if not 100 <= status < 200:
-                return version, status, reason
-            self.interim.append((status, http.client.parse_headers(self.fp)))
-
-
-class Client:
+class Client(Uploader):
     """The requests of one user, and a model of the user's data on the backend."""
 
     def __init__(self, peer, backend, user, secret):
-        self.peer, self.backend, self.user, self.secret = peer, backend, user, secret
-        self.chance = peer.chance
+        super().__init__(peer, backend, user, secret)
         self.samples = []  # (dataType, content, [uuid])
         self.stamps, self.present, self.history = {}, set(), []
         self.slot = self.stamp = 0
 
     # Requests
-
-    def ask(self, method, path, body=None, headers=None, secret=None, cut=None, is_answer_read=True):
-        """Returns status, headers, body and interim responses, or None if the request was cut."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=20)
-        connection.response_class = Response
-        try:
-            connection.putrequest(method, path, skip_host="Host" in (headers or {}))
-            named = {"Authorization": f"Bearer {secret or self.secret}", **(headers or {})}
-            if body is not None:
-                named["Content-Length"] = str(len(body))
-            for name, value in named.items():
-                if value is not None:
-                    connection.putheader(name, value)
-            connection.endheaders()
-            if body:
-                connection.send(body if cut is None else body[:cut])
-            if cut is not None or not is_answer_read:
-                return None
-            response = connection.getresponse()
-            return response.status, response.headers, response.read(), response.interim
-        finally:
-            connection.close()
 
     def get(self, path):
         status, _, body, _ = self.ask("GET", path)
@@ -164,7 +130,9 @@ class Client:
         way = self.chance.choice(["plain", "gzip", "unread", "cut", "twice", "draft", "ios", "tus"])
         self.peer.count(way)
         if way in ("draft", "ios", "tus"):
-            self.upload(way, body, batch, expected, is_exact)
+            _, answer = self.upload(way, "/api/sync", body, "application/json")
+            if way != "tus":
+                self.check_answer(batch, answer, expected, is_exact)
         elif way == "twice":
             answers = []
             tasks = [threading.Thread(target=lambda: answers.append(
@@ -187,60 +155,6 @@ class Client:
             answer = self.ask("POST", "/api/sync", body, headers)
             self.check_answer(batch, answer, expected, is_exact and way != "unread")
         self.history.append(batch)
-
-    def upload(self, way, body, batch, expected, is_exact):
-        """Sends a batch in pieces. Some pieces are cut off, and the backend may be killed in between."""
-        common = {"Tus-Resumable": "1.0.0"} if way == "tus" else {
-            "Upload-Draft-Interop-Version": "8" if way == "draft" else "3"}
-
-        def more(is_last):
-            return {"draft": {"Upload-Complete": "?1" if is_last else "?0",
-                              "Content-Type": "application/partial-upload"},
-                    "ios": {"Upload-Incomplete": "?0" if is_last else "?1"},
-                    "tus": {"Content-Type": "application/offset+octet-stream"}}[way]
-
-        begin = common | ({"Upload-Length": str(len(body))} if way == "tus" else more(False))
-        if way == "draft":
-            begin["Content-Type"] = "application/json"
-        status, headers, answer, _ = self.ask("POST", "/api/sync", b"", begin)
-        check(f"status of a {way} upload that begins: {answer[:200]!r}", 201, status)
-        place = headers["Location"].split(f":{self.backend.port}")[-1]
-        offset = 0
-        while True:
-            size = self.chance.randint(1, max(1, len(body) - offset))
-            is_last = offset + size == len(body)
-            fields = common | more(is_last) | {"Upload-Offset": str(offset)}
-            fault = self.chance.random()
-            if fault < 0.2 and size > 1:
-                cut = self.chance.randrange(size)
-                self.ask("PATCH", place, body[offset:offset + size], fields, cut=cut)
-                offset = self.offset(place, common, offset, offset + cut)
-                continue
-            if fault < 0.25 and not is_last:
-                wrong = self.ask("PATCH", place, b"x", fields | {"Upload-Offset": str(offset + 1)})
-                check("an upload at another offset", (409, str(offset)),
-                      (wrong[0], wrong[1]["Upload-Offset"]))
-            answer = self.ask("PATCH", place, body[offset:offset + size], fields)
-            if is_last:
-                break
-            check(f"status of a piece of a {way} upload: {answer[2][:200]!r}", 2, answer[0] // 100)
-            offset += size
-            if self.chance.random() < 0.1:
-                self.backend.kill()
-                self.backend.start()
-                self.peer.count("kills")
-                offset = self.offset(place, common, offset, offset)
-        if way == "tus":
-            check(f"status of the last piece: {answer[2][:200]!r}", 204, answer[0])
-        else:
-            self.check_answer(batch, answer, expected, is_exact)
-
-    def offset(self, place, common, least, most):
-        status, headers, _, _ = self.ask("HEAD", place, headers=common)
-        check("status of HEAD of an upload", 2, status // 100)
-        offset = int(headers["Upload-Offset"])
-        check_that("offset of an upload", least <= offset <= most, f"{least} to {most}", offset)
-        return offset
 
     # Totals
 

@@ -1,9 +1,11 @@
 """A message client against `holdfast serve`: posts, edits, deletions, events, absences, kills.
 
-Three users change messages. One follower receives events as docs/messages.md describes and keeps its
-state on disk; another knows only the original protocol. Both must end with the messages of the server.
+Three users change messages. Two followers receive events as docs/messages.md describes and keep their
+state on disk; another knows only the original protocol; the last is `holdfast stream`. All must end with
+the messages of the server.
 """
 import asyncio
+import json
 import os
 import re
 import signal
@@ -12,7 +14,9 @@ import urllib.parse
 import uuid
 
 from message_cases import absences, ending, large, refusals, speaks_plain, without_events
+from message_disk import Disk, enter
 from message_followers import Follower, Original
+from message_phone import Phone
 from message_wire import (API, CALM, ORIGINAL, SHOP, Lost, Proxy, Wire, check, check_message, check_order, check_that,
                           make_token, moment, offset, split)
 from peer import Backend, main
@@ -230,7 +234,17 @@ class World:
         self.posts, self.copies, self.refused, self.gone, self.used = {}, {}, set(), {}, set()
         self.up_since = time.monotonic()
         self.events, self.ids, self.texts, self.epoch = 0, {}, {}, None
-        self.backend = Backend(peer, "--log-format", "json", "--log-level", "debug").start()
+        has_small = "small" not in peer.without
+        try:
+            enter()
+        except OSError as error:
+            has_small = False
+            print(f"message_client: no disk is full, since this system refuses small ones: {error}", flush=True)
+        size = 48 + int(peer.seconds / 2)
+        self.disk, self.phone_disk = (Disk(peer, name, size, has_small) for name in ("backend-disk", "phone-disk"))
+        self.backend = Backend(peer, "--log-format", "json", "--log-level", "debug")
+        self.backend.data = self.disk.path("backend")
+        self.backend.start()
         self.wire = Wire(self.backend.port)
 
     def token(self, user, shops=SHOP, admin=None, life="1h"):
@@ -250,6 +264,11 @@ class World:
             self.refused.add(text)
         return text
 
+    def base(self, text):
+        """Returns a text without the reference to an image, which the phone appends."""
+        base = text.rsplit("\n[IMAGE:", 1)[0]
+        return base if base in self.phone.outbox.pictures else text
+
     def did(self, what):
         self.events += 1
         self.peer.count(what)
@@ -264,7 +283,7 @@ class World:
         """Checks a message of an answer or a frame that was requested at a time."""
         check_message(message, SHOP, has_events)
         text = message["message"]
-        check_that("a text on the wire", text in self.used, "one that was sent", message)
+        check_that("a text on the wire", self.base(text) in self.used, "one that was sent", message)
         check_that("a refused text", text not in self.refused, "nowhere", message)
         check_that("a text that was deleted or replaced before the request", self.gone.get(
             text, begun) >= begun, "nowhere", message)
@@ -342,6 +361,17 @@ class World:
             calm = time.monotonic() + (chance.uniform(8, 11) if chance.random() < 0.2 else chance.uniform(0.5, 4))
             while time.monotonic() < calm and not self.peer.is_over():
                 await asyncio.sleep(0.1)
+            if self.disk.is_small and self.peer.draws("full", 0.3):
+                await self.fill_up()
+                continue
+            if self.peer.draws("freezes", 0.15):
+                self.up_since = time.monotonic() + 1000
+                self.backend.child.send_signal(signal.SIGSTOP)
+                await asyncio.sleep(chance.uniform(0.2, 3))
+                self.backend.child.send_signal(signal.SIGCONT)
+                self.up_since = time.monotonic()
+                self.peer.count("freezes")
+                continue
             if self.peer.draws("kills", 0.7):
                 self.backend.kill()
                 self.peer.count("kills")
@@ -368,18 +398,67 @@ class World:
                 self.epoch = split((await self.steadily(self.token("wes"), {"page": 1, "limit": 1}, False))[
                     "head"])[0]
 
+    async def fill_up(self):
+        """Fills the disk of the server, which still serves what is stored, and goes on once there is space."""
+        chance, token = self.peer.chance, self.token("wes")
+        left, is_killed = chance.choice([0, 0, 0, 1, 4, 16]), self.peer.draws("full-kills", 0.3)
+        end, refused, self.up_since = time.monotonic() + chance.uniform(0.3, 4), 0, time.monotonic() + 1000
+        while time.monotonic() < end:
+            self.disk.fill(left)
+            answer = await self.probe(token)
+            refused += answer.status == 503
+            if answer.status == 503:
+                health = await self.wire.ask("GET", "/healthz", None)
+                check("status of /healthz on a full disk", (503, "failing"), (
+                    health.status, json.loads(health.body)["status"]))
+            page = await self.wire.ask("GET", f"{API}/{SHOP}/messages/paginated?page=1&limit=5", token)
+            check(f"status of a page on a full disk: {page}", 200, page.status)
+            await asyncio.sleep(0.1)
+        check_that("answers to posts on a full disk", refused or left, "503 at least once", "none")
+        if is_killed:
+            self.backend.kill()
+            self.peer.count("kills on a full disk")
+            if (status := self.backend.attempt()) is not None:
+                check("exit status of serve on a full disk", 1, status)
+                self.peer.count("refused starts on a full disk")
+        self.disk.empty()
+        if is_killed and self.backend.child.poll() is not None:
+            self.backend.start()
+        self.up_since, limit = time.monotonic(), time.monotonic() + 5
+        while (answer := await self.probe(token)).status == 503:
+            check_that("a post once there is space", time.monotonic() < limit, "accepted in 5 s", answer)
+            await asyncio.sleep(0.05)
+        while (health := await self.wire.ask("GET", "/healthz", None)).status != 200:
+            check_that("/healthz once there is space", time.monotonic() < limit + 5, "200 in 10 s", health)
+            await asyncio.sleep(0.1)
+        self.peer.count("full disks")
+        self.peer.count("503 on full disks", refused)
+
+    async def probe(self, token):
+        """Posts a large message."""
+        answer = await self.wire.ask("POST", f"{API}/messages", token, {
+            "shop_id": SHOP, "message": self.text(size=9000)}, {"Idempotency-Key": str(uuid.uuid4())})
+        check_that(f"status of a post on a full disk: {answer}", answer.status in (201, 429, 503), "201 or 503",
+                   answer.status)
+        if answer.status == 201:
+            self.posts[answer.data["id"]] = Post(answer.data, None, False)
+        return answer
+
     async def inspect(self):
         """Looks for texts that are gone while the server works, if it was up for long enough."""
         while not self.peer.is_over():
             await asyncio.sleep(1)
             late = time.monotonic() - 7
             if self.up_since < late:
-                self.search_data({text for text, when in self.gone.items() if when < late}, "after 7 s")
+                self.search_data(self.backend.data, {text for text, when in self.gone.items() if when < late},
+                                 "after 7 s")
 
     # The end
 
     async def finish(self, followers):
         """Makes last changes, kills the server, and compares all states once nothing changes."""
+        while not (self.phone.is_quiet or followers[-1].done()):
+            await asyncio.sleep(0.1)
         ann = self.writers[0]
         for post in [p for p in self.posts.values() if p.author == "ann" and not p.is_going][-2:]:
             await ann.remove(post)
@@ -392,6 +471,8 @@ class World:
         await self.compare()
         await asyncio.sleep(max(0, still + 10 - time.monotonic()))
         self.search("10 s after the last change")
+        await self.phone.close()
+        self.search("after the phone ended")
         await ending(self)
         self.search("after the server ended")
 
@@ -435,9 +516,10 @@ class World:
         """Compares the messages of the server with all answers."""
         counts = {}
         for message in whole.values():
-            counts[message["message"]] = counts.get(message["message"], 0) + 1
-            check_that("a message that was posted", message["id"] in self.posts or message["message"] in
-                       self.copies, "an answer, or a post without a key whose answer was lost", message)
+            text = self.base(message["message"])
+            counts[text] = counts.get(text, 0) + 1
+            check_that("a message that was posted", message["id"] in self.posts or text in self.copies,
+                       "an answer, or a post without a key whose answer was lost", message)
         for text, number in counts.items():
             most = self.copies.get(text, 1)
             check_that(f"messages with the text {text[:40]}", number <= most, f"{most} at most", number)
@@ -454,18 +536,21 @@ class World:
     def search(self, when):
         """Looks for texts that must be gone in the data directory, and for any text in the log."""
         alive = {text.split(" ")[0] for text in self.live}
-        self.search_data({text for text in self.used if text.split(" ")[0] not in alive}, when)
+        dead = {text for text in self.used if text.split(" ")[0] not in alive}
+        self.search_data(self.backend.data, dead, when)
+        self.search_data(self.phone.data, dead | self.phone.outbox.dead_marks(self.live), when)
         self.peer.log.flush()
         with open(self.peer.path("log"), "rb") as file:
             log = file.read()
         logged = self.marks(log) & {text.split(" ")[0].encode() for text in self.used}
         check_that("texts in the log", not logged, "none", logged)
-        tokens = [t for t in (*(f.token for f in self.followers), self.original.token) if t.encode() in log]
+        users = (*self.followers, self.original, self.phone)
+        tokens = [u.token for u in users if u.token.encode() in log]
         check_that("tokens in the log", not tokens, "none", tokens)
 
-    def search_data(self, texts, when):
+    def search_data(self, data, texts, when):
         dead, what = {text.split(" ")[0].encode() for text in texts}, "deleted, replaced and refused texts in"
-        for folder, _, names in os.walk(self.backend.data):
+        for folder, _, names in os.walk(data):
             for name in names:
                 try:
                     with open(os.path.join(folder, name), "rb") as file:
@@ -483,7 +568,7 @@ class World:
         return set(re.findall(rb"m[0-9a-f]{16}", content))
 
     async def play(self):
-        self.proxy = await Proxy(self.peer, self.backend.port).start()
+        self.proxy, self.phone = await Proxy(self.peer, self.backend.port).start(), Phone(self, self.phone_disk)
         await speaks_plain(self.peer)
         await refusals(self)
         await without_events(self)
@@ -493,9 +578,9 @@ class World:
         self.writers = [Writer(self, "ann"), Writer(self, "bob"), Writer(self, "root", is_admin=True)]
         self.followers, self.original = [Follower(self, "eve"), Follower(self, "eva")], Original(self)
         self.peer.end = time.monotonic() + self.peer.seconds
-        followers = [asyncio.create_task(f.run()) for f in (*self.followers, self.original)]
+        followers = [asyncio.create_task(f.run()) for f in (*self.followers, self.original, self.phone)]
         others = [asyncio.create_task(t) for t in (*(w.run() for w in self.writers), self.wander(), self.disturb(),
-                                                     self.inspect())]
+                                                     self.inspect(), self.phone.fill())]
         tasks = followers + others
         try:
             while not all(t.done() for t in others):

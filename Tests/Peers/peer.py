@@ -26,7 +26,7 @@ class Broken(Exception):
     """A broken promise of the documentation."""
 
     def __init__(self, what, expected, actual):
-        super().__init__(f"{what}: expected {shorten(expected)}, actual {shorten(actual)}")
+        super().__init__(f"{shorten(what)}: expected {shorten(expected)}, actual {shorten(actual)}")
 
     @classmethod
     def of(cls, several):
@@ -66,6 +66,7 @@ class Peer:
         self.directory = tempfile.mkdtemp(prefix="holdfast-peer-")
         self.log = open(self.path("log"), "ab")
         self.children = []
+        self.at_end = []  # functions that are called with `is_kept` once all child processes have ended
         self.counts = {}
         self.end = time.monotonic() + seconds
 
@@ -111,6 +112,8 @@ class Peer:
                 child.kill()
                 child.wait()
         self.log.close()
+        for function in self.at_end:
+            function(is_kept)
         if not is_kept:
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -124,12 +127,18 @@ class Backend:
         self.data = peer.path("backend")
 
     def start(self):
+        check_that("holdfast serve starts", self.attempt() is None, "one line with its address", "no output")
+        return self
+
+    def attempt(self):
+        """Starts a process. Returns None once it listens, or the exit status if it ends instead."""
         self.child = self.peer.start(
             "serve", "--data", self.data, "--port", self.port, "--json", *self.options)
         line = self.child.stdout.readline()
-        check_that("holdfast serve starts", line, "one line with its address", "no output")
+        if not line:
+            return self.child.wait(10)
         self.port = int(json.loads(line)["url"].rsplit(":", 1)[1].rstrip("/"))
-        return self
+        return None
 
     def kill(self):
         self.child.kill()

@@ -45,6 +45,20 @@ struct PeerRunTests {
   }
 }
 
+/// Tests of the built program with the peers of a shop, which take as long as all others.
+@Suite(.serialized, .timeLimit(.minutes(15)))
+struct PeerShopTests {
+  @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
+  func `a killed server and phone end with the messages of foreign clients`() async throws {
+    try await PeerRun.pass("message_client")
+  }
+
+  @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
+  func `a killed server keeps and deletes the images of a foreign client`() async throws {
+    try await PeerRun.pass("image_client")
+  }
+}
+
 /// One run of a peer with a fixed seed and 20 s of faults.
 private enum PeerRun {
   static let python = "/usr/bin/python3"

@@ -8,7 +8,7 @@ import Testing
 /// Tests of the cursor during arrears: the missed events that a socket delivers, each message once
 /// and in its newest form. Only they move the cursor, since anything else can overtake them.
 struct ArrearsTests {
-  /// What the phone's user does while the arrears arrive.
+  /// An action of the phone's user during the arrears.
   enum Act: CaseIterable {
     case post
     case edit

@@ -62,7 +62,7 @@ public protocol TimelineStore: SuspendableStore {
 }
 
 extension TimelineStore {
-  /// `nil`.
+  /// Returns `nil`, for a store that is not in a directory.
   public var directory: String? { nil }
 }
 

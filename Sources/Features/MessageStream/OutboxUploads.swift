@@ -2,7 +2,7 @@ import HoldfastCore
 import HoldfastStorage
 import HoldfastWire
 
-/// The uploads of the images in an outbox, as far as they are not stored with their entries.
+/// The uploads of images in an outbox, with the data that is not stored with the entries.
 struct OutboxUploads: Sendable, Hashable {
   /// The attempts under way that upload an image instead of sending an entry.
   private var tries: [UUID128: TryID] = [:]

@@ -5,10 +5,10 @@ import HoldfastWire
 /// The order in which a server without positions lists messages, as far as it is known, and what
 /// pages say about deleted messages.
 ///
-/// Such a server lists messages by creation or by arrival. Either way the order of two messages
-/// never changes, and a page is one part of the list without a break. A page with messages on both
-/// sides of a third one shows that the server does not have the third one any more, if it was known
-/// before the page was requested. A time stamp alone shows nothing, since clocks can be set back.
+/// The server lists messages by the time of creation or of arrival. In both cases two messages
+/// never change places, and a page is a contiguous part of the list. If a message was known before
+/// a page was requested, and the page has messages on both sides of its place but not the message
+/// itself, the server has deleted it. A timestamp alone proves nothing, since clocks can go back.
 struct ServerOrder: Sendable, Hashable {
   /// The known messages, newest first.
   private var entries: [Entry] = []

@@ -178,7 +178,7 @@ public import Observation
   }
 
   /// Deletes a message of the user, or of anybody if the user is an admin of the shop, and returns
-  /// at once. The row goes away, and comes back if the server refuses the deletion.
+  /// at once. The row is hidden, and shown again if the server refuses the deletion.
   public func delete(_ row: MessageRow) { opening.whenOpen { $0.enqueueDeletion(row.id) } }
 
   /// Sends an edit or a deletion again that was refused.

@@ -107,7 +107,7 @@ protocol UploadServer {
   static func effect(_ effect: UploadEffect) -> Effect
 }
 
-/// What the rules of uploads found about a request that may create an upload.
+/// The result of checking whether a request creates an upload.
 enum UploadBeginning: Sendable, Hashable {
   /// The request is about an upload, and is answered or waits for the store.
   case taken

@@ -117,7 +117,8 @@ struct Uploads: Sendable {
 
   /// The maximum number of stored uploads of one user. A further upload replaces the oldest.
   static let mostOfUser = 16
-  /// The maximum number of stored uploads. With files of at most 5 MiB, they take at most 1.25 GiB.
+  /// The maximum number of stored uploads of one server. Uploads of samples (4 MiB each) take at most
+  /// 1 GiB, and those of images (5 MiB each) at most 1.25 GiB.
   static let most = 256
   /// The maximum number of requests that wait for one upload.
   static let mostWaiting = 4

@@ -109,8 +109,8 @@ struct SignInRig {
   func leaks() -> [String] {
     let secrets = shown.all.flatMap { [$0.word, $0.code] }
     return rig.lines.all.filter { line in
-      // The digits of a time, a duration or a number of a connection may happen to be those of a
-      // code.
+      // The digits of a time, a duration or a number of a connection can be those of a code
+      // by chance.
       let rest = line.replacing(#/"at":"[^"]*"|"(connection|ms)":[0-9]+/#, with: "")
       return secrets.contains { rest.contains($0) }
     }

@@ -3,7 +3,7 @@
   import Holdfast
   import SwiftUI
 
-  /// What the text in the field becomes.
+  /// The purpose of the text in the field.
   enum ComposerSubject: Hashable {
     /// A new message.
     case new
@@ -68,8 +68,7 @@
     }
   }
 
-  /// What the user can do with a message: reply to it and, if it is the user's own, edit and delete
-  /// it.
+  /// The menu of a message: a reply and, for the user's own messages, an edit and a deletion.
   struct MessageMenu: View {
     let row: MessageRow
     let isOwn: Bool

@@ -102,6 +102,25 @@ struct AheadTests {
     #expect(harness.model.isWhole)
   }
 
+  @Test func `offsets beyond a limit are not remembered, and are fetched`() {
+    var recovery = Recovery()
+    recovery.cursor.position = Harness.at(5)
+    let last = UInt64(6 + StreamSettings.offsetsAhead)
+    for offset in 7...last {
+      let isWhole = recovery.take(Harness.at(offset), advancing: true, isConnected: true)
+      #expect(!isWhole)
+      if offset == last - 1 { #expect(recovery.ahead.count == StreamSettings.offsetsAhead - 1) }
+    }
+    #expect(recovery.ahead.count == StreamSettings.offsetsAhead)
+    _ = recovery.take(Harness.at(last + 1), advancing: true, isConnected: true)
+    #expect(recovery.ahead.count == StreamSettings.offsetsAhead)
+    let isWhole = recovery.take(Harness.at(6), advancing: true, isConnected: true)
+    #expect(isWhole && recovery.cursor.position == Harness.at(last))
+    // The next frame shows that the one beyond the limit was forgotten.
+    let next = recovery.take(Harness.at(last + 2), advancing: true, isConnected: true)
+    #expect(!next && recovery.ahead == [last + 2])
+  }
+
   @Test func `fetches the answer to a post without a socket again if a message may precede it`()
     throws
   {

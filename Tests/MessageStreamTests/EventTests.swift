@@ -51,6 +51,44 @@ struct EventTests {
     #expect(world.ledger.problems == [])
   }
 
+  @Test(arguments: [0, 5, 80])
+  func `deleted messages that the phone posted before it ever followed the shop`(later: Int) {
+    var world = StreamHarness(.ours) { $0.wantsEvents = true }
+    world.shop.hasEvents = true
+    for index in 1...6 {
+      world.say("m\(index)", late: .seconds(1_000 - index), silently: true)
+    }
+    var posted = TimelineChange()
+    posted.messages = Array(world.shop.log[2...])
+    _ = world.disk.stored.commit(posted)
+    world.delete("m4", silently: true)
+    world.delete("m6", silently: true)
+    world.accumulate(later, named: "later")
+    world.launch()
+    world.driveToTheHead()
+    world.scrollToTheBeginning()
+    world.compareEvents()
+    #expect(world.texts.count == 4 + later)
+    #expect(world.ledger.problems == [])
+  }
+
+  @Test func `a deleted message that the phone posted to a new log before it was killed`() {
+    var world = StreamHarness.withEvents(messages: 5)
+    world.kill()
+    world.shop.beginEpoch()
+    world.say("m6", silently: true)
+    world.say("m7", silently: true)
+    var posted = TimelineChange()
+    posted.messages = Array(world.shop.log.suffix(2))
+    _ = world.disk.stored.commit(posted)
+    world.delete("m6", silently: true)
+    world.relaunch()
+    world.driveToTheHead()
+    world.compareEvents()
+    #expect(world.texts == ["m1", "m2", "m3", "m4", "m5", "m7"])
+    #expect(world.ledger.problems == [])
+  }
+
   @Test func `an edit of a shown message that is no longer in memory`() {
     var world = StreamHarness.withEvents(messages: 60) { $0.memory = 20 }
     world.scrollToTheBeginning()

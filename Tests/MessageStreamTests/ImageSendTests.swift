@@ -106,6 +106,24 @@ struct ImageSendTests {
     #expect(harness.uploads.count == 2)
   }
 
+  @Test(arguments: [
+    (StreamModel.longestUploadPause - .nanoseconds(1), false),
+    (StreamModel.longestUploadPause, false),
+    (StreamModel.longestUploadPause + .nanoseconds(1), true),
+  ])
+  func `an image that the server takes only much later does not stop other messages`(
+    pause: Duration, isFailed: Bool
+  ) {
+    var harness = Self.sent()
+    harness.give(.send(id: UUID128(high: 0, low: 8), text: "later", parent: nil, at: Harness.wall))
+    harness.fail(Self.id, .http(status: 429, retryAfter: pause, detail: "16 images wait"))
+    let reason =
+      "the server takes no image now: 16 images wait; "
+      + "discard messages with images that failed, or retry later"
+    #expect((harness.model.outbox.entries.first?.state == .failed(reason: reason)) == isFailed)
+    #expect(harness.sentTexts == (isFailed ? ["later"] : []))
+  }
+
   @Test(arguments: [401, 403, 408, 429, 500, 503])
   func `other answers to an upload are handled as for messages`(status: Int) {
     var harness = Self.sent()
@@ -172,7 +190,7 @@ struct ImageSendTests {
 
   @Test(arguments: [(9_500, true), (9_501, false)])
   func `the text leaves room for the reference`(count: Int, isAccepted: Bool) {
-    let text = String(repeating: "ä", count: count)
+    let text = String(repeating: "a", count: count)
     let harness = Self.sent(text)
     #expect((harness.uploads.count == 1) == isAccepted)
     let reason = "it has 9501 characters; a message with an image has at most 9500"
@@ -205,6 +223,46 @@ struct ImageSendTests {
       harness.pass(1)
       #expect(harness.uploads.count == (second < 721 ? 1 : 2))
     }
+  }
+
+  @Test(
+    arguments: [
+      ("new", true, "new\n[IMAGE:\(url)]"), ("new", nil, "new"), ("new", false, "new"),
+      ("new [IMAGE:\(other)]", true, "new [IMAGE:\(other)]"),
+    ] as [(String, Bool?, String)])
+  func `an edit keeps the image of its message if it is to`(
+    text: String, keepsImages: Bool?, sent: String
+  ) {
+    var harness = Harness.connected(at: 3)
+    var message = Self.answer("Look\n[IMAGE:\(Self.url)]")
+    message.position = Harness.at(4)
+    harness.receive(message)
+    harness.give(
+      .edit(
+        id: Self.id, message.id, text: text, at: Harness.wall, keepsImages: keepsImages))
+    #expect(harness.sentTexts == [sent])
+  }
+
+  @Test func `an edit keeps the image of an edit that waits`() {
+    var harness = Harness.connected(at: 3)
+    var message = Self.answer("Look")
+    message.position = Harness.at(4)
+    harness.receive(message)
+    harness.storesPromptly = false
+    let text = "a [IMAGE:\(Self.url)]"
+    harness.give(.edit(id: Self.id, message.id, text: text, at: Harness.wall))
+    harness.give(
+      .edit(
+        id: UUID128(high: 0, low: 8), message.id, text: "b", at: Harness.wall, keepsImages: true))
+    let last = harness.model.outbox.entries.last
+    #expect(last?.text == "b\n[IMAGE:\(Self.url)]")
+  }
+
+  @Test func `an edit of an unknown message has the text alone`() {
+    var harness = Harness.connected(at: 3)
+    harness.give(
+      .edit(id: Self.id, Self.answer("x").id, text: "new", at: Harness.wall, keepsImages: true))
+    #expect(harness.sentTexts == ["new"])
   }
 
   @Test func `a pause that ends while the URL is stored is no deadline`() {

@@ -89,6 +89,53 @@ struct NewEpochTests {
     #expect(world.ledger.problems == [])
   }
 
+  /// Returns a message of another log with this offset.
+  private static func other(_ message: ShopMessage, at offset: UInt64) -> ShopMessage {
+    var other = message
+    other.position = ShopPosition(epoch: "f", offset: offset)
+    return other
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `only a message that is kept from another log shows that a log goes on`(
+    isShared: Bool, isStored: Bool
+  ) throws {
+    var harness = Harness.connected(at: 5) { $0.wantsEvents = true }
+    for number in UInt64(6)...8 { harness.receive(Harness.message(number)) }
+    harness.lose()
+    var log = (UInt64(2)...4).map { Self.other(Harness.other($0), at: $0) }
+    log.insert(
+      Self.other(isShared ? Harness.message(8) : Harness.other(1), at: 1), at: 0)
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(attempt, head: log[3].position))
+    harness.storesPromptly = isStored
+    harness.receive(log[3])
+    if !isStored { harness.storesPromptly = true }
+    harness.answer(Page(messages: log, hasNext: false, head: log[3].position, recovered: false))
+    if !isStored { harness.storeLast() }
+    let covered = harness.commits.flatMap(\.covered)
+    let bounds = isShared ? (nil, nil) : (log[0].key, log[3].key)
+    #expect(covered == [CoveredRange(epoch: "f", start: bounds.0, end: bounds.1)])
+    #expect(harness.model.gaps.isEmpty == isShared)
+  }
+
+  @Test(arguments: [(90, 9, 0), (100, 10, 0), (110, 10, 1)])
+  func `ten pages of a new log are fetched at the most, and a gap hides the rest`(
+    count: Int, pages: Int, gaps: Int
+  ) {
+    var world = StreamHarness.withEvents(messages: count) { $0.catchUpPage = 10 }
+    world.scrollToTheBeginning()
+    #expect(world.ledger.shown.count == count)
+    world.change(to: .unreachable)
+    world.shop.beginEpoch()
+    world.log = Log()
+    Self.comesBack(&world, isKilled: false)
+    #expect(world.log.fetches.count == pages && world.model.gaps.count == gaps)
+    world.scrollToTheBeginning()
+    #expect(world.model.gaps == [] && world.texts == world.shop.ordered.map(\.text))
+    #expect(world.ledger.problems == [])
+  }
+
   @Test func `an unchanged message is not reported as edited`() {
     var world = StreamHarness.withEvents(messages: 20)
     world.edit("m3", to: "e3")

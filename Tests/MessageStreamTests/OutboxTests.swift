@@ -60,7 +60,12 @@ struct OutboxTests {
   }
 
   @Test(arguments: [
-    ("", "it is empty"), (String(repeating: "\u{1F69A}", count: 10_000), nil),
+    ("", "it is empty"), (String(repeating: "a", count: 10_000), nil),
+    (
+      String(repeating: "\u{1F69A}", count: 10_000),
+      "as JSON and with its author and times it has at least 40193 bytes; a message has at most "
+        + "10240"
+    ),
     (
       String(repeating: "a", count: 10_001),
       "it has 10001 characters; a message has at most 10000"
@@ -127,6 +132,11 @@ struct OutboxTests {
     }
     #expect(outbox.refused.count == Outbox.refusedLimit)
     #expect(outbox.refused.first?.id == UUID128(high: 0, low: 1))
+    outbox.keepRefused(
+      OutboxEntry(
+        id: UUID128(high: 2, low: 0), shop: StreamHarness.settings.shop,
+        text: String(repeating: "a", count: Outbox.refusedBytes), createdAt: Harness.wall))
+    #expect(outbox.refused.count == Outbox.refusedLimit, "the others are empty")
     outbox.keepRefused(
       OutboxEntry(
         id: UUID128(high: 1, low: 0), shop: StreamHarness.settings.shop,

@@ -149,11 +149,15 @@ struct OwnChangeTests {
     #expect(edits.count > 1 && Set(edits.map(\.entry.id)).count == 1)
   }
 
-  @Test(arguments: [404, 410], [true, false])
-  func `a message that the server does not have any more goes away`(status: Int, deletes: Bool) {
+  @Test(
+    arguments: [(404, "no such message"), (404, "the message was deleted"), (410, "")],
+    [true, false])
+  func `a message that the server does not have any more goes away`(
+    answer: (status: Int, text: String), deletes: Bool
+  ) {
     var world = Self.world(.ours)
     let id = world.post("one")
-    world.shop.restStatus = .http(status: status, retryAfter: nil, detail: "no such message")
+    world.shop.restStatus = .http(status: answer.status, retryAfter: nil, detail: answer.text)
     if deletes { world.delete(id) } else { world.edit(id, text: "uno") }
     world.pass(.seconds(5))
     #expect(world.texts == ["m1", "m2", "m3"] && world.disk.messages[id] == nil)
@@ -161,12 +165,15 @@ struct OwnChangeTests {
     #expect(world.failures == [])
   }
 
-  @Test func `a 404 without a sentence is no proof that a message was deleted`() {
+  @Test(arguments: ["", "Not Found", "no such message.", "No such message", "no such route"])
+  func `a 404 with any other text is no proof that a message was deleted`(detail: String) {
     var world = Self.world(.ours)
     let id = world.post("one")
-    world.shop.restStatus = .http(status: 404, retryAfter: nil, detail: "")
+    world.shop.restStatus = .http(status: 404, retryAfter: nil, detail: detail)
     world.edit(id, text: "uno")
-    world.drive { $0.failures == ["the server answered 404"] }
+    let reason = detail.isEmpty ? "the server answered 404" : detail
+    world.drive { $0.failures == [reason] }
+    #expect(world.failures == [reason] && world.disk.outbox.count == 1)
     #expect(world.texts.last == "one" && world.disk.messages[id]?.text == "one")
   }
 

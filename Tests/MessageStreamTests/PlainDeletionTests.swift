@@ -101,6 +101,53 @@ struct PlainDeletionTests {
     #expect(order.ids.first == Self.id(1500))
   }
 
+  /// Compares the order with a list in which each operation looks at all messages.
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  func `random messages, removals and pages keep the order of a plain list`(seed: UInt64) {
+    var generator = RandomSource(seed: seed)
+    var order = ServerOrder()
+    var list: [ShopMessage] = []
+    for step in UInt64(1)...4_000 {
+      let message = Self.plain(UInt64.random(in: step...step + 3, using: &generator))
+      switch UInt64.random(in: 0..<5_000, using: &generator) {
+      case 0..<250:
+        guard let gone = list.randomElement(using: &generator) else { continue }
+        order.remove(gone.id)
+        list.removeAll { $0.id == gone.id }
+      case 250:
+        let page = (0..<3).map { Self.plain(step + 10 - $0) }
+        guard Set(page.map(\.id)).isDisjoint(with: list.map(\.id)) else { continue }
+        _ = order.take(
+          Page(messages: page, hasNext: true), number: 1, request: step, asked: step,
+          overlap: .seconds(120))
+        list = page
+      case _ where list.isEmpty:
+        _ = order.take(
+          Page(messages: [message], hasNext: true), number: 1, request: step, asked: step,
+          overlap: .seconds(120))
+        list = [message]
+      case _:
+        order.put(message, asked: step)
+        if let newest = list.map(\.createdAt).max(), message.createdAt > newest {
+          list = Array(([message] + list).prefix(ServerOrder.limit))
+        }
+      }
+      if step % 100 == 0 { #expect(order.ids == list.map(\.id)) }
+    }
+    var check = InvariantCheck(.thorough)
+    order.check(&check)
+    #expect(check.broken == [])
+  }
+
+  @Test(arguments: [999, 1_000, 1_001])
+  func `the order forgets its oldest message beyond a thousand`(count: UInt64) {
+    var order = ServerOrder()
+    _ = Self.gone([1], request: 1, &order)
+    for number in 2...count { order.put(Self.plain(number), asked: 1) }
+    #expect(order.ids.count == min(Int(count), ServerOrder.limit))
+    #expect(order.ids.first == Self.id(count) && order.ids.last == Self.id(count > 1_000 ? 2 : 1))
+  }
+
   @Test func `a refresh removes a deleted message and shows an edited one`() {
     var harness = Harness.plain()
     for number in UInt64(1000)...1004 { harness.receive(Self.plain(number)) }

@@ -30,6 +30,44 @@ struct TimelineBatchTests {
     #expect(!commits.waiting.isFull)
   }
 
+  @Test func `a batch is full with 100 covered parts, and later pages are fetched again`() {
+    var harness = Harness.connected(at: 5)
+    harness.storesPromptly = false
+    harness.receive(Harness.message(6))
+    let range = CoveredRange(epoch: "e")
+    for _ in 1..<StreamSettings.coveredRanges { harness.model.commits.waiting.cover(range) }
+    #expect(!harness.model.takesNoMore)
+    harness.model.commits.waiting.cover(range)
+    #expect(harness.model.takesNoMore)
+    harness.oversize()
+    harness.answer(Harness.page([7], head: 7))
+    #expect(!harness.model.commits.holds(Harness.message(7).id) && harness.model.recovery.again)
+    for _ in 0..<2 { harness.storeLast() }
+    #expect(harness.fetches.last?.query == .after(Harness.at(6), limit: 100))
+  }
+
+  @Test func `a page of the next log keeps the messages that wait, and removes the others`() {
+    var batch = TimelineBatch()
+    let logs = ["f", "g"].map { epoch in
+      (UInt64(1)...3).map { number in
+        var message = Harness.message(number)
+        message.position?.epoch = epoch
+        return message
+      }
+    }
+    for log in logs {
+      let page = log == logs[0] ? log : Array(log.prefix(2))
+      batch.cover(CoveredRange(epoch: log[0].position?.epoch ?? ""), with: page)
+      batch.add(page, via: .catchUp)
+    }
+    #expect(batch.change.messages == Array(logs[1].prefix(2)))
+    #expect(batch.change.deletions.map(\.id) == [logs[0][2].id])
+    #expect(batch.change.covered.map(\.epoch) == ["f", "g"])
+    var check = InvariantCheck(.thorough)
+    batch.check(&check)
+    #expect(check.broken == [])
+  }
+
   @Test func `commits are not done while a batch waits, or while a reader waits for one`() {
     var commits = TimelineCommits()
     #expect(commits.isDone)

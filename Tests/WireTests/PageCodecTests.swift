@@ -356,6 +356,16 @@ private func decode(_ text: String) throws(MessageError) -> Page {
         == #"{"message_id":"550e8400-e29b-41d4-a716-446655440000","message":"a\"b"}"#)
   }
 
+  @Test func `names the shop if it is given`() throws {
+    let edit = MessageEdit(id: Sample.id, text: "a", shop: ShopID("bakery"))
+    #expect(
+      edit.encode().text
+        == #"{"message_id":"\#(Sample.id)","message":"a","shop_id":"bakery"}"#)
+    #expect(try MessageEdit.decode(edit.encode()) == edit)
+    let null = #"{"message_id":"\#(Sample.id)","message":"a","shop_id":null}"#
+    #expect(try MessageEdit.decode(Array(text: null)).shop == nil)
+  }
+
   private static let badBodies: [(String, MessageError)] = [
     ("{}", .missing(field: "message_id")),
     (#"{"message_id":"\#(Sample.id)"}"#, .missing(field: "message")),
@@ -364,6 +374,13 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     (#"{"message_id":"","message":"x"}"#, .missing(field: "message_id")),
     (#"{"message_id":"7","message":"x"}"#, .badIdentifier(field: "message_id")),
     (#"{"message_id":7,"message":"x"}"#, .wrongType(field: "message_id")),
+    (
+      #"{"message_id":"\#(Sample.id)","message":"x","shop_id":"a/b"}"#,
+      .badIdentifier(field: "shop_id")
+    ),
+    (
+      #"{"message_id":"\#(Sample.id)","message":"x","shop_id":7}"#, .wrongType(field: "shop_id")
+    ),
     ("null", .malformed(detail: "expected '{' at byte 0")),
   ]
 

@@ -91,6 +91,22 @@ import Testing
     #expect(!ImageReference.isAddress(""))
   }
 
+  @Test(arguments: [
+    ("new", "old", "new"), ("new", "old [IMAGE:http://a] x", "new\n[IMAGE:http://a]"),
+    ("", "[IMAGE:http://a]", "[IMAGE:http://a]"), ("", "", ""),
+    ("new [IMAGE:http://b]", "[IMAGE:http://a]", "new [IMAGE:http://b]"),
+    (
+      "new", "[IMAGE:http://a][IMAGE:http://b][IMAGE:http://a]",
+      "new\n[IMAGE:http://a]\n[IMAGE:http://b]"
+    ), ("[IMAGE:none]", "[IMAGE:http://a]", "[IMAGE:none]\n[IMAGE:http://a]"),
+  ])
+  func `a new text keeps the references of the earlier one`(
+    _ text: String, _ earlier: String, _ kept: String
+  ) {
+    #expect(ImageReference.text(text, keepingThoseOf: earlier) == kept)
+    #expect(ImageReference.text(kept, keepingThoseOf: earlier) == kept)
+  }
+
   private static let path = "/api/v1/auth/shops/messages/image/"
 
   @Test func `the path of a URL names the image`() {

@@ -267,4 +267,26 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
       }
     }
   }
+
+  @Test(arguments: [false, true], ["a", "\u{E9}", "\"", "\u{1}"])
+  func `a text whose frame is too long whatever its author is a fault`(
+    isEdit: Bool, character: String
+  ) throws {
+    let time = Timestamp(nanoseconds: 0)
+    var message = ShopMessage(
+      id: MessageID(high: 0, low: 0), shop: Sample.shop, user: "ann", username: nil, text: "",
+      createdAt: time, updatedAt: isEdit ? time : nil, isEdited: isEdit)
+    func bytes(_ text: String) -> Int {
+      message.text = text
+      return StreamCodec.encode(isEdit ? .edited(message) : .posted(message)).count
+    }
+    let each = bytes(character) - bytes("")
+    let most = (10_240 - bytes("")) / each
+    for count in [0, 1, most - 1, most, most + 1] {
+      let text = String(repeating: character, count: count)
+      let fault = MessageLimits().fault(
+        ofFrameWith: text, in: Sample.shop, by: "ann", isEdit: isEdit)
+      #expect(fault == (count > most ? .frameTooLong(bytes: bytes(text)) : nil))
+    }
+  }
 }

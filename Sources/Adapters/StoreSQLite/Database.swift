@@ -188,9 +188,13 @@ import HoldfastOwnerFiles
 
   /// Copies the write-ahead log into the file and truncates the log. Returns false if that is not
   /// possible now.
-  func shortenLog() -> Bool {
+  func shortenLog() -> Bool { (try? truncateLog()) ?? false }
+
+  /// Copies the write-ahead log into the file and truncates the log. Returns false if another
+  /// program uses the log.
+  func truncateLog() throws(StoreFailure) -> Bool {
     guard access == .write else { return false }
-    let isBusy = try? query("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(StoreFailure) in
+    let isBusy = try query("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(StoreFailure) in
       try row.integer(0)
     }
     return isBusy == [0]

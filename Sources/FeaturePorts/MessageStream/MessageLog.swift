@@ -47,6 +47,9 @@ public protocol MessageLog: SuspendableStore {
   /// - Returns: False if the user already has `most` unclaimed images. Nothing was added then.
   func addImage(_ image: StoredImage, atMost most: Int) async throws(StoreFailure) -> Bool
 
+  /// Returns the time of the oldest unclaimed image of a user, or `nil` if there is none.
+  func oldestUnclaimedImage(of user: String) async throws(StoreFailure) -> Timestamp?
+
   /// Returns an image, or `nil` if it is unknown or deleted.
   func image(_ id: MessageID) async throws(StoreFailure) -> StoredImage?
 
@@ -130,6 +133,10 @@ extension MemoryStore: MessageLog where Value == StoredLogs {
 
   public func addImage(_ image: StoredImage, atMost most: Int) throws(StoreFailure) -> Bool {
     try use { $0.addImage(image, atMost: most) }
+  }
+
+  public func oldestUnclaimedImage(of user: String) throws(StoreFailure) -> Timestamp? {
+    try use { $0.oldestUnclaimedImage(of: user) }
   }
 
   public func image(_ id: MessageID) throws(StoreFailure) -> StoredImage? {

@@ -11,8 +11,8 @@ import HoldfastWire
 struct NewLog: Sendable, Hashable {
   /// The epoch of the log.
   let epoch: String
-  /// Whether a page had a message that the phone has. Otherwise the log may be another history,
-  /// which says nothing about the messages above and below its own.
+  /// Whether a page had a message that the phone keeps from another log. Otherwise the log may be
+  /// another history, which says nothing about the messages above and below its own.
   var isShared = false
   /// The oldest message of the pages.
   var lowest: TimelineKey?
@@ -29,6 +29,17 @@ extension StreamModel {
     known(message.id).map(message.isOfOtherLog) ?? false
   }
 
+  /// Returns whether a page has a message that is kept from another log than the page's.
+  ///
+  /// Messages of the page's log are no evidence: the socket may have delivered them.
+  private func sharesKept(_ page: Page, of epoch: String) -> Bool {
+    page.messages.contains { message in
+      [timeline[message.id], commits.version(of: message.id)].contains {
+        $0.map { $0.position?.epoch != epoch } ?? false
+      }
+    }
+  }
+
   /// Records that the newest page belongs to a log of another epoch than the cursor.
   mutating func noteNewLog(_ page: Page, in run: inout Recovery.Run) {
     guard let head = page.head, let cursor = recovery.cursor.position,
@@ -39,6 +50,7 @@ extension StreamModel {
     run.firstHead = head
     run.kind = .recent
     unsettled.forget(exceptOf: head.epoch)
+    deletions = RecentDeletions()
   }
 
   /// Returns the query for the page below a page of a log of another epoch; `nil` if the catch-up
@@ -61,12 +73,13 @@ extension StreamModel {
     guard var log = run.newLog else { return }
     let isEnd = isLast && page.endsLog
     let lowest = (page.messages.map(\.key) + [log.lowest].compactMap(\.self)).min()
-    log.isShared = log.isShared || page.messages.contains { isSeen($0.id) }
+    log.isShared = log.isShared || sharesKept(page, of: log.epoch)
     if page.rejected == 0, let lowest {
       let top = log.isShared && run.pages == 1 ? nil : page.messages.map(\.key).max()
       let start = isEnd && log.isShared ? nil : lowest
       commits.waiting.cover(
-        CoveredRange(epoch: log.epoch, start: start, end: log.lowest ?? top))
+        CoveredRange(epoch: log.epoch, start: start, end: log.lowest ?? top),
+        with: page.messages)
     }
     log.lowest = lowest
     run.newLog = log
@@ -93,10 +106,11 @@ extension StreamModel {
       let lowest = page.messages.map(\.key).min(), let highest = page.messages.map(\.key).max()
     else { return }
     let isBelow = if case .before = fetch.query { true } else { false }
-    let isEnd = !page.hasNext && page.messages.contains { isSeen($0.id) }
+    let isEnd = !page.hasNext && sharesKept(page, of: epoch)
     commits.waiting.cover(
       CoveredRange(
-        epoch: epoch, start: isEnd ? nil : lowest, end: isBelow ? fetch.below : highest))
+        epoch: epoch, start: isEnd ? nil : lowest, end: isBelow ? fetch.below : highest),
+      with: page.messages)
   }
 
   /// Applies the positions that messages have in another log after a change was stored.

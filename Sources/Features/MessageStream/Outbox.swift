@@ -160,6 +160,14 @@ public struct Outbox: Sendable, Hashable {
     return (queued + refused.filter { $0.target == target }).map(\.id)
   }
 
+  /// Returns the earlier edits and deletions of the same message that failed.
+  func failed(before entry: OutboxEntry) -> [UUID128] {
+    entries.prefix { $0.id != entry.id }.filter { old in
+      guard old.target == entry.target, case .failed = old.state else { return false }
+      return true
+    }.map(\.id)
+  }
+
   private func floor(of entry: OutboxEntry) -> Timestamp { floors[entry.id] ?? entry.createdAt }
 }
 

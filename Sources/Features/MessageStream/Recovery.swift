@@ -448,7 +448,9 @@ struct Recovery: Sendable, Hashable {
     guard position.offset > current.offset else { return true }
     if advancing, moveAlongBacklog(to: position) { return true }
     guard isConnected || advancing && position.offset == current.following else { return false }
-    if ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
+    // The next offset never stays, so that frames go on to move the cursor.
+    let isNext = advancing && position.offset == current.following
+    if isNext || ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
     return advancing && (advance() || awaitsNoMoreThanBacklog)
   }
 
@@ -459,12 +461,11 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Moves the cursor over all offsets that directly follow it. Returns true if no offset remains
-  /// ahead.
+  /// ahead. The cost is O(1) for each offset.
   mutating func advance() -> Bool {
     guard var position = cursor.position else { return ahead.isEmpty }
     while ahead.remove(position.following) != nil { position.offset = position.following }
     cursor.position = position
-    ahead = ahead.filter { $0 > position.offset }
     if let backlog, backlog.end.offset <= position.offset { noteComplete() }
     return ahead.isEmpty
   }
@@ -489,6 +490,10 @@ extension Recovery: SelfChecking {
     }
     check.require(
       ahead.isEmpty || cursor.position != nil, "recovery: offsets lie ahead of a position")
+    if check.isThorough, let offset = cursor.position?.offset {
+      check.require(
+        ahead.allSatisfy { $0 > offset }, "recovery: offsets ahead are beyond the cursor")
+    }
     if let backlog {
       check.require(
         backlog.end.epoch == cursor.position?.epoch

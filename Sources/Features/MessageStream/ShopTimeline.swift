@@ -97,14 +97,11 @@ public struct ShopTimeline: Sendable, Hashable {
     bytes -= messages.remove(at: at).footprint
   }
 
-  /// Removes the positions of messages, and returns the newest timestamp of those messages.
-  mutating func forgetPositions(where isForgotten: (ShopMessage) -> Bool) -> Timestamp? {
-    var newest: Timestamp?
+  /// Removes the positions of messages.
+  mutating func forgetPositions(where isForgotten: (ShopMessage) -> Bool) {
     for index in messages.indices where isForgotten(messages[index]) {
       messages[index].position = nil
-      newest = max(newest ?? messages[index].createdAt, messages[index].createdAt)
     }
-    return newest
   }
 
   private func index(of key: TimelineKey) -> Int {

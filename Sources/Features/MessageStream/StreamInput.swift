@@ -21,8 +21,10 @@ extension StreamModel {
     /// The user wrote a message. `id` identifies its entry in the outbox.
     case send(
       id: UUID128, text: String, parent: MessageID?, at: Timestamp, image: OutboxImage? = nil)
-    /// The user changed the text of a message. `id` identifies the edit's entry in the outbox.
-    case edit(id: UUID128, MessageID, text: String, at: Timestamp)
+    /// The user changed the text of a message. `id` identifies the edit's entry in the outbox. If
+    /// `keepsImages` is true, the new text has the message's references to images unless it has
+    /// others.
+    case edit(id: UUID128, MessageID, text: String, at: Timestamp, keepsImages: Bool? = nil)
     /// The user deleted a message. `id` identifies the deletion's entry in the outbox.
     case delete(id: UUID128, MessageID, at: Timestamp)
     /// Resend a failed entry.

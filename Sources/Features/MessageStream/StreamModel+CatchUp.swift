@@ -91,6 +91,9 @@ extension StreamModel {
       noteGap(page, in: run, &step)
     }
     takeOrder(page, run.query, run.fetch, &step)
+    if run.newLog != nil || run.kind == .initial && run.pages == 1 {
+      deleteAbsent(from: page, isNewest: run.pages == 1, &step)
+    }
     take(page, of: run, &step)
   }
 
@@ -326,9 +329,8 @@ extension StreamModel {
     if let covered = covered(by: run, page) {
       let isNew = covered.epoch != recovery.cursor.position?.epoch
       if isNew, recovery.cursor.position != nil { step.show(.notice(.newEpoch(covered))) }
-      if isNew { recovery.ahead = [] }
       if isNew || covered.offset > recovery.cursor.position?.offset ?? 0 {
-        recovery.cursor.position = covered
+        recovery.move(to: covered)
       }
     }
     // Messages that a cut run of events left for later may lie before the offsets ahead.
@@ -536,10 +538,12 @@ extension StreamModel {
   /// complete.
   mutating func beginNewLog(at position: ShopPosition, _ step: inout Step) {
     step.show(.notice(.newEpoch(position)))
-    let newest = timeline.forgetPositions(where: recovery.covers)
+    let newest = timeline.messages.lazy.filter(recovery.completes).map(\.createdAt).max()
+    timeline.forgetPositions(where: recovery.covers)
     recovery.beginNewLog(under: position.epoch, wholeUntil: newest)
     commits.waiting.change.cursor = recovery.cursor
     commits.waiting.isOfNewLog = true
+    deletions = RecentDeletions()
   }
 
   /// Requests messages from the server, to find out whether the message is already stored or the

@@ -32,34 +32,69 @@ extension StreamModel {
 
   /// Adds the messages of a page, and applies its edits and deletions to stored messages.
   mutating func take(_ page: Page, of run: Recovery.Run, _ step: inout Step) {
-    for deletion in page.deleted { delete(DeletedMessage(deletion), &step) }
+    // The answer to the reader may be older than edits that are not remembered any more.
+    if unsettled.isFull { stopHistory(&step) }
+    for deletion in page.deleted { delete(DeletedMessage(deletion), ofPage: true, &step) }
     guard page.through != nil, page.recovered else {
       let (missed, edited) = page.changes.divided { recovery.expects($0, beyondBase: true) }
-      for message in edited { edit(message) }
+      for message in edited { edit(message, ofPage: true) }
       add(unsettled.newest(missed + page.messages), via: run.via, &step)
       return
     }
     let (new, edited) = page.messages.divided { recovery.expects($0) }
-    for message in edited { edit(message) }
+    for message in edited { edit(message, ofPage: true) }
     add(unsettled.newest(new), via: run.via, &step)
   }
 
+  /// Whether an answer under way may be older than a page of the catch-up.
+  private var awaitsOlderAnswer: Bool {
+    history.fetch != nil || history.isReading || outbox.queue.isSending(settings.shop)
+  }
+
   /// Changes a message to a later version if it is stored.
-  mutating func edit(_ message: ShopMessage) {
+  ///
+  /// - Parameter ofPage: Whether a page of the catch-up has the version. Later pages are newer.
+  mutating func edit(_ message: ShopMessage, ofPage: Bool = false) {
     guard let newest = unsettled.newest(message) else { return }
-    unsettled.note(newest)
+    if !ofPage || awaitsOlderAnswer { unsettled.note(newest) }
     guard !commits.deletes(newest.id) || commits.waiting.holds(newest.id) else { return }
     if let known = known(newest.id), !newest.isLater(than: known) { return }
     commits.waiting.edit(newest)
   }
 
   /// Removes a message from the store and from the screen.
-  mutating func delete(_ deletion: DeletedMessage, _ step: inout Step) {
+  ///
+  /// - Parameter ofPage: Whether a page of the catch-up has the deletion. Later pages are newer.
+  mutating func delete(
+    _ deletion: DeletedMessage, ofPage: Bool = false, _ step: inout Step
+  ) {
+    deletions.note(deletion.id)
     dropChanges(of: deletion.id)
-    unsettled.note(deletion)
+    if !ofPage || awaitsOlderAnswer { unsettled.note(deletion) }
     order.remove(deletion.id)
     moveEdges(from: deletion.id, &step)
     commits.waiting.delete(deletion)
+  }
+
+  /// Removes the messages of the server's log that lie within a page and are not on it.
+  ///
+  /// A phone keeps what it posted before its first cursor in this log, but no event before that
+  /// cursor reaches it.
+  ///
+  /// - Parameter isNewest: Whether nothing lies above the page. This is also so for the page that
+  ///   answers a query for an unknown position.
+  mutating func deleteAbsent(from page: Page, isNewest: Bool, _ step: inout Step) {
+    let keys = page.messages.map(\.key)
+    guard let head = page.head, page.rejected == 0, let lowest = keys.min(),
+      let highest = keys.max()
+    else { return }
+    let ids = Set(page.messages.map(\.id))
+    let absent = (timeline.messages + commits.messages).filter { message in
+      guard let position = message.position, position.epoch == head.epoch else { return false }
+      return position.offset <= head.offset && message.key > lowest
+        && (isNewest || message.key < highest) && !ids.contains(message.id)
+    }
+    for message in absent { delete(DeletedMessage(id: message.id), &step) }
   }
 
   /// Returns the newest version of a message that is in memory or waits for the store.
@@ -113,7 +148,11 @@ extension StreamModel {
     _ deleted: [TimelineKey], of batch: TimelineBatch, _ step: inout Step
   ) {
     guard !deleted.isEmpty else { return }
-    for key in deleted { timeline.remove(key.id) }
+    for key in deleted {
+      timeline.remove(key.id)
+      deletions.note(key.id)
+      dropChanges(of: key.id)
+    }
     guard let oldest = history.oldest?.key else { return }
     let named = Dictionary(
       batch.change.deletions.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

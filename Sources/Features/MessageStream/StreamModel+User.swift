@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastStorage
-import HoldfastWire
+package import HoldfastWire
 
 // Scrolling back: first into visible gaps, then to stored messages, then to messages on the server.
 extension StreamModel {
@@ -168,6 +168,7 @@ extension StreamModel {
     noteOtherLog(page.messages, &step)
     takeOrder(page, fetch.query, fetch.id, &step)
     cover(page, fetch)
+    if case .before = fetch.query { deleteAbsent(from: page, isNewest: false, &step) }
     add(unsettled.newest(page.messages), via: .history, &step)
   }
 
@@ -323,16 +324,26 @@ extension StreamModel {
     if let target = entry.target, outbox.isDeleting(target) {
       return "the message is being deleted"
     }
-    return Self.refusal(of: entry)
+    return Self.refusal(of: entry, by: outbox.author)
   }
 
-  /// Returns the reason why every server rejects a text as a message; `nil` if the text has a valid
-  /// length.
-  package static func refusal(of text: String) -> String? {
+  /// Returns the reason why every server rejects a text as a message or as an edit; `nil` if it has
+  /// a valid length.
+  package static func refusal(
+    of text: String, in shop: ShopID, by author: String? = nil, isEdit: Bool = false
+  ) -> String? {
     if text.isEmpty { return "it is empty" }
     let limits = MessageLimits()
-    guard case .textTooLong(let count) = limits.fault(of: text) else { return nil }
-    return "it has \(count) characters; a message has at most \(limits.maxCharacters)"
+    if case .textTooLong(let count) = limits.fault(of: text) {
+      return "it has \(count) characters; a message has at most \(limits.maxCharacters)"
+    }
+    guard
+      case .frameTooLong(let bytes) = limits.fault(
+        ofFrameWith: text, in: shop, by: author, isEdit: isEdit)
+    else { return nil }
+    return
+      "as JSON and with its author and times it has at least \(bytes) bytes; a message has at most "
+      + "\(limits.maxFrameBytes)"
   }
 
   mutating func retry(_ id: UUID128, _ step: inout Step) {
@@ -535,7 +546,7 @@ extension StreamModel {
   mutating func failSends(_ reason: String, _ step: inout Step) {
     outbox.queue.abandon()  // the attempt in progress may still succeed
     for entry in outbox.entries {
-      if case .queued = entry.state { failSend(entry.id, reason, &step) }
+      if case .queued = entry.state { failOrDrop(entry, reason, &step) }
     }
   }
 

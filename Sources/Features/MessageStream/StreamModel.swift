@@ -35,6 +35,8 @@ public struct StreamModel: Machine {
   var history = History()
   /// The edits and deletions that may be newer than an answer under way.
   var unsettled = Unsettled()
+  /// The messages that are known to be deleted.
+  var deletions = RecentDeletions()
   /// The order in which a server without positions lists messages.
   var order = ServerOrder()
   /// The random source of the stream's own jitter, in addition to that of the link.
@@ -131,6 +133,14 @@ public struct StreamModel: Machine {
   /// Whether the store was read.
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
+  /// Whether the store was read, or cannot be read at present.
+  package var hasRead: Bool {
+    switch phase {
+    case .open, .broken: true
+    case .closed, .loading: false
+    }
+  }
+
   /// Whether no messages are accepted, because the store is stuck or the app leaves updates unread.
   var takesNoMore: Bool { commits.waiting.isFull || history.isReaderBehind }
 
@@ -166,8 +176,9 @@ extension StreamModel {
     case .loadOlder: loadOlder(&step)
     case .send(let id, let text, let parent, let wall, let image):
       send(id, text, parent, image, at: wall, &step)
-    case .edit(let id, let message, let text, let wall):
-      change(id, .edit(message), text, at: wall, &step)
+    case .edit(let id, let message, let text, let wall, let keepsImages):
+      let new = keepsImages == true ? textWithImages(of: message, text) : text
+      change(id, .edit(message), new, at: wall, &step)
     case .delete(let id, let message, let wall): change(id, .delete(message), "", at: wall, &step)
     case .retry(let id): retry(id, &step)
     case .discard(let id): discard(id, &step)
@@ -480,8 +491,9 @@ extension StreamModel {
       step.show(.outbox(entry))
     }
     showDeleted(commit.deleted, of: batch, &step)
+    deletions.forget(commit.inserted)
     showInserted(commit.inserted, of: batch, &step)
-    showEdited(Set(commit.edited), of: batch, &step)
+    showEdited(commit, of: batch, &step)
     takePositions(of: batch)
     for done in batch.finished { step.show(.outboxDone(done.entry, message: done.message)) }
     if batch.feedsHistory { historyStored(&step) }
@@ -506,11 +518,12 @@ extension StreamModel {
   }
 
   private mutating func showEdited(
-    _ edited: Set<MessageID>, of batch: TimelineBatch, _ step: inout Step
+    _ commit: TimelineCommit, of batch: TimelineBatch, _ step: inout Step
   ) {
-    guard !edited.isEmpty else { return }
+    guard !commit.edited.isEmpty else { return }
+    let edited = Set(commit.edited).subtracting(commit.rewritten.map(\.id))
     let changed = batch.change.messages + batch.change.edits
-    let messages = changed.filter { edited.contains($0.id) }
+    let messages = commit.rewritten + changed.filter { edited.contains($0.id) }
     for message in messages { timeline.replace(message) }
     timeline.trim()
     let shown = messages.filter { message in history.oldest.map { $0.key <= message.key } ?? false }
@@ -563,6 +576,7 @@ extension StreamModel {
     commits.check(&check)
     commits.waiting.check(&check)
     unsettled.check(&check)
+    deletions.check(&check)
     order.check(&check)
     timeline.check(&check)
     outbox.check(&check)

@@ -53,7 +53,11 @@ public struct StreamSettings: Sendable, Hashable, Codable {
   /// The maximum size of these messages in bytes. A page that begins below the limit is accepted
   /// whole.
   public static let unstoredBytes = 1_000_000
-  /// The maximum number of edits and deletions that are remembered while a request is open.
+  /// The maximum number of parts of a timeline, covered by pages of another log, that may wait for
+  /// the store. Further pages are left to a later catch-up.
+  public static let coveredRanges = 100
+  /// The number of edits and deletions from which on further ones are left to a later catch-up
+  /// while a request is open.
   public static let unsettled = 2000
   /// The maximum number of known offsets beyond the cursor. Further offsets are left to the
   /// catch-up.

@@ -38,6 +38,7 @@ struct TimelineBatch: CommitBatch {
   var isFull: Bool {
     change.messages.count + change.edits.count + change.deletions.count
       >= StreamSettings.unstored || bytes >= StreamSettings.unstoredBytes
+      || change.covered.count >= StreamSettings.coveredRanges
   }
 
   /// Whether the batch has a message with this ID.
@@ -93,6 +94,17 @@ struct TimelineBatch: CommitBatch {
     bytes -= change.edits.remove(at: index).footprint
   }
 
+  /// Changes the text of a message, if it is stored. The outbox bounds the number of such texts.
+  mutating func accept(_ text: AcceptedText) {
+    guard !deletes(text.id) || holds(text.id) else { return }
+    if let known = self[text.id] {
+      if let edited = known.edited(to: text) { edit(edited) }
+    } else {
+      change.texts.removeAll { $0.id == text.id }
+      change.texts.append(text)
+    }
+  }
+
   /// Removes a message from the store and from this change.
   mutating func delete(_ deletion: DeletedMessage) {
     if ids.remove(deletion.id) != nil,
@@ -102,13 +114,16 @@ struct TimelineBatch: CommitBatch {
       ways.remove(at: index)
     }
     removeEdit(of: deletion.id)
+    change.texts.removeAll { $0.id == deletion.id }
     if !deletes(deletion.id) { change.deletions.append(deletion) }
   }
 
-  /// Removes the messages of earlier logs in a range from the store and from this change.
-  mutating func cover(_ range: CoveredRange) {
+  /// Removes the messages of earlier logs in a range from the store and from this change, except
+  /// for those of the page that covers the range. These are added next.
+  mutating func cover(_ range: CoveredRange, with page: [ShopMessage] = []) {
+    let kept = Set(page.map(\.id))
     let old = change.messages.filter {
-      range.contains($0.key) && $0.position?.epoch != range.epoch
+      range.contains($0.key) && $0.position?.epoch != range.epoch && !kept.contains($0.id)
     }
     for message in old { delete(DeletedMessage(id: message.id)) }
     change.covered.append(range)
@@ -141,7 +156,8 @@ extension TimelineBatch: SelfChecking {
     check.require(
       ids == Set(change.messages.map(\.id)), "timeline batch: it knows the ids of its messages")
     check.require(
-      change.edits.allSatisfy { !ids.contains($0.id) && !deletes($0.id) },
+      change.edits.allSatisfy { !ids.contains($0.id) && !deletes($0.id) }
+        && change.texts.allSatisfy { !deletes($0.id) },
       "timeline batch: a message is edited in one place")
   }
 }

@@ -36,17 +36,22 @@ extension ImageReference {
 }
 
 /// The images of a backend, as a value.
-struct StoredImages: Sendable, Hashable {
+package struct StoredImages: Sendable, Hashable {
   private var images: [MessageID: StoredImage] = [:]
   /// The images of each message that has any.
   private var claims: [MessageID: Set<MessageID>] = [:]
   /// The deleted images whose content may remain.
   private(set) var deleted: Set<MessageID> = []
 
-  subscript(id: MessageID) -> StoredImage? { images[id] }
+  package init() {}
+
+  /// All images that are not deleted, ordered by id.
+  package var all: [StoredImage] { images.values.sorted { $0.id < $1.id } }
+
+  package subscript(id: MessageID) -> StoredImage? { images[id] }
 
   /// Adds an image. Returns false if its user already has `most` unclaimed images.
-  mutating func add(_ image: StoredImage, atMost most: Int) -> Bool {
+  package mutating func add(_ image: StoredImage, atMost most: Int) -> Bool {
     guard images[image.id] == nil else { return true }
     let own = images.values.lazy.filter { $0.user == image.user && $0.message == nil }.count
     guard own < most else { return false }
@@ -54,25 +59,30 @@ struct StoredImages: Sendable, Hashable {
     return true
   }
 
+  /// Returns the time of the oldest unclaimed image of a user.
+  package func oldestUnclaimed(of user: String) -> Timestamp? {
+    images.values.lazy.filter { $0.user == user && $0.message == nil }.map(\.createdAt).min()
+  }
+
   /// Deletes an image.
-  mutating func delete(_ id: MessageID) {
+  package mutating func delete(_ id: MessageID) {
     guard let image = images.removeValue(forKey: id) else { return }
     if let message = image.message { claims[message]?.remove(id) }
     deleted.insert(id)
   }
 
   /// Deletes the unclaimed images that were uploaded before a time.
-  mutating func deleteUnclaimed(before time: Timestamp) {
+  package mutating func deleteUnclaimed(before time: Timestamp) {
     for image in images.values where image.message == nil && image.createdAt < time {
       delete(image.id)
     }
   }
 
   /// Forgets deleted images whose content was removed.
-  mutating func forget(_ ids: [MessageID]) { deleted.subtract(ids) }
+  package mutating func forget(_ ids: [MessageID]) { deleted.subtract(ids) }
 
   /// Updates the claims after a change of the log.
-  mutating func follow(_ outcome: LogOutcome) {
+  package mutating func follow(_ outcome: LogOutcome) {
     switch outcome {
     case .posted(let message, true): claim(for: message)
     case .edited(let message, true):
@@ -104,6 +114,11 @@ extension StoredLogs {
   /// Adds an image. Returns false if its user already has `most` unclaimed images.
   public mutating func addImage(_ image: StoredImage, atMost most: Int) -> Bool {
     images.add(image, atMost: most)
+  }
+
+  /// Returns the time of the oldest unclaimed image of a user.
+  public func oldestUnclaimedImage(of user: String) -> Timestamp? {
+    images.oldestUnclaimed(of: user)
   }
 
   /// Deletes an image.

@@ -49,6 +49,14 @@ public struct StoredTimeline: Sendable, Hashable {
     for key in superseded(by: change) where remove(key.id) != nil {
       counts.delete(key, as: DeletedMessage(id: key.id))
     }
+    var rewritten: [MessageID] = []
+    for text in change.texts {
+      guard let edited = messages[text.id]?.edited(to: text),
+        messages[text.id]?.take(edited) == true
+      else { continue }
+      counts.edit(text.id)
+      rewritten.append(text.id)
+    }
     for message in change.messages {
       if messages[message.id] == nil {
         insert(message)
@@ -65,13 +73,14 @@ public struct StoredTimeline: Sendable, Hashable {
     for entry in change.outboxPut { put(entry) }
     outbox.removeAll { change.outboxRemove.contains($0.id) }
     for name in readers.keys { readers[name]?.add(counts) }
-    return counts.commit
+    var commit = counts.commit
+    commit.rewritten = rewritten.compactMap { messages[$0] }
+    return commit
   }
 
   /// Returns the messages of earlier logs in the covered ranges of a change, in timeline order.
   private func superseded(by change: TimelineChange) -> [TimelineKey] {
-    let kept = change.keptIDs
-    return change.covered.flatMap { range in
+    zip(change.covered, change.keptIDs).flatMap { range, kept in
       ordered.filter { key in
         range.contains(key) && !kept.contains(key.id)
           && messages[key.id]?.position?.epoch != range.epoch
@@ -182,9 +191,17 @@ package struct TimelineCounts: Sendable, Hashable {
 }
 
 extension TimelineChange {
-  /// The messages that its covered ranges do not remove.
-  package var keptIDs: Set<MessageID> {
-    covered.isEmpty ? [] : Set((messages + edits).map(\.id))
+  /// For each covered range, the messages that it does not remove: those that the change has in
+  /// the log of this range or of a later one.
+  package var keptIDs: [Set<MessageID>] {
+    let last = Dictionary(
+      zip(covered.map(\.epoch), covered.indices), uniquingKeysWith: { max($0, $1) })
+    var kept: [Set<MessageID>] = covered.map { _ in [] }
+    for message in covered.isEmpty ? [] : messages + edits {
+      guard let epoch = message.position?.epoch, let end = last[epoch] else { continue }
+      for index in 0...end { kept[index].insert(message.id) }
+    }
+    return kept
   }
 
   /// Checks that the change contains only data of one shop.
@@ -216,6 +233,16 @@ extension ShopMessage {
     guard let updatedAt else { return false }
     let known = stored.updatedAt ?? stored.createdAt
     return updatedAt > known || changed != nil && updatedAt == known
+  }
+
+  /// Returns the message with an accepted text, in the earliest version that follows this one;
+  /// `nil` if it has this text.
+  package func edited(to accepted: AcceptedText) -> ShopMessage? {
+    guard text != accepted.text else { return nil }
+    var message = self
+    (message.text, message.isEdited) = (accepted.text, true)
+    message.updatedAt = (updatedAt ?? createdAt).advanced(by: .nanoseconds(1))
+    return message
   }
 
   /// Returns whether this version and a stored one have positions of different logs.

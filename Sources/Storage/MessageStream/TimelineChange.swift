@@ -63,6 +63,20 @@ public struct DeletedMessage: Sendable, Hashable, Codable {
   }
 }
 
+/// The new text of a message whose edit a server accepted without saying the message's version.
+public struct AcceptedText: Sendable, Hashable, Codable {
+  /// The id of the message.
+  public var id: MessageID
+  /// The new text.
+  public var text: String
+
+  /// Creates a value.
+  public init(id: MessageID, text: String) {
+    self.id = id
+    self.text = text
+  }
+}
+
 /// A part of a timeline that pages of a server's log cover without a break.
 ///
 /// A stored message of the part that has no position in this log is on none of the pages, so that
@@ -88,7 +102,7 @@ public struct CoveredRange: Sendable, Hashable, Codable {
 
 /// A change of a timeline. It is stored completely or not at all.
 ///
-/// Its deletions come first, then its covered ranges, then its messages, then its edits.
+/// Its deletions come first, then its covered ranges, accepted texts, messages and edits.
 public struct TimelineChange: Sendable, Hashable {
   /// The messages to add. A stored message is changed only by a later version, as
   /// `ShopMessage.isLater(than:)` says.
@@ -97,9 +111,12 @@ public struct TimelineChange: Sendable, Hashable {
   public var edits: [ShopMessage]
   /// The messages to remove.
   public var deletions: [DeletedMessage]
-  /// The parts from which the messages of earlier logs are removed, except for those in `messages`
-  /// and `edits`.
+  /// The parts from which the messages of earlier logs are removed, except for those that
+  /// `messages` and `edits` have in the log of the part or of a later part.
   public var covered: [CoveredRange]
+  /// The new texts of messages that may be stored. Each becomes the earliest version that follows
+  /// the stored one.
+  public var texts: [AcceptedText]
   /// The new cursor; `nil` if it does not change.
   public var cursor: ShopCursor?
   /// The new list of all gaps; `nil` if it does not change.
@@ -112,14 +129,14 @@ public struct TimelineChange: Sendable, Hashable {
   /// Creates a change, which is empty by default.
   public init(
     messages: [ShopMessage] = [], edits: [ShopMessage] = [], deletions: [DeletedMessage] = [],
-    covered: [CoveredRange] = [], cursor: ShopCursor? = nil, gaps: [ShopGap]? = nil,
-    outboxPut: [OutboxEntry] = [],
-    outboxRemove: [UUID128] = []
+    covered: [CoveredRange] = [], texts: [AcceptedText] = [], cursor: ShopCursor? = nil,
+    gaps: [ShopGap]? = nil, outboxPut: [OutboxEntry] = [], outboxRemove: [UUID128] = []
   ) {
     self.messages = messages
     self.edits = edits
     self.deletions = deletions
     self.covered = covered
+    self.texts = texts
     self.cursor = cursor
     self.gaps = gaps
     self.outboxPut = outboxPut
@@ -133,7 +150,9 @@ public struct TimelineChange: Sendable, Hashable {
   }
 
   /// Whether the change may edit or remove messages.
-  package var changesMessages: Bool { !edits.isEmpty || !deletions.isEmpty || !covered.isEmpty }
+  package var changesMessages: Bool {
+    !edits.isEmpty || !deletions.isEmpty || !covered.isEmpty || !texts.isEmpty
+  }
 }
 
 /// The result of storing the messages of a change.
@@ -144,14 +163,19 @@ public struct TimelineCommit: Sendable, Hashable {
   public var edited: [MessageID]
   /// The keys of the messages that were removed, in the order of the change.
   public var deleted: [TimelineKey]
+  /// The messages that accepted texts changed, as they are stored now. Their IDs are in `edited`,
+  /// too.
+  public var rewritten: [ShopMessage]
 
   /// Creates a result, which is empty by default.
   public init(
-    inserted: [MessageID] = [], edited: [MessageID] = [], deleted: [TimelineKey] = []
+    inserted: [MessageID] = [], edited: [MessageID] = [], deleted: [TimelineKey] = [],
+    rewritten: [ShopMessage] = []
   ) {
     self.inserted = inserted
     self.edited = edited
     self.deleted = deleted
+    self.rewritten = rewritten
   }
 
   /// Whether the change added, edited or removed a message.
@@ -162,7 +186,7 @@ public struct TimelineCommit: Sendable, Hashable {
 // a journal of an earlier version can be read, and the steps of such a journal do not change.
 extension TimelineChange: Codable {
   private enum Key: CodingKey {
-    case messages, edits, deletions, covered, cursor, gaps, outboxPut, outboxRemove
+    case messages, edits, deletions, covered, texts, cursor, gaps, outboxPut, outboxRemove
   }
 
   public init(from decoder: any Decoder) throws {
@@ -171,6 +195,7 @@ extension TimelineChange: Codable {
     edits = try values.decodeIfPresent([ShopMessage].self, forKey: .edits) ?? []
     deletions = try values.decodeIfPresent([DeletedMessage].self, forKey: .deletions) ?? []
     covered = try values.decodeIfPresent([CoveredRange].self, forKey: .covered) ?? []
+    texts = try values.decodeIfPresent([AcceptedText].self, forKey: .texts) ?? []
     cursor = try values.decodeIfPresent(ShopCursor.self, forKey: .cursor)
     gaps = try values.decodeIfPresent([ShopGap].self, forKey: .gaps)
     outboxPut = try values.decode([OutboxEntry].self, forKey: .outboxPut)
@@ -183,6 +208,7 @@ extension TimelineChange: Codable {
     if !edits.isEmpty { try values.encode(edits, forKey: .edits) }
     if !deletions.isEmpty { try values.encode(deletions, forKey: .deletions) }
     if !covered.isEmpty { try values.encode(covered, forKey: .covered) }
+    if !texts.isEmpty { try values.encode(texts, forKey: .texts) }
     try values.encodeIfPresent(cursor, forKey: .cursor)
     try values.encodeIfPresent(gaps, forKey: .gaps)
     try values.encode(outboxPut, forKey: .outboxPut)
@@ -191,13 +217,14 @@ extension TimelineChange: Codable {
 }
 
 extension TimelineCommit: Codable {
-  private enum Key: CodingKey { case inserted, edited, deleted }
+  private enum Key: CodingKey { case inserted, edited, deleted, rewritten }
 
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: Key.self)
     inserted = try values.decode([MessageID].self, forKey: .inserted)
     edited = try values.decode([MessageID].self, forKey: .edited)
     deleted = try values.decodeIfPresent([TimelineKey].self, forKey: .deleted) ?? []
+    rewritten = try values.decodeIfPresent([ShopMessage].self, forKey: .rewritten) ?? []
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -205,6 +232,7 @@ extension TimelineCommit: Codable {
     try values.encode(inserted, forKey: .inserted)
     try values.encode(edited, forKey: .edited)
     if !deleted.isEmpty { try values.encode(deleted, forKey: .deleted) }
+    if !rewritten.isEmpty { try values.encode(rewritten, forKey: .rewritten) }
   }
 }
 

@@ -53,6 +53,17 @@ public enum ImageReference {
     }
   }
 
+  /// Returns a new text of a message with the references of its earlier text, each on a line of its
+  /// own. A new text that has a reference itself is returned as it is.
+  package static func text(_ text: String, keepingThoseOf earlier: String) -> String {
+    guard urls(in: text).isEmpty else { return text }
+    var kept: [String] = []
+    for url in urls(in: earlier) where !kept.contains(Self.text(for: String(url))) {
+      kept.append(Self.text(for: String(url)))
+    }
+    return ((text.isEmpty ? [] : [text]) + kept).joined(separator: "\n")
+  }
+
   /// Returns the index of the bracket after the URL at the start of some bytes, or `nil` if they do
   /// not begin with a URL and a bracket.
   private static func end(of bytes: Substring.UTF8View) -> Substring.UTF8View.Index? {

@@ -232,6 +232,27 @@ extension MessageLimits {
     let characters = text.unicodeScalars.count
     return characters > maxCharacters ? .textTooLong(characters: characters) : nil
   }
+
+  /// Returns an error if every frame with a text is too long, or `nil` otherwise.
+  ///
+  /// The name of the author, exact times and positions make a frame longer, by about 150 bytes. So a
+  /// server can still refuse a text for which this is `nil`.
+  ///
+  /// - Parameters:
+  ///   - user: The author; `nil` if it is not known.
+  ///   - isEdit: Whether the text is a new text of a message, whose frame has more members.
+  package func fault(
+    ofFrameWith text: String, in shop: ShopID, by user: String? = nil, isEdit: Bool
+  ) -> MessageError? {
+    // One byte becomes at most six (`\u0000`), and most frames are far from the limit.
+    guard text.utf8.count * 6 + 1_024 > maxFrameBytes else { return nil }
+    let (id, time) = (MessageID(high: 0, low: 0), Timestamp(nanoseconds: 0))
+    let message = ShopMessage(
+      id: id, shop: shop, user: user ?? "", username: nil, text: text, createdAt: time,
+      updatedAt: isEdit ? time : nil, isEdited: isEdit)
+    let bytes = StreamCodec.encode(isEdit ? .edited(message) : .posted(message)).count
+    return bytes > maxFrameBytes ? .frameTooLong(bytes: bytes) : nil
+  }
 }
 
 extension JSONReader {

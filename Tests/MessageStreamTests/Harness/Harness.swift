@@ -89,8 +89,11 @@ struct Harness {
   private func commit(of change: TimelineChange) -> TimelineCommit {
     TimelineCommit(
       inserted: change.messages.map(\.id),
-      edited: change.edits.map(\.id).filter { model.timeline.contains($0) },
-      deleted: change.deletions.compactMap { model.timeline[$0.id]?.key })
+      edited: (change.texts.map(\.id) + change.edits.map(\.id)).filter {
+        model.timeline.contains($0)
+      },
+      deleted: change.deletions.compactMap { model.timeline[$0.id]?.key },
+      rewritten: change.texts.compactMap { model.timeline[$0.id]?.edited(to: $0) })
   }
 
   /// Lets time pass while the server sends pings. Each new request for a page is answered with

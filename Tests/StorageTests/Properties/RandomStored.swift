@@ -124,6 +124,12 @@ extension RandomSource {
           id: generator.uuid(),
           changed: generator.maybe { ShopPosition(epoch: "e", offset: $0.number()) })
       },
+      covered: few { generator in
+        CoveredRange(
+          epoch: "e", start: generator.maybe { $0.message().key },
+          end: generator.maybe { $0.message().key })
+      },
+      texts: few { AcceptedText(id: $0.uuid(), text: $0.text(upTo: 4)) },
       cursor: maybe { generator in
         ShopCursor(
           position: generator.maybe { ShopPosition(epoch: "e", offset: $0.number()) },
@@ -156,7 +162,8 @@ extension RandomSource {
 
   mutating func timelineCommit() -> TimelineCommit {
     TimelineCommit(
-      inserted: few { $0.uuid() }, edited: few { $0.uuid() }, deleted: few { $0.message().key })
+      inserted: few { $0.uuid() }, edited: few { $0.uuid() }, deleted: few { $0.message().key },
+      rewritten: few { $0.message() })
   }
 
   mutating func ticket() -> UploadTicket {

@@ -78,7 +78,11 @@ extension WireFamily {
       }),
     WireFamily(
       "edit to send", read: { try MessageEdit.decode($0) }, write: { $0.encode() },
-      random: { MessageEdit(id: .random(using: &$0), text: $0.id()) }),
+      random: {
+        MessageEdit(
+          id: .random(using: &$0), text: $0.id(),
+          shop: Bool.random(using: &$0) ? ShopID("bakery") : nil)
+      }),
     WireFamily(
       "answer to a deletion", read: { try Envelope.decodeDeletion($0, shop: Sample.shop) },
       write: { Envelope.deletion($0, note: "x") }, random: { $0.maybe { $0.deletion() } }),

@@ -29,6 +29,16 @@ extension LogTables {
     return true
   }
 
+  /// Returns the time of the oldest unclaimed image of a user.
+  func oldestUnclaimedImage(of user: String) throws(StoreFailure) -> Timestamp? {
+    try database.query(
+      """
+      SELECT created_at FROM images WHERE user = ? AND message IS NULL
+      ORDER BY created_at LIMIT 1
+      """, [.text(user)]
+    ) { row throws(StoreFailure) in try row.time(0) }.first
+  }
+
   /// Returns an image, or `nil` if it is unknown or deleted.
   func image(_ id: MessageID) throws(StoreFailure) -> StoredImage? {
     try database.query(

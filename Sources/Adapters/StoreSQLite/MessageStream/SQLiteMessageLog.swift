@@ -62,6 +62,10 @@ extension SQLiteFile: MessageLog where T == LogTables {
     try write { tables throws(StoreFailure) in try tables.addImage(image, atMost: most) }
   }
 
+  package func oldestUnclaimedImage(of user: String) throws(StoreFailure) -> Timestamp? {
+    try read { tables throws(StoreFailure) in try tables.oldestUnclaimedImage(of: user) }
+  }
+
   package func image(_ id: MessageID) throws(StoreFailure) -> StoredImage? {
     try read { tables throws(StoreFailure) in try tables.image(id) }
   }
@@ -85,7 +89,7 @@ extension SQLiteFile: MessageLog where T == LogTables {
   package func removeTraces() throws(StoreFailure) {
     // A read first checks that the store is open.
     let database = try read { $0.database }
-    guard database.shortenLog() else {
+    guard try database.truncateLog() else {
       throw .locked(detail: "The write-ahead log is in use by another program; try again.")
     }
   }

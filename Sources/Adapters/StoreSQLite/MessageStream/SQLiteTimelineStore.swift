@@ -42,15 +42,20 @@ package final class TimelineFile: Tables {
     let tables = tables(of: shop)
     var counts = TimelineCounts()
     try delete(change.deletions, in: tables, &counts)
-    let kept = change.keptIDs
-    for range in change.covered {
+    for (range, kept) in zip(change.covered, change.keptIDs) {
       let others = try tables.others(in: range).filter { !kept.contains($0.id) }
       try delete(others.map { DeletedMessage(id: $0.id) }, in: tables, &counts)
+    }
+    var rewritten: [MessageID] = []
+    for text in change.texts where try tables.edit(text) {
+      counts.edit(text.id)
+      rewritten.append(text.id)
     }
     try store(change.messages, in: tables, &counts)
     for message in change.edits where try tables.edit(message) { counts.edit(message.id) }
     try consumers(of: shop).add(counts)
-    let commit = counts.commit
+    var commit = counts.commit
+    for id in rewritten { commit.rewritten += try tables.message(id).map { [$0] } ?? [] }
     try moveNewIDs(adding: commit.inserted.count)
     if let cursor = change.cursor { try tables.set(cursor) }
     if let gaps = change.gaps { try tables.set(gaps) }

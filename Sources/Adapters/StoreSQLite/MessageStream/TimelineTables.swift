@@ -122,15 +122,9 @@ struct TimelineTables {
   ///
   /// Returns false if the message does not exist, or if the version is not later or reads the same.
   func edit(_ message: ShopMessage) throws(StoreFailure) -> Bool {
-    guard let number = try number() else { return false }
-    let id: [SQLValue] = [.integer(number), .uuid(message.id)]
-    let found = try database.query(
-      """
-      SELECT \(Self.columns(of: "messages", isCurrent: isCurrent)) FROM messages
-      WHERE shop = ?1 AND id = ?2 AND created_at = \(Self.time)
-      """, id
-    ) { row throws(StoreFailure) in try Self.message(row, of: shop) }
-    guard let stored = found.first, message.isLater(than: stored) else { return false }
+    guard let number = try number(), let stored = try self.message(message.id),
+      message.isLater(than: stored)
+    else { return false }
     let isOther = message.isOfOtherLog(than: stored)
     let changed = try database.run(
       """
@@ -138,13 +132,32 @@ struct TimelineTables {
         changed_offset = ?8, epoch = ?9, offset = ?10
       WHERE shop = ?1 AND id = ?2 AND created_at = ?3
       """,
-      id + [
-        .time(stored.createdAt), .text(message.text),
+      [
+        .integer(number), .uuid(message.id), .time(stored.createdAt), .text(message.text),
         .time(message.updatedAt ?? (isOther ? nil : stored.updatedAt)),
         .integer(message.isEdited ? 1 : 0),
       ] + values(message.changed ?? (isOther ? nil : stored.changed))
         + values(isOther ? message.position : stored.position))
     return changed == 1 && !(isOther && message.reads(like: stored))
+  }
+
+  /// Replaces the text of a stored message with an accepted one. Returns false if the message does
+  /// not exist or has the text.
+  func edit(_ text: AcceptedText) throws(StoreFailure) -> Bool {
+    try message(text.id)?.edited(to: text).map { (edited) throws(StoreFailure) in
+      try edit(edited)
+    } ?? false
+  }
+
+  /// Returns a stored message; `nil` if it does not exist.
+  func message(_ id: MessageID) throws(StoreFailure) -> ShopMessage? {
+    guard let number = try number() else { return nil }
+    return try database.query(
+      """
+      SELECT \(Self.columns(of: "messages", isCurrent: isCurrent)) FROM messages
+      WHERE shop = ?1 AND id = ?2 AND created_at = \(Self.time)
+      """, [.integer(number), .uuid(id)]
+    ) { row throws(StoreFailure) in try Self.message(row, of: shop) }.first
   }
 
   /// Returns the keys in a range whose messages have no position in its log, in order.

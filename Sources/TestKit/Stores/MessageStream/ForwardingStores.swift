@@ -95,6 +95,12 @@ extension ForwardingLog {
     try await log.addImage(image, atMost: most)
   }
 
+  package func oldestUnclaimedImage(
+    of user: String
+  ) async throws(StoreFailure) -> Timestamp? {
+    try await log.oldestUnclaimedImage(of: user)
+  }
+
   package func image(_ id: MessageID) async throws(StoreFailure) -> StoredImage? {
     try await log.image(id)
   }

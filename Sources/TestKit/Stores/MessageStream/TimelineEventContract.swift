@@ -6,7 +6,8 @@ import HoldfastWire
 /// The checks of the promises that `TimelineStore` makes about edits and deletions.
 let eventChecks: [@Sendable (any TimelineStore) async throws -> Void] = [
   storesVersions, editsOnlyWhatIsStored, prefersPositionsToTimes, removesMessages,
-  addsARemovedMessageAgain, deliversDeletions, removesWhatNoPageHas, takesPositionsOfAnotherLog,
+  addsARemovedMessageAgain, deliversDeletions, removesWhatNoPageHas, keepsByLog, takesTexts,
+  takesPositionsOfAnotherLog,
   refusesForeignEdits, agreesWithTheValue,
 ]
 
@@ -163,6 +164,57 @@ private func removesWhatNoPageHas(_ store: any TimelineStore) async throws {
     "the other messages stay")
 }
 
+private func keepsByLog(_ store: any TimelineStore) async throws {
+  let shop = try StoreSamples.shop("s")
+  let all = (UInt64(1)...4).map { number in
+    var message = StoreSamples.bare(number, in: shop, at: Int64(number))
+    message.position = ShopPosition(epoch: "e", offset: number)
+    return message
+  }
+  _ = try await store.commit(TimelineChange(messages: all), to: shop)
+  var (first, second, fourth) = (all[0], all[1], all[3])
+  first = first.edited("a", at: 9, updated: 9, epoch: "f")
+  first.position = ShopPosition(epoch: "f", offset: 1)
+  second.position = ShopPosition(epoch: "g", offset: 1)
+  fourth.position = ShopPosition(epoch: "f", offset: 2)
+  let commit = try await store.commit(
+    TimelineChange(
+      messages: [second, fourth], edits: [first],
+      covered: [
+        CoveredRange(epoch: "f"), CoveredRange(epoch: "g", end: fourth.key),
+      ]), to: shop)
+  try ContractViolation.unless(
+    commit, is: TimelineCommit(deleted: [all[2].key, all[0].key]),
+    "a range keeps what the change has in its log or a later one")
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 9).messages, is: [second, fourth],
+    "what an earlier log has is not kept by a later one")
+}
+
+private func takesTexts(_ store: any TimelineStore) async throws {
+  let shop = try StoreSamples.shop("s")
+  let all = (UInt64(1)...3).map { StoreSamples.bare($0, in: shop, at: Int64($0)) }
+  _ = try await store.commit(TimelineChange(messages: all), to: shop)
+  let texts = [
+    AcceptedText(id: all[0].id, text: "new"), AcceptedText(id: all[1].id, text: all[1].text),
+    AcceptedText(id: StoreSamples.id(9), text: "x"),
+  ]
+  var first = all[0]
+  (first.text, first.isEdited, first.updatedAt) = ("new", true, Timestamp(nanoseconds: 2))
+  let commit = try await store.commit(TimelineChange(texts: texts), to: shop)
+  try ContractViolation.unless(
+    commit, is: TimelineCommit(edited: [first.id], rewritten: [first]),
+    "an accepted text is the next version of a stored message that has another")
+  let later = all[2].edited("later", at: 1, updated: 99)
+  let last = try await store.commit(
+    TimelineChange(messages: [later], texts: [AcceptedText(id: later.id, text: "y")]), to: shop)
+  try ContractViolation.unless(
+    last, is: TimelineCommit(edited: [later.id], rewritten: [later]),
+    "a later version of the same change follows the text")
+  try ContractViolation.unless(
+    try await store.load(shop, limit: 9).messages, is: [first, all[1], later], "both are stored")
+}
+
 private func takesPositionsOfAnotherLog(_ store: any TimelineStore) async throws {
   let shop = try StoreSamples.shop("s")
   var first = StoreSamples.bare(1, in: shop, at: 1)
@@ -250,6 +302,10 @@ extension RandomSource {
     for _ in 0..<below(4) { change.messages.append(version(in: shop)) }
     for _ in 0..<below(4) { change.edits.append(version(in: shop)) }
     for _ in 0..<below(2) {
+      let id = StoreSamples.id(UInt64(below(10)))
+      change.texts.append(AcceptedText(id: id, text: "text \(below(1_000))"))
+    }
+    for _ in 0..<below(2) {
       change.deletions.append(
         DeletedMessage(id: StoreSamples.id(UInt64(below(10))), changed: position()))
     }
@@ -258,9 +314,9 @@ extension RandomSource {
         below(3) == 0
           ? nil : StoreSamples.bare(UInt64(below(10)), in: shop, at: Int64(below(5))).key
       }
-      change.covered = [
-        CoveredRange(epoch: below(2) == 0 ? "e" : "f", start: keys[0], end: keys[1])
-      ]
+      change.covered = ["e", "f"].prefix(1 + below(2)).shuffled(using: &self).map {
+        CoveredRange(epoch: $0, start: keys[0], end: keys[1])
+      }
     }
     if below(3) == 0 { change.cursor = ShopCursor(position: position()) }
     return change

@@ -169,17 +169,24 @@ import Testing
       body: body)
   }
 
-  @Test func `files that a crash left are removed at the next start`() async throws {
+  @Test func `old files that a crash left are removed at the next start`() async throws {
     let scratch = try Scratch()
     var known = ""
     try await BackendRig.run(in: scratch("data")) { rig in
       known = "\(try await Self.upload(rig, rig.token()).id)"
     }
+    // Another process may still store the image of the young one.
+    let young = "\(UUID128(high: 9, low: 9))"
     let orphans = ["\(UUID128(high: 1, low: 1))", "\(known).draft", "odd"]
-    for name in orphans { try scratch.write([1], to: "data/images/\(name)") }
+    for name in orphans + [young] { try scratch.write([1], to: "data/images/\(name)") }
+    for name in orphans + [known] {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -3_600)],
+        ofItemAtPath: scratch("data/images/\(name)"))
+    }
     try await BackendRig.run(in: scratch("data")) { rig in
-      while Self.files(scratch).count > 1 { await Task.yield() }
-      #expect(Self.files(scratch) == [known])
+      while Self.files(scratch).count > 2 { await Task.yield() }
+      #expect(Self.files(scratch) == [known, young].sorted())
     }
   }
 
@@ -234,6 +241,91 @@ import Testing
       let answer = try await rig.client().ask(
         "POST", Self.path + "?shop_id=bakery", token: token, body: Self.gif)
       #expect(answer.status == 403)
+    }
+  }
+
+  @Test func `a damaged image is an error of this image alone`() async throws {
+    let scratch = try Scratch()
+    try await BackendRig.run(in: scratch("data")) { rig in
+      let token = try await rig.token()
+      let image = try await Self.upload(rig, token)
+      let other = try await Self.upload(rig, token)
+      try scratch.write([1, 2, 3], to: "data/images/\(image.id)")
+      let client = try rig.client()
+      for method in ["GET", "HEAD"] {
+        let target = ImageRoute.image(image.id).path
+        #expect(try await client.ask(method, target, token: token).status == 500)
+      }
+      let reason = "the file is not the image that was stored"
+      while !rig.lines.all.contains(where: { $0.contains(reason) }) { await Task.yield() }
+      #expect(try await client.ask("GET", "/healthz").status == 200)
+      #expect(try await Self.get(rig, other.id, token).body == Self.gif)
+      try FileManager.default.removeItem(atPath: scratch("data/images/\(image.id)"))
+      #expect(try await Self.get(rig, image.id, token).status == 404)
+    }
+  }
+
+  @Test(arguments: [(-1, 200), (0, 200), (1, 413), (65_536, 413)])
+  func `a body may have 5 MiB`(_ excess: Int, _ status: Int) async throws {
+    try await BackendRig.run { rig in
+      let start = "GIF89a"
+      let count = ShopImage.mostBytes + excess - start.utf8.count
+      let answer = try await rig.client().ask(
+        "POST", Self.path + "?shop_id=bakery", token: rig.token(),
+        body: start + String(repeating: "x", count: count))
+      #expect(answer.status == status)
+      guard status == 200 else { return }
+      let image = try Envelope.decodeImage(
+        Array(answer.body.utf8), shop: BackendRig.shop, sent: .png)
+      let whole = try await Self.get(rig, image.id, rig.token())
+      #expect(whole.body.utf8.count == ShopImage.mostBytes + excess)
+    }
+  }
+
+  /// Posts a message with an image, and deletes the message.
+  private static func deleteMessage(
+    _ rig: BackendRig, _ token: String, with image: ShopImage, _ text: String
+  ) async throws {
+    let client = try rig.client()
+    let whole = text + ImageReference.text(for: image.url)
+    let message = try await client.post(whole, token: token).message()
+    #expect(try await client.delete(message.id, token: token).status == 200)
+  }
+
+  @Test func `an image that cannot be removed delays neither texts nor other images`()
+    async throws
+  {
+    let scratch = try Scratch()
+    try await BackendRig.run(
+      in: scratch("data"), { $0.policy.forgetDelay = .milliseconds(1) }
+    ) { rig in
+      let token = try await rig.token()
+      let stuck = try await Self.upload(rig, token)
+      let other = try await Self.upload(rig, token)
+      // A directory cannot be unlinked.
+      let path = scratch("data/images/\(stuck.id)")
+      try FileManager.default.removeItem(atPath: path)
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: false)
+      try await Self.deleteMessage(rig, token, with: stuck, "first-marker")
+      try await Self.deleteMessage(rig, token, with: other, "second-marker")
+      while Self.contains(scratch, "-marker") { await Task.yield() }
+      while Self.files(scratch).count > 1 { await Task.yield() }
+      while !rig.lines.all.contains(where: { $0.contains("Cannot remove") }) {
+        await Task.yield()
+      }
+      #expect(try await rig.client().ask("GET", "/healthz").status == 200)
+      try FileManager.default.removeItem(atPath: path)
+      try scratch.write([1], to: "data/images/\(stuck.id)")
+      while !Self.files(scratch).isEmpty { await Task.yield() }
+    }
+  }
+
+  /// Returns whether a file of the store contains a text.
+  private static func contains(_ scratch: Scratch, _ text: String) -> Bool {
+    ["messages.sqlite", "messages.sqlite-wal"].contains { name in
+      let content = (try? scratch.bytes(of: "data/\(name)")) ?? []
+      return Data(content).range(of: Data(text.utf8)) != nil
     }
   }
 }

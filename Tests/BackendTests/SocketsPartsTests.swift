@@ -28,9 +28,22 @@ struct `Parts of the sockets` {
     }
   }
 
+  /// Takes minutes if each copy visits all chunks.
+  @Test func `a long queue is copied and consumed in small parts`() {
+    var queue = OutgoingQueue()
+    for number in 0..<200_000 { queue.append([UInt8(truncatingIfNeeded: number), 7]) }
+    var count = 0
+    while !queue.isEmpty {
+      let found = Self.copy(queue, atMost: 16)
+      count += found.count
+      queue.consume(found.count)
+    }
+    #expect(count == 400_000)
+  }
+
   private static func copy(_ queue: OutgoingQueue, atMost size: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-      count = unsafe queue.copy(into: UnsafeMutableRawBufferPointer(buffer))
+      count = unsafe queue.copy(into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
     }
   }
 

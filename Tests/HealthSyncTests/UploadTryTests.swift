@@ -64,7 +64,8 @@ import Testing
   }
 
   private static func ticket(
-    _ dialect: UploadDialect = .current, of bytes: [UInt8] = body, isGzip: Bool = false
+    _ dialect: UploadDialect = .current, at url: String = url, of bytes: [UInt8] = body,
+    isGzip: Bool = false
   ) -> UploadTicket {
     UploadTicket(dialect, url: url, of: bytes, isGzip: isGzip)
   }
@@ -245,7 +246,7 @@ import Testing
   @Test func `a ticket is stored before the first piece and forgotten after the last`() {
     let offer = UploadOffer(.current, maxAppend: 60)
     var harness = Harness(resumesFrom: 10, UploadSupport(resumption: .offered(offer)))
-    #expect(harness.answer(201, ["location": "/up?id=1"]) == .store(Self.ticket()))
+    #expect(harness.answer(201, ["location": "/up?id=1"]) == .store(Self.ticket(at: "/up?id=1")))
     #expect(harness.request == "PATCH 60")
     #expect(harness.answer(204, ["upload-offset": "60", "upload-complete": "?0"]) == nil)
     #expect(harness.request == "PATCH 40")
@@ -268,6 +269,46 @@ import Testing
   func `a ticket of another protocol, coding or payload is not used`(ticket: UploadTicket) {
     let plain = UploadSupport(resumption: Self.offered.resumption, takesGzip: false)
     #expect(Harness(resumesFrom: 10, plain, ticket: ticket).request == "POST 0")
+  }
+
+  @Test(arguments: [
+    ("/up?id=1", true), ("https://a.example/up?id=1", true), ("https://a.example/", true),
+    ("https://old.example/up?id=1", false), ("http://a.example/up?id=1", false),
+    ("https://a.example:444/up?id=1", false), ("https://a.example.old/up?id=1", false),
+    ("https://a.example@old.example/up", false), ("https://a.example", false),
+    ("//old.example/up?id=1", false), ("up?id=1", false), ("/up\\id", false), ("", false),
+  ])
+  func `an upload resumes on the server of the endpoint alone`(url: String, isUsed: Bool) {
+    let harness = Harness(resumesFrom: 10, Self.offered, ticket: Self.ticket(at: url))
+    guard case .send(let request) = harness.upload.step else {
+      Issue.record("\(harness.upload.step)")
+      return
+    }
+    #expect(request.method == (isUsed ? "HEAD" : "POST"))
+    #expect(request.url.hasPrefix("https://a.example/"))
+  }
+
+  @Test(arguments: [
+    "https://old.example/up?id=1", "//old.example/up", "https://a.example.old/up",
+    "http://a.example/up",
+  ])
+  func `a location on another server is not followed`(location: String) {
+    var harness = Harness(resumesFrom: 10, Self.offered)
+    #expect(harness.answer(201, ["location": location]) == nil)
+    guard case .send(let request) = harness.upload.step else {
+      Issue.record("\(harness.upload.step)")
+      return
+    }
+    #expect(request == UploadRequest("POST", Self.endpoint, [], Self.body))
+  }
+
+  @Test(arguments: ["/up?id=1", "https://a.example/up?id=1"])
+  func `a ticket names no server`(location: String) {
+    var harness = Harness(resumesFrom: 10, Self.offered)
+    let change = harness.answer(201, ["location": location])
+    #expect(change == .store(Self.ticket(at: "/up?id=1")))
+    let elsewhere = Self.ticket(at: "/up?id=1").url(at: "https://b.example/x")
+    #expect(elsewhere == "https://b.example/up?id=1")
   }
 
   @Test(arguments: [404, 410])

@@ -32,6 +32,21 @@ struct CallReadingTests {
     #expect(Self.read("DELETE", "\(base)/messages/\(id)") == .delete(id))
   }
 
+  @Test func `reads the shop of an edit and of a deletion`() {
+    let id = UUID128(high: 1, low: 2)
+    let body = #"{"message_id":"\#(id)","message":"hi","shop_id":"bakery"}"#
+    #expect(
+      Self.read("PUT", "\(Self.base)/messages", body: body)
+        == .edit(Revision(id: id, text: "hi", shop: Stage.shop)))
+    let path = "\(Self.base)/messages/\(id)"
+    let shop = (name: "shop_id", value: "bakery")
+    #expect(Self.read("DELETE", path, query: [shop]) == .delete(id, shop: Stage.shop))
+    #expect(Self.read("DELETE", path, query: [(name: "shop", value: "bakery")]) == .delete(id))
+    #expect(
+      Self.read("DELETE", path, query: [(name: "shop_id", value: "a/b")])
+        == .refused(ShopRefusal(route: .delete, status: 400, message: "shop_id: not an id")))
+  }
+
   @Test func `reads the key of an edit`() {
     let id = UUID128(high: 1, low: 2)
     let body = #"{"message_id":"\#(id)","message":"hi"}"#

@@ -103,6 +103,21 @@ struct ChangeTests {
     #expect(try served.change(Self.edit).token.number > append.token.number)
   }
 
+  @Test(arguments: [Stage.shop, Stage.other], [false, true])
+  func `a change that names another shop than the message's changes nothing`(
+    shop: ShopID, isDeletion: Bool
+  ) {
+    var served = Self.served()
+    let revision = Revision(id: Self.id, text: "new", shop: shop)
+    _ = served.ask(isDeletion ? .delete(Self.id, shop: shop) : .edit(revision))
+    let effects = served.take(.stored(StoreToken(2), .shop(Stage.shop)))
+    if shop == Stage.shop {
+      #expect(effects.flatMap(\.appends).count == 1)
+    } else {
+      #expect(effects == [.answer(RequestID(1), .error(404, "no such message"))])
+    }
+  }
+
   @Test func `a post whose message was deleted is answered with 410`() throws {
     var served = Self.served()
     let (token, _) = try served.post("again", key: Self.key)

@@ -30,11 +30,9 @@ struct ForgettingTests {
     #expect(served.tick(at: .second(1)) == [])
     try Self.delete(at: 3, in: &served)
     #expect(served.tick(at: .second(2.999)) == [])
-    guard case .forget(let token) = served.tick(at: .second(3)).first else {
-      Issue.record("the store was not asked")
-      return
-    }
-    #expect(served.take(.stored(token, .forgotten)) == [])
+    let tokens = Self.begun(served.tick(at: .second(3)))
+    #expect(tokens.count == 2)
+    for token in tokens.values { #expect(served.take(.stored(token, .forgotten)) == []) }
     #expect(served.server.deadline == .second(54))
     try Self.delete(at: 4, in: &served)
     #expect(served.server.deadline == .second(6))
@@ -56,14 +54,77 @@ struct ForgettingTests {
     #expect(served.server.deadline == .second(3))
   }
 
-  @Test func `a failure is repeated after half a second`() throws {
+  /// Returns the removals that effects begin. Those of texts are the first.
+  private static func begun(_ effects: [ShopServer.Effect]) -> [MessageTrace: StoreToken] {
+    var tokens: [MessageTrace: StoreToken] = [:]
+    for effect in effects {
+      guard case .forget(let token, let trace) = effect else { continue }
+      #expect(trace == .images || tokens.isEmpty)
+      tokens[trace] = token
+    }
+    return tokens
+  }
+
+  private static let failed = ShopServer.StoreAnswer.failed(.locked(detail: ""))
+
+  @Test(arguments: [MessageTrace.texts, .images])
+  func `a removal that fails is repeated alone, each time after twice the time`(
+    _ trace: MessageTrace
+  ) throws {
     var served = Self.served()
     try Self.delete(at: 2, in: &served)
-    guard case .forget(let token) = served.tick(at: .second(3)).first else { return }
-    #expect(served.take(.stored(token, .failed(.locked(detail: "")))) == [])
-    let again = Instant.second(3).advanced(by: .milliseconds(500))
-    #expect(served.server.deadline == again)
-    #expect(served.tick(at: again).count == 1)
+    // Without a socket, there are no other alarms.
+    _ = served.take(.gone(ConnectionID(1), code: 1000))
+    var tokens = Self.begun(served.tick(at: .second(3)))
+    for (other, token) in tokens where other != trace {
+      _ = served.take(.stored(token, .forgotten))
+    }
+    var now = Instant.second(3)
+    for wait in [0.5, 1, 2, 4, 8, 16, 32, 60, 60] {
+      let token = try #require(tokens[trace])
+      #expect(served.take(.stored(token, Self.failed)) == [])
+      let due = now.advanced(by: .seconds(wait))
+      let early = served.tick(at: due.advanced(by: .zero - .nanoseconds(1)))
+      #expect(Self.begun(early) == [:])
+      tokens = Self.begun(served.tick(at: due))
+      #expect(Array(tokens.keys) == [trace])
+      now = due
+    }
+    _ = served.take(.stored(try #require(tokens[trace]), .forgotten))
+    try Self.delete(at: 3, in: &served)
+    tokens = Self.begun(served.tick(at: now.advanced(by: .seconds(3))))
+    #expect(tokens.count == 2)
+    _ = served.take(.stored(try #require(tokens[trace]), Self.failed))
+    #expect(served.server.deadline == now.advanced(by: .seconds(3.5)))
+  }
+
+  @Test func `a change is forgotten in time although the last removal failed often`() throws {
+    var served = Self.served()
+    try Self.delete(at: 2, in: &served)
+    var now = Instant.second(3)
+    for wait in [0.5, 1, 2, 4, 8] {
+      let token = try #require(Self.begun(served.tick(at: now))[.texts])
+      _ = served.take(.stored(token, Self.failed))
+      now = now.advanced(by: .seconds(wait))
+    }
+    let then = now.advanced(by: .seconds(-5))
+    #expect(Self.begun(served.tick(at: then)) == [:])
+    try Self.delete(at: 3, in: &served)
+    let due = then.advanced(by: .seconds(3))
+    #expect(served.server.deadline == due)
+    #expect(Self.begun(served.tick(at: due))[.texts] != nil)
+  }
+
+  @Test func `a removal that is under way is not begun again`() throws {
+    var served = Self.served()
+    try Self.delete(at: 2, in: &served)
+    let tokens = Self.begun(served.tick(at: .second(3)))
+    try Self.delete(at: 3, in: &served)
+    #expect(served.server.deadline == .second(54))
+    #expect(Self.begun(served.tick(at: .second(7))) == [:])
+    for token in tokens.values { _ = served.take(.stored(token, .forgotten)) }
+    #expect(served.server.deadline == .second(6))
+    #expect(Self.begun(served.tick(at: .second(8))).count == 2)
   }
 
   @Test func `a server that has stopped asks no more`() throws {

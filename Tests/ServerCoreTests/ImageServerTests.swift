@@ -33,6 +33,7 @@ import Testing
     #expect(stage.server.metricsText.contains("holdfast_images_stored_bytes_total 10\n"))
   }
 
+  /// A byte more than 5 MiB.
   private static let long = ImageStage.png + [UInt8](repeating: 0, count: 5_242_871)
 
   private static let refused: [(ImageCall, Int, String)] = [
@@ -65,14 +66,19 @@ import Testing
     #expect((answer?.field("Allow") != nil) == (status == 405))
   }
 
-  @Test func `an image of the greatest size is stored`() {
-    var stage = ImageStage()
-    let effects = stage.ask(ImageStage.upload(Array(Self.long.dropLast())))
-    guard case .store(_, _, _, _, .png, let content)? = effects.first else {
-      Issue.record("nothing was stored")
-      return
+  @Test(arguments: [5_242_879, 5_242_880, 5_242_881])
+  func `an image has at most 5 MiB, in a form as well`(_ count: Int) {
+    let content = Array(Self.long.prefix(count))
+    for call in [
+      ImageStage.upload(content), ImageStage.form([Self.shopField, ("file", content)]),
+    ] {
+      var stage = ImageStage()
+      let effects = stage.ask(call)
+      if case .store(_, _, _, _, .png, let stored)? = effects.first {
+        #expect(stored.count == count)
+      }
+      #expect(effects.answer?.status == (count > ShopImage.mostBytes ? 413 : nil))
     }
-    #expect(content.count == 5_242_880)
   }
 
   @Test func `a compressed body is refused`() {
@@ -138,7 +144,7 @@ import Testing
     #expect(
       stage.server.serviceHealth == .failing(reason: "the disk of the image store is full"))
     _ = stage.ask(ImageStage.upload())
-    #expect(stage.done(.tooMany(offset: 0)).answer?.status == 429)
+    #expect(stage.done(.tooMany(wait: .zero)).answer?.status == 429)
     _ = stage.ask(ImageStage.upload())
     #expect(stage.done(.stored(ImageStage.image())).answer?.status == 200)
     #expect(stage.server.serviceHealth == .ok)
@@ -191,11 +197,13 @@ import Testing
     var stage = ImageStage()
     let image = ImageStage.image(by: "ben")
     let effects = stage.ask(ImageStage.get(range: field), finding: image)
-    #expect(effects == [.read(StoreToken(3), image, range)])
-    let bytes = Array(ImageStage.png[range])
-    let answer = stage.done(.content(bytes)).answer
+    #expect(effects == [.open(StoreToken(3), image, range)])
+    let answer = stage.done(.content(.ready)).answer
     #expect(answer?.status == status)
-    #expect(answer?.body == bytes)
+    #expect(answer?.content == range)
+    #expect(answer?.body == [])
+    #expect(
+      stage.server.metricsText.contains("holdfast_images_served_bytes_total \(range.count)\n"))
     #expect(answer?.field("Content-Range") == named)
     #expect(answer?.field("Content-Type") == "image/png")
     #expect(answer?.field("ETag") == Self.tag)
@@ -220,7 +228,7 @@ import Testing
     var call = ImageStage.get(range: "bytes=0-3")
     call.ifRange = condition
     _ = stage.ask(call, finding: ImageStage.image())
-    #expect(stage.done(.content([1])).answer?.status == status)
+    #expect(stage.done(.content(.ready)).answer?.status == status)
   }
 
   @Test(arguments: [
@@ -237,11 +245,15 @@ import Testing
     }
   }
 
-  @Test func `HEAD has no ranges`() {
+  @Test func `HEAD has no ranges, and the content is not read`() {
     var stage = ImageStage()
     let image = ImageStage.image()
     let effects = stage.ask(ImageStage.get("HEAD", range: "bytes=0-3"), finding: image)
-    #expect(effects == [.read(StoreToken(3), image, 0..<10)])
+    #expect(effects == [.open(StoreToken(3), image, 0..<0)])
+    let answer = stage.done(.content(.ready)).answer
+    #expect(answer?.status == 200)
+    #expect(answer?.content == 0..<10)
+    #expect(stage.server.metricsText.contains("holdfast_images_served_total 0\n"))
   }
 
   @Test(
@@ -261,26 +273,27 @@ import Testing
     var stage = ImageStage()
     #expect(stage.ask(ImageStage.get(), finding: nil).answer?.status == 404)
     _ = stage.ask(ImageStage.get(), finding: ImageStage.image())
-    #expect(stage.done(.content(nil)).answer?.status == 404)
+    #expect(stage.done(.content(.missing)).answer?.status == 404)
     _ = stage.ask(ImageStage.get(), finding: ImageStage.image())
     #expect(stage.done(.failed(.other(detail: "x"))).answer?.status == 503)
   }
 
-  @Test func `eight images are read at the same time, and others wait`() {
+  @Test func `a damaged image is an error of this image alone`() {
     var stage = ImageStage()
-    let image = ImageStage.image()
-    for number in 0..<10 {
-      let effects = stage.ask(ImageStage.get(), finding: image)
-      #expect(effects.count == (number < 8 ? 1 : 0))
-    }
-    let first = StoreToken(3)
-    _ = stage.feed(.abandoned(RequestID(9)))
-    let effects = stage.feed(.done(first, .content([])))
-    #expect(effects.count == 2)
-    guard case .read? = effects.first, case .answer(RequestID(1), _)? = effects.last else {
-      Issue.record("no read begins after another: \(effects)")
-      return
-    }
+    _ = stage.ask(ImageStage.get(), finding: ImageStage.image())
+    let answer = stage.done(.content(.damaged)).answer
+    #expect(answer?.status == 500)
+    #expect(answer?.text.contains("the image is damaged or cannot be read") == true)
+    #expect(stage.server.serviceHealth == .ok)
+    #expect(stage.server.metricsText.contains("holdfast_image_store_failures_total 1\n"))
+  }
+
+  @Test func `a file that opens after its client left is not sent`() {
+    var stage = ImageStage()
+    _ = stage.ask(ImageStage.get(), finding: ImageStage.image())
+    #expect(stage.feed(.abandoned(RequestID(1))) == [])
+    #expect(stage.done(.content(.ready)) == [])
+    #expect(stage.server.metricsText.contains("holdfast_images_served_total 0\n"))
   }
 
   @Test(

@@ -12,8 +12,11 @@ import Testing
     user: "ann", length: 10, isGzip: false, target: "bakery")
 
   /// Returns a harness with an upload that holds 4 bytes.
-  private static func begun(_ dialect: UploadDialect = .current) -> ImageStage {
-    var stage = ImageStage()
+  private static func begun(
+    _ dialect: UploadDialect = .current,
+    _ configure: (inout ShopServerPolicy) -> Void = { _ in }
+  ) -> ImageStage {
+    var stage = ImageStage(removed: [], configure)
     let effects = stage.ask(
       ImageStage.piece("POST", [1, 2, 3, 4], length: 10, isComplete: false, dialect))
     #expect(effects == [.write(StoreToken(2), ImageStage.name, record, at: 0, [1, 2, 3, 4])])
@@ -54,7 +57,7 @@ import Testing
 
   @Test(
     arguments: [
-      (.unknownType, 415, true), (.tooMany(offset: 10), 429, false),
+      (.unknownType, 415, true), (.tooMany(wait: .zero), 429, false),
       (.unfinished(10, .full(detail: "x")), 503, false), (.failed(.full(detail: "x")), 503, false),
     ] as [(ImageOutcome, Int, Bool)])
   func `an upload whose image was not stored can be completed again`(
@@ -84,6 +87,98 @@ import Testing
     }
   }
 
+  @Test func `a removed member neither sees nor continues an upload`() {
+    var stage = Self.begun()
+    let removal = Membership(shop: Stage.shop, user: "ann")
+    let calls = [
+      ImageStage.piece("HEAD"), ImageStage.piece("PATCH", [5], offset: 4, isComplete: false),
+      ImageStage.piece("DELETE"),
+    ]
+    _ = stage.feed(.removals([removal]))
+    for call in calls {
+      let answer = stage.ask(call).answer
+      #expect(answer?.status == 403)
+      #expect(answer?.text.contains("not a member of this shop") == true)
+    }
+    #expect(
+      stage.feed(.announced(RequestID(90), calls[1], ImageStage.token(), wall: Stage.dawn)) == [])
+    #expect(stage.feed(.cut(RequestID(90), calls[1])) == [])
+    _ = stage.feed(.removals([]))
+    #expect(stage.ask(calls[0]).answer?.field("Upload-Offset") == "4")
+  }
+
+  @Test func `a member who is removed while requests wait is refused`() {
+    var stage = Self.begun()
+    _ = stage.ask(ImageStage.piece("PATCH", [5], offset: 4, isComplete: false))
+    #expect(stage.ask(ImageStage.piece("HEAD")) == [])
+    #expect(stage.ask(ImageStage.piece("HEAD")) == [])
+    _ = stage.feed(.removals([Membership(shop: Stage.shop, user: "ann")]))
+    let statuses = stage.done(.written(5)).compactMap { effect in
+      if case .answer(_, let answer) = effect { answer.status } else { nil }
+    }
+    #expect(statuses == [204, 403, 403])
+  }
+
+  @Test(arguments: [false, true])
+  func `uploads that are announced count in the rate, completed or cut`(_ isCut: Bool) {
+    var stage = ImageStage { $0.postBurst = 2 }
+    for number in 0..<3 as Range<UInt64> {
+      var call = ImageStage.piece("POST", length: 10, isComplete: true)
+      call.candidate = UUID128(high: 5, low: number)
+      let id = RequestID(90 + number)
+      let effects = stage.feed(.announced(id, call, ImageStage.token(), wall: Stage.dawn))
+      #expect(effects.count == (number < 2 ? 1 : 0))
+      call.body = ImageStage.png
+      let input: ImageServer.Input =
+        isCut ? .cut(id, call) : .request(id, call, ImageStage.token(), wall: Stage.dawn)
+      let answer = stage.feed(input).answer
+      #expect(answer?.status == (isCut || number < 2 ? nil : 429))
+    }
+    #expect(stage.ask(ImageStage.upload()).answer?.status == 429)
+  }
+
+  @Test func `pieces that are cut count in the rate`() {
+    var stage = Self.begun { $0.postBurst = 3 }
+    for number in 0..<3 {
+      var call = ImageStage.piece("PATCH", offset: 4 + number, isComplete: false)
+      let id = RequestID(UInt64(90 + number))
+      _ = stage.feed(.announced(id, call, ImageStage.token(), wall: Stage.dawn))
+      call.body = [1]
+      // The first of three was the creation.
+      #expect(stage.feed(.cut(id, call)).count == (number < 2 ? 1 : 0))
+      if number < 2 { _ = stage.done(.written(5 + number)) }
+    }
+    #expect(stage.ask(ImageStage.piece("HEAD")).answer?.field("Upload-Offset") == "6")
+  }
+
+  @Test(arguments: [(109, false), (110, true), (111, true)])
+  func `an image is stored if it leaves enough space`(_ free: Int, _ isTaken: Bool) {
+    var stage = ImageStage()
+    #expect(stage.feed(.disk(DiskSpace(free: free, total: 1_000))) == [])
+    let answer = stage.ask(ImageStage.upload()).answer
+    #expect(answer?.status == (isTaken ? nil : 503))
+    #expect(answer?.field("Retry-After") == (isTaken ? nil : "30"))
+    #expect(answer?.text.contains("The server's disk is almost full") != isTaken)
+    guard isTaken else { return }
+    #expect(stage.ask(ImageStage.upload()).answer?.status == 503)
+    _ = stage.done(.stored(ImageStage.image()))
+    #expect(stage.ask(ImageStage.upload()).answer?.status == 503)
+    _ = stage.feed(.disk(DiskSpace(free: 110, total: 1_000)))
+    #expect(stage.ask(ImageStage.upload()).answer == nil)
+  }
+
+  @Test(arguments: [0, 1, 7_200])
+  func `too many unclaimed images are refused until the oldest expires`(_ wait: Int) {
+    var stage = ImageStage()
+    _ = stage.ask(ImageStage.upload())
+    let answer = stage.done(.tooMany(wait: .seconds(wait))).answer
+    #expect(answer?.status == 429)
+    #expect(answer?.field("Retry-After") == "\(wait + 1)")
+    // The hourly removal may be earlier.
+    let due = min(Duration.seconds(3_600), .seconds(wait) + .milliseconds(1))
+    #expect(stage.server.deadline == stage.now.advanced(by: due))
+  }
+
   @Test(arguments: [5_242_880, 5_242_881]) func `an upload has the size of an image`(_ count: Int) {
     var stage = ImageStage()
     let call = ImageStage.piece("POST", length: count, isComplete: false)
@@ -104,7 +199,7 @@ import Testing
     var call = ImageStage.piece("POST", length: 10, isComplete: true)
     let informed = stage.feed(
       .announced(RequestID(90), call, ImageStage.token(), wall: Stage.dawn))
-    guard case .inform(RequestID(90), let fields)? = informed.first else {
+    guard case .upload(.inform(RequestID(90), let fields))? = informed.first else {
       Issue.record("the client does not know its upload: \(informed)")
       return
     }

@@ -77,6 +77,7 @@ private let shopNumbers = """
   maxIdleRooms 4096
   forgetDelay 3.0 seconds
   forgetRetry 0.5 seconds
+  forgetRetryLimit 60.0 seconds
   postInterval 0.05 seconds
   postBurst 40
   maxWatchedUsers 100000

@@ -119,6 +119,28 @@ struct RoomTests {
       served.upgrade(2) == [.accept(ConnectionID(2), head: stored.position)])
   }
 
+  @Test(arguments: [StoreFailure.full(detail: ""), .corrupt(detail: "")])
+  func `health recovers without another message, unless the store is damaged`(
+    _ failure: StoreFailure
+  ) throws {
+    var served = Served.opened()
+    let failed = try served.post("lost")
+    _ = served.take(.stored(failed.0, .failed(failure)))
+    for (time, answer) in [
+      (Instant.second(0.5), ShopServer.StoreAnswer.failed(failure)), (.second(1), .forgotten),
+    ] {
+      #expect(served.server.serviceHealth != .ok)
+      #expect(served.server.deadline == time)
+      guard case .forget(let token, .texts)? = served.tick(at: time).first else {
+        Issue.record("the store is not checked")
+        return
+      }
+      _ = served.take(.stored(token, answer))
+    }
+    let isDamaged = if case .corrupt = failure { true } else { false }
+    #expect((served.server.serviceHealth == .ok) != isDamaged)
+  }
+
   @Test func `health fails from a message that was not stored until one that was`() throws {
     var served = Served.opened()
     let failed = try served.post("lost")

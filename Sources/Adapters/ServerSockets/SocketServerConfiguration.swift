@@ -37,8 +37,8 @@ public struct SocketServerConfiguration: Sendable {
   public var headTimeout = Duration.seconds(10)
   /// The maximum time to receive a request's body after its head.
   public var bodyTimeout = Duration.seconds(30)
-  /// The maximum time in which a client must accept a response, or the queued part of a streamed
-  /// one.
+  /// The maximum time in which a client must accept a response, the queued part of a streamed one,
+  /// or a piece of a file.
   public var answerTimeout = Duration.seconds(30)
   /// The maximum idle time of a connection between two requests.
   public var idleKeepAlive = Duration.seconds(75)

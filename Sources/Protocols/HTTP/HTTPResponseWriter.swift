@@ -9,13 +9,24 @@ public enum HTTPResponseWriter {
     status: Int, headers: [(String, String)], body: [UInt8], keepAlive: Bool,
     omitsBody: Bool = false
   ) -> [UInt8] {
-    // By definition, responses with these statuses have no body (RFC 9110 section 6.4.1).
-    let bodyless = status < 200 || status == 204 || status == 304
-    var out = head(
-      status: status, headers: headers,
-      framing: bodyless ? [] : [("Content-Length", String(body.count))], keepAlive: keepAlive)
-    if !bodyless, !omitsBody { out.append(contentsOf: body) }
+    var out = head(status: status, headers: headers, length: body.count, keepAlive: keepAlive)
+    if !isBodyless(status), !omitsBody { out.append(contentsOf: body) }
     return out
+  }
+
+  /// Returns the head of a response whose body has a known length.
+  public static func head(
+    status: Int, headers: [(String, String)], length: Int, keepAlive: Bool
+  ) -> [UInt8] {
+    head(
+      status: status, headers: headers,
+      framing: isBodyless(status) ? [] : [("Content-Length", String(length))],
+      keepAlive: keepAlive)
+  }
+
+  /// Returns whether responses with a status have no body by definition (RFC 9110 section 6.4.1).
+  private static func isBodyless(_ status: Int) -> Bool {
+    status < 200 || status == 204 || status == 304
   }
 
   /// Returns the head of a response whose body follows in pieces of unknown total length.

@@ -1,5 +1,5 @@
 public import HoldfastCore
-public import HoldfastWire
+import HoldfastWire
 
 /// The rules of the health sync server: access, limits, uploads and the drain.
 ///
@@ -27,6 +27,8 @@ public struct SyncServer: ServerRules {
     /// An announced request ended before its body was complete. The call contains the received
     /// part.
     case cut(RequestID, SyncCall)
+    /// The space of the file system of the uploads was measured.
+    case disk(DiskSpace)
   }
 
   /// An effect of the server.
@@ -39,16 +41,8 @@ public struct SyncServer: ServerRules {
     case check(StoreToken)
     /// Compute a report from stored samples.
     case report(StoreToken, SyncUser, SyncPath, SyncSpan, wall: Timestamp)
-    /// Write bytes at an offset of an upload's file. Create the file if it is missing.
-    case write(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
-    /// Write the last bytes of an upload, and store the batch in its file.
-    case finish(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
-    /// Remove the file of an upload.
-    case forget(UUID128)
-    /// Send a client the location of its upload while the body arrives.
-    case inform(RequestID, [UploadField])
-    /// End a request whose body is still arriving.
-    case interrupt(RequestID)
+    /// Carry out an effect of the uploads. A finished upload is a batch.
+    case upload(UploadEffect)
     case answer(RequestID, SyncAnswer)
     case finished
   }
@@ -78,6 +72,10 @@ public struct SyncServer: ServerRules {
   var lastToken: UInt64 = 0
   /// The reason for the last store failure, or `nil` after a success.
   var storeFailure: StoreFailure?
+  /// The time of the next check of a store that failed.
+  private var checksAt: Instant?
+  /// The check of a store that failed, if one is under way.
+  private var checking: StoreToken?
   var metrics = SyncMetrics()
   var uploads = Uploads()
   var wrongSecrets: WrongSecrets
@@ -111,11 +109,12 @@ public struct SyncServer: ServerRules {
     case .restored(let uploads): restore(uploads)
     case .announced(let id, let call, let user): announce(id, call, user)
     case .cut(let id, let call): cut(id, call.uploadCall)
+    case .disk(let space): measured(space)
     }
     return conclude()
   }
 
-  /// Advances the drain and expires uploads.
+  /// Advances the drain, expires uploads and checks a store that failed.
   public mutating func tick(at now: Instant) -> [Effect] {
     frame.begin(at: now)
     _ = frame.leave()
@@ -126,12 +125,19 @@ public struct SyncServer: ServerRules {
       uploads.stop()
     }
     expireUploads()
+    if frame.isServing, let due = checksAt, due <= now {
+      checksAt = nil
+      let token = nextToken()
+      checking = token
+      frame.emit(.check(token))
+    }
     return conclude()
   }
 
   /// The next instant at which `tick` must be called.
   public var deadline: Instant? {
-    [frame.mode.deadline, uploads.deadline].compactMap(\.self).min()
+    [frame.mode.deadline, uploads.deadline, frame.isServing ? checksAt : nil]
+      .compactMap(\.self).min()
   }
 
   /// Ends a drain once no request and no work is pending, and returns the effects.
@@ -282,18 +288,24 @@ extension SyncServer {
 
   /// Assigns a token to the work of a request.
   mutating func begin(_ id: RequestID) -> StoreToken {
-    lastToken += 1
-    let token = StoreToken(lastToken)
+    let token = nextToken()
     work[token] = id
     return token
   }
 
+  private mutating func nextToken() -> StoreToken {
+    lastToken += 1
+    return StoreToken(lastToken)
+  }
+
   /// Answers the request whose work has ended.
   mutating func done(_ token: StoreToken, _ outcome: SyncOutcome) {
-    guard let id = work.removeValue(forKey: token) else { return }
-    if let purpose = uploads.work.removeValue(forKey: token) {
-      return uploaded(id, purpose, outcome)
+    if token == checking {
+      checking = nil
+      return checked(outcome)
     }
+    guard let id = work.removeValue(forKey: token) else { return }
+    if let purpose = uploads.end(token) { return uploaded(id, purpose, outcome) }
     conclude(id, outcome)
   }
 
@@ -320,9 +332,24 @@ extension SyncServer {
     }
   }
 
+  /// Handles the check of a store that failed.
+  private mutating func checked(_ outcome: SyncOutcome) {
+    if case .failed(let failure) = outcome { return failed(failure) }
+    // The check does not read all of the store.
+    if case .corrupt? = storeFailure { return }
+    storeFailure = nil
+  }
+
+  /// Records a failure of the store. The store is checked later, because a backend that reports a
+  /// failure may receive no more requests.
+  private mutating func failed(_ failure: StoreFailure) {
+    storeFailure = failure
+    checksAt = now.advanced(by: policy.storeRetry)
+  }
+
   /// Answers a request whose store access failed.
   mutating func fail(_ id: RequestID, _ failure: StoreFailure) {
-    storeFailure = failure
+    failed(failure)
     metrics.storeFailures += 1
     answer(
       id,

@@ -2,19 +2,9 @@ import HoldfastCore
 import HoldfastWire
 
 // Uploads of batches.
-extension SyncServer: UploadServer {
-  static func effect(_ effect: UploadEffect) -> Effect {
-    switch effect {
-    case .write(let token, let id, let record, let offset, let bytes):
-      .write(token, id, record, at: offset, bytes)
-    case .finish(let token, let id, let record, let offset, let bytes):
-      .finish(token, id, record, at: offset, bytes)
-    case .forget(let id): .forget(id)
-    case .inform(let id, let fields): .inform(id, fields)
-    case .interrupt(let id): .interrupt(id)
-    }
-  }
+extension SyncServer.Effect: UploadingEffect {}
 
+extension SyncServer: UploadServer {
   var uploadTerms: UploadTerms {
     let most = SyncServerPolicy.maxBodyBytes
     return UploadTerms(
@@ -39,7 +29,6 @@ extension SyncServer: UploadServer {
 
   /// Handles the end of work for an upload.
   mutating func uploaded(_ id: RequestID, _ work: Uploads.Work, _ outcome: SyncOutcome) {
-    uploads.all[work.upload]?.busy = nil
     if work.isLast {
       finished(id, work, outcome)
     } else {

@@ -1,5 +1,5 @@
-import HoldfastCore
-import HoldfastWire
+public import HoldfastCore
+public import HoldfastWire
 
 /// An HTTP request about an upload, reduced to the parts that the rules of uploads use.
 struct UploadCall: Sendable, Hashable {
@@ -76,17 +76,24 @@ struct UploadResponse: Sendable, Hashable {
 }
 
 /// An effect on the files of uploads or on the requests whose bodies arrive.
-enum UploadEffect {
+public enum UploadEffect: Sendable, Hashable, Codable {
   /// Write bytes at an offset of an upload's file. Create the file if it is missing.
   case write(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
   /// Write the last bytes of an upload, and store what its file then contains.
   case finish(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
   /// Remove the file of an upload.
   case forget(UUID128)
+  /// Measure the space of the file system of the uploads.
+  case measure
   /// Send a client the location of its upload while the body arrives.
   case inform(RequestID, [UploadField])
   /// End a request whose body is still arriving.
   case interrupt(RequestID)
+}
+
+/// An effect of a server with uploads.
+protocol UploadingEffect: Sendable {
+  static func upload(_ effect: UploadEffect) -> Self
 }
 
 /// A server with uploads that resume after an interruption.
@@ -94,7 +101,7 @@ enum UploadEffect {
 /// The server checks who sends a request, and stores what a complete upload contains. The rules of
 /// uploads are the same for every server.
 protocol UploadServer {
-  associatedtype Effect: Sendable
+  associatedtype Effect: UploadingEffect
   var frame: ServerFrame<Effect> { get set }
   var uploads: Uploads { get set }
   var uploadTerms: UploadTerms { get }
@@ -104,7 +111,15 @@ protocol UploadServer {
   mutating func begin(_ id: RequestID) -> StoreToken
   /// Answers a request unless its client has disconnected.
   mutating func answer(_ id: RequestID, _ response: UploadResponse)
-  static func effect(_ effect: UploadEffect) -> Effect
+  /// Returns the refusal of a request about an upload of its user, or `nil` if there is none.
+  func refusal(of id: RequestID, about record: UploadRecord) -> UploadResponse?
+  /// Counts an upload of a user. Returns false if there were too many lately.
+  mutating func isWithinRate(_ user: String) -> Bool
+}
+
+extension UploadServer {
+  func refusal(of id: RequestID, about record: UploadRecord) -> UploadResponse? { nil }
+  func isWithinRate(_ user: String) -> Bool { true }
 }
 
 /// The result of checking whether a request creates an upload.
@@ -119,41 +134,72 @@ enum UploadBeginning: Sendable, Hashable {
 extension UploadServer {
   private var now: Instant { frame.now }
 
+  private mutating func emit(_ effect: UploadEffect) { frame.emit(.upload(effect)) }
+
   /// Restores the uploads of an earlier process.
   mutating func restore(_ stored: [StoredUpload]) {
     for upload in stored.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
-      guard upload.age < Uploads.age, uploads.all.count < Uploads.most else {
-        frame.emit(Self.effect(.forget(upload.id)))
+      guard upload.age < Uploads.age,
+        uploads.hasRoom(for: upload.record.user, upload.offset, in: nil)
+      else {
+        emit(.forget(upload.id))
         continue
       }
       uploads.all[upload.id] = Uploads.Upload(
         record: upload.record, offset: upload.offset,
         expires: now.advanced(by: Uploads.age - upload.age), isStored: true)
     }
+    if !uploads.all.isEmpty { emit(.measure) }
   }
 
-  /// Removes the uploads that have expired.
+  /// Removes the uploads that have expired, and measures the space if that is due.
   mutating func expireUploads() {
     for (id, upload) in uploads.all.sorted(by: { $0.key < $1.key })
     where upload.expires <= now && upload.busy == nil && upload.open == nil { forget(id) }
+    guard let due = uploads.measuresAt, due <= now, !uploads.all.isEmpty else { return }
+    uploads.measuresAt = nil
+    emit(.measure)
+  }
+
+  /// Records the space, and removes the oldest uploads while too little is left.
+  mutating func measured(_ space: DiskSpace) {
+    uploads.disk = space
+    uploads.measuresAt = now.advanced(by: Uploads.measuringInterval)
+    _ = hasSpace(for: 0)
   }
 
   /// Ends all requests whose bodies are arriving. The received parts are then stored.
   mutating func interruptUploads() {
-    for id in uploads.announced.keys.sorted() { frame.emit(Self.effect(.interrupt(id))) }
+    for id in uploads.announced.keys.sorted() { emit(.interrupt(id)) }
   }
 
   /// Removes an upload and its file.
   mutating func forget(_ id: UUID128) {
     guard let upload = uploads.all.removeValue(forKey: id) else { return }
-    if upload.isStored { frame.emit(Self.effect(.forget(id))) }
+    if upload.isStored { emit(.forget(id)) }
+    uploads.disk?.free += upload.offset
     for waiting in upload.waiting { answer(waiting.id, .unknown) }
   }
 
-  /// Removes uploads until a user may start another one. Returns false if all uploads are in use.
-  private mutating func makeRoom(for user: String) -> Bool {
-    while let surplus = uploads.surplus(of: user) { forget(surplus) }
-    return uploads.all.count < Uploads.most
+  /// Removes the oldest uploads until `count` further bytes leave enough space free. Returns false if
+  /// they cannot.
+  mutating func hasSpace(for count: Int, in name: UUID128? = nil) -> Bool {
+    for obstacle in uploads.obstacles(to: count, in: name) { forget(obstacle) }
+    return uploads.spare.map { $0 >= count } ?? true
+  }
+
+  /// Removes the oldest uploads until a user may store further bytes. Returns the refusal if that is
+  /// not possible.
+  ///
+  /// - Parameters:
+  ///   - space: The space that the request takes if it is more than its bytes.
+  ///   - name: The upload of the bytes, or `nil` if they begin a new one.
+  private mutating func makeRoom(
+    for user: String, _ count: Int = 0, taking space: Int = 0, in name: UUID128? = nil
+  ) -> UploadResponse? {
+    while let surplus = uploads.surplus(of: user, count, in: name) { forget(surplus) }
+    guard uploads.hasRoom(for: user, count, in: name) else { return tooBusy }
+    return hasSpace(for: max(count, space), in: name) ? nil : noSpace
   }
 
   private mutating func open(
@@ -174,16 +220,23 @@ extension UploadServer {
     isLast: Bool = false
   ) {
     guard let upload = uploads.all[name] else { return }
-    let token = begin(id)
+    let (record, offset) = (upload.record, upload.offset)
+    let end = offset + call.body.count
+    let token = begin(id, taking: call.body.count + (isLast ? end : 0))
     uploads.all[name]?.busy = token
     uploads.work[token] = Uploads.Work(
-      upload: name, dialect: dialect, isCreation: call.isCreation, isLast: isLast)
-    let (record, offset) = (upload.record, upload.offset)
-    frame.emit(
-      Self.effect(
-        isLast
-          ? .finish(token, name, record, at: offset, call.body)
-          : .write(token, name, record, at: offset, call.body)))
+      upload: name, dialect: dialect, isCreation: call.isCreation, isLast: isLast, end: end)
+    emit(
+      isLast
+        ? .finish(token, name, record, at: offset, call.body)
+        : .write(token, name, record, at: offset, call.body))
+  }
+
+  /// Assigns a token to work that takes space.
+  mutating func begin(_ id: RequestID, taking space: Int) -> StoreToken {
+    let token = begin(id)
+    uploads.taken[token] = space
+    return token
   }
 
   /// Answers a request whose bytes are stored. The upload now has `offset` bytes.
@@ -233,11 +286,12 @@ extension UploadServer {
     guard let fields = call.fields else { return }
     if call.isCreation, call.method == "POST" {
       guard let candidate = call.candidate, fields.dialect != .tus, fields.isComplete != nil,
-        creationFault(fields) == nil, call.isGzip != nil, makeRoom(for: user)
+        creationFault(fields) == nil, call.isGzip != nil, makeRoom(for: user) == nil,
+        isWithinRate(user)
       else { return }
       open(id, candidate, call, user)
       let fields = fields.dialect.fields + [location(of: candidate), limit()]
-      frame.emit(Self.effect(.inform(id, fields)))
+      emit(.inform(id, fields))
     } else if call.method == "PATCH" {
       guard let (name, upload) = uploads.find(call.id, of: user), upload.busy == nil,
         upload.open == nil
@@ -254,8 +308,9 @@ extension UploadServer {
     else { return }
     uploads.all[name]?.open = nil
     let isExpected = call.isCreation || call.fields?.offset == upload.offset
-    guard isExpected, !call.body.isEmpty, hasRoomForWork,
-      fault(upload, appending: call.body.count, dialect) == nil
+    let (user, count) = (upload.record.user, call.body.count)
+    guard isExpected, count > 0, hasRoomForWork, fault(upload, appending: count, dialect) == nil,
+      call.isCreation || isWithinRate(user), makeRoom(for: user, count, in: name) == nil
     else {
       if call.isCreation, upload.waiting.isEmpty { uploads.all[name] = nil }
       return resume(name)
@@ -294,8 +349,11 @@ extension UploadServer {
       answer(id, fault)
       return .taken
     }
-    guard announced != nil || makeRoom(for: user), let name = announced ?? call.candidate else {
-      answer(id, tooBusy)
+    let count = call.body.count
+    let refusal = makeRoom(for: user, count, taking: fields.length ?? 0, in: announced)
+    guard refusal == nil, let name = announced ?? call.candidate else {
+      if let announced { forget(announced) }
+      answer(id, refusal ?? tooBusy)
       return .taken
     }
     if announced == nil {
@@ -316,10 +374,12 @@ extension UploadServer {
       guard upload.waiting.count < Uploads.mostWaiting else { return answer(id, tooBusy) }
       uploads.all[name]?.waiting.append(Uploads.Waiting(id: id, call: call, user: user))
       // A new request implies that the client has abandoned the open one.
-      if let open = upload.open { frame.emit(Self.effect(.interrupt(open))) }
+      if let open = upload.open { emit(.interrupt(open)) }
       return
     }
+    let refusal = refusal(of: id, about: upload.record)
     switch call.method {
+    case _ where refusal != nil: refusal.map { answer(id, $0) }
     case "HEAD": answer(id, state(of: upload, fields.dialect))
     case "DELETE":
       forget(name)
@@ -370,6 +430,10 @@ extension UploadServer {
       forget(name)
       return answer(id, .inconsistent)
     }
+    let (user, count) = (upload.record.user, call.body.count)
+    if let refusal = makeRoom(for: user, count, taking: isLast ? count + end : 0, in: name) {
+      return answer(id, refusal)
+    }
     write(id, name, call, dialect, isLast: isLast)
   }
 }
@@ -397,6 +461,14 @@ extension UploadServer {
 
   private var tooBusy: UploadResponse {
     UploadResponse(error: 503, "Too busy", retryAfter: uploadTerms.busyRetry)
+  }
+
+  /// The refusal of bytes that would leave too little space on the disk.
+  var noSpace: UploadResponse {
+    UploadResponse(
+      error: 503, "The server's disk is almost full",
+      "Nothing was stored. Try again when its operator has freed space.",
+      retryAfter: Uploads.spaceRetry)
   }
 
   /// The refusal of an unsupported content coding.

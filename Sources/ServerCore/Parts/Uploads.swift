@@ -75,6 +75,25 @@ public struct StoredUpload: Sendable, Hashable, Codable {
   }
 }
 
+/// The space of the file system on which uploads are stored, in bytes.
+public struct DiskSpace: Sendable, Hashable, Codable {
+  /// The free space.
+  public var free: Int
+  /// The size of the file system.
+  public var total: Int
+
+  /// Creates a value from its parts.
+  public init(free: Int, total: Int) { (self.free, self.total) = (free, total) }
+
+  /// The maximum space that uploads and images leave free: 64 MiB.
+  ///
+  /// The log of messages needs it. It stores each message twice before it is compact, so that some
+  /// 3,000 messages of the maximum size fit.
+  static let mostReserve = 64 << 20
+  /// The space that uploads and images leave free. On a small disk, it is a tenth of the disk.
+  var reserve: Int { min(Self.mostReserve, total / 10) }
+}
+
 /// The incomplete uploads of a service, and the requests about them.
 struct Uploads: Sendable {
   /// An incomplete upload and its requests.
@@ -108,26 +127,45 @@ struct Uploads: Sendable {
     let isCreation: Bool
     /// Whether the work writes the last bytes of the upload and then stores what they complete.
     let isLast: Bool
+    /// The offset at which the upload ends when the work has succeeded.
+    let end: Int
   }
 
   var all: [UUID128: Upload] = [:]
   /// The requests whose heads have arrived, with the uploads to which their bodies belong.
   var announced: [RequestID: UUID128] = [:]
   var work: [StoreToken: Work] = [:]
+  /// The space that work under way takes, including work for no upload.
+  var taken: [StoreToken: Int] = [:]
+  /// The space when it was last measured, less what was written since; `nil` if it is unknown.
+  var disk: DiskSpace?
+  /// The time at which the space is measured without a request; `nil` if it is unknown.
+  var measuresAt: Instant?
 
   /// The maximum number of stored uploads of one user. A further upload replaces the oldest.
   static let mostOfUser = 16
-  /// The maximum number of stored uploads of one server. Uploads of samples (4 MiB each) take at most
-  /// 1 GiB, and those of images (5 MiB each) at most 1.25 GiB.
+  /// The maximum number of stored uploads of one server. A further upload replaces the oldest.
   static let most = 256
+  /// The maximum total size of the stored uploads of one user: eight images of the maximum size.
+  /// Further bytes replace the oldest uploads.
+  static let mostBytesOfUser = 40 << 20
+  /// The maximum total size of the stored uploads of one server: those of six users. Further bytes
+  /// replace the oldest uploads.
+  static let mostBytes = 240 << 20
   /// The maximum number of requests that wait for one upload.
   static let mostWaiting = 4
   /// The time for which an upload is stored after its last bytes arrived.
   static let age = Duration.seconds(24 * 3_600)
+  /// The time between two measurements of the space while there are uploads.
+  static let measuringInterval = Duration.seconds(300)
+  /// The retry time of a request that is refused because of the space on the disk.
+  static let spaceRetry = Duration.seconds(30)
 
-  /// The time at which the next upload expires. Uploads with work under way are excluded.
+  /// The time at which the next upload expires or the space is measured. Uploads with work under way
+  /// do not expire.
   var deadline: Instant? {
-    all.values.lazy.filter { $0.busy == nil && $0.open == nil }.map(\.expires).min()
+    let expiry = all.values.lazy.filter { $0.busy == nil && $0.open == nil }.map(\.expires).min()
+    return [expiry, all.isEmpty ? nil : measuresAt].compactMap(\.self).min()
   }
 
   /// Returns the upload with an id, or `nil` if it does not belong to the user.
@@ -136,15 +174,59 @@ struct Uploads: Sendable {
     return (id, upload)
   }
 
-  /// Returns the upload to remove before a user starts another one, or `nil` if no upload has to or
-  /// can be removed.
-  func surplus(of user: String) -> UUID128? {
-    let idle = all.filter { $0.value.busy == nil && $0.value.open == nil }
-    let own = all.lazy.filter { $0.value.record.user == user }.count
-    guard own >= Self.mostOfUser || all.count >= Self.most else { return nil }
-    let mine = own >= Self.mostOfUser
-    return idle.filter { !mine || $0.value.record.user == user }
-      .min { ($0.value.expires, $0.key) < ($1.value.expires, $1.key) }?.key
+  /// Returns the uploads without work under way except one, the oldest first.
+  private func idle(but name: UUID128? = nil) -> [(key: UUID128, value: Upload)] {
+    all.filter { $0.value.busy == nil && $0.value.open == nil && $0.key != name }
+      .sorted { ($0.value.expires, $0.key) < ($1.value.expires, $1.key) }
+  }
+
+  /// Returns the size of the uploads of one user, or of all, after the work under way.
+  private func bytes(of user: String? = nil) -> Int {
+    all.values.lazy.filter { user == nil || $0.record.user == user }
+      .reduce(0) { $0 + ($1.busy.flatMap { work[$0]?.end } ?? $1.offset) }
+  }
+
+  /// Returns whether a user may store further bytes: in an upload, or in a new one if it is `nil`.
+  func hasRoom(for user: String, _ count: Int, in name: UUID128?) -> Bool {
+    (name != nil || all.count < Self.most) && bytes() + count <= Self.mostBytes
+      && bytes(of: user) + count <= Self.mostBytesOfUser
+  }
+
+  /// Returns the upload to remove before a user stores further bytes, or `nil` if no upload has to
+  /// or can be removed.
+  func surplus(of user: String, _ count: Int, in name: UUID128?) -> UUID128? {
+    let isTooMuch = bytes(of: user) + count > Self.mostBytesOfUser
+    let isOwn = isTooMuch || (name == nil && self.count(of: user) >= Self.mostOfUser)
+    guard isOwn || !hasRoom(for: user, count, in: name) else { return nil }
+    let isFull = isTooMuch || bytes() + count > Self.mostBytes
+    return idle(but: name).first {
+      (!isOwn || $0.value.record.user == user) && (!isFull || $0.value.offset > 0)
+    }?.key
+  }
+
+  /// The space that uploads may still take; `nil` if it is unknown.
+  var spare: Int? { disk.map { $0.free - $0.reserve - taken.values.reduce(0, +) } }
+
+  /// Returns the oldest uploads that have to be removed before `count` bytes are stored. If not even
+  /// the removal of all uploads suffices, the bytes are not considered.
+  func obstacles(to count: Int, in name: UUID128?) -> [UUID128] {
+    guard var spare, spare < count else { return [] }
+    let removable = idle(but: name).filter { $0.value.offset > 0 }
+    let most = removable.reduce(spare) { $0 + $1.value.offset }
+    let needed = most < count ? 0 : count
+    return removable.prefix { upload in
+      defer { spare += upload.value.offset }
+      return spare < needed
+    }.map(\.key)
+  }
+
+  /// Ends work. Returns its purpose if it concerns an upload.
+  mutating func end(_ token: StoreToken) -> Work? {
+    let space = taken.removeValue(forKey: token) ?? 0
+    disk?.free -= space
+    guard let work = work.removeValue(forKey: token) else { return nil }
+    all[work.upload]?.busy = nil
+    return work
   }
 
   /// Returns the number of unfinished uploads of a user.
@@ -155,7 +237,7 @@ struct Uploads: Sendable {
 
   /// Cancels all work and drops all waiting requests.
   mutating func stop() {
-    (announced, work) = ([:], [:])
+    (announced, work, taken) = ([:], [:], [:])
     for id in all.keys {
       all[id]?.busy = nil
       all[id]?.open = nil
@@ -167,6 +249,7 @@ struct Uploads: Sendable {
   func check(_ check: inout InvariantCheck, maxBytes: Int) {
     check.require(all.count <= Self.most, "uploads: the uploads that are kept are bounded")
     guard check.isThorough else { return }
+    check.require(bytes() <= Self.mostBytes, "uploads: the bytes that are kept are bounded")
     check.require(
       announced.allSatisfy { all[$0.value]?.open == $0.key },
       "uploads: a request whose body comes has its upload")

@@ -7,8 +7,8 @@ public enum Call: Sendable, Hashable, Codable {
   case send(Draft)
   /// A request to replace the text of a message.
   case edit(Revision)
-  /// A request to delete a message.
-  case delete(MessageID)
+  /// A request to delete a message, of this shop if one is given.
+  case delete(MessageID, shop: ShopID? = nil)
   /// A request for the newest 1,000 messages.
   case all(ShopID)
   /// A request for one page of a shop's messages. If `events` is true, the client understands the
@@ -87,12 +87,15 @@ public struct Revision: Sendable, Hashable, Codable {
   /// The `Idempotency-Key` header field. If a user sends the same key again, it identifies the same
   /// edit.
   public var key: UUID128?
+  /// The shop in which the client expects the message; `nil` for any shop.
+  public var shop: ShopID?
 
   /// Creates a revision from its parts.
-  public init(id: MessageID, text: String, key: UUID128? = nil) {
+  public init(id: MessageID, text: String, key: UUID128? = nil, shop: ShopID? = nil) {
     self.id = id
     self.text = text
     self.key = key
+    self.shop = shop
   }
 }
 

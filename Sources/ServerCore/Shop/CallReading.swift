@@ -21,7 +21,7 @@ extension Call {
         return .send(try draft(body, key: key, limits))
       case .message(let id):
         try require(["DELETE"], method, .delete)
-        return .delete(id)
+        return .delete(id, shop: try shop(in: query, .delete))
       case .all(let shop):
         try require(readMethods, method, .all)
         try require([], in: query, .all)
@@ -87,7 +87,19 @@ extension Call {
     } catch {
       throw ShopRefusal(error, on: .edit)
     }
-    return Revision(id: edit.id, text: edit.text, key: try read(key, on: .edit))
+    let key = try read(key, on: .edit)
+    return Revision(id: edit.id, text: edit.text, key: key, shop: edit.shop)
+  }
+
+  /// Returns the shop that a query names; `nil` if it names none. Other parameters are ignored.
+  private static func shop(
+    in query: [(name: String, value: String)], _ route: ShopCallRoute
+  ) throws(ShopRefusal) -> ShopID? {
+    guard let named = query.last(where: { $0.name == "shop_id" }) else { return nil }
+    guard let shop = ShopID(named.value) else {
+      throw ShopRefusal(route: route, status: 400, message: "shop_id: not an id")
+    }
+    return shop
   }
 
   private static func read(

@@ -117,6 +117,8 @@ public struct ImageAnswer: Sendable, Hashable, Codable {
   public var fields: [UploadField]
   /// The body.
   public var body: [UInt8]
+  /// The part of the image's file that is the body, in place of `body`.
+  public var content: Range<Int>?
 
   /// Creates a response from its parts.
   init(_ status: Int, _ fields: [UploadField] = [], _ body: [UInt8] = []) {
@@ -152,22 +154,33 @@ public struct ImageAnswer: Sendable, Hashable, Codable {
   static let noImage = ImageAnswer.error(404, "no such image")
 }
 
+/// The state of the file of an image.
+public enum ImageContent: Sendable, Hashable, Codable {
+  /// The file is open, and what will be sent can be read.
+  case ready
+  /// There is no file. The image was deleted meanwhile.
+  case missing
+  /// The file has another length than the image, or cannot be read.
+  case damaged
+}
+
 /// The outcome of work for a request about images.
 public enum ImageOutcome: Sendable, Hashable, Codable {
   /// The image and its content are stored.
   case stored(StoredImage)
   /// The content is of another type.
   case unknownType
-  /// The user has too many unclaimed images. `offset` bytes of the upload are stored.
-  case tooMany(offset: Int)
+  /// The user has too many unclaimed images. The oldest one expires after `wait`. The bytes of an
+  /// upload are stored.
+  case tooMany(wait: Duration)
   /// The bytes of an upload are stored. The upload now has the given size.
   case written(Int)
   /// The given number of bytes of an upload are stored, but its image is not.
   case unfinished(Int, StoreFailure)
   /// The image, or `nil` if it is unknown or deleted.
   case found(StoredImage?)
-  /// A part of an image's content, or `nil` if the image was deleted meanwhile.
-  case content([UInt8]?)
+  /// The state of an image's file, which was opened.
+  case content(ImageContent)
   /// The image is deleted, and its content was removed.
   case deleted
   /// Old images that no message refers to are deleted, and their content was removed.

@@ -71,6 +71,8 @@ extension ImageServer {
     else { return }
     if call.method == "POST" {
       guard let shop = call.shop.flatMap({ ShopID($0) }), isMember(claims, of: shop) else { return }
+    } else if let (_, upload) = uploads.find(call.uploadID, of: claims.user) {
+      guard isMember(claims, of: upload.record) else { return }
     }
     announce(id, call.uploadCall, of: claims.user)
   }
@@ -96,8 +98,9 @@ extension ImageServer {
       guard let type = ImageType(content: content) else { throw Refusal(.unknownType) }
       // A request that creates something has a candidate.
       guard let image = call.candidate else { throw Refusal(busy) }
-      frame.emit(
-        .store(begin(id), image, shop, user: claims.user, type, Array(content)))
+      guard hasSpace(for: content.count) else { throw Refusal(ImageAnswer(noSpace)) }
+      let token = begin(id, taking: content.count)
+      frame.emit(.store(token, image, shop, user: claims.user, type, Array(content)))
     } catch {
       answer(id, error.answer)
     }
@@ -114,7 +117,8 @@ extension ImageServer {
   private mutating func storageRefusal(
     _ id: RequestID, _ call: ImageCall, of claims: Claims
   ) -> ImageAnswer? {
-    if let wait = rate.spend(claims.user, at: now) {
+    // An announced upload was counted when it was announced.
+    if requests[id]?.announced == nil, let wait = rate.spend(claims.user, at: now) {
       return .error(429, "too many images", retryAfter: wait)
     }
     guard call.isPlain else { return ImageAnswer(otherCoding) }
@@ -187,25 +191,16 @@ extension ImageServer {
       answer(
         id, .error(416, "the range begins after the end of the image", fields: size))
     case .whole:
-      read(Read(request: id, image: image, range: 0..<image.size, isPart: false))
+      open(Download(request: id, image: image, range: 0..<image.size, isPart: false), call)
     case .part(let range):
-      read(Read(request: id, image: image, range: range, isPart: true))
+      open(Download(request: id, image: image, range: range, isPart: true), call)
     }
   }
 
-  private mutating func read(_ read: Read) {
-    waitingReads.append(read)
-    startReads()
-  }
-
-  /// Starts the reads that wait, as far as the bound allows.
-  mutating func startReads() {
-    while reads.count < Self.mostReads, !waitingReads.isEmpty {
-      let next = waitingReads.removeFirst()
-      let token = begin(next.request)
-      reads[token] = next
-      frame.emit(.read(token, next.image, next.range))
-    }
+  private mutating func open(_ download: Download, _ call: ImageCall) {
+    let token = begin(download.request)
+    downloads[token] = download
+    frame.emit(.open(token, download.image, call.method == "HEAD" ? 0..<0 : download.range))
   }
 }
 
@@ -237,7 +232,7 @@ extension StoredImage {
 }
 
 extension ImageAnswer {
-  static let notAMember = ImageAnswer.error(403, "not a member of this shop")
+  static let notAMember = ImageAnswer.error(403, ImageServer.notAMember)
   static let tooLarge = ImageAnswer.error(413, ImageServer.tooLarge)
   static let unknownType = ImageAnswer.error(
     415, "the content is not a JPEG, PNG, GIF, WebP or HEIC image")

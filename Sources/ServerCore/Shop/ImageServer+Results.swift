@@ -11,19 +11,14 @@ extension ImageServer {
       return cleaned(outcome)
     }
     guard let id = work.removeValue(forKey: token) else { return }
-    let read = reads.removeValue(forKey: token)
-    if read != nil { startReads() }
-    if let purpose = uploads.work.removeValue(forKey: token) {
-      return uploaded(id, purpose, outcome)
-    }
+    let download = downloads.removeValue(forKey: token)
+    if let purpose = uploads.end(token) { return uploaded(id, purpose, outcome) }
     switch outcome {
     case .stored(let image): stored(id, image)
     case .unknownType: answer(id, .unknownType)
-    case .tooMany: answer(id, tooMany)
+    case .tooMany(let wait): tooMany(id, wait)
     case .found(let image): found(id, image)
-    case .content(let bytes):
-      guard let read, let bytes else { return answer(id, .noImage) }
-      sent(read, bytes)
+    case .content(let content): if let download { opened(download, content) }
     case .deleted:
       (storeFailure, metrics.deleted) = (nil, metrics.deleted + 1)
       answer(id, .json("Image deleted successfully".noteBytes))
@@ -49,7 +44,6 @@ extension ImageServer {
 
   /// Handles the end of work for an upload.
   private mutating func uploaded(_ id: RequestID, _ work: Uploads.Work, _ outcome: ImageOutcome) {
-    uploads.all[work.upload]?.busy = nil
     switch outcome {
     case .written(let offset) where !work.isLast:
       storeFailure = nil
@@ -62,9 +56,9 @@ extension ImageServer {
       requests[id]?.completes = work.dialect
       answer(id, .unknownType)
       complete(work)
-    case .tooMany(let offset) where work.isLast:
-      note(work.upload, offset)
-      answer(id, tooMany)
+    case .tooMany(let wait) where work.isLast:
+      note(work.upload, work.end)
+      tooMany(id, wait)
     case .unfinished(let offset, let failure) where work.isLast:
       note(work.upload, offset)
       fail(id, failure)
@@ -96,27 +90,48 @@ extension ImageServer {
     answer(id, .json(body))
   }
 
-  private mutating func sent(_ read: Read, _ bytes: [UInt8]) {
-    let image = read.image
-    metrics.served += 1
-    metrics.servedBytes += UInt64(bytes.count)
+  /// Handles the end of the opening of an image's file.
+  private mutating func opened(_ download: Download, _ content: ImageContent) {
+    switch content {
+    case .ready: send(download)
+    case .missing: answer(download.request, .noImage)
+    case .damaged:
+      // Other images are not affected, so neither is the health.
+      metrics.storeFailures += 1
+      answer(download.request, .error(500, "the image is damaged or cannot be read"))
+    }
+  }
+
+  private mutating func send(_ download: Download) {
+    let image = download.image
+    if requests[download.request]?.call.method == "GET" {
+      metrics.served += 1
+      metrics.servedBytes += UInt64(download.range.count)
+    }
     var fields = image.validators
     fields += [
       UploadField("Content-Type", image.type.mediaType),
       UploadField("Content-Disposition", "inline"), UploadField("Accept-Ranges", "bytes"),
       UploadField("X-Content-Type-Options", "nosniff"),
     ]
-    if read.isPart {
-      let bounds = "\(read.range.lowerBound)-\(read.range.upperBound - 1)"
+    if download.isPart {
+      let bounds = "\(download.range.lowerBound)-\(download.range.upperBound - 1)"
       fields.append(UploadField("Content-Range", "bytes \(bounds)/\(image.size)"))
     }
-    answer(read.request, ImageAnswer(read.isPart ? 206 : 200, fields, bytes))
+    var response = ImageAnswer(download.isPart ? 206 : 200, fields)
+    response.content = download.range
+    answer(download.request, response)
   }
 
-  private var tooMany: ImageAnswer {
-    .error(
-      429, "\(Self.mostUnclaimed) images wait for their messages; post or delete them first",
-      retryAfter: policy.busyRetry)
+  /// Refuses an image until the oldest unclaimed one has expired and was removed.
+  private mutating func tooMany(_ id: RequestID, _ wait: Duration) {
+    // An image is removed when it is older than the limit.
+    cleansAt = min(cleansAt, now.advanced(by: wait + .milliseconds(1)))
+    answer(
+      id,
+      .error(
+        429, "\(Self.mostUnclaimed) images wait for their messages; post or delete them first",
+        retryAfter: wait + .seconds(1)))
   }
 
   /// Answers a request whose work failed.

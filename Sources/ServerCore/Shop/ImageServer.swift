@@ -28,6 +28,8 @@ public struct ImageServer: ServerRules {
     /// An announced request ended before its body was complete. The call contains the received
     /// part.
     case cut(RequestID, ImageCall)
+    /// The space of the file system of the images and uploads was measured.
+    case disk(DiskSpace)
     /// The complete list of removals arrived. It replaces the previous list.
     case removals([Membership])
     /// The server must drain.
@@ -40,23 +42,16 @@ public struct ImageServer: ServerRules {
     case store(StoreToken, MessageID, ShopID, user: String, ImageType, [UInt8])
     /// Find an image.
     case find(StoreToken, MessageID)
-    /// Read a part of an image's content.
-    case read(StoreToken, StoredImage, Range<Int>)
+    /// Open the file of an image, and check that the part that will be sent can be read. If only the
+    /// length is sent, the part is empty.
+    case open(StoreToken, StoredImage, Range<Int>)
     /// Delete an image and its content.
     case delete(StoreToken, MessageID)
     /// Check that images can be written, delete unclaimed images of this age, and remove the content
     /// of all deleted images.
     case clean(StoreToken, age: Duration)
-    /// Write bytes at an offset of an upload's file. Create the file if it is missing.
-    case write(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
-    /// Write the last bytes of an upload, and store the image in its file.
-    case finish(StoreToken, UUID128, UploadRecord, at: Int, [UInt8])
-    /// Remove the file of an upload.
-    case forget(UUID128)
-    /// Send a client the location of its upload while the body arrives.
-    case inform(RequestID, [UploadField])
-    /// End a request whose body is still arriving.
-    case interrupt(RequestID)
+    /// Carry out an effect of the uploads. A finished upload is an image.
+    case upload(UploadEffect)
     /// Answer a request.
     case answer(RequestID, ImageAnswer)
     /// Report the end of the drain.
@@ -75,8 +70,8 @@ public struct ImageServer: ServerRules {
     var completes: UploadDialect?
   }
 
-  /// A read of an image's content.
-  struct Read: Sendable {
+  /// A download that waits for the file of its image.
+  struct Download: Sendable {
     var request: RequestID
     var image: StoredImage
     var range: Range<Int>
@@ -90,18 +85,14 @@ public struct ImageServer: ServerRules {
   static let cleaningInterval = Duration.seconds(3_600)
   /// The maximum number of unclaimed images of one user.
   public static let mostUnclaimed = 16
-  /// The maximum number of images that are read at the same time. Further requests wait.
-  static let mostReads = 8
 
   let policy: ShopServerPolicy
   var frame: ServerFrame<Effect>
   var requests: [RequestID: Pending] = [:]
   /// The requests with work under way, including those whose clients disconnected.
   var work: [StoreToken: RequestID] = [:]
-  /// The reads under way.
-  var reads: [StoreToken: Read] = [:]
-  /// The reads that wait for others, in order.
-  var waitingReads: [Read] = []
+  /// The downloads whose files are being opened.
+  var downloads: [StoreToken: Download] = [:]
   /// The removal of old images under way, if there is one.
   var cleaning: StoreToken?
   var lastToken: UInt64 = 0
@@ -136,14 +127,13 @@ public struct ImageServer: ServerRules {
       requests[id] = Pending(call: call, since: now, announced: announced)
       take(id, call, credential, wall: wall)
       if let announced { resume(announced) }
-    case .abandoned(let id):
-      requests[id] = nil
-      waitingReads.removeAll { $0.request == id }
+    case .abandoned(let id): requests[id] = nil
     case .done(let token, let outcome): done(token, outcome)
     case .restored(let uploads): restore(uploads)
     case .announced(let id, let call, let credential, let wall):
       announce(id, call, credential, wall: wall)
     case .cut(let id, let call): cut(id, call.uploadCall)
+    case .disk(let space): measured(space)
     case .removals(let memberships): removed = Set(memberships)
     case .drain(let window):
       _ = frame.drain(within: window, grace: policy.drainLimit, limit: policy.drainLimit)
@@ -158,9 +148,8 @@ public struct ImageServer: ServerRules {
     _ = frame.leave()
     if frame.givesUp {
       let late = ImageAnswer.error(503, "the server stopped", retryAfter: policy.busyRetry)
-      waitingReads = []
       for id in requests.keys.sorted() { answer(id, late) }
-      (work, reads, cleaning) = ([:], [:], nil)
+      (work, downloads, cleaning) = ([:], [:], nil)
       uploads.stop()
     }
     expireUploads()
@@ -210,46 +199,46 @@ public struct ImageServer: ServerRules {
     check.require(
       work.count <= policy.maxRequests, "images: the work under way is bounded")
     check.require(
-      reads.count <= Self.mostReads, "images: the reads at the same time are bounded")
-    check.require(
-      waitingReads.isEmpty || !reads.isEmpty, "images: a read waits only for other reads")
-    check.require(
       !frame.isFinished || (requests.isEmpty && work.isEmpty),
       "images: a drain ends when nothing is left to wait for")
     guard check.isThorough else { return }
-    let waiting = Set(uploads.waiting).union(waitingReads.map(\.request))
     check.require(
-      waiting.union(work.values).isSuperset(of: requests.keys),
+      downloads.keys.allSatisfy { work[$0] != nil }, "images: a download waits for its own work")
+    check.require(
+      Set(uploads.waiting).union(work.values).isSuperset(of: requests.keys),
       "images: a request waits for its own work")
   }
 }
 
-extension ImageServer: UploadServer {
-  static func effect(_ effect: UploadEffect) -> Effect {
-    switch effect {
-    case .write(let token, let id, let record, let offset, let bytes):
-      .write(token, id, record, at: offset, bytes)
-    case .finish(let token, let id, let record, let offset, let bytes):
-      .finish(token, id, record, at: offset, bytes)
-    case .forget(let id): .forget(id)
-    case .inform(let id, let fields): .inform(id, fields)
-    case .interrupt(let id): .interrupt(id)
-    }
-  }
+extension ImageServer.Effect: UploadingEffect {}
 
+extension ImageServer: UploadServer {
   var uploadTerms: UploadTerms {
     UploadTerms(
       path: ImageRoute.upload.path, maxBytes: ShopImage.mostBytes, tooLarge: Self.tooLarge,
       otherCoding: "The body must not be compressed.", busyRetry: policy.busyRetry)
   }
 
+  static let notAMember = "not a member of this shop"
   static let tooLarge = "An image has at most \(ShopImage.mostBytes) bytes."
 
-  var hasRoomForWork: Bool { work.count + waitingReads.count < policy.maxRequests }
+  var hasRoomForWork: Bool { work.count < policy.maxRequests }
 
   mutating func answer(_ id: RequestID, _ response: UploadResponse) {
     answer(id, ImageAnswer(response))
   }
+
+  /// Checks that the user is still a member of the shop.
+  func refusal(of id: RequestID, about record: UploadRecord) -> UploadResponse? {
+    guard let claims = requests[id]?.claims else { return nil }
+    return isMember(claims, of: record) ? nil : UploadResponse(error: 403, Self.notAMember)
+  }
+
+  func isMember(_ claims: Claims, of record: UploadRecord) -> Bool {
+    record.target.flatMap { ShopID($0) }.map { isMember(claims, of: $0) } ?? true
+  }
+
+  mutating func isWithinRate(_ user: String) -> Bool { rate.spend(user, at: now) == nil }
 
   /// Assigns a token to the work of a request.
   mutating func begin(_ id: RequestID) -> StoreToken {

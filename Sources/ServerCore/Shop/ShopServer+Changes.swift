@@ -36,7 +36,7 @@ extension ShopServer {
   }
 
   mutating func found(_ shop: ShopID?, _ lookup: Lookup, for id: RequestID) {
-    guard let shop else { return answer(id, .unknownMessage) }
+    guard let shop, lookup.change.shop ?? shop == shop else { return answer(id, .unknownMessage) }
     guard isMember(lookup.claims, of: shop) else { return answer(id, .notAMember) }
     let change = request(lookup, of: shop)
     enqueue(ShopRoom.Change(request: id, change: change, name: lookup.claims.name), of: shop)
@@ -51,7 +51,7 @@ extension ShopServer {
         LogEdit(
           id: revision.id, shop: shop, text: revision.text, at: lookup.wall, by: actor,
           key: known(revision.key), window: policy.editWindow))
-    case .delete(let id):
+    case .delete(let id, _):
       return .delete(LogDeletion(id: id, shop: shop, by: actor))
     }
   }
@@ -307,13 +307,13 @@ extension LogRequest {
 }
 
 extension Answer {
-  static let unknownMessage = Answer.error(404, "no such message")
+  static let unknownMessage = Answer.error(404, MissingMessage.unknown.rawValue)
 
   /// Returns the response to a change that the log refused.
   fileprivate static func refused(_ refusal: LogRefusal, on route: ShopCallRoute) -> Answer {
     switch refusal {
     case .unknown: .unknownMessage
-    case .deleted: .error(route == .send ? 410 : 404, "the message was deleted")
+    case .deleted: .error(route == .send ? 410 : 404, MissingMessage.deleted.rawValue)
     case .notTheAuthor where route == .delete:
       .error(403, "only the author and admins of the shop can delete a message")
     case .notTheAuthor: .error(403, "only the author can edit a message")

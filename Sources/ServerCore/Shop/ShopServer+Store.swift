@@ -8,7 +8,12 @@ extension ShopServer {
     // An unknown token belongs to a late or duplicate result, for which no request waits.
     guard let question = questions.removeValue(forKey: token) else { return }
     guard !take(said, for: question) else { return }
-    if case (.append, .failed(let failure)) = (question, said) { writeFailure = failure }
+    if case (.append, .failed(let failure)) = (question, said) {
+      writeFailure = failure
+      // The removal of texts checks whether the store can be written again.
+      let due = now.advanced(by: policy.forgetRetry)
+      erase(.texts) { $0.plan(at: due) }
+    }
     // A result of the wrong kind shows that the store is faulty, so it counts as a failure.
     metrics.storeFailures += 1
     failed(question)
@@ -27,8 +32,13 @@ extension ShopServer {
     case .shop(let id, let lookup):
       guard case .shop(let shop) = said else { return false }
       found(shop, lookup, for: id)
-    case .forget:
+    case .forget(let trace):
       guard case .forgotten = said else { return false }
+      erase(trace) { $0.succeed() }
+      guard trace == .texts else { break }
+      // The check does not read all of the log.
+      if case .corrupt? = writeFailure { break }
+      writeFailure = nil
     case .all, .page, .newestSince, .backlog:
       guard case .page(let page, let total) = said else { return false }
       take(page, total: total, for: question)
@@ -69,20 +79,36 @@ extension ShopServer {
     case .backlog(let id, let shop):
       // The client can still fetch the missed messages over REST.
       backlogRead(Page(messages: [], hasNext: true), for: id, in: shop)
-    case .forget: forgetAt = now.advanced(by: min(policy.forgetDelay, policy.forgetRetry))
+    case .forget(let trace):
+      let first = min(policy.forgetDelay, policy.forgetRetry)
+      let (now, most) = (self.now, policy.forgetRetryLimit)
+      erase(trace) { $0.fail(at: now, first: first, most: most) }
     }
   }
 
-  /// Removes the texts of edited and deleted messages from the store's files if that is due.
-  mutating func forgetTexts() {
-    guard let due = forgetAt, now >= due else { return }
-    forgetAt = nil
-    emit(.forget(ask(.forget)))
+  private mutating func erase(_ trace: MessageTrace, _ body: (inout Erasure) -> Void) {
+    for index in erasures.indices where erasures[index].trace == trace {
+      body(&erasures[index].erasure)
+    }
   }
 
-  /// Sets the time at which the texts that a change replaced are removed.
+  /// Removes the traces of edited and deleted messages from the files as far as that is due.
+  mutating func forgetTraces() {
+    for index in erasures.indices where erasures[index].erasure.begin(at: now) {
+      let trace = erasures[index].trace
+      emit(.forget(ask(.forget(trace)), trace))
+    }
+  }
+
+  /// Sets the time at which the traces that a change left are removed.
   mutating func forgetLater() {
-    forgetAt = forgetAt ?? now.advanced(by: policy.forgetDelay)
+    let due = now.advanced(by: policy.forgetDelay)
+    for index in erasures.indices { erasures[index].erasure.plan(at: due) }
+  }
+
+  /// Drops the removals that are planned or under way.
+  mutating func stopErasures() {
+    for index in erasures.indices { erasures[index].erasure.stop() }
   }
 }
 

@@ -27,9 +27,8 @@ public struct ShopServer: ServerRules {
   var rate: TokenBuckets
   /// The reason why the last change was not stored, or `nil` if it was stored.
   var writeFailure: StoreFailure?
-  /// The time at which the store must remove the texts of edited and deleted messages from its
-  /// files, or `nil` if there are none.
-  var forgetAt: Instant?
+  /// The removals of the traces of edited and deleted messages. They do not wait for each other.
+  var erasures = MessageTrace.allCases.map { (trace: $0, erasure: Erasure()) }
   var metrics = ShopMetrics()
 
   /// A request that has not been answered yet.
@@ -54,8 +53,8 @@ public struct ShopServer: ServerRules {
     case page(RequestID, PageQuery, events: Bool)
     /// A read of the backlog of an upgrade.
     case backlog(ConnectionID, ShopID)
-    /// The removal of the texts of edited and deleted messages from the store's files.
-    case forget
+    /// The removal of the traces of edited and deleted messages.
+    case forget(MessageTrace)
     /// A `since` request to a plain server. It reads a page of the complete history.
     case newestSince(RequestID, Timestamp, PageQuery)
   }
@@ -69,12 +68,20 @@ public struct ShopServer: ServerRules {
 
     enum Change: Sendable {
       case edit(Revision)
-      case delete(MessageID)
+      case delete(MessageID, ShopID?)
 
       var id: MessageID {
         switch self {
         case .edit(let revision): revision.id
-        case .delete(let id): id
+        case .delete(let id, _): id
+        }
+      }
+
+      /// The shop in which the client expects the message; `nil` for any shop.
+      var shop: ShopID? {
+        switch self {
+        case .edit(let revision): revision.shop
+        case .delete(_, let shop): shop
         }
       }
     }
@@ -129,7 +136,7 @@ public struct ShopServer: ServerRules {
     while let id = alarms.take(dueAt: now) {
       wake(id)
     }
-    forgetTexts()
+    forgetTraces()
     advanceDrain()
     finishIfEmpty()
     return frame.takeEffects()
@@ -137,7 +144,8 @@ public struct ShopServer: ServerRules {
 
   /// The next instant at which `tick` must be called. It may be too early, but is never too late.
   public var deadline: Instant? {
-    [alarms.first, frame.mode.deadline, forgetAt].compactMap(\.self).min()
+    (erasures.map(\.erasure.deadline) + [alarms.first, frame.mode.deadline])
+      .compactMap(\.self).min()
   }
 
   var now: Instant { frame.now }
@@ -197,7 +205,7 @@ extension ShopServer {
     case page(Page, total: UInt64)
     /// The newest position (offset 0 if the shop is empty) and the time of its message.
     case head(ShopPosition, newest: Timestamp? = nil)
-    /// No file contains the text of an edited or deleted message any more.
+    /// No file contains the traces any more.
     case forgotten
     /// The request failed and had no effect.
     case failed(StoreFailure)
@@ -218,8 +226,9 @@ extension ShopServer {
     case page(StoreToken, ShopID, PageQuery)
     /// Read the head of a shop.
     case head(StoreToken, ShopID)
-    /// Remove the texts of edited and deleted messages from the store's files.
-    case forget(StoreToken)
+    /// Remove the traces of edited and deleted messages from the files. After the texts, check that
+    /// the store can be written.
+    case forget(StoreToken, MessageTrace)
 
     /// Answer a request. This happens once for each request, and never after it was abandoned.
     case answer(RequestID, Answer)
@@ -276,8 +285,8 @@ extension ShopServer {
       post(draft, id, credential, wall: wall)
     case .edit(let revision):
       find(.edit(revision), id, credential, wall: wall)
-    case .delete(let message):
-      find(.delete(message), id, credential, wall: wall)
+    case .delete(let message, let shop):
+      find(.delete(message, shop), id, credential, wall: wall)
     case .all(let shop):
       // The route has no parameters. The limit is the number of messages that a plain client holds
       // in memory.
@@ -477,14 +486,14 @@ extension ShopServer {
     for id in requests.keys.sorted() { answer(id, late) }
     for id in sockets.connections { drop(id) }
     questions = [:]
-    forgetAt = nil
+    stopErasures()
   }
 
   /// Ends the drain once no connections, requests or store requests are left.
   mutating func finishIfEmpty() {
     guard sockets.isEmpty, requests.isEmpty, questions.isEmpty else { return }
     frame.finish(with: .finished)
-    // A store that is closed removes the texts.
-    if frame.isFinished { forgetAt = nil }
+    // The traces are also removed when the store is closed.
+    if frame.isFinished { stopErasures() }
   }
 }

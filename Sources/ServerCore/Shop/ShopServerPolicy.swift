@@ -58,8 +58,12 @@ public struct ShopServerPolicy: Sendable, Hashable {
   /// Edits and deletions in the meantime share one removal. Together with the removal itself it
   /// must stay below 5 s, after which no file contains the text.
   public var forgetDelay = Duration.seconds(3)
-  /// The time after which the removal of texts is tried again if the store failed.
+  /// The time after which the removal of texts or images is tried again if it failed. It doubles
+  /// with each further failure.
   public var forgetRetry = Duration.milliseconds(500)
+  /// The maximum of that time. A removal that waits for another program blocks the store for up to
+  /// its busy time-out of 2 s, so at this maximum it takes at most 1/30 of the store's time.
+  public var forgetRetryLimit = Duration.seconds(60)
 
   /// The minimum average time between two posts, edits or deletions of one user (20 per second).
   public var postInterval = Duration.milliseconds(50)
@@ -102,9 +106,8 @@ public struct ShopServerPolicy: Sendable, Hashable {
 extension ShopServerPolicy: ServerPolicy {
   static var times: [WritableKeyPath<Self, Duration>] {
     [
-      \.postInterval, \.forgetDelay, \.forgetRetry, \.pingInterval, \.pongWait, \.closeWait,
-      \.drainGrace,
-      \.drainLimit,
+      \.postInterval, \.forgetDelay, \.forgetRetry, \.forgetRetryLimit, \.pingInterval,
+      \.pongWait, \.closeWait, \.drainGrace, \.drainLimit,
     ]
   }
 

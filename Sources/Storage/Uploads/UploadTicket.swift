@@ -7,7 +7,7 @@ public import HoldfastWire
 public struct UploadTicket: Sendable, Hashable, Codable {
   /// The protocol of the upload.
   public var dialect: UploadDialect
-  /// The URL of the upload on the server.
+  /// The path and the query of the upload's URL. Files of earlier versions contain the whole URL.
   public var url: String
   /// The size of the payload in bytes.
   public var size: Int
@@ -15,6 +15,12 @@ public struct UploadTicket: Sendable, Hashable, Codable {
   public var isGzip: Bool
   /// The checksum of the payload. A payload with a different checksum must not continue the upload.
   public var sum: UInt64
+
+  /// Returns the URL of the upload on a server; `nil` if it was begun on another one, which must not
+  /// receive the secret.
+  ///
+  /// - Parameter endpoint: Any URL on the server.
+  package func url(at endpoint: String) -> String? { UploadReply.resolve(url, at: endpoint) }
 
   /// The maximum length of a stored URL, in bytes.
   public static let mostURLBytes = UploadReply.mostURLBytes

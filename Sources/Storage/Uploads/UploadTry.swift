@@ -144,7 +144,8 @@ package struct UploadTry: Sendable, Hashable {
     (payload, self.isGzip) = (bytes, isGzip)
     guard let offer, bytes.count >= resumesFrom else { return sendInOneRequest() }
     let url = ticket.flatMap { ticket in
-      ticket.dialect == offer.dialect && ticket.isFor(bytes, isGzip: isGzip) ? ticket.url : nil
+      ticket.dialect == offer.dialect && ticket.isFor(bytes, isGzip: isGzip)
+        ? ticket.url(at: endpoint) : nil
     }
     let upload = ResumableUpload(size: bytes.count, offer, url: url)
     guard let request = request(of: upload) else { return sendInOneRequest() }
@@ -206,7 +207,9 @@ package struct UploadTry: Sendable, Hashable {
       ticket = nil
       return .forget
     case .ticket(let url):
-      let new = UploadTicket(offer.dialect, url: url, of: payload, isGzip: isGzip)
+      // Only the path: the next attempt may be for another server.
+      let new = UploadTicket(
+        offer.dialect, url: UploadReply.path(of: url), of: payload, isGzip: isGzip)
       ticket = new
       return .store(new)
     }
@@ -233,6 +236,9 @@ package struct UploadTry: Sendable, Hashable {
     support.takesGzip = false
     send(body, isGzip: false)
   }
+
+  /// Whether the attempt has ended with the server's acceptance.
+  package var isAccepted: Bool { if case .ended(.accepted, _) = step { true } else { false } }
 
   /// The protocol of the current upload in pieces; `nil` for other uploads.
   package var dialect: UploadDialect? {

@@ -70,9 +70,9 @@ struct DashboardTests {
         "POST", "/api/sync", token: Self.thirdSecret, body: Self.nightRun)
       #expect(run.status == 200)
       let before = try Self.today()
-      let seen = try await Browser.visit(
-        "http://127.0.0.1:\(rig.address.port)",
-        secrets: [Self.secret, Self.otherSecret, Self.thirdSecret], scratch("profile"))
+      let seen = try await Browser.run(
+        Self.script, at: "http://127.0.0.1:\(rig.address.port)", scratch("profile"),
+        [Self.secret, Self.otherSecret, Self.thirdSecret])
       try Self.checkContent(seen)
       try Self.checkOthers(seen, days: [before, try Self.today()])
     }
@@ -135,81 +135,8 @@ struct DashboardTests {
     #expect(twice.last?.hasPrefix("Sun 26 Oct 2025|02:10 +01:00|") == true, "\(twice)")
     #expect(seen["blank"] as? [String] == ["refused", "The server does not know this secret."])
   }
-}
-
-/// Headless Chromium, controlled by a script through its debugging pipe.
-enum Browser {
-  static let binary = PageCheck.browser
-
-  /// Visits the dashboard of a server and returns the script's observations.
-  static func visit(
-    _ base: String, secrets: [String], _ profile: String
-  ) async throws -> [String: Any] {
-    let script = try LabProcess(
-      ["python3", "-c", script, binary ?? "", base, profile] + secrets)
-    let done = await CommandProcess.outcome(of: script)
-    let line = try #require(done.output.last, "\(done.errors)")
-    return try #require(
-      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-  }
 
   private static let script = #"""
-    import json, os, subprocess, sys
-    binary, base, profile, secret, other, third = sys.argv[1:]
-    inner, to = os.pipe()
-    back, outer = os.pipe()
-    browser = subprocess.Popen(
-      ['sh', '-c', 'exec "$@" 3<&%d 4>&%d' % (inner, outer), 'sh', binary, '--headless',
-       '--no-sandbox', '--disable-gpu', '--lang=en-US', '--user-data-dir=' + profile,
-       '--remote-debugging-pipe', 'about:blank'],
-      pass_fds=(inner, outer), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-      env=dict(os.environ, LANGUAGE='en_US', TZ='Pacific/Auckland'))
-    os.close(inner); os.close(outer)
-    replies = os.fdopen(back, 'rb')
-    urls, complaints, rest, number = [], [], b'', 0
-
-    def take():
-      global rest
-      while b'\0' not in rest:
-        more = replies.read1(65536)
-        if not more: sys.exit('the browser ended')
-        rest += more
-      line, rest = rest.split(b'\0', 1)
-      message = json.loads(line)
-      method, params = message.get('method'), message.get('params', {})
-      if method == 'Network.requestWillBeSent': urls.append(params['request']['url'])
-      if method == 'Runtime.exceptionThrown': complaints.append(json.dumps(params)[:500])
-      if method == 'Log.entryAdded' and not any(
-          status in params['entry']['text'] for status in ('400', '401')):
-        complaints.append(params['entry']['text'])
-      return message
-
-    def call(method, session=None, **params):
-      global number
-      number += 1
-      message = {'id': number, 'method': method, 'params': params}
-      if session: message['sessionId'] = session
-      os.write(to, json.dumps(message).encode() + b'\0')
-      while True:
-        reply = take()
-        if reply.get('id') == number: return reply['result']
-
-    target = call('Target.createTarget', url='about:blank')['targetId']
-    page = call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
-    for domain in 'Network', 'Page', 'Runtime', 'Log': call(domain + '.enable', page)
-
-    def run(code):
-      found = call('Runtime.evaluate', page, expression=code, awaitPromise=True,
-        returnByValue=True)
-      if 'exceptionDetails' in found: sys.exit(json.dumps(found['exceptionDetails']))
-      return found['result'].get('value')
-
-    # Until the new document is there.
-    def load(method, **params):
-      run('window.isOld = true')
-      call(method, page, **params)
-      while not run("!window.isOld && document.readyState === 'complete'"): pass
-
     settled = '''new Promise(done => {
       const look = () => document.body.dataset.state !== 'loading'
         && (done(document.body.dataset.state), true);
@@ -230,6 +157,7 @@ enum Browser {
         "document.querySelector('#door button').click()" % json.dumps(word))
       return run(settled)
 
+    secret, other, third = given
     seen = {}
     load('Page.navigate', url=base + '/health')
     seen['first'] = [run(settled), run('document.title')]
@@ -252,7 +180,5 @@ enum Browser {
     seen['blank'] = [sign_in('two words'), run(message)]
     seen['foreign'] = [url for url in urls if not url.startswith((base + '/', 'data:'))]
     seen['complaints'] = complaints
-    browser.kill()
-    print(json.dumps(seen))
     """#
 }

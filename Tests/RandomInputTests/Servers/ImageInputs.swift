@@ -5,9 +5,10 @@ import HoldfastWire
 @testable import HoldfastServerCore
 
 /// Random inputs for a server of images that runs in several processes in turn, and its promises.
-struct ImageInputs: ServerInputs {
+struct ImageInputs: UploadInputs {
   var run: RandomRun<ImageServer>
   var notes = ServerNotes()
+  var uploads = RandomUploads()
   private let policy: ShopServerPolicy
   var drainLimit: Duration { policy.drainLimit }
 
@@ -15,13 +16,10 @@ struct ImageInputs: ServerInputs {
   private var requests: [RequestID: (call: ImageCall, credential: Credential)] = [:]
   /// The requests whose bodies have not arrived completely.
   private var coming: [RequestID: (call: ImageCall, credential: Credential)] = [:]
-  /// The pending effects, each with its upload.
-  private var work: [(token: StoreToken, effect: ImageServer.Effect, upload: UUID128?)] = []
-  /// The files of the uploads.
-  private var files: [UUID128: (record: UploadRecord, count: Int)] = [:]
+  /// The pending effects.
+  private var work: [(token: StoreToken, effect: ImageServer.Effect)] = []
   /// The stored images.
   private var images: [MessageID: StoredImage] = [:]
-  private var names: [UUID128] = []
   private var removed: Set<Membership> = []
 
   private static let users = ["one", "another", "a\"third"]
@@ -52,6 +50,7 @@ struct ImageInputs: ServerInputs {
     case 17: for _ in 0..<number(2...6) { request() }
     case 18: if let id = requests.keys.min() { give(.abandoned(id)) }
     case _:
+      give(.disk(disk()))
       if oneIn(5) {
         give(.removals(oneIn(2) ? [] : [Membership(shop: Self.shops[0], user: Self.users[0])]))
       }
@@ -63,13 +62,14 @@ struct ImageInputs: ServerInputs {
   mutating func noteRestart() {
     notes.restart()
     (requests, coming, work, removed) = ([:], [:], [], [])
+    (uploads.busy, uploads.coming) = ([], [])
   }
 
   static func request(in effect: ImageServer.Effect) -> String? {
     switch effect {
     case .answer(let id, _): "an answer to \(id)"
     case .finished: "the end of a drain"
-    case .store, .find, .read, .delete, .clean, .write, .finish, .forget, .inform, .interrupt: nil
+    case .store, .find, .open, .delete, .clean, .upload: nil
     }
   }
 }
@@ -91,17 +91,6 @@ extension ImageInputs {
     return png.prefix(oneIn(4) ? 3 : 8) + (0..<number(0...6)).map { UInt8($0) }
   }
 
-  private mutating func uploadFields(_ count: Int, _ name: UUID128?) -> UploadFields {
-    var fields = UploadFields(one([.tus, .draft(3), .draft(6), .draft(8)]))
-    let offset = name.flatMap { files[$0]?.count } ?? 0
-    if !oneIn(12) { fields.offset = one([offset, offset, offset, offset, offset + 1, 0]) }
-    let end = offset + count
-    if !oneIn(3) { fields.length = one([end, end, end + 5, ShopImage.mostBytes + 1]) }
-    if let length = name.flatMap({ files[$0]?.record.length }), oneIn(2) { fields.length = length }
-    if !oneIn(9), fields.dialect != .tus { fields.isComplete = oneIn(3) }
-    return fields
-  }
-
   private mutating func call(withBody: Bool = true) -> ImageCall {
     let body = withBody ? content() : []
     let shop = oneIn(12) ? nil : one(Self.shops).text
@@ -115,7 +104,7 @@ extension ImageInputs {
       return call
     case 4...6:
       var call = ImageCall("POST", .upload, shop: shop, mediaType: "image/png", body: body)
-      if oneIn(2) { call.upload = uploadFields(body.count, nil) }
+      if oneIn(2) { call.upload = uploadFields(body.count, nil, most: ShopImage.mostBytes) }
       call.candidate = UUID128(high: 77, low: notes.fresh())
       call.isPlain = !oneIn(15)
       if oneIn(9) { call.mediaType = "multipart/form-data; boundary=x" }
@@ -125,9 +114,9 @@ extension ImageInputs {
       // A piece is short, so that its upload is completed often.
       let piece = Array(body.suffix(number(0...6)))
       var call = ImageCall(method, .upload, body: piece)
-      call.uploadID =
-        oneIn(16) ? UUID128(high: 78, low: 1) : names.suffix(4).randomElement(using: &generator)
-      call.upload = oneIn(12) ? nil : uploadFields(piece.count, call.uploadID)
+      call.uploadID = anyUpload()
+      call.upload =
+        oneIn(12) ? nil : uploadFields(piece.count, call.uploadID, most: ShopImage.mostBytes)
       call.mediaType = oneIn(12) ? "text/plain" : call.upload?.dialect.mediaType
       return call
     }
@@ -139,7 +128,7 @@ extension ImageInputs {
 
   /// Sends the last piece of an upload as its user.
   private mutating func complete() {
-    guard let (id, file) = files.min(by: { $0.key < $1.key }) else { return }
+    guard let (id, file) = uploads.files.min(by: { $0.key < $1.key }) else { return }
     let rest = max(0, (file.record.length ?? file.count + 3) - file.count)
     let piece = [UInt8](repeating: 7, count: min(rest, 9))
     var call = ImageCall("PATCH", .upload, body: piece)
@@ -175,40 +164,36 @@ extension ImageInputs {
     if oneIn(6) { return .failed(failure) }
     switch effect {
     case .store(_, let id, let shop, let user, let type, let bytes):
-      if oneIn(6) { return .tooMany(offset: 0) }
+      if oneIn(6) { return .tooMany(wait: .seconds(number(0...9))) }
       return .stored(
         StoredImage(
           id: id, shop: shop, user: user, type: type, size: bytes.count, createdAt: wall))
-    case .write(_, _, _, let offset, let bytes): return .written(offset + bytes.count)
-    case .finish(_, let id, let record, let offset, let bytes):
+    case .upload(.write(_, _, _, let offset, let bytes)): return .written(offset + bytes.count)
+    case .upload(.finish(_, let id, let record, let offset, let bytes)):
       let end = offset + bytes.count
       let image = StoredImage(
         id: id, shop: record.target.flatMap { ShopID($0) } ?? Self.shops[0], user: record.user,
         type: .png, size: end, createdAt: wall)
       return one([
-        .stored(image), .stored(image), .unknownType, .tooMany(offset: end),
+        .stored(image), .stored(image), .unknownType, .tooMany(wait: .zero),
         .unfinished(end, failure),
       ])
     case .find(_, let id):
       var image = images[id]
       if oneIn(2) { image?.message = UUID128(high: 3, low: 3) }
       return .found(image)
-    case .read(_, let image, let range):
-      return .content(images[image.id].map { _ in [UInt8](repeating: 0, count: range.count) })
+    case .open(_, let image, _):
+      return .content(images[image.id] == nil ? .missing : one([.ready, .ready, .damaged]))
     case .delete: return .deleted
-    case .clean, .forget, .inform, .interrupt, .answer, .finished: return .cleaned
+    case .clean, .upload, .answer, .finished: return .cleaned
     }
   }
 
   /// Restarts the process, which finds the files of the previous process.
   private mutating func beginAnew() {
-    let uploads = files.sorted { $0.key < $1.key }.map { id, file in
-      StoredUpload(
-        id: id, record: file.record, offset: file.count,
-        age: .seconds(one([0, 5, 86_399, 86_400, 86_401])))
-    }
+    let stored = storedUploads()
     restart(ImageServer(policy: policy, at: now))
-    give(.restored(uploads))
+    give(.restored(stored))
   }
 }
 
@@ -228,8 +213,7 @@ extension ImageInputs {
     case .abandoned(let id): requests[id] = nil
     case .done(let token, let outcome): end(token, outcome)
     case .drain: noteDrain()
-    case .restored(let uploads):
-      for upload in uploads { files[upload.id] = (upload.record, upload.offset) }
+    case .restored, .disk: break
     case .announced(let id, let call, let credential, _): coming[id] = (call, credential)
     case .cut(let id, _): coming[id] = nil
     case .removals(let memberships): removed = Set(memberships)
@@ -240,14 +224,15 @@ extension ImageInputs {
   private mutating func end(_ token: StoreToken, _ outcome: ImageOutcome) {
     guard let index = work.firstIndex(where: { $0.token == token }) else { return }
     let effect = work.remove(at: index).effect
+    if case .upload(let effect) = effect, let work = effect.work {
+      uploads.busy.remove(work.upload)
+    }
     if case .failed = outcome { return }
     if case .stored(let image) = outcome { images[image.id] = image }
     switch effect {
-    case .write(_, let id, let record, let offset, let bytes),
-      .finish(_, let id, let record, let offset, let bytes):
-      files[id] = (record, offset + bytes.count)
+    case .upload(let effect): uploads.apply(effect)
     case .delete(_, let id): images[id] = nil
-    case .store, .find, .read, .clean, .forget, .inform, .interrupt, .answer, .finished: return
+    case .store, .find, .open, .clean, .answer, .finished: return
     }
   }
 
@@ -256,20 +241,14 @@ extension ImageInputs {
     case .store(let token, _, let shop, let user, let type, let bytes):
       require(!removed.contains(Membership(shop: shop, user: user)), "only members upload")
       require(ImageType(content: bytes) == type, "an image has the type of its content")
-      work.append((token, effect, nil))
-    case .find(let token, _), .read(let token, _, _), .delete(let token, _),
+      work.append((token, effect))
+    case .find(let token, _), .open(let token, _, _), .delete(let token, _),
       .clean(let token, _):
-      work.append((token, effect, nil))
-    case .write(let token, let id, _, let offset, _), .finish(let token, let id, _, let offset, _):
-      require(!work.contains { $0.upload == id }, "an upload is written by one request at a time")
-      require(offset == files[id]?.count ?? 0, "bytes are written after the last byte")
-      if !names.contains(id) { names.append(id) }
-      work.append((token, effect, id))
-    case .forget(let id):
-      require(files[id] != nil, "only the file of an upload is removed")
-      files[id] = nil
-    case .inform(let id, _), .interrupt(let id):
-      require(coming[id] != nil, "only a request whose body is arriving is informed or ended")
+      work.append((token, effect))
+    case .upload(let part):
+      uploads.coming = Set(coming.keys)
+      note(part)
+      if let token = part.work?.token { work.append((token, effect)) }
     case .answer(let id, let answer): note(answer, to: id, after: input)
     case .finished: require(requests.isEmpty, "each request is answered before a drain ends")
     }
@@ -286,8 +265,8 @@ extension ImageInputs {
       return run.fail("only a request with a token is served")
     }
     if case .image(let image) = call.route, call.method != "DELETE" {
-      guard case .done(_, .content(.some)) = input else {
-        return run.fail("an image is sent once it was read")
+      guard case .done(_, .content(.ready)) = input else {
+        return run.fail("an image is sent once its file is open")
       }
       let shop = images[image]?.shop
       require(shop.map(claims.shops.contains) ?? true, "only members download")

@@ -58,16 +58,14 @@ struct ServerTests {
 
   @Test func `the sync server keeps its promises under random inputs`() {
     RandomInputs<SyncInputs>(seeds: 0..<60, acts: 120).expectSound(
-      inputs: "request abandoned done drain restored announced cut",
-      effects: "ingest check report write finish forget inform interrupt answer finished stamp")
+      inputs: "request abandoned done drain restored announced cut disk",
+      effects: "ingest check report upload answer finished stamp")
   }
 
   @Test func `the server of images keeps its promises under random inputs`() {
     RandomInputs<ImageInputs>(seeds: 0..<60, acts: 120).expectSound(
-      inputs: "request abandoned done drain restored announced cut removals",
-      effects: """
-        store find read delete clean write finish forget inform interrupt answer finished
-        """)
+      inputs: "request abandoned done drain restored announced cut disk removals",
+      effects: "store find open delete clean upload answer finished")
   }
 
   @Test func `injected faults of the shop server are detected`() {
@@ -159,7 +157,7 @@ struct ServerTests {
     }
     Inputs.expectFound("only the file of an upload is removed") { _, _, effects in
       effects = effects.flatMap { effect -> [ImageServer.Effect] in
-        if case .forget = effect { [effect, effect] } else { [effect] }
+        if case .upload(.forget) = effect { [effect, effect] } else { [effect] }
       }
     }
   }
@@ -167,7 +165,7 @@ struct ServerTests {
   @Test func `an injected fault of the sync server is detected`() {
     RandomInputs<SyncInputs>.expectFound("only the file of an upload is removed") { _, _, effects in
       effects = effects.flatMap { effect -> [SyncServer.Effect] in
-        if case .forget = effect { [effect, effect] } else { [effect] }
+        if case .upload(.forget) = effect { [effect, effect] } else { [effect] }
       }
     }
   }

@@ -81,7 +81,8 @@ struct ShopInputs: ServerInputs {
   static func request(in effect: ShopServer.Effect) -> String? {
     switch effect {
     case .append(let all): all.map { "\($0.token)" }.joined(separator: " ")
-    case .page(let token, _, _), .head(let token, _), .shop(let token, _), .forget(let token):
+    case .page(let token, _, _), .head(let token, _), .shop(let token, _),
+      .forget(let token, _):
       "\(token)"
     case .answer(let id, _): "an answer to \(id)"
     case .accept(let id, _, _, _), .refuse(let id, _): "an upgrade of \(id)"
@@ -263,7 +264,7 @@ extension ShopInputs {
       store.ask(token, shop, .page(query), atOnce: oneIn(2))
     case .head(let token, let shop): store.ask(token, shop, .head, atOnce: false)
     case .shop(let token, let id): store.ask(token, Self.shops[0], .shop(id), atOnce: oneIn(2))
-    case .forget(let token): store.ask(token, Self.shops[0], .forget, atOnce: oneIn(2))
+    case .forget(let token, _): store.ask(token, Self.shops[0], .forget, atOnce: oneIn(2))
     case .answer(let id, let answer):
       require(requests.contains(id), "only a request that waits is answered")
       requests.removeAll { $0 == id }

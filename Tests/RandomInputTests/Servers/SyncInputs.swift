@@ -5,9 +5,10 @@ import HoldfastWire
 
 /// Random inputs for a server of health samples that runs in several processes in turn, and its
 /// promises.
-struct SyncInputs: ServerInputs {
+struct SyncInputs: UploadInputs {
   var run: RandomRun<SyncServer>
   var notes = ServerNotes()
+  var uploads = RandomUploads()
   private let policy: SyncServerPolicy
   var drainLimit: Duration { policy.drainLimit }
 
@@ -15,11 +16,8 @@ struct SyncInputs: ServerInputs {
   private var requests: [RequestID: (call: SyncCall, user: SyncUser?)] = [:]
   /// The requests whose bodies have not arrived completely.
   private var coming: [RequestID: SyncCall] = [:]
-  /// The pending effects, each with its upload.
-  private var work: [(token: StoreToken, effect: SyncServer.Effect, upload: UUID128?)] = []
-  /// The files of the uploads.
-  private var files: [UUID128: (record: UploadRecord, count: Int)] = [:]
-  private var names: [UUID128] = []
+  /// The pending effects.
+  private var work: [(token: StoreToken, effect: SyncServer.Effect)] = []
 
   private static let users = ["one", "another", "a\"third"].map { SyncUser($0) }
 
@@ -46,6 +44,7 @@ struct SyncInputs: ServerInputs {
     case 17: for _ in 0..<number(2...6) { request() }
     case 18: if let id = requests.keys.min() { give(.abandoned(id)) }
     case _:
+      give(.disk(disk()))
       if oneIn(20) { give(.drain(within: .milliseconds(number(0...9_000)))) }
       if oneIn(12) || machine.isFinished { beginAnew() }
     }
@@ -54,13 +53,14 @@ struct SyncInputs: ServerInputs {
   mutating func noteRestart() {
     notes.restart()
     (requests, coming, work) = ([:], [:], [])
+    (uploads.busy, uploads.coming) = ([], [])
   }
 
   static func request(in effect: SyncServer.Effect) -> String? {
     switch effect {
     case .answer(let id, _): "an answer to \(id)"
     case .finished: "the end of a drain"
-    case .ingest, .stamp, .check, .report, .write, .finish, .forget, .inform, .interrupt: nil
+    case .ingest, .stamp, .check, .report, .upload: nil
     }
   }
 }
@@ -69,22 +69,10 @@ struct SyncInputs: ServerInputs {
 extension SyncInputs {
   private mutating func user() -> SyncUser? { oneIn(10) ? nil : one(Self.users + [Self.users[0]]) }
 
-  private mutating func uploadFields(_ count: Int, _ name: UUID128?) -> UploadFields {
-    var fields = UploadFields(one([.tus, .draft(3), .draft(6), .draft(8)]))
-    let offset = name.flatMap { files[$0]?.count } ?? 0
-    if !oneIn(12) { fields.offset = one([offset, offset, offset, offset, offset + 1, 0]) }
-    let end = offset + count
-    if !oneIn(3) { fields.length = one([end, end, end + 5, SyncServerPolicy.maxBodyBytes + 1]) }
-    if let length = name.flatMap({ files[$0]?.record.length }), oneIn(2) { fields.length = length }
-    if !oneIn(9), fields.dialect != .tus { fields.isComplete = oneIn(3) }
-    return fields
-  }
-
   private mutating func call(withBody: Bool = true) -> SyncCall {
     let body = (0..<(withBody ? number(0...6) : 0)).map { UInt8($0) }
     let methods = ["GET", "GET", "POST", "OPTIONS", "PUT"]
-    let name =
-      oneIn(16) ? UUID128(high: 78, low: 1) : names.suffix(4).randomElement(using: &generator)
+    let name = anyUpload()
     var call: SyncCall
     switch number(0...9) {
     case 0:
@@ -100,7 +88,7 @@ extension SyncInputs {
       call.uploadID = name
     }
     if call.path == .upload || !oneIn(3) {
-      call.upload = uploadFields(body.count, call.uploadID)
+      call.upload = uploadFields(body.count, call.uploadID, most: SyncServerPolicy.maxBodyBytes)
       call.candidate = UUID128(high: 77, low: notes.fresh())
       call.mediaType = oneIn(12) ? "text/plain" : call.upload?.dialect.mediaType
     }
@@ -136,14 +124,14 @@ extension SyncInputs {
       ])
     case .stamp: outcome = oneIn(6) ? .failed(failure) : .stamped(maybe(wall))
     case .report: outcome = oneIn(6) ? .failed(failure) : .reported([0x7B, 0x7D])
-    case .write(_, _, _, let offset, let bytes):
+    case .upload(.write(_, _, _, let offset, let bytes)):
       outcome = oneIn(6) ? .failed(failure) : .written(offset + bytes.count)
-    case .finish(_, _, _, let offset, let bytes):
+    case .upload(.finish(_, _, _, let offset, let bytes)):
       outcome = one([
         .stored(counts), .refused(reason: "no"), .failed(failure),
         .unfinished(offset + bytes.count, failure),
       ])
-    case .check, .forget, .inform, .interrupt, .answer, .finished:
+    case .check, .upload, .answer, .finished:
       outcome = oneIn(6) ? .failed(failure) : .checked
     }
     give(.done(done.token, outcome))
@@ -152,13 +140,9 @@ extension SyncInputs {
 
   /// Restarts the process, which finds the files of the previous process.
   private mutating func beginAnew() {
-    let uploads = files.sorted { $0.key < $1.key }.map { id, file in
-      StoredUpload(
-        id: id, record: file.record, offset: file.count,
-        age: .seconds(one([0, 5, 86_399, 86_400, 86_401])))
-    }
+    let stored = storedUploads()
     restart(SyncServer(policy: policy, at: now))
-    give(.restored(uploads))
+    give(.restored(stored))
   }
 }
 
@@ -178,8 +162,7 @@ extension SyncInputs {
     case .abandoned(let id): requests[id] = nil
     case .done(let token, let outcome): end(token, outcome)
     case .drain: noteDrain()
-    case .restored(let uploads):
-      for upload in uploads { files[upload.id] = (upload.record, upload.offset) }
+    case .restored, .disk: break
     case .announced(let id, let call, _): coming[id] = call
     case .cut(let id, _): coming[id] = nil
     }
@@ -189,30 +172,21 @@ extension SyncInputs {
   private mutating func end(_ token: StoreToken, _ outcome: SyncOutcome) {
     guard let index = work.firstIndex(where: { $0.token == token }) else { return }
     let effect = work.remove(at: index).effect
+    guard case .upload(let effect) = effect, let work = effect.work else { return }
+    uploads.busy.remove(work.upload)
     if case .failed = outcome { return }
-    switch effect {
-    case .write(_, let id, let record, let offset, let bytes),
-      .finish(_, let id, let record, let offset, let bytes):
-      files[id] = (record, offset + bytes.count)
-    case .ingest, .stamp, .check, .report, .forget, .inform, .interrupt, .answer, .finished: return
-    }
+    uploads.apply(effect)
   }
 
   private mutating func note(_ effect: SyncServer.Effect, after input: SyncServer.Input?) {
     switch effect {
     case .ingest(let token, _, _, _), .stamp(let token, _, _), .check(let token),
       .report(let token, _, _, _, _):
-      work.append((token, effect, nil))
-    case .write(let token, let id, _, let offset, _), .finish(let token, let id, _, let offset, _):
-      require(!work.contains { $0.upload == id }, "an upload is written by one request at a time")
-      require(offset == files[id]?.count ?? 0, "bytes are written after the last byte")
-      if !names.contains(id) { names.append(id) }
-      work.append((token, effect, id))
-    case .forget(let id):
-      require(files[id] != nil, "only the file of an upload is removed")
-      files[id] = nil
-    case .inform(let id, _), .interrupt(let id):
-      require(coming[id] != nil, "only a request whose body is arriving is informed or ended")
+      work.append((token, effect))
+    case .upload(let part):
+      uploads.coming = Set(coming.keys)
+      note(part)
+      if let token = part.work?.token { work.append((token, effect)) }
     case .answer(let id, let answer): note(answer, to: id, after: input)
     case .finished: require(requests.isEmpty, "each request is answered before a drain ends")
     }
@@ -235,9 +209,9 @@ extension SyncInputs {
     let reported = answer.fields.first { $0.name == "Upload-Offset" }.flatMap { Int($0.value) }
     guard let name = request.call.uploadID, request.call.path == .upload else { return }
     require(
-      files[name].map { $0.record.user == request.user?.name } ?? true,
+      uploads.files[name].map { $0.record.user == request.user?.name } ?? true,
       "an upload belongs to one user")
-    let count = files[name]?.count ?? 0
+    let count = uploads.files[name]?.count ?? 0
     require(reported ?? count == count, "the reported offset is that of the file")
   }
 }

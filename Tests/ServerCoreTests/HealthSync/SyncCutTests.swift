@@ -13,7 +13,7 @@ import Testing
     var stage = SyncStage()
     var call = SyncStage.creation(isComplete: true, dialect)
     let effects = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
-    guard case .inform(RequestID(1), let fields)? = effects.first else {
+    guard case .upload(.inform(RequestID(1), let fields))? = effects.first else {
       Issue.record("the client receives no upload information: \(effects)")
       return
     }

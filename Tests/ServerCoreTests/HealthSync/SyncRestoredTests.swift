@@ -19,7 +19,7 @@ import Testing
   @Test func `the youngest uploads of an earlier process are restored, up to the limit`() {
     var stage = SyncStage()
     let stored = (0...Uploads.most).map { Self.stored($0, of: "u\($0)", age: $0) }
-    #expect(stage.feed(.restored(stored)) == [.forget(Self.name(Uploads.most))])
+    #expect(stage.feed(.restored(stored)) == [.forget(Self.name(Uploads.most)), .measure])
     #expect(stage.server.uploads.all.count == Uploads.most)
   }
 
@@ -74,7 +74,7 @@ import Testing
     _ = stage.ask(1, SyncStage.creation([1, 2]))
     _ = stage.ask(2, SyncStage.call("PATCH", [1, 2] + Self.rest, offset: 0, isComplete: true))
     let effects = stage.done(1, .failed(.full(detail: "no room")))
-    #expect(effects.contains { if case .finish = $0 { true } else { false } })
+    #expect(effects.contains { if case .upload(.finish) = $0 { true } else { false } })
     #expect(stage.done(2, .stored(IngestCounts(records: 1))).contains(.forget(SyncStage.name)))
   }
 

@@ -306,7 +306,7 @@ extension SyncAnswer {
     let stored = StoredUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
     var tooOld = stored
     (tooOld.id, tooOld.age) = (old, Uploads.age)
-    #expect(stage.feed(.restored([stored, tooOld])) == [.forget(old)])
+    #expect(stage.feed(.restored([stored, tooOld])) == [.forget(old), .measure])
     #expect(stage.ask(1, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
     #expect(
       stage.server.deadline == Instant(nanoseconds: 0).advanced(by: Uploads.age - .seconds(60)))
@@ -333,7 +333,7 @@ extension SyncAnswer {
     let stored = (0..<UInt64(Uploads.most)).map { number in
       StoredUpload(id: name(number), record: record, offset: 4, age: .seconds(number))
     }
-    #expect(stage.feed(.restored(stored)) == [])
+    #expect(stage.feed(.restored(stored)) == [.measure])
     let oldest = name(UInt64(Uploads.most) - 1)
     #expect(
       stage.ask(1, SyncStage.creation([1])) == [

@@ -7,25 +7,47 @@ struct OutgoingQueue {
   private var first = 0
   /// The number of consumed bytes of `head`.
   private var taken = 0
-  /// The number of queued bytes.
+  /// The number of queued bytes in memory.
   private(set) var byteCount = 0
+  /// The rest of a file, which follows the bytes.
+  private var file: FileRest?
 
-  var isEmpty: Bool { byteCount == 0 }
+  var isEmpty: Bool { byteCount == 0 && file == nil }
+
+  /// Whether the queue contains a file.
+  var hasFile: Bool { file != nil }
+
+  /// A file of which the bytes up to `next` were consumed.
+  private final class FileRest {
+    let body: FileBody
+    var next: Int
+
+    init(_ body: FileBody) { (self.body, next) = (body, body.range.lowerBound) }
+  }
+
+  /// Appends the last part of a response. Nothing is appended until it was consumed.
+  mutating func append(_ body: FileBody) {
+    if !body.range.isEmpty { file = FileRest(body) }
+  }
 
   mutating func append(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
-    if isEmpty { head = bytes } else { chunks.append(bytes) }
+    if byteCount == 0 { head = bytes } else { chunks.append(bytes) }
     byteCount += bytes.count
   }
 
-  /// Copies the oldest bytes without removing them. Returns the number of copied bytes.
-  func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+  /// Copies the oldest bytes without removing them. Returns the number of copied bytes; `nil` if the
+  /// file cannot be read.
+  func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     var filled = unsafe Self.copy(head[taken...], into: buffer)
-    for chunk in chunks[first...] where filled < buffer.count {
+    for chunk in chunks[first...] {
+      guard filled < buffer.count else { break }
       let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
       filled += unsafe Self.copy(chunk[...], into: rest)
     }
-    return filled
+    guard let file, filled < buffer.count else { return filled }
+    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+    return unsafe file.body.read(at: file.next, into: rest).map { filled + $0 }
   }
 
   private static func copy(
@@ -38,9 +60,13 @@ struct OutgoingQueue {
 
   /// Removes the oldest bytes. An empty queue uses no memory.
   mutating func consume(_ count: Int) {
-    byteCount -= count
+    let fromMemory = min(count, byteCount)
+    byteCount -= fromMemory
     guard byteCount > 0 else {
+      file?.next += count - fromMemory
+      let rest = file.flatMap { $0.next < $0.body.range.upperBound ? $0 : nil }
       self = OutgoingQueue()
+      file = rest
       return
     }
     taken += count

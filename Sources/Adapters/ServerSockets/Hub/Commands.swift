@@ -3,12 +3,21 @@ import HoldfastProtocols
 
 extension SocketHub {
   /// Responds to a request or refuses an upgrade, immediately or later. Only the first response is
-  /// sent.
+  /// sent. A file is the body in place of `body`.
   public func respond(
-    to request: RequestID, status: Int, headers: [(String, String)], body: [UInt8]
+    to request: RequestID, status: Int, headers: [(String, String)], body: [UInt8],
+    file: FileBody? = nil
   ) {
     guard let (connection, exchange, question) = unanswered(request) else { return }
     let keepAlive = question.keepAlive && stopsAt == nil
+    if let file {
+      answer(
+        connection, exchange, keepAlive: keepAlive,
+        HTTPResponseWriter.head(
+          status: status, headers: headers, length: file.range.count, keepAlive: keepAlive))
+      if !question.omitsBody { connection.outgoing.append(file) }
+      return
+    }
     answer(
       connection, exchange, keepAlive: keepAlive,
       HTTPResponseWriter.bytes(

@@ -103,10 +103,15 @@ extension SocketHub {
   func pump(_ connection: Connection) {
     guard self.connection(connection.id) === connection, !connection.isShakingHands else { return }
     while !connection.outgoing.isEmpty {
-      let count = unsafe connection.outgoing.copy(into: scratch)
+      guard let count = unsafe connection.outgoing.copy(into: scratch) else {
+        return destroy(connection, as: .reset(detail: "the file of a response cannot be read"))
+      }
       let bytes = unsafe UnsafeRawBufferPointer(rebasing: scratch[..<count])
       switch unsafe connection.write(bytes) {
-      case .bytes(let written): connection.outgoing.consume(written)
+      case .bytes(let written):
+        connection.outgoing.consume(written)
+        // A client that accepts a file slowly has the time for each piece.
+        if connection.outgoing.hasFile { limit(connection, to: configuration.answerTimeout) }
       case .wouldBlock:
         connection.isBackedUp = true
         return

@@ -10,6 +10,8 @@ import HoldfastOwnerFiles
 /// grows, so it contains a prefix of the upload even after the process is killed or power fails.
 /// Bytes are synced before they are reported.
 struct UploadFiles: Sendable {
+  /// The queue for all work that waits for the disk.
+  let queue: FileQueue
   private let directory: String
   /// The maximum size of an upload, in bytes.
   private let maxBytes: Int
@@ -25,6 +27,7 @@ struct UploadFiles: Sendable {
   ) {
     (self.directory, self.maxBytes, self.maxUserBytes) = (directory, maxBytes, maxUserBytes)
     self.syncDirectory = syncDirectory
+    queue = FileQueue(label: "holdfast.uploads")
   }
 
   private func path(_ id: UUID128) -> String { "\(directory)/\(id)" }
@@ -54,10 +57,18 @@ struct UploadFiles: Sendable {
     guard offset >= 0, offset <= record.length ?? maxBytes else {
       return nil
     }
-    let changed = Timestamp(
-      seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
-    return StoredUpload(
-      id: id, record: record, offset: offset, age: max(.zero, changed.duration(to: wall)))
+    let age = Timestamp(status.st_mtim).duration(to: wall)
+    return StoredUpload(id: id, record: record, offset: offset, age: max(.zero, age))
+  }
+
+  /// The space of the file system, or `nil` if it cannot be measured.
+  var space: DiskSpace? {
+    var disk = statvfs()
+    guard unsafe statvfs(WriteProbe.place(of: directory), &disk) == 0 else { return nil }
+    let unit = UInt128(disk.f_frsize)
+    return DiskSpace(
+      free: Int(clamping: unit * UInt128(disk.f_bavail)),
+      total: Int(clamping: unit * UInt128(disk.f_blocks)))
   }
 
   /// Checks that uploads can be written.
@@ -125,5 +136,12 @@ struct UploadFiles: Sendable {
 
   private func refused(_ action: String) -> StoreFailure {
     StoreFailure(OwnerFileError.refused(action: action, code: errno), at: directory)
+  }
+}
+
+extension Timestamp {
+  /// Creates the time of a file's attribute.
+  init(_ time: timespec) {
+    self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
   }
 }

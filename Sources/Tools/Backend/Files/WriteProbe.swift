@@ -12,15 +12,18 @@ enum WriteProbe {
   ///
   /// If the directory does not exist yet, the file is written to its parent.
   static func run(in directory: String) throws(StoreFailure) {
-    let exists = unsafe access(directory, F_OK) == 0
-    let parent = directory.lastIndex(of: "/").map { String(directory[..<$0]) } ?? "."
-    let file = OwnerFile(
-      "\(exists ? directory : parent)/write-probe", maxBytes: size, isSecret: false)
+    let file = OwnerFile("\(place(of: directory))/write-probe", maxBytes: size, isSecret: false)
     do throws(OwnerFileError) {
       try file.replace(with: [UInt8](repeating: 0, count: size))
       try file.remove()
     } catch {
       throw StoreFailure(error, at: file.path)
     }
+  }
+
+  /// Returns a directory, or its parent if it does not exist yet.
+  static func place(of directory: String) -> String {
+    guard unsafe access(directory, F_OK) != 0 else { return directory }
+    return directory.lastIndex(of: "/").map { String(directory[..<$0]) } ?? "."
   }
 }

@@ -14,9 +14,8 @@ import HoldfastSQLiteStores
 import Synchronization
 
 /// The service of health sync, which stores batches from phones and reports on them.
-struct SyncService: Service {
+struct SyncService: UploadService {
   typealias Context = ServiceContext<SyncService>
-  typealias Done = Stored<SyncServer.Input>
 
   var rules: SyncServer
   let store: any SyncStore
@@ -70,12 +69,13 @@ struct SyncService: Service {
       let user = secrets.user(of: head.bearer)
       context.describe(id, [("user", user?.name)])
       let call = call(id, path, head, body, context)
-      return .request(id, call, user: user, wall: BootClock().wall)
+      return measured(
+        .request(id, call, user: user, wall: BootClock().wall), head.method, &context)
     case .announced(let id, let path, let head):
       let call = call(id, path, head, [], context)
       return .announced(id, call, user: secrets.user(of: head.bearer))
     case .cut(let id, let path, let head, let body):
-      return .cut(id, call(id, path, head, body, context))
+      return measured(.cut(id, call(id, path, head, body, context)), head.method, &context)
     case .abandoned(let id): return .abandoned(id)
     case .upgrade, .received, .text, .binary, .overflow, .drained, .closed: return nil
     }
@@ -91,8 +91,7 @@ struct SyncService: Service {
     } query: {
       head.firstQuery($0)
     } candidate: {
-      var generator = SystemRandomNumberGenerator()
-      return UUID128.random(using: &generator)
+      Self.candidate()
     }
     call.address = context.client(of: context.hub.connection(of: id), head, through: proxies)
     call.wrongSecret = secrets.wrong(head.bearer)
@@ -100,80 +99,37 @@ struct SyncService: Service {
   }
 
   mutating func perform(_ effect: SyncServer.Effect, _ context: inout Context) {
-    let store = store
+    let (store, uploads, zones) = (store, uploads, zones)
     switch effect {
     case .answer(let id, let answer):
       context.respond(id, answer.status, answer.headers, answer.body)
     case .ingest(let token, let user, let body, let isGzip):
-      context.start {
-        await Self.done(token) { () throws(StoreFailure) in
-          try await Self.store(body, isGzip: isGzip, of: user.name, in: store)
-        }
+      run(token, context) { () throws(StoreFailure) in
+        try await Self.store(body, isGzip: isGzip, of: user.name, in: store)
       }
     case .stamp(let token, let user, let device):
-      context.start {
-        await Self.done(token) { () throws(StoreFailure) in
-          .stamped(try await store.newestStamp(of: user.name, device: device))
-        }
+      run(token, context) { () throws(StoreFailure) in
+        .stamped(try await store.newestStamp(of: user.name, device: device))
       }
     case .check(let token):
-      context.start {
-        await Self.done(token) { () throws(StoreFailure) in
-          try await store.check()
-          return .checked
-        }
+      run(token, context) { () throws(StoreFailure) in
+        try await store.check()
+        try uploads.check()
+        return .checked
       }
     case .report(let token, let user, let path, let span, let wall):
-      let zones = zones
-      context.start {
-        await Self.done(token) { () throws(StoreFailure) in
-          try await Self.report(path, span, of: user, at: wall, from: store, zones)
-        }
+      run(token, context) { () throws(StoreFailure) in
+        try await Self.report(path, span, of: user, at: wall, from: store, zones)
       }
-    case .write, .finish, .forget: write(effect, &context)
-    case .inform(let id, let fields):
-      context.inform(id, 104, fields.map { ($0.name, $0.value) })
-    case .interrupt(let id): context.interrupt(id)
+    case .upload(let effect): perform(effect, &context)
     case .finished: break
     }
   }
 
-  /// Carries out an effect that concerns the file of an upload.
-  private func write(_ effect: SyncServer.Effect, _ context: inout Context) {
-    let (uploads, store) = (uploads, store)
-    switch effect {
-    case .write(let token, let id, let record, let offset, let bytes):
-      context.start {
-        await Self.done(token) { () throws(StoreFailure) in
-          .written(try uploads.write(bytes, to: id, record, at: offset))
-        }
-      }
-    case .finish(let token, let id, let record, let offset, let bytes):
-      context.start {
-        await Self.done(token) { () throws(StoreFailure) in
-          let end = try uploads.write(bytes, to: id, record, at: offset)
-          let whole = try uploads.read(id, record, upTo: end)
-          do throws(StoreFailure) {
-            return try await Self.store(whole, isGzip: record.isGzip, of: record.user, in: store)
-          } catch {
-            return .unfinished(end, error)
-          }
-        }
-      }
-    case .forget(let id): uploads.remove(id)
-    case .ingest, .stamp, .check, .report, .inform, .interrupt, .answer, .finished: break
-    }
-  }
-
-  /// Runs work on the store. Returns the outcome as an input.
-  private static func done(
-    _ token: StoreToken, _ work: () async throws(StoreFailure) -> SyncOutcome
-  ) async -> Done {
-    do throws(StoreFailure) {
-      return Stored(input: .done(token, try await work()))
-    } catch {
-      return Stored(input: .done(token, .failed(error)), failure: error)
-    }
+  func finish(
+    _ id: UUID128, _ record: UploadRecord, _ content: [UInt8]
+  ) async throws(StoreFailure) -> SyncOutcome {
+    try await Self.store(content, isGzip: record.isGzip, of: record.user, in: store)
   }
 
   /// Decodes a body and stores its batch.

@@ -42,7 +42,8 @@ struct BackendSetup: Sendable {
   }
 }
 
-/// A value that one service provides to the services that open after it.
+/// A value that one part of the backend provides to others, such as a service to those that open
+/// after it.
 final class Provided<Value: Sendable>: Sendable {
   private let stored = Mutex<Value?>(nil)
 

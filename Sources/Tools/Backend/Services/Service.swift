@@ -70,6 +70,8 @@ struct Stored<Input: Sendable>: Sendable {
   var input: Input
   /// The failure to log, if any.
   var failure: StoreFailure?
+  /// The file that a response to this input may send.
+  var file: FileBody?
 }
 
 /// A route of a service.

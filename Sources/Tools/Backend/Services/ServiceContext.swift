@@ -34,6 +34,8 @@ struct ServiceContext<S: Service> {
 
   let hub: SocketHub
   let log: BackendLog
+  /// The file that came with the result that the rules handle now.
+  var file: FileBody?
   private let store: S.Store
   /// A function that runs work on the loop; `nil` once the service has ended. Results that the
   /// store returns later are then dropped.
@@ -110,12 +112,14 @@ extension ServiceContext {
     upgrades[id]?.line.names = names
   }
 
-  /// Answers a request. If its client has left, nothing is sent.
+  /// Answers a request. If its client has left, nothing is sent. A file is the body in place of
+  /// `body`.
   mutating func respond(
-    _ id: RequestID, _ status: Int, _ headers: [(String, String)], _ body: [UInt8]
+    _ id: RequestID, _ status: Int, _ headers: [(String, String)], _ body: [UInt8],
+    file: FileBody? = nil
   ) {
     guard finish(id, status: status) else { return }
-    hub.respond(to: id, status: status, headers: headers, body: body)
+    hub.respond(to: id, status: status, headers: headers, body: body, file: file)
   }
 
   /// Sends an interim response to a request that was announced.
@@ -274,9 +278,12 @@ extension ServiceContext {
     if !waiting.isEmpty { commit(waiting) }
   }
 
-  /// Runs work outside the loop. Its result is passed to the rules as an input.
-  func start(_ work: @escaping @Sendable () async -> Stored<S.Rules.Input>) {
-    start {
+  /// Runs work outside the loop, on the shared threads or, if it waits for files, on a queue. Its
+  /// result is passed to the rules as an input.
+  func start(
+    on queue: FileQueue? = nil, _ work: @escaping @Sendable () async -> Stored<S.Rules.Input>
+  ) {
+    start(on: queue) {
       [await work()]
     } then: { runner, stored in
       runner.take(stored)
@@ -291,12 +298,13 @@ extension ServiceContext {
   }
 
   private func start(
+    on queue: FileQueue? = nil,
     _ work: @escaping @Sendable () async -> [Stored<S.Rules.Input>],
     then: @escaping @Sendable (ServiceRunner<S>, [Stored<S.Rules.Input>]) -> Void
   ) {
     guard let inject else { return }
     let log = log
-    Task.detached {
+    Task.detached(executorPreference: queue) {
       let stored = await work()
       for failure in stored.compactMap(\.failure) { log.note(.storeFailure, "\(failure)") }
       inject { then($0, stored) }

@@ -164,7 +164,11 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   func take(_ stored: [Stored<S.Rules.Input>]) {
-    for stored in stored { feed(stored.input) }
+    for stored in stored {
+      context.file = stored.file
+      feed(stored.input)
+    }
+    context.file = nil
   }
 
   /// Passes the input that `make` returns to the rules.

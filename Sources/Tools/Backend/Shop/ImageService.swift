@@ -9,9 +9,8 @@ import HoldfastStorage
 import HoldfastWire
 
 /// The service of the images of messages.
-struct ImageService: Service {
+struct ImageService: UploadService {
   typealias Context = ServiceContext<ImageService>
-  typealias Done = Stored<ImageServer.Input>
 
   var rules: ImageServer
   /// The log of messages, which the service of messages closes.
@@ -19,9 +18,10 @@ struct ImageService: Service {
   let files: ImageFiles
   let uploads: UploadFiles
   let tokens: Tokens
-  /// The files of the last run, which may be those of no image. Those that an unfinished upload may
-  /// still complete are excluded.
-  var leftovers: [String]
+  /// The files of earlier processes that may be those of no image.
+  let leftovers = Provided<[String]>()
+  /// The queue for downloads, which thus do not wait until an upload is durable.
+  let downloads = FileQueue(label: "holdfast.images.downloads")
   let first: ImageServer.Input?
   /// The origin in the addresses of images, or `nil` for the one that the request names.
   let origin: String?
@@ -40,15 +40,15 @@ struct ImageService: Service {
       at: "\(configuration.dataDirectory)/image-uploads", maxBytes: ShopImage.mostBytes,
       maxUserBytes: 256)
     let unfinished = uploads.stored(at: BootClock().wall)
-    let names = Set(unfinished.map(\.id.description))
     let removed = Set(try RemovalsFile(directory: configuration.dataDirectory).read())
-    return ImageService(
+    let service = ImageService(
       rules: ImageServer(
         policy: configuration.policy, removed: removed.sorted(), at: BootClock().now),
       store: store, files: files, uploads: uploads, tokens: try Tokens.open(for: configuration),
-      leftovers: files.names.filter { !names.contains($0) }, first: .restored(unfinished),
-      origin: configuration.publicURL?.description,
+      first: .restored(unfinished), origin: configuration.publicURL?.description,
       isSecure: configuration.certificate != nil, proxies: configuration.proxies)
+    service.leftovers.provide(files.names)
+    return service
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { nil }
@@ -61,12 +61,13 @@ struct ImageService: Service {
       let call = call(id, route, head, body, context)
       let credential = tokens.credential(of: head)
       context.describe(id, route: call.name, [("user", credential.user), ("shop", call.room)])
-      return .request(id, call, credential, wall: BootClock().wall)
+      return measured(
+        .request(id, call, credential, wall: BootClock().wall), head.method, &context)
     case .announced(let id, let route, let head):
       return .announced(
         id, call(id, route, head, [], context), tokens.credential(of: head), wall: BootClock().wall)
     case .cut(let id, let route, let head, let body):
-      return .cut(id, call(id, route, head, body, context))
+      return measured(.cut(id, call(id, route, head, body, context)), head.method, &context)
     case .abandoned(let id): return .abandoned(id)
     case .upgrade, .received, .text, .binary, .overflow, .drained, .closed: return nil
     }
@@ -88,8 +89,7 @@ struct ImageService: Service {
     } query: {
       head.firstQuery($0)
     } candidate: {
-      var generator = SystemRandomNumberGenerator()
-      return UUID128.random(using: &generator)
+      Self.candidate()
     }
   }
 
@@ -111,22 +111,20 @@ struct ImageService: Service {
     switch effect {
     case .answer(let id, let answer):
       context.respond(
-        id, answer.status, answer.fields.map { ($0.name, $0.value) }, answer.body)
-    case .store, .find, .read, .delete, .clean: use(effect, &context)
-    case .write, .finish, .forget: write(effect, &context)
-    case .inform(let id, let fields):
-      context.inform(id, 104, fields.map { ($0.name, $0.value) })
-    case .interrupt(let id): context.interrupt(id)
+        id, answer.status, answer.fields.map { ($0.name, $0.value) }, answer.body,
+        file: answer.content == nil ? nil : context.file)
+    case .store, .find, .open, .delete, .clean: use(effect, &context)
+    case .upload(let effect): perform(effect, &context)
     case .finished: break
     }
   }
 
   /// Carries out an effect that concerns stored images.
   private mutating func use(_ effect: ImageServer.Effect, _ context: inout Context) {
-    let (store, files, uploads, names) = (store, files, uploads, leftovers)
+    let (store, files, uploads, leftovers) = (store, files, uploads, leftovers)
     switch effect {
     case .store(let token, let id, let shop, let user, let type, let bytes):
-      run(token, context) { () throws(StoreFailure) in
+      run(token, context, on: uploads.queue) { () throws(StoreFailure) in
         let image = StoredImage(
           id: id, shop: shop, user: user, type: type, size: bytes.count,
           createdAt: BootClock().wall)
@@ -134,29 +132,60 @@ struct ImageService: Service {
       }
     case .find(let token, let id):
       run(token, context) { () throws(StoreFailure) in .found(try await store.image(id)) }
-    case .read(let token, let image, let range):
-      run(token, context) { () throws(StoreFailure) in
-        .content(try files.read(image.id, range))
-      }
+    case .open(let token, let image, let part):
+      context.start(on: downloads) { Self.opened(token, files, image, part) }
     case .delete(let token, let id):
-      run(token, context) { () throws(StoreFailure) in
+      run(token, context, on: uploads.queue) { () throws(StoreFailure) in
         try await store.deleteImage(id)
-        try await files.removeDeleted(of: store)
+        try await files.remove([id], deletedFrom: store)
         return .deleted
       }
     case .clean(let token, let age):
-      leftovers = []
-      run(token, context) { () throws(StoreFailure) in
+      context.start(on: uploads.queue) {
         // The removal of old images may free the space that is missing.
-        let failure = Self.failure(of: files, uploads)
-        try await store.deleteUnclaimedImages(
-          before: BootClock().wall.advanced(by: .zero - age))
-        try await files.removeDeleted(of: store)
-        try await files.remove(names, unlessKnownTo: store)
-        return failure.map { .failed($0) } ?? .cleaned
+        let unwritable = Self.failure(of: files, uploads)
+        let failure = await Self.clean(files, leftovers, of: store, age: age)
+        guard let unwritable else {
+          return Stored(input: .done(token, .cleaned), failure: failure)
+        }
+        return Stored(input: .done(token, .failed(unwritable)), failure: unwritable)
       }
-    case .write, .finish, .forget, .inform, .interrupt, .answer, .finished: break
+    case .upload, .answer, .finished: break
     }
+  }
+
+  /// Opens the file of an image. A file that cannot be used concerns its image alone.
+  private static func opened(
+    _ token: StoreToken, _ files: ImageFiles, _ image: StoredImage, _ part: Range<Int>
+  ) -> Stored<ImageServer.Input> {
+    do throws(StoreFailure) {
+      let file = try files.open(image, part)
+      return Stored(
+        input: .done(token, .content(file == nil ? .missing : .ready)), file: file)
+    } catch {
+      return Stored(input: .done(token, .content(.damaged)), failure: error)
+    }
+  }
+
+  /// Removes old unclaimed images and the files of no image. Returns the first failure; what it
+  /// concerns is tried again with the next cleaning.
+  private static func clean(
+    _ files: ImageFiles, _ leftovers: Provided<[String]>, of store: any MessageLog, age: Duration
+  ) async -> StoreFailure? {
+    let now = BootClock().wall
+    var failure: StoreFailure?
+    func attempt(_ step: () async throws(StoreFailure) -> Void) async {
+      do throws(StoreFailure) { try await step() } catch { failure = failure ?? error }
+    }
+    await attempt { () throws(StoreFailure) in
+      try await store.deleteUnclaimedImages(before: now.advanced(by: .zero - age))
+    }
+    await attempt { () throws(StoreFailure) in try await files.removeDeleted(of: store) }
+    await attempt { () throws(StoreFailure) in
+      leftovers.provide(
+        try await files.remove(leftovers.value ?? [], unlessKnownTo: store, at: now))
+    }
+    return failure
   }
 
   /// Returns the reason why images or uploads cannot be written; `nil` if they can.
@@ -170,34 +199,15 @@ struct ImageService: Service {
     }
   }
 
-  /// Carries out an effect that concerns the file of an upload.
-  private func write(_ effect: ImageServer.Effect, _ context: inout Context) {
-    let (uploads, store, files) = (uploads, store, files)
-    switch effect {
-    case .write(let token, let id, let record, let offset, let bytes):
-      run(token, context) { () throws(StoreFailure) in
-        .written(try uploads.write(bytes, to: id, record, at: offset))
-      }
-    case .finish(let token, let id, let record, let offset, let bytes):
-      run(token, context) { () throws(StoreFailure) in
-        let end = try uploads.write(bytes, to: id, record, at: offset)
-        let whole = try uploads.read(id, record, upTo: end)
-        guard let type = ImageType(content: whole),
-          let shop = record.target.flatMap({ ShopID($0) })
-        else { return .unknownType }
-        let image = StoredImage(
-          id: id, shop: shop, user: record.user, type: type, size: whole.count,
-          createdAt: BootClock().wall)
-        do throws(StoreFailure) {
-          let outcome = try await Self.keep(image, whole, in: store, files)
-          return outcome == .tooMany(offset: 0) ? .tooMany(offset: end) : outcome
-        } catch {
-          return .unfinished(end, error)
-        }
-      }
-    case .forget(let id): uploads.remove(id)
-    case .store, .find, .read, .delete, .clean, .inform, .interrupt, .answer, .finished: break
-    }
+  func finish(
+    _ id: UUID128, _ record: UploadRecord, _ content: [UInt8]
+  ) async throws(StoreFailure) -> ImageOutcome {
+    guard let type = ImageType(content: content), let shop = record.target.flatMap({ ShopID($0) })
+    else { return .unknownType }
+    let image = StoredImage(
+      id: id, shop: shop, user: record.user, type: type, size: content.count,
+      createdAt: BootClock().wall)
+    return try await Self.keep(image, content, in: store, files)
   }
 
   /// Stores an image and its content. If that fails, no file remains.
@@ -216,30 +226,9 @@ struct ImageService: Service {
       throw error
     }
     try files.remove(image.id)
-    return .tooMany(offset: 0)
-  }
-
-  /// Runs work on the store and the files outside the loop of the sockets.
-  private func run(
-    _ token: StoreToken, _ context: Context,
-    _ work: @escaping @Sendable () async throws(StoreFailure) -> ImageOutcome
-  ) {
-    context.start { await Self.done(token, work) }
-  }
-
-  /// Runs work on the store and the files. Returns the outcome as an input.
-  private static func done(
-    _ token: StoreToken, _ work: () async throws(StoreFailure) -> ImageOutcome
-  ) async -> Done {
-    do throws(StoreFailure) {
-      let outcome = try await work()
-      guard case .unfinished(_, let failure) = outcome else {
-        return Stored(input: .done(token, outcome))
-      }
-      return Stored(input: .done(token, outcome), failure: failure)
-    } catch {
-      return Stored(input: .done(token, .failed(error)), failure: error)
-    }
+    let oldest = try await store.oldestUnclaimedImage(of: image.user)
+    let age = oldest.map { $0.duration(to: BootClock().wall) } ?? ImageServer.unclaimedAge
+    return .tooMany(wait: max(.zero, ImageServer.unclaimedAge - age))
   }
 }
 

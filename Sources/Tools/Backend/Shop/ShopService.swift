@@ -16,6 +16,8 @@ struct ShopService: Service {
   let removed: [Membership]
   let tokens: Tokens
   let images: ImageFiles
+  /// The queue for the removal of images.
+  private let files = FileQueue(label: "holdfast.erasure")
   let limits: MessageLimits
 
   /// Returns the sum of the rules' limits on open sockets and on waiting requests.
@@ -112,7 +114,7 @@ struct ShopService: Service {
       }
     case .head(let token, let shop):
       ask(token, context) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
-    case .forget(let token): removeTraces(token, context)
+    case .forget(let token, let trace): remove(trace, token, context)
     case .answer(let id, let answer):
       context.respond(id, answer.status, answer.headers, answer.bytes)
     case .accept(let id, let head, let after, let events):
@@ -132,12 +134,18 @@ struct ShopService: Service {
     }
   }
 
-  /// Removes the texts and the images of edited and deleted messages from all files.
-  private func removeTraces(_ token: StoreToken, _ context: ServiceContext<ShopService>) {
+  /// Removes traces of edited and deleted messages from all files.
+  private func remove(
+    _ trace: MessageTrace, _ token: StoreToken, _ context: ServiceContext<ShopService>
+  ) {
     let images = images
-    ask(token, context) { store throws(StoreFailure) in
-      try await images.removeDeleted(of: store)
-      try await store.removeTraces()
+    ask(token, context, on: files) { store throws(StoreFailure) in
+      switch trace {
+      case .texts:
+        try await store.removeTraces()
+        try await store.check()
+      case .images: try await images.removeDeleted(of: store)
+      }
       return .forgotten
     }
   }
@@ -154,12 +162,12 @@ struct ShopService: Service {
   }
 
   private func ask(
-    _ token: StoreToken, _ context: ServiceContext<ShopService>,
+    _ token: StoreToken, _ context: ServiceContext<ShopService>, on queue: FileQueue? = nil,
     _ question:
       @escaping @Sendable (any MessageLog) async throws(StoreFailure) -> ShopServer.StoreAnswer
   ) {
     let store = store
-    context.start {
+    context.start(on: queue) {
       do throws(StoreFailure) {
         return Stored(input: .stored(token, try await question(store)))
       } catch {

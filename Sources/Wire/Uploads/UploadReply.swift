@@ -55,8 +55,18 @@ public struct UploadReply: Sendable, Hashable {
     [408, 425, 429, 502, 503, 504].contains(status)
   }
 
+  /// Returns the path and the query of an absolute URL. Anything else is returned as it is.
+  package static func path(of url: String) -> String {
+    let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+    return parts.count > 3 && parts[1].isEmpty ? "/\(parts[3])" : url
+  }
+
   /// Returns the absolute URL of a location, or `nil` if it is not on the same server.
-  static func resolve(_ location: String, at url: String) -> String? {
+  ///
+  /// - Parameters:
+  ///   - location: An absolute URL, or a path and a query.
+  ///   - url: Any URL on the server.
+  package static func resolve(_ location: String, at url: String) -> String? {
     guard location.utf8.count <= mostURLBytes,
       location.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") })
     else { return nil }

@@ -1,0 +1,49 @@
+import Glibc
+
+/// A part of an open file that is the body of a response.
+///
+/// The server reads it in pieces as the client accepts them, so a slow client holds no memory. The
+/// part must not change while it is sent. If it cannot be read completely, the connection ends. The
+/// file is closed with the last reference.
+public final class FileBody: Sendable {
+  private let descriptor: Int32
+  /// The part of the file.
+  let range: Range<Int>
+
+  /// Creates a body from a descriptor, which it owns from now on.
+  public init(owning descriptor: Int32, _ range: Range<Int>) {
+    (self.descriptor, self.range) = (descriptor, range)
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Reads bytes at an offset of the file up to the end of the part. Returns their number; `nil` if
+  /// they cannot be read.
+  func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    var filled = 0
+    let count = min(buffer.count, range.upperBound - offset)
+    while filled < count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<count])
+      let done = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset + filled))
+      if done < 0, errno == EINTR { continue }
+      guard done > 0 else { return nil }
+      filled += done
+    }
+    return filled
+  }
+
+  /// Reads the part once, so that it is in the system's cache. Returns false if it cannot be read.
+  public func load() -> Bool {
+    let size = min(range.count, SocketHub.scratchBytes)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+    defer { unsafe buffer.deallocate() }
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      guard let count = unsafe read(at: offset, into: buffer) else { return false }
+      offset += count
+    }
+    return true
+  }
+}

@@ -46,13 +46,14 @@ struct Phone {
   }
 
   func launch(
+    server address: String = "https://a.example/api/sync/",
     deviceID: @escaping @Sendable () -> String? = { "phone" },
     secret: (@Sendable () async -> String)? = nil
   ) -> (AppProcess, BackgroundUploads) {
     let process = AppProcess(daemon)
     let secret = secret ?? { [secrets] in secrets.takeAll().last ?? "secret-1" }
     let target = UploadTarget(
-      server: "https://a.example/api/sync/", directory: directory, http: server,
+      server: address, directory: directory, http: server,
       deviceID: deviceID
     ) { () throws(LinkFailure) in await secret() }
     return (process, process.run { BackgroundUploads(identifier: "sync", target) })
@@ -78,7 +79,7 @@ func ended(_ queue: BackgroundUploads) async {
 func upload(_ file: String) -> FileUpload { FileUpload(file: file, type: "t", bytes: 2) }
 
 /// Tests of background uploads. Each test has a daemon of its own.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UploadTests {
   @Test func `satisfies the contract of an upload queue`() async throws {
     let phone = try Phone(files: ["a", "b", "c"])
@@ -152,6 +153,33 @@ struct UploadTests {
     #expect(phone.daemon.takeMisuses() == [])
   }
 
+  @Test func `an upload to an earlier server ends, and its file is sent to the present one`()
+    async throws
+  {
+    let phone = try Phone(files: ["a"])
+    defer { phone.remove() }
+    let (first, queue) = phone.launch()
+    await queue.events { _ in }
+    await queue.enqueue([upload("a")])
+    first.kill()
+    let (_, later) = phone.launch(server: "https://b.example")
+    let told = Mailbox<UploadEvent>()
+    await later.events { told.put($0) }
+    _ = await later.running()
+    let event = try await told.next(within: .seconds(120))
+    guard case .failed(.local) = event.outcome else {
+      Issue.record("\(event)")
+      return
+    }
+    await ended(later)
+    phone.daemon.answer { _ in .answer(200) }
+    await later.enqueue([upload("a")])
+    #expect(try await told.next(within: .seconds(120)).outcome == .accepted)
+    #expect(
+      phone.daemon.requests.last?.url?.absoluteString == "https://b.example/api/sync")
+    await later.stop()
+  }
+
   @Test func `an upload that was made but not started is started by the next process`() async throws
   {
     let phone = try Phone(files: ["a"])
@@ -160,7 +188,8 @@ struct UploadTests {
     first.run {
       let session = URLSession(
         configuration: .background(withIdentifier: "sync"), delegate: nil, delegateQueue: nil)
-      let request = URLRequest(url: phone.directory)
+      let url = URL(string: "https://a.example/api/sync") ?? phone.directory
+      let request = URLRequest(url: url)
       session.uploadTask(with: request, fromFile: phone.directory.appendingPathComponent("a"))
         .taskDescription = "a"
     }

@@ -67,6 +67,10 @@ import Testing
     body: Envelope.image(
       ShopImage(id: UUID128(image) ?? id, shop: shop, url: url, type: .png), note: ""))
 
+  /// The offer to resume uploads.
+  private static let offer = answer(
+    204, ["upload-draft-interop-version": "8", "accept-patch": "application/partial-upload"])
+
   private static func answer(_ status: Int, _ headers: [String: String] = [:]) -> HTTPAnswer {
     HTTPAnswer(status: status, headers: headers, body: [])
   }
@@ -99,9 +103,7 @@ import Testing
     try images.keep(Self.bytes(size), of: Self.id)
     serve { call in
       switch call.method {
-      case "OPTIONS":
-        Self.answer(
-          204, ["upload-draft-interop-version": "8", "accept-patch": "application/partial-upload"])
+      case "OPTIONS": Self.offer
       case "POST": Self.answer(201, ["location": "/up/1", "upload-complete": "?0"])
       case "PATCH" where call.headers.contains { $0.name == "Upload-Complete" && $0.value == "?1" }:
         Self.accepted
@@ -128,15 +130,31 @@ import Testing
       of: Self.id)
     serve { call in
       switch call.method {
-      case "OPTIONS":
-        Self.answer(
-          204, ["upload-draft-interop-version": "8", "accept-patch": "application/partial-upload"])
+      case "OPTIONS": Self.offer
       case "HEAD": Self.answer(204, ["upload-offset": "262144", "upload-complete": "?0"])
       default: Self.accepted
       }
     }
     _ = await uploads.upload(Self.entry(size: size), TryID(1))
     #expect(calls.names == ["OPTIONS 0", "HEAD 0", "PATCH \(size - 262_144)"])
+  }
+
+  @Test func `the token does not go to the server of an earlier upload`() async throws {
+    let bytes = Self.bytes(300_000)
+    try images.keep(bytes, of: Self.id)
+    images.change(
+      .store(UploadTicket(.draft(8), url: "https://old.example/up/1", of: bytes, isGzip: false)),
+      of: Self.id)
+    serve { call in
+      switch call.method {
+      case "OPTIONS": Self.offer
+      case "POST": Self.answer(201, ["location": "https://old.example/up/2"])
+      default: Self.answer(204, ["upload-offset": "0", "upload-complete": "?0"])
+      }
+    }
+    _ = await uploads.upload(Self.entry(size: bytes.count), TryID(1))
+    #expect(calls.all.map(\.method) == ["OPTIONS", "POST", "POST"])
+    #expect(calls.all.allSatisfy { $0.url.hasPrefix("https://shop.example/") })
   }
 
   @Test(arguments: [200, 404])
@@ -201,9 +219,7 @@ import Testing
     let location = isKnown ? upload.replacing("shop_id=\(Self.shop)&", with: "") : upload
     serve { call in
       switch call.method {
-      case "OPTIONS":
-        Self.answer(
-          204, ["upload-draft-interop-version": "8", "accept-patch": "application/partial-upload"])
+      case "OPTIONS": Self.offer
       case "POST": Self.answer(201, ["location": location, "upload-complete": "?0"])
       default: Self.answer(200)
       }
@@ -263,7 +279,7 @@ import Testing
     #expect(result == .postFailed(Self.id, try: TryID(1), failure))
   }
 
-  @Test func `files are their owner's, and those of no entry are removed at the start`() throws {
+  @Test func `files are their owner's, and old ones of no entry are removed at the start`() throws {
     let scratch = NSTemporaryDirectory() + "holdfast-images-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: scratch) }
     let first = OutboxImages(of: Self.shop, in: scratch)
@@ -277,17 +293,25 @@ import Testing
       let found = try FileManager.default.attributesOfItem(atPath: "\(scratch)/\(file)")
       #expect((found[.posixPermissions] as? Int).map { $0 & 0o777 } == 0o600)
     }
+    let path = try #require(files.first { $0.hasSuffix("\(other)") })
+    let changed = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1_800_000_000)],
+      ofItemAtPath: "\(scratch)/\(path)")
     let second = OutboxImages(of: Self.shop, in: scratch)
     let fresh = UUID128(high: 0, low: 9)
     try second.keep(Self.bytes(300), of: fresh)
-    second.removeUnknown(keeping: [Self.entry()])
+    second.removeUnknown(keeping: [Self.entry()], at: changed.advanced(by: .seconds(3_600)))
+    #expect(try second.bytes(of: other) == Self.bytes(200), "its message may be being stored")
+    let late = changed.advanced(by: .seconds(3_600) + .nanoseconds(1))
+    second.removeUnknown(keeping: [Self.entry()], at: late)
     #expect(try second.bytes(of: Self.id) == Self.bytes(100))
     #expect(try second.bytes(of: other) == nil)
     #expect(try second.bytes(of: fresh) == Self.bytes(300), "its entry is not stored yet")
-    second.remove(Self.id)
+    second.remove(Self.id, isSent: true)
     #expect(try second.bytes(of: Self.id) == nil)
     let elsewhere = OutboxImages(of: ShopID(UUID128(high: 0, low: 6)), in: scratch)
-    elsewhere.removeUnknown(keeping: [])
+    elsewhere.removeUnknown(keeping: [], at: Timestamp(nanoseconds: .max))
     #expect(try second.bytes(of: fresh) == Self.bytes(300), "it belongs to another shop")
   }
 
@@ -295,7 +319,7 @@ import Testing
     let one = [UInt8](repeating: 1, count: OutboxImages.memoryBytes / 16)
     for number in 0..<16 { try images.keep(one, of: UUID128(high: 1, low: UInt64(number))) }
     #expect(throws: StoreFailure.self) { try images.keep([1], of: Self.id) }
-    images.remove(UUID128(high: 1, low: 0))
+    images.remove(UUID128(high: 1, low: 0), isSent: true)
     try images.keep([1], of: Self.id)
   }
 }

@@ -101,6 +101,30 @@ import Testing
     await harness.end()
   }
 
+  @Test func `a deleted and an unknown message are told apart, the former without a request`()
+    async throws
+  {
+    let harness = try await Self.harness(.positions)
+    let (stream, follower) = try await harness.follow()
+    await follower.wait { $0.isLive }
+    let id = try await stream.send("one")
+    try await stream.delete(id)
+    harness.reachability.change(to: .unreachable)
+    let gone = await #expect(throws: SendError.self) { try await stream.edit(id, text: "x") }
+    #expect(gone?.reason == .deleted)
+    #expect(await stream.snapshot.outbox.entries == [])
+    harness.reachability.change(to: .reachable(path: PathID("a")))
+    let unknown = MessageID.random()
+    let edit = await #expect(throws: SendError.self) {
+      try await stream.edit(unknown, text: "x", images: .remove)
+    }
+    let deletion = await #expect(throws: SendError.self) { try await stream.delete(unknown) }
+    #expect(edit?.reason == .unknown && deletion?.reason == .unknown)
+    #expect(await stream.snapshot.outbox.entries == [])
+    await stream.close()
+    await harness.end()
+  }
+
   @Test(arguments: dialects)
   func `a lost answer makes no second event`(dialect: ShopServerPolicy.Dialect) async throws {
     let harness = try await Self.harness(dialect)

@@ -15,7 +15,7 @@ import Testing
   }
 
   /// A server of images.
-  private final class Server {
+  @MainActor private final class Server {
     var size = 10
     var failure: LinkFailure?
     var asked: [String] = []
@@ -23,6 +23,15 @@ import Testing
     func bytes(_ url: String) throws -> [UInt8] {
       asked.append(url)
       if let failure { throw failure }
+      return [UInt8](repeating: 1, count: size)
+    }
+
+    /// The requests that wait for an answer.
+    var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func slowBytes(_ url: String) async throws -> [UInt8] {
+      asked.append(url)
+      await withCheckedContinuation { waiting.append($0) }
       return [UInt8](repeating: 1, count: size)
     }
   }
@@ -84,6 +93,72 @@ import Testing
     all[4].show()
     await change(of: all[4]) { $0.phase != .loading }
     #expect(all.map { $0.size > 0 } == [true, false, true, true, true])
+  }
+
+  @Test(arguments: [(-1, true), (0, true), (1, false)])
+  func `all images together have at most 32 MiB`(more: Int, isKept: Bool) async {
+    let images = images()
+    let all = (1...8).map { images.image(at: Self.url($0)) }
+    for (index, image) in all.enumerated() {
+      server.size = ShopImages.memoryBytes / 8 + (index == 7 ? more : 0)
+      image.show()
+      await change(of: image) { $0.phase != .loading }
+    }
+    #expect((all[0].size > 0) == isKept)
+    #expect(all.dropFirst().allSatisfy { $0.size > 0 })
+    #expect(all.reduce(0) { $0 + $1.size } <= ShopImages.memoryBytes)
+  }
+
+  @Test func `at most 4 images are fetched at the same time`() async {
+    let images = ShopImages { try await self.server.slowBytes($0) }
+    let all = (1...6).map { images.image(at: Self.url($0)) }
+    for image in all { image.show() }
+    all[4].clear()
+    while server.waiting.count < 4 { await Task.yield() }
+    for _ in 0..<20 { await Task.yield() }
+    #expect(server.asked == (1...4).map(Self.url))
+    server.waiting.removeFirst().resume()
+    await change(of: all[0]) { $0.phase != .loading }
+    while server.asked.count < 5 { await Task.yield() }
+    #expect(server.asked.last == Self.url(6), "the fifth was forgotten")
+    while server.waiting.count < 4 { await Task.yield() }
+    for continuation in server.waiting { continuation.resume() }
+    await change(of: all[5]) { $0.phase != .loading }
+    #expect(all.map { $0.size > 0 } == [true, true, true, true, false, true])
+  }
+
+  @Test func `an edit keeps the image of its message unless it is removed`() {
+    let shop = ShopMessages.preview()
+    let reference = "[IMAGE:\(Self.url(1))]"
+    let row = MessageRow(
+      ShopMessage(
+        id: UUID128(high: 1, low: 1), shop: shop.id, user: "u", username: nil,
+        text: "Look\n\(reference)", createdAt: Timestamp(nanoseconds: 1)))
+    #expect(row.caption == "Look")
+    #expect(shop.text("New", of: row, .keep) == "New\n\(reference)")
+    #expect(shop.text("New", of: row, .remove) == "New")
+    let other = "New [IMAGE:\(Self.url(2))]"
+    #expect(shop.text(other, of: row, .keep) == other)
+    var newer = row.message
+    newer.text = "No image"
+    shop.take(.messages([newer], via: .live))
+    #expect(shop.text("New", of: row, .keep) == "New", "its present text has no image")
+  }
+
+  @Test func `the progress of an upload is that of its row`() {
+    let shop = ShopMessages.preview()
+    let id = UUID128(high: 0, low: 9)
+    shop.take(ShopStream.ImageProgress(entry: id, sent: 1, pending: 1, size: 4))
+    #expect(shop.uploads == [:], "there is no such row")
+    let image = OutboxImage(type: .png, size: 4)
+    shop.take(
+      .outbox(
+        OutboxEntry(
+          id: id, shop: shop.id, text: "", createdAt: Timestamp(nanoseconds: 1), image: image)))
+    shop.take(ShopStream.ImageProgress(entry: id, sent: 1, pending: 1, size: 4))
+    #expect(shop.uploads == [id: 0.25])
+    shop.take(.outboxDone(id, message: nil))
+    #expect(shop.uploads == [:])
   }
 
   @Test func `at most 500 images are known`() {

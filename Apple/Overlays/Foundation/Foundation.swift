@@ -210,6 +210,7 @@ extension CocoaError.Code {
 }
 
 public struct FileAttributeKey: Hashable, Sendable {
+  public static let modificationDate = FileAttributeKey()
   public static let posixPermissions = FileAttributeKey()
   public static let protectionKey = FileAttributeKey()
   public static let size = FileAttributeKey()

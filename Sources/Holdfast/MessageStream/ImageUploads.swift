@@ -14,6 +14,8 @@ actor ImageUploads {
   private let images: OutboxImages
   private let shop: ShopID
   private let clock: any LinkClock
+  nonisolated let progress = ImageProgressFeed()
+  private var isDeleting = false
   private var support = UploadSupport(takesGzip: false)
 
   init(_ api: ImageAPI, _ images: OutboxImages, of shop: ShopID, clock: any LinkClock) {
@@ -23,8 +25,19 @@ actor ImageUploads {
   /// Uploads the image of an entry. If it has a URL, uploads it only if the server does not have it
   /// any more.
   ///
-  /// - Returns: The result; `nil` if the task was cancelled.
+  /// The upload of a discarded entry ends after its current request.
+  ///
+  /// - Returns: The result; `nil` if the task was cancelled or the entry discarded.
   func upload(_ entry: OutboxEntry, _ number: TryID) async -> StreamModel.Input? {
+    let result = await result(of: entry, number)
+    if case .uploaded(_, let url, _) = result {
+      images.noteUploaded(entry.id, url: url)
+      if !images.isKnown(entry.id) { await deleteAbandoned() }
+    }
+    return result
+  }
+
+  private func result(of entry: OutboxEntry, _ number: TryID) async -> StreamModel.Input? {
     guard let image = entry.image else { return nil }
     let started = clock.wall
     do throws(LinkFailure) {
@@ -60,7 +73,7 @@ actor ImageUploads {
       return .uploaded(entry.id, url: uploaded.url, at: started)
     } catch {
       // Without the id of the image, the next attempt begins with a new upload.
-      if storedImage(entry.id) == nil { images.change(.forget, of: entry.id) }
+      if images.storedImage(entry.id) == nil { images.change(.forget, of: entry.id) }
       let reason = "the answer to the image could not be read: \(error)"
       if case .malformed = error { throw .protocolError(detail: reason) }
       return refused(entry, number, reason)
@@ -84,14 +97,8 @@ actor ImageUploads {
   ///
   /// On a server of this package, the id of an upload becomes that of the image.
   private func completed(_ id: UUID128) async throws(LinkFailure) -> String? {
-    guard let image = storedImage(id), try await api.has(image) else { return nil }
+    guard let image = images.storedImage(id), try await api.has(image) else { return nil }
     return api.url(of: image)
-  }
-
-  /// Returns the id that the image of an entry has after its upload, according to the ticket; `nil`
-  /// if that is unknown.
-  private func storedImage(_ id: UUID128) -> MessageID? {
-    images.ticket(of: id)?.url.split(separator: "?id=").last.flatMap { MessageID($0) }
   }
 
   private func bytes(of entry: OutboxEntry) throws(LinkFailure) -> [UInt8]? {
@@ -115,16 +122,45 @@ actor ImageUploads {
       let input: UploadTry.Input
       switch upload.step {
       case .compress: input = .compressed(nil)  // images are compressed already
-      case .send(let request): input = await result(of: request)
+      case .send(let request):
+        report(upload, request, of: id, bytes.count)
+        input = await result(of: request)
       case .ended(.accepted, _): return upload.answer
       case .ended(.failed(let failure), _): throw failure
       case .ended(.unreadable(let detail), _): throw .local(detail: detail)
       }
       guard !Task.isCancelled else { return nil }
-      guard let change = upload.take(input, &support) else { continue }
+      let change = upload.take(input, &support)
       // The ticket of a complete upload is needed until its answer has been read.
-      if case .ended(.accepted, _) = upload.step, change == .forget { continue }
-      images.change(change, of: id)
+      guard !upload.isAccepted else { continue }
+      guard images.isKnown(id) else { return nil }
+      if let change { images.change(change, of: id) }
+    }
+  }
+
+  /// Deletes the images on the server that discarded entries left there, until a deletion fails.
+  func deleteAbandoned() async {
+    guard !isDeleting else { return }
+    isDeleting = true
+    defer { isDeleting = false }
+    while let image = images.abandoned.first, !Task.isCancelled {
+      do throws(LinkFailure) {
+        try await api.delete(image, of: shop)
+      } catch {
+        return
+      }
+      images.noteDeleted(image)
+    }
+  }
+
+  /// Reports how much of an image was sent before a request.
+  private func report(_ upload: UploadTry, _ request: UploadRequest, of id: UUID128, _ size: Int) {
+    switch upload.piece {
+    case .append(_, let from, let count, _)?:
+      progress.report(.init(entry: id, sent: from, pending: count, size: size))
+    case nil where !request.body.isEmpty:
+      progress.report(.init(entry: id, sent: 0, pending: size, size: size))
+    case .create?, .offset?, .whole?, .ended?, nil: return
     }
   }
 

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastOwnerFiles
 import HoldfastStorage
 import HoldfastWire
 import Synchronization
@@ -14,13 +15,26 @@ final class OutboxImages: Sendable {
     var tickets: [UUID128: UploadTicket] = [:]
     /// The entries that may have an image.
     var known: Set<UUID128> = []
+    /// The images on the server, by their entries. An image that a message may refer to is not among
+    /// them.
+    var uploaded: [UUID128: MessageID] = [:]
+    /// The images on the server that must be deleted; `nil` before the file was read.
+    var abandoned: [MessageID]?
   }
 
   private let files: PayloadFiles?
+  /// The file of the images on the server that must be deleted.
+  private let list: OwnerFile?
   private let state = Mutex(State())
 
   /// The maximum size of all images in memory, in bytes.
   static let memoryBytes = 64 << 20
+  /// The age of a file without an entry from which it is removed. A younger one may belong to a
+  /// message that is being stored.
+  static let orphanAge = Duration.seconds(3_600)
+  /// The maximum number of images on the server that wait to be deleted. Beyond it, the server deletes
+  /// the oldest ones by itself, a day after their upload.
+  static let mostAbandoned = 64
 
   /// Creates the images of a shop.
   ///
@@ -30,6 +44,9 @@ final class OutboxImages: Sendable {
     let name = String(FNV1a.hash(shop.text.utf8), radix: 16)
     files = directory.map {
       PayloadFiles(root: $0, folder: "outbox-images/\(name)", maxBytes: ShopImage.mostBytes)
+    }
+    list = files.map {
+      OwnerFile("\($0.root)/\($0.path(Self.listName))", maxBytes: 1 << 16, isSecret: false)
     }
   }
 
@@ -57,32 +74,54 @@ final class OutboxImages: Sendable {
   }
 
   /// Removes the image of an entry that left the outbox, if it has one.
-  func remove(_ id: UUID128) {
+  ///
+  /// - Parameter isSent: Whether the server has the message. Otherwise, its copy of the image is
+  ///   abandoned.
+  func remove(_ id: UUID128, isSent: Bool) {
+    let uploaded = isSent ? nil : state.withLock { $0.uploaded[id] } ?? storedImage(id)
     let isKnown = state.withLock { state in
-      (state.images[id], state.tickets[id]) = (nil, nil)
+      (state.images[id], state.tickets[id], state.uploaded[id]) = (nil, nil, nil)
       return state.known.remove(id) != nil
     }
-    if isKnown, let files { files.delete([files.path("\(id)")]) }
-  }
-
-  /// Removes the image of an entry that was removed from the store before the store was read.
-  func removeUnread(_ id: UUID128) {
+    guard isKnown else { return }
+    if let uploaded { abandon(uploaded) }
     if let files { files.delete([files.path("\(id)")]) }
   }
 
+  /// Removes the image of an entry that was removed from the store before the store was read.
+  func removeUnread(_ entry: OutboxEntry) {
+    if let uploaded = entry.uploadedImage ?? storedImage(entry.id) { abandon(uploaded) }
+    if let files { files.delete([files.path("\(entry.id)")]) }
+  }
+
   /// Removes the images of entries that are not in the outbox, which has been read now.
-  func removeUnknown(keeping entries: [OutboxEntry]) {
+  ///
+  /// - Parameter now: The time by which the age of a file is known.
+  func removeUnknown(keeping entries: [OutboxEntry], at now: Timestamp) {
     let known = state.withLock { state in
-      state.known.formUnion(entries.lazy.filter { $0.image != nil }.map(\.id))
+      for entry in entries where entry.image != nil && state.known.insert(entry.id).inserted {
+        state.uploaded[entry.id] = entry.uploadedImage
+      }
       return state.known
     }
-    if let files { _ = files.removeUnknown(Set(known.map { files.path("\($0)") })) }
+    guard let files else { return }
+    let named = Set(known.map { files.path("\($0)") } + [files.path(Self.listName)])
+    _ = files.removeUnknown(named, before: now.advanced(by: .zero - Self.orphanAge))
   }
+
+  /// Returns whether an entry is in the outbox and may have an image.
+  func isKnown(_ id: UUID128) -> Bool { state.withLock { $0.known.contains(id) } }
 
   /// Returns the ticket of an interrupted upload; `nil` if there is no usable one.
   func ticket(of id: UUID128) -> UploadTicket? {
     if let files { return files.ticket(of: files.path("\(id)")) }
     return state.withLock { $0.tickets[id] }
+  }
+
+  /// Returns the id that the image of an entry has after its upload, according to the ticket; `nil`
+  /// if that is unknown.
+  func storedImage(_ id: UUID128) -> MessageID? {
+    ticket(of: id)?.url.split(separator: "?id=").last.flatMap { MessageID($0) }
   }
 
   /// Changes the ticket of an upload.
@@ -102,5 +141,74 @@ final class OutboxImages: Sendable {
     } else {
       files.forgetTicket(of: files.path("\(id)"))
     }
+  }
+}
+
+// The images on the server to which no message will refer. Until they are deleted, they count against
+// the user's limit.
+extension OutboxImages {
+  private static let listName = "abandoned"
+
+  /// Records that the server has the image of an entry, or abandons the image if the entry was
+  /// discarded.
+  func noteUploaded(_ id: UUID128, url: String) {
+    guard let image = ShopImage.id(in: url) else { return }
+    let isKnown = state.withLock { state in
+      guard state.known.contains(id) else { return false }
+      state.uploaded[id] = image
+      return true
+    }
+    if !isKnown { abandon(image) }
+  }
+
+  /// Records that the server may have the message of an entry, which then has the image.
+  func noteSent(_ id: UUID128) { state.withLock { $0.uploaded[id] = nil } }
+
+  /// The images on the server that must be deleted, oldest first.
+  var abandoned: [MessageID] { state.withLock { read(&$0) } }
+
+  /// Records that an image on the server must be deleted.
+  func abandon(_ image: MessageID) {
+    change { images in
+      images.removeAll { $0 == image }
+      images.append(image)
+      images.removeFirst(max(0, images.count - Self.mostAbandoned))
+    }
+  }
+
+  /// Records that an abandoned image was deleted.
+  func noteDeleted(_ image: MessageID) { change { images in images.removeAll { $0 == image } } }
+
+  private func change(_ body: (inout [MessageID]) -> Void) {
+    state.withLock { state in
+      var images = read(&state)
+      body(&images)
+      state.abandoned = images
+      // Without the file, only the next process does not delete them.
+      if images.isEmpty {
+        try? list?.remove()
+      } else {
+        try? list?.replace(with: Array(images.map(\.description).joined(separator: "\n").utf8))
+      }
+    }
+  }
+
+  private func read(_ state: inout State) -> [MessageID] {
+    if let known = state.abandoned { return known }
+    let bytes = (try? list?.read()) ?? []
+    let images = String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap {
+      MessageID($0)
+    }
+    state.abandoned = images
+    return images
+  }
+}
+
+extension OutboxEntry {
+  /// The image on the server; `nil` if the server may have the message that refers to it, which an
+  /// earlier process may have sent.
+  fileprivate var uploadedImage: MessageID? {
+    guard case .failed = state else { return nil }
+    return image?.url.flatMap { ShopImage.id(in: $0) }
   }
 }

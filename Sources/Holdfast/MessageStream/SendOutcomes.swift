@@ -29,8 +29,10 @@ public struct SendError: Error, Sendable, Hashable {
     case refused(LinkFailure)
     /// The message was discarded, or a later edit or deletion of the same message replaced it.
     case discarded
-    /// The message was deleted on the server before its edit arrived.
+    /// The message was deleted: before its edit arrived, or before it could be posted again.
     case deleted
+    /// The server has no message with this id, and so cannot edit or delete it.
+    case unknown
     /// The store on this device cannot be used, and no retry can help. The message waits in memory
     /// and is lost when the app ends.
     case notStored(StoreFailure)
@@ -65,6 +67,7 @@ extension SendError.Reason: CustomStringConvertible {
     case .refused(let failure): "the message was not sent: \(failure)"
     case .discarded: "the message was discarded"
     case .deleted: "the message was deleted"
+    case .unknown: "the server has no such message"
     case .notStored(let failure): "the message could not be stored on this device: \(failure)"
     case .ended(let failure, let isQueued):
       (failure.map { "the stream has ended: \($0)" }
@@ -75,13 +78,6 @@ extension SendError.Reason: CustomStringConvertible {
         + "; the message stays in the outbox"
     case .cancelled: "the wait was cancelled; the message stays in the outbox"
     }
-  }
-}
-
-extension LinkFailure {
-  /// Whether the server says that a message was deleted.
-  fileprivate var isOfDeleted: Bool {
-    if case .http(let status, _, _) = self { status == 404 || status == 410 } else { false }
   }
 }
 
@@ -138,7 +134,12 @@ final class SendOutcomes: Sendable {
     switch update {
     case .outboxDone(let id, let message):
       let attempt = state.withLock { $0.attempts[id] }
-      let reason = attempt?.isOfDeleted ?? false ? SendError.Reason.deleted : .discarded
+      let reason: SendError.Reason =
+        switch attempt?.missingMessage {
+        case .deleted: .deleted
+        case .unknown: .unknown
+        case nil: .discarded
+        }
       waiters.resolve(id, message.map(Outcome.success) ?? .failure(reason))
     case .outbox(let entry):
       guard case .failed(let reason) = entry.state else { return }
@@ -161,6 +162,9 @@ final class SendOutcomes: Sendable {
     guard failure != nil || status.state == .connected else { return }
     state.withLock { $0.latest = failure }
   }
+
+  /// Returns the failure of the last attempt of a registered message; `nil` if there was none.
+  func lastFailure(of id: UUID128) -> LinkFailure? { state.withLock { $0.attempts[id] } }
 
   /// Lets later senders wait again, because the user asks for another attempt.
   func beginRestart() { change { $0.beginRestart() } }

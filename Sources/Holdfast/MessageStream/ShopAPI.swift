@@ -39,6 +39,33 @@ struct ShopAPI: Sendable {
     }
   }
 
+  /// Returns a message; `nil` if the server does not have it, or if it is not among the newest 1,000
+  /// of a plain server.
+  func message(_ id: MessageID) async throws(LinkFailure) -> ShopMessage? {
+    do throws(LinkFailure) {
+      let before = try await page(.beforeID(id, limit: 1))
+      guard before.head != nil else { return try await plainMessage(id) }
+      let earliest = Timestamp(nanoseconds: 0)
+      let query = before.messages.first.map { PageQuery.afterID($0.id, limit: 1) }
+      return try await page(query ?? .since(earliest, page: 1, limit: 1)).messages.first {
+        $0.id == id
+      }
+    } catch {
+      guard case .http(404, _, let detail) = error, !detail.isEmpty else { throw error }
+      return nil
+    }
+  }
+
+  /// Looks for a message on the newest pages.
+  private func plainMessage(_ id: MessageID) async throws(LinkFailure) -> ShopMessage? {
+    for number in 1...10 {
+      let page = try await page(.page(number: number, limit: PageQuery.maxLimit))
+      if let found = page.messages.first(where: { $0.id == id }) { return found }
+      guard page.hasNext else { break }
+    }
+    return nil
+  }
+
   func post(_ entry: OutboxEntry) async throws(LinkFailure) -> ShopMessage {
     var request = request("POST", .send)
     request.headers = [("Idempotency-Key", entry.id.description)]
@@ -54,7 +81,7 @@ struct ShopAPI: Sendable {
   func edit(_ id: MessageID, _ entry: OutboxEntry) async throws(LinkFailure) -> ShopMessage? {
     var request = request("PUT", .send)
     request.headers = [("Idempotency-Key", entry.id.description)]
-    request.body = MessageEdit(id: id, text: entry.text).encode()
+    request.body = MessageEdit(id: id, text: entry.text, shop: entry.shop).encode()
     return try await change(request) { bytes, shop throws(MessageError) in
       try Envelope.decodeEdit(bytes, shop: shop)
     }
@@ -62,7 +89,9 @@ struct ShopAPI: Sendable {
 
   /// Sends a deletion. Returns `nil` if the response does not contain it.
   func delete(_ id: MessageID) async throws(LinkFailure) -> ShopDeletion? {
-    try await change(request("DELETE", .message(id))) { bytes, shop throws(MessageError) in
+    var request = request("DELETE", .message(id))
+    request.query = [("shop_id", configuration.shop.text)]
+    return try await change(request) { bytes, shop throws(MessageError) in
       try Envelope.decodeDeletion(bytes, shop: shop)
     }
   }

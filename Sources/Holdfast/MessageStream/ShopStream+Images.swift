@@ -117,6 +117,34 @@ extension ShopStream {
     post(text, id: id, image: image, parent: parent)
   }
 
+  /// The progress of the uploads of images from now on. Of an image that is sent whole, because it is
+  /// small or the server takes no pieces, only the beginning is reported.
+  public var imageProgress: AsyncStream<ImageProgress> {
+    runtime.effectHandler.uploads.progress.values()
+  }
+
+  /// What becomes of the images of a message whose text is replaced.
+  public enum EditedImages: Sendable, Hashable {
+    /// The new text has the references of the present text, unless it has a reference itself.
+    case keep
+    /// The new text is used as it is. The images to which it does not refer are deleted.
+    case remove
+  }
+
+  /// Returns a new text of a message with the references to images of its present text, unless it has
+  /// a reference itself.
+  ///
+  /// - Throws: The failure of the requests for a message that is not in memory.
+  package func text(
+    _ text: String, keepingImagesOf message: MessageID
+  ) async throws(LinkFailure) -> String {
+    guard ImageReference.urls(in: text).isEmpty else { return text }
+    await runtime.waitUntil(\.hasRead)
+    var present = await runtime.snapshot.presentText(of: message)
+    if present == nil { present = try await runtime.effectHandler.api.message(message)?.text }
+    return present.map { ImageReference.text(text, keepingThoseOf: $0) } ?? text
+  }
+
   /// Returns the bytes of an image to which a message refers.
   ///
   /// The request has the user's token, and goes to the server of the stream only.
@@ -135,11 +163,12 @@ extension ShopStream {
     try await runtime.effectHandler.api.images.bytes(of: id)
   }
 
-  /// Removes the image of an entry that was removed from a store without a stream.
+  /// Removes the image of an entry that was removed from a store without a stream. The next stream
+  /// with the store deletes the server's copy.
   package static func removeImage(of entry: OutboxEntry, in store: any TimelineStore) {
     guard entry.image != nil else { return }
     let images = OutboxImages(of: entry.shop, in: store.directory)
-    images.removeUnread(entry.id)
+    images.removeUnread(entry)
   }
 
   /// Stores an image without blocking the caller's actor.

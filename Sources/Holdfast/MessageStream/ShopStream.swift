@@ -95,11 +95,15 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// An outbox update reports the edit once it is stored on this device, and another one that it
   /// failed; `PendingChanges` shows messages accordingly. A later edit replaces one that waits.
   ///
+  /// - Parameter images: What becomes of the images of the message. The images of a message that the
+  ///   stream does not have in memory are kept only by `edit`.
   /// - Returns: The id of the edit's entry in the outbox, which is also its idempotency key.
   @discardableResult
-  public func enqueueEdit(_ message: MessageID, _ text: String) -> UUID128 {
+  public func enqueueEdit(
+    _ message: MessageID, _ text: String, images: EditedImages = .keep
+  ) -> UUID128 {
     let id = UUID128.random()
-    enqueueEdit(message, text, id: id)
+    enqueueEdit(message, text, images: images, id: id)
     return id
   }
 
@@ -117,12 +121,33 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Replaces the text of a message of the user, and waits until the server and this device have
   /// stored it. The wait is that of `send`.
   ///
+  /// - Parameter images: What becomes of the images of the message. To keep those of a message that
+  ///   the stream does not have in memory, the message is fetched first.
   /// - Throws: `SendError`, for example with `.refused` and the server's reason if the user is not
-  ///   the author, or with `.deleted`.
+  ///   the author, or with `.deleted`. If the message could not be fetched, the reason is `.refused`
+  ///   with that failure, and the edit is not kept.
   public func edit(
-    _ message: MessageID, text: String, within limit: Duration? = nil
+    _ message: MessageID, text: String, images: EditedImages = .keep, within limit: Duration? = nil
   ) async throws(SendError) {
-    _ = try await outcome(of: text, within: limit) { enqueueEdit(message, text, id: $0) }
+    let id = UUID128.random()
+    guard await !runtime.snapshot.isDeleted(message) else { throw SendError(id: id, .deleted) }
+    let new: String
+    do throws(LinkFailure) {
+      new = images == .keep ? try await self.text(text, keepingImagesOf: message) : text
+    } catch {
+      throw SendError(id: id, .refused(error))
+    }
+    do {
+      _ = try await outcome(of: new, id: id, within: limit) {
+        enqueueEdit(message, new, images: .remove, id: $0)
+      }
+    } catch {
+      // A waiting edit ends when somebody else deletes the message.
+      guard error.reason == .discarded, await runtime.snapshot.isDeleted(message) else {
+        throw error
+      }
+      throw SendError(id: id, .deleted)
+    }
   }
 
   /// Deletes a message, and waits until the server and this device have done so. The wait is that
@@ -169,7 +194,8 @@ public final class ShopStream: Sendable, AsyncSequence {
     case .failed(let reason)?: return .refused(failure ?? .local(detail: reason))
     case .queued?: return .ended(failure, isQueued: failure != nil || outbox.isStored(id))
     case nil:
-      guard let text, let refusal = StreamModel.refusal(of: text) else {
+      guard let text, let refusal = StreamModel.refusal(of: text, in: configuration.shop)
+      else {
         return .ended(failure, isQueued: false)
       }
       return .refused(.local(detail: refusal))
@@ -182,13 +208,26 @@ public final class ShopStream: Sendable, AsyncSequence {
   }
 
   /// Edits a message later, with an id that no other entry has.
-  package func enqueueEdit(_ message: MessageID, _ text: String, id: UUID128) {
-    runtime.command(.edit(id: id, message, text: text, at: clock.wall))
+  package func enqueueEdit(
+    _ message: MessageID, _ text: String, images: EditedImages = .keep, id: UUID128
+  ) {
+    let keepsImages: Bool? = images == .keep ? true : nil
+    runtime.command(
+      .edit(id: id, message, text: text, at: clock.wall, keepsImages: keepsImages))
   }
 
   /// Deletes a message later, with an id that no other entry has.
   package func enqueueDeletion(_ message: MessageID, id: UUID128) {
     runtime.command(.delete(id: id, message, at: clock.wall))
+  }
+
+  /// Keeps the failures of an entry's attempts from now on, for `lastFailure(of:)`.
+  package func keepFailures(of id: UUID128) { runtime.effectHandler.outcomes.register(id) }
+
+  /// Returns the failure of an entry's last attempt, if `keepFailures(of:)` was called before and
+  /// there was one.
+  package func lastFailure(of id: UUID128) -> LinkFailure? {
+    runtime.effectHandler.outcomes.lastFailure(of: id)
   }
 
   /// Sends a failed message, edit or deletion again.

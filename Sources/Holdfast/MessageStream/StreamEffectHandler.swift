@@ -19,7 +19,7 @@ actor StreamEffectHandler: EffectHandler {
   private let vault: TokenVault
   let api: ShopAPI
   let images: OutboxImages
-  private let uploads: ImageUploads
+  let uploads: ImageUploads
   private let sockets: SocketPool
   private let tasks: EffectTasks<StreamModel, UUID128>
   private let backpressure: StoreBackpressure
@@ -84,7 +84,9 @@ actor StreamEffectHandler: EffectHandler {
       } failing: {
         .fetchFailed(id, $0)
       }
-    case .post(let entry, let number): post(entry, number)
+    case .post(let entry, let number):
+      images.noteSent(entry.id)
+      post(entry, number)
     case .upload(let entry, let number): upload(entry, number)
     case .load(let limit): load(limit)
     case .commit(let id, let change): commit(id, change)
@@ -100,7 +102,13 @@ actor StreamEffectHandler: EffectHandler {
       updates.put(update)
     }
     outcomes.note(update)
-    if case .outboxDone(let id, message: _) = update { forgetImage(of: id) }
+    switch update {
+    case .outboxDone(let id, let message):
+      images.remove(id, isSent: message != nil)
+      if message == nil { deleteAbandonedImages() }
+    case .status(let status) where status.state == .connected: deleteAbandonedImages()
+    case _: break
+    }
     watchReader()
   }
 
@@ -111,8 +119,11 @@ actor StreamEffectHandler: EffectHandler {
       case .edit(let message): .edited(entry.id, try await api.edit(message, entry))
       case .delete(let message): .deleted(entry.id, try await api.delete(message))
       }
-    } failing: { [outcomes] failure in
+    } failing: { [outcomes, images] failure in
       outcomes.note(failure, of: entry.id)
+      if failure.isCertainRefusal, let url = entry.image?.url {
+        images.noteUploaded(entry.id, url: url)
+      }
       return .postFailed(entry.id, try: number, failure)
     }
   }
@@ -126,10 +137,14 @@ actor StreamEffectHandler: EffectHandler {
     }
   }
 
-  /// Ends the upload of an entry that left the outbox, and removes its image.
-  private func forgetImage(of id: UUID128) {
-    tasks.cancel(id)
-    images.remove(id)
+  /// Deletes the images on the server that discarded entries left there. Those that cannot be deleted
+  /// now are deleted after the next connect or start.
+  private func deleteAbandonedImages() {
+    guard !images.abandoned.isEmpty else { return }
+    tasks.start { [uploads] in
+      await uploads.deleteAbandoned()
+      return nil
+    }
   }
 
   /// Reports to the model when the app's loop leaves too many updates unread, and when it has
@@ -156,6 +171,7 @@ actor StreamEffectHandler: EffectHandler {
     tasks.stop()
     signals.close()
     outcomes.end()
+    uploads.progress.end()
     await sockets.stop()
     await vault.end()
   }
@@ -188,9 +204,11 @@ actor StreamEffectHandler: EffectHandler {
   }
 
   private func load(_ limit: Int) {
-    tasks.start { [store, images, shop = configuration.shop] () throws(StoreFailure) in
+    tasks.start {
+      [store, images, clock, shop = configuration.shop, weak self] () throws(StoreFailure) in
       let stored = try await Self.newest(limit, of: shop, in: store)
-      images.removeUnknown(keeping: stored.outbox)
+      images.removeUnknown(keeping: stored.outbox, at: clock.wall)
+      await self?.deleteAbandonedImages()
       return .loaded(stored)
     } failing: {
       .loadFailed($0)
@@ -266,6 +284,17 @@ actor StreamEffectHandler: EffectHandler {
       }
     } catch {
       return .malformed(error.mapText { redaction.clean($0) })
+    }
+  }
+}
+
+extension LinkFailure {
+  /// Whether the server has not stored what the request was to store.
+  fileprivate var isCertainRefusal: Bool {
+    switch self {
+    case .http(let status, _, _): (400..<500).contains(status) && status != 408
+    case .refused, .dns, .unreachable, .captivePortal, .tls: true
+    case _: false
     }
   }
 }

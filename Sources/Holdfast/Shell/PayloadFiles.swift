@@ -86,7 +86,9 @@ struct PayloadFiles: Sendable {
   /// Deletes files that belong to no payload. Returns the files of payloads that are missing.
   ///
   /// Nothing is deleted or reported as missing if the directory cannot be read.
-  func removeUnknown(_ named: Set<String>) -> Set<String> {
+  ///
+  /// - Parameter time: The time before which a deleted file was last changed; `nil` for any time.
+  func removeUnknown(_ named: Set<String>, before time: Timestamp? = nil) -> Set<String> {
     let directory = "\(root)/\(folder)"
     let names: [String]
     do {
@@ -98,8 +100,17 @@ struct PayloadFiles: Sendable {
     }
     let found = Set(names.map(path))
     let tickets = named.map { $0 + Self.ticketEnd }
-    delete(Array(found.subtracting(named).subtracting(tickets)))
+    let unknown = found.subtracting(named).subtracting(tickets)
+    delete(Array(unknown).filter { path in time.map { changed(path) < $0 } ?? true })
     return named.subtracting(found)
+  }
+
+  /// Returns the time at which a file was last changed; the earliest time if it is gone.
+  private func changed(_ path: String) -> Timestamp {
+    let found = try? FileManager.default.attributesOfItem(atPath: file(path).path)
+    guard let date = found?[.modificationDate] as? Date else { return Timestamp(nanoseconds: .min) }
+    let seconds = min(max(date.timeIntervalSince1970, -9e9), 9e9)
+    return Timestamp(nanoseconds: Int64(seconds * 1e9))
   }
 
   private func file(_ path: String) -> OwnerFile {

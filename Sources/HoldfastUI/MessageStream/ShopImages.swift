@@ -12,10 +12,15 @@ public import Observation
   public static let memoryBytes = 32 << 20
   /// The maximum number of images that are known.
   public static let most = 500
+  /// The maximum number of fetches at the same time. Their bytes are in memory besides `memoryBytes`.
+  public static let mostFetches = 4
 
   private let fetch: @MainActor (String) async throws -> [UInt8]
   /// The images, the one that was shown least recently first.
   private var images: [MessageImage] = []
+  /// The shown images whose fetch has not begun.
+  private var queue: [MessageImage] = []
+  private var fetches = 0
 
   init(_ fetch: @escaping @MainActor (String) async throws -> [UInt8]) { self.fetch = fetch }
 
@@ -46,13 +51,27 @@ public import Observation
       images.append(images.remove(at: index))
     }
     guard image.begin() else { return }
-    Task {
-      do {
-        image.end(.loaded(Data(try await fetch(image.url))))
-      } catch {
-        image.end(.failed(error as? LinkFailure))
+    if !queue.contains(where: { $0 === image }) { queue.append(image) }
+    fetchNext()
+  }
+
+  /// Begins the fetches for which there is room.
+  private func fetchNext() {
+    while fetches < Self.mostFetches, !queue.isEmpty {
+      let image = queue.removeFirst()
+      // It may have been forgotten since.
+      guard image.phase == .loading else { continue }
+      fetches += 1
+      Task {
+        do {
+          image.end(.loaded(Data(try await fetch(image.url))))
+        } catch {
+          image.end(.failed(error as? LinkFailure))
+        }
+        makeRoom(keeping: image)
+        fetches -= 1
+        fetchNext()
       }
-      makeRoom(keeping: image)
     }
   }
 

@@ -2,6 +2,7 @@ import HoldfastPorts
 import HoldfastCore
 import HoldfastMessageStream
 public import HoldfastStorage
+import HoldfastWire
 import Foundation
 public import Holdfast
 public import Observation
@@ -41,6 +42,10 @@ public import Observation
 
   /// The images to which the messages refer.
   @ObservationIgnored public let images: ShopImages
+
+  /// The part of each waiting message's image that the server has received, from 0 to 1, by the id of
+  /// the row. A server that takes images only whole reports nothing until the end.
+  public private(set) var uploads: [UUID128: Double] = [:]
 
   let opening: Opening<ShopStream>
   private var shownGaps = ShownGaps()
@@ -83,7 +88,11 @@ public import Observation
   /// Returns a closure that processes updates until the stream is closed.
   private func updates(of stream: ShopStream) -> @MainActor () async -> Void {
     { [weak self] in
+      let progress = Task { [weak self] in
+        for await value in stream.imageProgress { self?.take(value) }
+      }
       for await update in stream.lastingUpdates { self?.take(update) }
+      progress.cancel()
       self?.moments.end()
     }
   }
@@ -173,8 +182,20 @@ public import Observation
 
   /// Replaces the text of a message of the user, and returns at once. The row has the new text
   /// unless the server refuses it. The edit is kept until the server has answered.
-  public func edit(_ row: MessageRow, text: String) {
-    opening.whenOpen { $0.enqueueEdit(row.id, text) }
+  ///
+  /// - Parameter images: What becomes of the images of the message. By default, the message keeps
+  ///   them unless the text has a reference to an image itself.
+  public func edit(
+    _ row: MessageRow, text: String, images: ShopStream.EditedImages = .keep
+  ) {
+    let new = self.text(text, of: row, images)
+    opening.whenOpen { $0.enqueueEdit(row.id, new, images: .remove) }
+  }
+
+  /// Returns the new text of a message, with the references to the images that it keeps.
+  func text(_ text: String, of row: MessageRow, _ images: ShopStream.EditedImages) -> String {
+    let present = self.row(of: row.id) ?? row
+    return images == .keep ? ImageReference.text(text, keepingThoseOf: present.text) : text
   }
 
   /// Deletes a message of the user, or of anybody if the user is an admin of the shop, and returns
@@ -277,9 +298,15 @@ public import Observation
 
   func clear() {
     (messages, waiting, notice) = ([], [], nil)
+    uploads = [:]
     (shownGaps, hasOlder) = (ShownGaps(), true)
     (pending, changed) = (PendingChanges(), [:])
     images.clear()
+  }
+
+  func take(_ progress: ShopStream.ImageProgress) {
+    guard waiting.contains(where: { $0.id == progress.entry }), progress.size > 0 else { return }
+    uploads[progress.entry] = Double(progress.sent) / Double(progress.size)
   }
 
   func take(_ update: StreamUpdate) {
@@ -301,6 +328,7 @@ public import Observation
       if takeChange(update) { return }
       if !waiting.contains(where: { $0.id == id }) { marks.insert(id) }
       waiting.removeAll { $0.id == id }
+      if uploads[id] != nil { uploads[id] = nil }
     case .history(let hasMore): hasOlder = hasMore
     case .notice(.storeRecovered): return
     case .notice(let latest):

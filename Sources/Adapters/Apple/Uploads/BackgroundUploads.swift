@@ -129,12 +129,19 @@
     }
 
     /// Returns the files of the system's uploads that have not ended, and starts those that an earlier
-    /// process could not start.
+    /// process could not start. Uploads to another address are cancelled: the app has another server
+    /// since then. Their ends are reported as failures.
     private func unfinishedTasks() async -> Set<String> {
       await withCheckedContinuation { done in
-        urlSession.getAllTasks { [delegate] tasks in
+        urlSession.getAllTasks { [delegate, url = URL(string: requests.endpoint)] tasks in
           let tasks = delegate.unfinished(tasks)
-          for task in tasks where task.state == .suspended { task.resume() }
+          for task in tasks {
+            if task.originalRequest?.url != url {
+              task.cancel()
+            } else if task.state == .suspended {
+              task.resume()
+            }
+          }
           done.resume(returning: Set(tasks.compactMap(\.uploadedFile)))
         }
       }

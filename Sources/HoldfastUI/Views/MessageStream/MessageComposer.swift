@@ -40,7 +40,7 @@
           }
         }
         Composer(
-          prompt: Phrase("messages.compose"), text: subject.edited?.text ?? "",
+          prompt: Phrase("messages.compose"), text: subject.edited?.caption ?? "",
           attach: subject.edited == nil ? source : nil
         ) {
           try await submit($0, $1)

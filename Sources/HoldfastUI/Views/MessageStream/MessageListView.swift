@@ -188,6 +188,20 @@
     }
   }
 
+  /// The image of a waiting message, with the progress of its upload.
+  private struct OutgoingImageView: View {
+    let row: WaitingRow
+    let shop: ShopMessages
+
+    var body: some View {
+      if let part = shop.uploads[row.id], !row.hasFailed {
+        ProgressView(value: part) { Text(Phrase("messages.image")) }
+      } else {
+        Text(Phrase("messages.image")).foregroundStyle(.secondary)
+      }
+    }
+  }
+
   /// A message that the server does not have yet.
   struct WaitingRowView: View, nonisolated Equatable {
     let row: WaitingRow
@@ -201,7 +215,7 @@
       VStack(alignment: .trailing, spacing: 4) {
         VStack(alignment: .trailing, spacing: 2) {
           if !row.text.isEmpty { Text(verbatim: row.text) }
-          if row.entry.image != nil { Text(Phrase("messages.image")).foregroundStyle(.secondary) }
+          if row.entry.image != nil { OutgoingImageView(row: row, shop: shop) }
           if row.hasFailed {
             Text(Phrase("messages.failed")).font(.caption).foregroundStyle(.red)
           } else {

@@ -94,6 +94,46 @@ import Testing
     }
   }
 
+  @Test func `shows replies and ids`() async throws {
+    try await CommandProcess.scratch { directory in
+      let shop = try #require(ShopID("bakery"))
+      let long = String(repeating: "x", count: Quoted.length) + "\nand more"
+      let texts = [long, "two", "three", "four"]
+      let parents: [UInt64?] = [nil, 1, 2, 77]
+      let messages = zip(texts, parents).enumerated().map { index, pair in
+        ShopMessage(
+          id: MessageID(high: 0, low: UInt64(index + 1)), shop: shop, user: "ann", username: "Ann",
+          text: pair.0, createdAt: Timestamp(nanoseconds: Int64(index + 1) * 1_000_000_000),
+          parent: pair.1.map { MessageID(high: 0, low: $0) })
+      }
+      let store = try await HoldfastPlatform.store(in: directory)
+      _ = try await store.commit(TimelineChange(messages: messages), to: shop)
+      await store.close()
+      let plain = try await CommandProcess.run("history", "--data", directory, "--limit", "3")
+      let quote = String(repeating: "x", count: Quoted.length) + "…"
+      #expect(
+        plain.output.map(normal) == [
+          "LOCAL  Ann  ↳ Ann: \"\(quote)\"  two", #"LOCAL  Ann  ↳ Ann: "two"  three"#,
+          "LOCAL  Ann  ↳ message ID  four",
+        ])
+      let ids = try await CommandProcess.run("history", "--data", directory, "--ids")
+      #expect(ids.output.last?.hasPrefix("\(messages[3].id)  19") == true)
+      let json = try await CommandProcess.run("history", "--data", directory, "--json")
+      let found = try json.output.map { try [String: Any].reading($0)["parentId"] as? String }
+      #expect(found == messages.map { $0.parent?.description })
+      let before = try await CommandProcess.run(
+        "history", "--data", directory, "--before", "0000")
+      #expect(
+        before.errors.first?.hasPrefix(
+          "holdfast history: 4 messages of shop bakery have an id that begins with 0000: ") == true)
+    }
+  }
+
+  /// The bounds of a quoted text.
+  private enum Quoted {
+    static let length = 40
+  }
+
   /// Fills a store with two messages, a gap between them, and an outgoing message that failed.
   private static func fill(_ directory: String) async throws {
     let shop = try #require(ShopID("bakery"))
@@ -135,7 +175,7 @@ import Testing
           == .failure(
             1,
             "holdfast history: message \(id) is not stored; "
-              + "use an id that `history --json` shows"))
+              + "use an id that `history --ids` shows"))
     }
   }
 }

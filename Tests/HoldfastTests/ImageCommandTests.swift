@@ -49,10 +49,66 @@ import Testing
         == .failure(
           1,
           "holdfast image: the server has no image 9b2e6f0c-5a0e-4d0b-8f7e-2f4f3f1d6c11; "
-            + "it may have been deleted with its message"))
+            + "it may have been deleted with its message; an image has another id than a message"))
+    #expect(try Data(contentsOf: URL(filePath: file)) == Data(png), "the old file remains")
     let foreign = try await CommandProcess.run(
       server + ["https://a.example/1.png"], environment: token)
     #expect(foreign.status == 2)
+  }
+
+  @Test func `an edit keeps the image unless it is to remove it`() async throws {
+    try await CommandShop.run { shop in
+      try await CommandProcess.scratch { directory in
+        let token = ["HOLDFAST_TOKEN": try await shop.token()]
+        let file = directory + "/rye.png"
+        try Data(Self.png).write(to: URL(filePath: file))
+        let first = try await CommandProcess.run(shop.arguments("send", ["1"]), environment: token)
+        #expect(first.status == 0)
+        let sent = try await CommandProcess.run(
+          shop.arguments("send", ["--json", "--image", file, "Fresh"]), environment: token)
+        let line = try #require(sent.output.first)
+        let id = try #require(try [String: Any].reading(line)["id"] as? String)
+        let stream = try await shop.stream()
+        let message = await stream.line(with: "message", "Fresh")
+        let url = try #require((try [String: Any].reading(message)["images"] as? [String])?.first)
+        let edited = try await CommandProcess.run(
+          shop.arguments("edit", [id, "Fresher"]), environment: token)
+        #expect(edited.status == 0, "\(edited.errors)")
+        let kept = try [String: Any].reading(await stream.line(with: "edited", "Fresher"))
+        #expect(kept["text"] as? String == "Fresher\n[IMAGE:\(url)]")
+        let image = ["image", "--server", shop.url, "--output", directory + "/copy.png", url]
+        #expect(try await CommandProcess.run(image, environment: token).status == 0)
+        let removed = try await CommandProcess.run(
+          shop.arguments("edit", ["--remove-image", id, "Sold out"]), environment: token)
+        #expect(removed.status == 0, "\(removed.errors)")
+        let bare = try [String: Any].reading(await stream.line(with: "edited", "Sold out"))
+        #expect(bare["text"] as? String == "Sold out")
+        #expect(try await CommandProcess.run(image, environment: token).status == 1)
+        #expect(await stream.end().status == 0)
+      }
+    }
+  }
+
+  @Test func `an image has one output, and failures have their own statuses`() async throws {
+    try await CommandProcess.scratch { directory in
+      let token = ["HOLDFAST_TOKEN": "any.good.token"]
+      let id = "9b2e6f0c-5a0e-4d0b-8f7e-2f4f3f1d6c11"
+      let image = ["image", "--server", "http://127.0.0.1:1", "--output"]
+      let both = try await CommandProcess.run(image + ["-", "--json", id], environment: token)
+      #expect(
+        both
+          == .failure(
+            2, "holdfast image: --output - and --json both need standard output; name a file"))
+      let folder = try await CommandProcess.run(image + [directory, id], environment: token)
+      #expect(folder.status == 1)
+      let file = directory + "/old.png"
+      try Data([1]).write(to: URL(filePath: file))
+      let offline = try await CommandProcess.run(image + [file, id], environment: token)
+      #expect(offline.status == 6, "\(offline.errors)")
+      #expect(try Data(contentsOf: URL(filePath: file)) == Data([1]))
+      let bad = try await CommandProcess.run(image + [file, "rye"], environment: token)
+      #expect(bad.status == 2)
+    }
   }
 
   @Test func `a message needs a text or an image that can be sent`() async throws {

@@ -87,7 +87,16 @@ import Testing
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(wide.status == 1)
       #expect(
-        wide.errors.first?.hasPrefix("holdfast send: the message was refused: too long to send: ")
+        wide.errors.first?.hasPrefix(
+          "holdfast send: the message was not sent: as JSON and with its author and times it has "
+            + "at least 151") == true)
+      // Only the server knows the name of the author.
+      let close = try await CommandProcess.run(
+        shop.arguments("send", [String(repeating: "\u{E9}", count: 5_010)]),
+        environment: ["HOLDFAST_TOKEN": try await shop.token()])
+      #expect(close.status == 1)
+      #expect(
+        close.errors.first?.hasPrefix("holdfast send: the message was refused: too long to send: ")
           == true)
     }
   }

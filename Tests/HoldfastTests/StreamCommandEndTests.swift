@@ -274,6 +274,8 @@ private struct UnreadablePages: MessageLog {
 
   func addImage(_ image: StoredImage, atMost most: Int) -> Bool { false }
 
+  func oldestUnclaimedImage(of user: String) -> Timestamp? { nil }
+
   func image(_ id: MessageID) -> StoredImage? { nil }
 
   func deleteImage(_ id: MessageID) {}

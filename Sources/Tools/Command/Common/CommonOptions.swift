@@ -55,6 +55,11 @@ extension Invocation {
   /// specification.
   func namedDirectory() throws(CommandFailure) -> String {
     if let directory = self[Shared.data] { return directory }
+    return try usualDirectory()
+  }
+
+  /// Returns the default data directory of the XDG base directory specification.
+  func usualDirectory() throws(CommandFailure) -> String {
     // The specification requires relative paths to be ignored (version 0.8, "Basics").
     if let base = environment("XDG_DATA_HOME"), base.hasPrefix("/") { return "\(base)/holdfast" }
     guard let home = environment("HOME"), home.hasPrefix("/") else {

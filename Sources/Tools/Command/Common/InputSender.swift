@@ -15,13 +15,14 @@ struct InputSender: Sendable {
   let send: @Sendable (String) -> Void
 
   /// Sends lines until the input ends. Returns the number of lines that were refused.
-  func run<Update: ShownUpdate>(_ view: any LinkView<Update>, _ screen: Screen<Update>?) async
-    -> Int
-  {
-    if let screen { await typed(on: screen) } else { await lines(view) }
+  func run<Update: ShownUpdate, Shown: ShownUpdate>(
+    _ view: any LinkView<Update>, _ screen: Screen<Shown>?
+  ) async -> Int {
+    if let screen { await typed(on: screen) } else { await run(view) }
   }
 
-  private func lines<Update: ShownUpdate>(_ view: any LinkView<Update>) async -> Int {
+  /// Sends lines from a pipe until the input ends. Returns the number of lines that were refused.
+  func run<Update: ShownUpdate>(_ view: any LinkView<Update>) async -> Int {
     var refused = 0
     var lines = StandardInput(InputLines(longest: longest)).makeAsyncIterator()
     while let line = await lines.next() {

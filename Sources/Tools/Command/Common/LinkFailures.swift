@@ -81,20 +81,20 @@ extension CommandFailure {
     }
   }
 
-  /// Returns the failure for a command whose message was not confirmed in time. It includes the
-  /// last cause.
+  /// Returns the failure for a command whose message, edit or deletion was not confirmed in time. It
+  /// includes the last cause.
   static func unstored(
-    _ failure: LinkFailure, within limit: Duration, remedy: String
+    _ failure: LinkFailure, _ what: String = "message", within limit: Duration, remedy: String
   ) -> CommandFailure {
     let reason = failure.description.printable
     // With these statuses, the server is reachable but reports that it cannot store the message.
     guard case .http(let status, _, _) = failure, [500, 503, 507].contains(status) else {
       return CommandFailure(
         ExitCode(failure),
-        "the server did not confirm the message within \(limit.text): \(reason)", remedy: remedy)
+        "the server did not confirm the \(what) within \(limit.text): \(reason)", remedy: remedy)
     }
     return CommandFailure(
-      .failed, "the server could not store the message within \(limit.text): \(reason)",
+      .failed, "the server could not store the \(what) within \(limit.text): \(reason)",
       remedy: remedy)
   }
 

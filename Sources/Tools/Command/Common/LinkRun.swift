@@ -120,7 +120,7 @@ struct LinkRun: Sendable {
     stopped: CommandFailure? = nil, input: InputSender?,
     close: @escaping @Sendable () async -> Void, until end: (Updates.Element) -> LinkEnding.End?
   ) async -> CommandFailure? where Updates.Element: ShownUpdate, Updates.Failure == Never {
-    let sender = input.map { input in Task { await input.run(view, nil) } }
+    let sender = input.map { input in Task { await input.run(view) } }
     let work = OnceWork(isDone: false)
     let failure = await follow(
       stopped: { work.end(.stopped) }, sender: sender, close: close

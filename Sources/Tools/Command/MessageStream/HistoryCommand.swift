@@ -15,10 +15,7 @@ enum HistoryCommand {
     "limit", .integer("N", 1...100_000), default: 50,
     "the most messages to show, and the most unsent ones")
   private static let before = Parameter.optional(
-    "before", .uuid("ID", of: "a message's id"), "show only messages older than this one")
-
-  /// The number of messages that are read at a time when searching for an ID.
-  private static let page = 1_000
+    "before", .message("ID"), "show only messages older than this one")
 
   static var command: Command {
     Command(
@@ -27,7 +24,8 @@ enum HistoryCommand {
         """
         Reads only the data directory, which a running stream may be writing to. Missing messages \
         are shown as gaps, unsent messages at the end. Edits that wait to be sent are applied, and \
-        messages whose deletion waits are hidden. With --json the events are those of \
+        messages whose deletion waits are hidden. A reply shows the beginning of its message, or \
+        its id if that message is not stored among the next 10,000 older ones. With --json the events are those of \
         `stream`. If several shops are stored and none is given, each is one object: event "shop", \
         shop.
         """
@@ -35,15 +33,21 @@ enum HistoryCommand {
       examples: [
         .init("holdfast history", "the newest 50 messages, or the stored shops"),
         .init("holdfast history --shop bakery --limit 1000 --json", "as JSON, oldest first"),
+        .init("holdfast history --ids", "with ids, of which `edit` takes the first characters"),
       ],
-      takes: shop, Shared.writtenData, limit, before, Shared.json, action: run)
+      takes: shop, Shared.writtenData, limit, before, StreamText.ids, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    let found = try await CommandFailure.catching { () throws(StoreFailure) in
-      let store = try await HoldfastPlatform.store(in: directory, forReading: true)
-      return try await store.closing { () throws(StoreFailure) in try await find(in: store, call) }
+    let store = try await CommandFailure.catching { () throws(StoreFailure) in
+      try await HoldfastPlatform.store(in: directory, forReading: true)
+    }
+    let found = try await store.closing { () throws(CommandFailure) in
+      let end = try await end(in: store, call)
+      return try await CommandFailure.catching { () throws(StoreFailure) in
+        try await find(in: store, before: end, call)
+      }
     }
     switch found {
     case .shops(let shops):
@@ -51,9 +55,6 @@ enum HistoryCommand {
       if shops.isEmpty { call.diagnostic("\(directory) contains no messages of any shop") }
     case .excerpt(let excerpt): show(excerpt, call)
     case .unknown(let shop, let known): call.diagnostic(nothing(of: shop, known))
-    case .noSuch(let id):
-      throw CommandFailure(
-        .failed, "message \(id) is not stored", remedy: "use an id that `history --json` shows")
     }
   }
 
@@ -62,7 +63,6 @@ enum HistoryCommand {
     case excerpt(Excerpt)
     /// No message of this shop is stored, but there are messages of other shops.
     case unknown(ShopID, known: [ShopID])
-    case noSuch(MessageID)
   }
 
   /// The part of a shop's history to show.
@@ -76,33 +76,72 @@ enum HistoryCommand {
     var hidden = 0
     /// Whether the server may have messages older than the first message shown. None is stored.
     var hasUnfetched = false
+    /// The messages to which messages of the excerpt reply.
+    var quotes: [MessageID: Quote] = [:]
+  }
+
+  /// Returns the key of the message before which the excerpt ends; `nil` if it ends at the newest one.
+  private static func end(
+    in store: any TimelineStore, _ call: Invocation
+  ) async throws(CommandFailure) -> TimelineKey? {
+    guard let name = call[before] else { return nil }
+    let shops = try await CommandFailure.catching { () throws(StoreFailure) in
+      try await store.shops()
+    }
+    guard let shop = shop(of: call, among: shops), shops.contains(shop) else { return nil }
+    return try await name.key(of: shop, in: store)
+  }
+
+  private static func shop(of call: Invocation, among shops: [ShopID]) -> ShopID? {
+    call[shop] ?? (shops.count == 1 ? shops.first : nil)
   }
 
   private static func find(
-    in store: any TimelineStore, _ call: Invocation
+    in store: any TimelineStore, before end: TimelineKey?, _ call: Invocation
   ) async throws(StoreFailure) -> Found {
     let shops = try await store.shops()
-    guard let shop = call[shop] ?? (shops.count == 1 ? shops.first : nil) else {
-      return .shops(shops)
-    }
+    guard let shop = shop(of: call, among: shops) else { return .shops(shops) }
     guard shops.contains(shop) else { return .unknown(shop, known: shops) }
+    var excerpt = try await excerpt(of: shop, in: store, before: end, call)
+    excerpt.quotes = try await quotes(for: excerpt.messages, of: shop, in: store)
+    return .excerpt(excerpt)
+  }
+
+  private static func excerpt(
+    of shop: ShopID, in store: any TimelineStore, before end: TimelineKey?, _ call: Invocation
+  ) async throws(StoreFailure) -> Excerpt {
     let newest = try await store.load(shop, limit: call[limit])
-    guard let id = call[before] else {
+    guard let key = end else {
       let outbox = newest.outbox.suffix(call[limit])
-      return .excerpt(
-        Excerpt(
-          messages: newest.messages, gaps: newest.gaps, outbox: Array(outbox),
-          pending: PendingChanges(newest.outbox), hidden: newest.outbox.count - outbox.count,
-          hasUnfetched: !newest.hasOlder && isLate(newest.messages.first)))
+      return Excerpt(
+        messages: newest.messages, gaps: newest.gaps, outbox: Array(outbox),
+        pending: PendingChanges(newest.outbox), hidden: newest.outbox.count - outbox.count,
+        hasUnfetched: !newest.hasOlder && isLate(newest.messages.first))
     }
-    guard let key = try await key(of: id, in: shop, store) else { return .noSuch(id) }
     let older = try await store.older(than: key, in: shop, limit: call[limit])
     var excerpt = Excerpt(
       messages: older, gaps: newest.gaps, pending: PendingChanges(newest.outbox))
     if let first = older.first, isLate(first) {
       excerpt.hasUnfetched = try await store.older(than: first.key, in: shop, limit: 1).isEmpty
     }
-    return .excerpt(excerpt)
+    return excerpt
+  }
+
+  /// Returns the messages to which messages reply. Ten pages of older messages are searched.
+  private static func quotes(
+    for messages: [ShopMessage], of shop: ShopID, in store: any TimelineStore
+  ) async throws(StoreFailure) -> [MessageID: Quote] {
+    var wanted = Set(messages.compactMap(\.parent))
+    var found: [MessageID: Quote] = [:]
+    for message in messages where wanted.remove(message.id) != nil {
+      found[message.id] = Quote(message)
+    }
+    guard !wanted.isEmpty, let first = messages.first else { return found }
+    try await store.visit(shop, before: first.key, pages: 10) { message in
+      if wanted.remove(message.id) != nil { found[message.id] = Quote(message) }
+      return !wanted.isEmpty
+    }
+    return found
   }
 
   private static func nothing(of shop: ShopID, _ known: [ShopID]) -> String {
@@ -120,24 +159,14 @@ enum HistoryCommand {
     (message?.position?.offset ?? 1) > 1
   }
 
-  /// Returns the key of a message, searching page by page from the newest message.
-  private static func key(
-    of id: MessageID, in shop: ShopID, _ store: any TimelineStore
-  ) async throws(StoreFailure) -> TimelineKey? {
-    var messages = try await store.load(shop, limit: page).messages
-    while let oldest = messages.first {
-      if let found = messages.first(where: { $0.id == id }) { return found.key }
-      messages = try await store.older(than: oldest.key, in: shop, limit: page)
-    }
-    return nil
-  }
-
   private static func show(_ excerpt: Excerpt, _ call: Invocation) {
     let console = call.console
     let isJSON = call[Shared.json]
+    let text = StreamText(
+      style: console.style, showsIDs: call[StreamText.ids], quotes: excerpt.quotes)
     let put: (StreamUpdate) -> Void = { update in
       if isJSON { return update.write(to: JSONEvents(console)) }
-      for line in update.lines(console.style) { console.line(line) }
+      for line in text.lines(for: update) { console.line(line) }
     }
     if excerpt.hasUnfetched, !isJSON {
       console.line("-- the server may have older messages; `stream --older N` fetches them")
@@ -161,7 +190,7 @@ enum HistoryCommand {
       if isJSON {
         put(.outbox(entry))
       } else {
-        console.line(StreamText.waiting(entry, console.style))
+        console.line(text.waiting(entry))
       }
     }
   }

@@ -1,13 +1,15 @@
+import Glibc
 import HoldfastCommandKit
 import Holdfast
 import HoldfastCore
 import HoldfastJSON
+import HoldfastOwnerFiles
 import HoldfastWire
 
 /// The command `holdfast image`: downloads an image to which a message refers.
 enum ImageCommand {
   private static let output = Parameter.required(
-    "output", .text("FILE"), "where to write the image")
+    "output", .text("FILE"), "where to write the image; - is standard output")
   private static let image = Parameter.operand(
     Format<MessageID>(placeholder: "IMAGE", expectation: "the URL or the id of an image") {
       MessageID($0) ?? ShopImage.id(in: $0)
@@ -26,6 +28,10 @@ enum ImageCommand {
         removed with its message. With --json the result is one object: event "image", id, type \
         (jpg, png, gif, webp or heic), bytes, file.
         """,
+        """
+        An existing FILE is replaced once the image is complete; it stays as it is after a failure \
+        and after Ctrl-C. Only its owner can read the new file.
+        """,
         Connection.tokenDetails,
       ],
       examples: [
@@ -40,44 +46,77 @@ enum ImageCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    let path = call[output]
-    try TextFile.mustBeWritable(path)
+    let (path, file) = (call[output], PrivateOutput(call[output], option: "--output"))
+    if path != "-" {
+      try file.check()
+    } else if call[Shared.json] {
+      throw CommandFailure(
+        .usage, "--output - and --json both need standard output", remedy: "name a file")
+    }
+    let bytes = try await CommandSignals.cancelling {
+      CommandSignals.abandon(call.command)
+    } _: { () async throws(CommandFailure) in
+      try await fetched(call)
+    }
+    guard path == "-" else { return try write(bytes, to: file, call) }
+    guard SystemCall.writeAll(bytes, to: STDOUT_FILENO) else {
+      throw CommandFailure(
+        .failed, "standard output cannot be written: \(SystemCall.reason(of: errno))")
+    }
+  }
+
+  private static func fetched(_ call: Invocation) async throws(CommandFailure) -> [UInt8] {
     let connection = try StreamConnection(call, shop: unused)
     let streams = try await connection.streams(in: HoldfastPlatform.memoryStore())
-    let id = call[image]
-    let bytes: [UInt8]
+    let line = TransferLine("downloaded", call)
+    let result: Result<[UInt8], LinkFailure>
     do throws(LinkFailure) {
-      bytes = try await streams.image(id, of: connection.configuration)
+      result = .success(
+        try await streams.image(call[image], of: connection.configuration) {
+          line.show($0, of: $1)
+        })
     } catch {
-      await streams.close()
-      throw await connection.reported(failure(error, id))
+      result = .failure(error)
     }
+    line.end()
     await streams.close()
-    try write(bytes, to: path, call)
+    guard !Task.isCancelled else {
+      throw CommandFailure(.failed, "ended by a signal before the image was complete")
+    }
+    switch result {
+    case .success(let bytes): return bytes
+    case .failure(let error): throw await connection.reported(failure(error, call[image]))
+    }
   }
 
   private static func failure(_ failure: LinkFailure, _ id: MessageID) -> CommandFailure {
-    if case .http(404, _, _) = failure {
-      return CommandFailure(
+    switch failure {
+    case .http(404, _, _):
+      CommandFailure(
         .failed, "the server has no image \(id)",
-        remedy: "it may have been deleted with its message")
+        remedy: "it may have been deleted with its message; an image has another id than a message")
+    case .http(403, _, _):
+      CommandFailure(
+        .forbidden, "the token's user is not a member of the shop of image \(id)",
+        remedy: "ask to be added")
+    case _ where ExitCode(failure) == .signInNeeded: .signIn
+    case _: CommandFailure(failure)
     }
-    return CommandFailure(failure)
   }
 
   private static func write(
-    _ bytes: [UInt8], to path: String, _ call: Invocation
+    _ bytes: [UInt8], to file: PrivateOutput, _ call: Invocation
   ) throws(CommandFailure) {
-    try TextFile.write(bytes, to: path)
+    try file.write(bytes)
     let type = ImageType(content: bytes)?.rawValue ?? "unknown"
     guard call[Shared.json] else {
-      return call.console.line("\(path): \(type), \(bytes.count) bytes")
+      return call.console.line("\(file.path): \(type), \(bytes.count) bytes")
     }
     JSONEvents(call.console).write("image") {
       $0.entry("id", call[image].description)
       $0.entry("type", type)
       $0.entry("bytes", bytes.count)
-      $0.entry("file", path)
+      $0.entry("file", file.path)
     }
   }
 }

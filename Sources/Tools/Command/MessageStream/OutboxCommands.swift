@@ -24,8 +24,8 @@ enum OutboxCommands {
 
   private static let json = """
     Edits and deletions of messages count too. With --json each is one object: event, shop, key, \
-    text, for an edit or a deletion action and the id of the message, state queued (with tries) or \
-    failed (with reason).
+    text, image (its type) and parentId if there are any, for an edit or a deletion action and the \
+    id of the message, state queued (with tries) or failed (with reason).
     """
 
   private static var listCommand: Command {
@@ -163,8 +163,8 @@ enum OutboxCommands {
   }
 
   private static func show(_ event: String, _ entry: OutboxEntry, _ call: Invocation) {
-    let line = StreamText.waiting(entry, call.console.style)
-    let state = event == "outbox" ? line : StreamText.discarded(entry)
+    let text = StreamText(style: call.console.style)
+    let state = event == "outbox" ? text.waiting(entry) : text.discarded(entry)
     call.put("\(entry.id)  \(entry.shop.text)  \(state)", event: event) {
       $0.entry("shop", entry.shop.text)
       entry.write(to: &$0)

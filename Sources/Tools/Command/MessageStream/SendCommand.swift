@@ -4,6 +4,7 @@ import HoldfastCore
 import HoldfastJSON
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastStorage
 import HoldfastWire
 import HoldfastMessageStream
 
@@ -15,8 +16,10 @@ enum SendCommand {
     "image", .text("FILE"),
     "upload this JPEG, PNG, GIF, WebP or HEIC image of at most 5 MiB and send it with the message")
   private static let parent = Parameter.optional(
-    "reply-to", .uuid("ID", of: "a message's id"), usual: "no message",
-    "the message to which this one replies, as `history --json` shows it")
+    "reply-to", .message("ID"), usual: "no message",
+    "the message to which this one replies, as `history --ids` shows it; the first characters of "
+      + "the id suffice if a message that is stored in --data, or in the default directory, has them"
+  )
 
   static var command: Command {
     Command(
@@ -32,6 +35,10 @@ enum SendCommand {
         An image is uploaded first. An upload that was interrupted resumes, with --data also in the \
         next `stream` or `send` with that directory. The text of the message then ends with \
         [IMAGE:URL]. A server without images refuses the message.
+        """,
+        """
+        A text has at most 10,000 characters, and the whole message 10,240 bytes as JSON: about \
+        9,900 characters of ASCII, 9,500 with an image, and less with other letters.
         """,
         Connection.tokenDetails,
       ],
@@ -61,14 +68,23 @@ enum SendCommand {
       throw CommandFailure(
         .usage, "TEXT is missing", remedy: "add TEXT, the message; - reads it from standard input")
     }
-    try await Delivery.run(call, .message) { () throws(CommandFailure) in
+    try await Delivery.run(call) { () async throws(CommandFailure) in
       let picture = try call[image].map { path throws(CommandFailure) in try Self.picture(path) }
-      let message = try message(call[text])
-      let parent = call[parent]
-      return { (stream) async throws(CommandFailure) in
-        try await enqueue(message, picture, parent, on: stream)
+      let message = try message(call[text], of: call, picture)
+      let parent = try await parent(call)
+      return Delivery.Entry(kind: .message) { (stream, key) async throws(CommandFailure) in
+        guard let picture else { return stream.enqueue(message, id: key, parent: parent) }
+        try await CommandFailure.catching { () throws(StoreFailure) in
+          try await stream.enqueue(message, id: key, image: picture, parent: parent)
+        }
       }
     }
+  }
+
+  private static func parent(_ call: Invocation) async throws(CommandFailure) -> MessageID? {
+    guard let name = call[parent] else { return nil }
+    return try await name.resolved(
+      for: call, of: call[StreamConnection.shop], in: call[Delivery.data])
   }
 
   /// Reads and checks an image.
@@ -82,19 +98,10 @@ enum SendCommand {
     }
   }
 
-  /// Queues the message. Returns its key.
-  private static func enqueue(
-    _ message: String, _ picture: ShopStream.Image?, _ parent: MessageID?,
-    on stream: ShopStream
-  ) async throws(CommandFailure) -> UUID128 {
-    guard let picture else { return stream.enqueue(message, parent: parent) }
-    return try await CommandFailure.catching { () throws(StoreFailure) in
-      try await stream.enqueue(message, image: picture, parent: parent)
-    }
-  }
-
   /// Returns a text as it is sent: the operand, or standard input. It is empty without an operand.
-  static func message(_ given: String?) throws(CommandFailure) -> String {
+  static func message(
+    _ given: String?, of call: Invocation, _ picture: ShopStream.Image? = nil, isEdit: Bool = false
+  ) throws(CommandFailure) -> String {
     guard let text = given else { return "" }
     var content = text
     if text == "-" {
@@ -110,10 +117,19 @@ enum SendCommand {
       let problem = text == "-" ? "standard input contains no message" : "the message is blank"
       throw CommandFailure(.usage, problem, remedy: "write some text")
     }
-    if let fault = StreamModel.refusal(of: content) {
+    let image = picture.map { OutboxImage(type: $0.type, size: $0.bytes.count) }
+    let entry = OutboxEntry(
+      id: key, shop: call[StreamConnection.shop], text: content,
+      createdAt: Timestamp(nanoseconds: 0), action: isEdit ? .edit(key) : .post, image: image)
+    if let fault = StreamModel.refusal(of: entry) {
       throw CommandFailure(
-        .failed, "the message was not sent: \(fault)", remedy: "send it in parts")
+        .failed,
+        isEdit ? "the message was not edited: \(fault)" : "the message was not sent: \(fault)",
+        remedy: isEdit ? "shorten it" : "send it in parts")
     }
     return content
   }
+
+  /// The key of an entry that is only checked.
+  private static let key = UUID128(high: 0, low: 0)
 }

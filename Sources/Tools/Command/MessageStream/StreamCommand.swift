@@ -42,7 +42,8 @@ enum StreamCommand {
         """,
         """
         Standard input is read only as fast as the server accepts its lines: at most 1,000 lines \
-        wait. A line over 10,000 characters is refused with a notice. If lines cannot be stored, \
+        wait. A line over 10,000 characters, or 10,240 bytes as JSON with the other members of a \
+        message, is refused with a notice. If lines cannot be stored, \
         for instance on a full disk, the exit status is 1.
         """,
         """
@@ -73,7 +74,7 @@ enum StreamCommand {
       Connection.tokenCommand, StreamConnection.auth, Shared.data, Connection.authorities,
       Connection.plaintext, Connection.proxy, Connection.policyFile, Shared.settings,
       Shared.journal, noRealtime, older, StreamDeliveries.consumer, StreamDeliveries.from,
-      StreamDeliveries.confirm, sendInput, once, duration, Shared.json, action: run)
+      StreamDeliveries.confirm, sendInput, once, duration, StreamText.ids, Shared.json, action: run)
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
@@ -90,9 +91,11 @@ enum StreamCommand {
       throw inUse(error, directory)
     }
     let isOne = shops.count == 1
-    let screen = isOne ? call.screen(of: StreamUpdate.self, longest: longestLine) : nil
-    let views: [any LinkView<StreamUpdate>] = shops.map { shop in
-      screen ?? call.view(of: StreamUpdate.self, shop: isOne ? nil : shop.text)
+    let screen = isOne ? call.screen(of: QuotedUpdate.self, longest: longestLine) : nil
+    let views = shops.map { shop in
+      StreamView(
+        screen ?? call.view(of: QuotedUpdate.self, shop: isOne ? nil : shop.text),
+        showsIDs: call[StreamText.ids])
     }
     let failure: CommandFailure?
     do throws(CommandFailure) {
@@ -141,8 +144,7 @@ enum StreamCommand {
   /// Follows the streams until they end. Returns `nil` if a signal ended the run.
   private static func follow(
     _ call: Invocation, _ connection: StreamConnection, _ shops: [ShopID],
-    _ store: any TimelineStore, _ views: [any LinkView<StreamUpdate>],
-    _ screen: Screen<StreamUpdate>?
+    _ store: any TimelineStore, _ views: [StreamView], _ screen: Screen<QuotedUpdate>?
   ) async throws(CommandFailure) -> CommandFailure? {
     let run = LinkRun(call)
     let all = try await connection.streams(in: store, lifecycle: run.lifecycle)
@@ -182,7 +184,7 @@ enum StreamCommand {
   /// Opens a consumer for each stream if the options select one.
   private static func follow(
     _ streams: [ShopStream], _ call: Invocation, _ store: any TimelineStore,
-    _ views: [any LinkView<StreamUpdate>]
+    _ views: [StreamView]
   ) async throws(CommandFailure) -> [FollowedShop] {
     var followed: [FollowedShop] = []
     do throws(StoreFailure) {
@@ -201,8 +203,8 @@ enum StreamCommand {
 
   /// Sends standard input to the only stream. Returns `nil` if standard input is not read.
   private static func input(
-    _ call: Invocation, _ streams: [ShopStream], _ view: any LinkView<StreamUpdate>,
-    _ screen: Screen<StreamUpdate>?
+    _ call: Invocation, _ streams: [ShopStream], _ view: StreamView,
+    _ screen: Screen<QuotedUpdate>?
   ) -> Task<Int, Never>? {
     guard streams.count == 1, !call[StreamDeliveries.confirm],
       Invocation.isTyped || call[sendInput]
@@ -317,7 +319,8 @@ enum StreamCommand {
 
   private static func input(of stream: ShopStream) -> InputSender {
     InputSender(
-      longest: longestLine, fault: StreamModel.refusal,
+      longest: longestLine,
+      fault: { [shop = stream.configuration.shop] in StreamModel.refusal(of: $0, in: shop) },
       // Waits until earlier messages are stored and there is room. An outbox that is full of
       // permanently failed messages does not block, because the stream then reports that the outbox
       // is full.

@@ -57,6 +57,16 @@ struct StreamConnection {
     }
   }
 
+  /// Returns the stream of the configuration, with a store that stays open when it is closed.
+  func stream(in store: any TimelineStore) async throws(CommandFailure) -> ShopStream {
+    let streams = try await streams(in: store)
+    do {
+      return try await streams.open(configuration)
+    } catch {
+      throw CommandFailure(.failed, error.description)
+    }
+  }
+
   /// Returns the failure to report instead of a failure of the stream.
   func reported(_ failure: CommandFailure) async -> CommandFailure {
     await failure.explained(by: tokens)

@@ -16,7 +16,8 @@ extension StreamUpdate: ShownUpdate {
       of the deletion, or null if it is not known), these three with delivery (a number) with \
       --consumer or --from, gap and gapClosed (from, to), outbox (key, text, image: its type if \
       there is one, for a change of a message action edit|delete and its id, state queued|failed, \
-      tries, reason), sent (key, id), discarded (key), notice (kind, detail).
+      tries, reason), sent (key, id), discarded (key), notice (kind, detail). A reply also has \
+      parentId, the id of the message to which it replies, in message, edited and outbox.
       """
 
   var state: LinkState? {
@@ -30,7 +31,7 @@ extension StreamUpdate: ShownUpdate {
     if case .notice = self { true } else { false }
   }
 
-  func lines(_ style: Style) -> [String] { StreamText.lines(for: self, style) }
+  func lines(_ style: Style) -> [String] { StreamText(style: style).lines(for: self) }
 
   func write(to events: JSONEvents) {
     switch self {
@@ -87,22 +88,24 @@ extension ShopMessage {
     writer.entry("createdAt", RFC3339.format(createdAt))
     writer.entry("username", username)
     writer.entry("text", text)
-    writeImages(to: &writer)
+    writeReferences(to: &writer)
     writer.entry("via", via?.rawValue)
     writer.entry("position", position?.description)
   }
 
-  /// Writes the URLs of the images to which the text refers, if there are any.
-  private func writeImages(to writer: inout JSONWriter) {
+  /// Writes the URLs of the images to which the text refers, and the message to which this one
+  /// replies, if there are any.
+  private func writeReferences(to writer: inout JSONWriter) {
     let urls = ImageReference.urls(in: text)
     if !urls.isEmpty { writer.entry("images", urls.map(String.init)) }
+    if let parent { writer.entry("parentId", parent.description) }
   }
 
   fileprivate func writeEdit(to writer: inout JSONWriter) {
     writer.entry("id", id.description)
     writer.entry("username", username)
     writer.entry("text", text)
-    writeImages(to: &writer)
+    writeReferences(to: &writer)
     writer.entry("updatedAt", updatedAt.map(RFC3339.format))
     writer.entry("position", changed?.description)
   }
@@ -120,6 +123,7 @@ extension OutboxEntry {
     writer.entry("key", id.description)
     writer.entry("text", text)
     if let image { writer.entry("image", image.type.rawValue) }
+    if let parent { writer.entry("parentId", parent.description) }
     switch action {
     case .post: break
     case .edit(let message):

@@ -50,6 +50,8 @@ package enum Sentence {
     "close": "closed by the server", "kill": "process killed", "busy": "server busy",
     "removeMember": "not a member", "revokeTokens": "tokens void", "putBack": "log put back",
     "dieAfterNextPost": "server dies after a post", "rivals": "sockets of other devices",
+    "dieAfterNextImage": "server dies after an image", "cutNextImage": "image cut off",
+    "dieBeforeNextImagePost": "server dies before a message with an image",
     "unsent": "socket takes no more", "timeless": "clock reset", "flat": "battery flat",
     "away": "out of range", "crowded": "no free connection", "lossy": "values lost",
     "garbles": "values cut off", "bluetooth": "Bluetooth not on", "restarts": "bottle restarts",

@@ -95,6 +95,14 @@ struct SyncServerCopy {
     case .check(let token): return (token, failure.map { .failed($0) } ?? .checked)
     case .ingest(let token, let user, let body, let isGzip):
       return (token, store(body, isGzip, of: user.name) { .failed($0) })
+    case .upload(let effect): return carryOut(effect)
+    case .finished: isFinished = true
+    }
+    return nil
+  }
+
+  private mutating func carryOut(_ effect: UploadEffect) -> (StoreToken, SyncOutcome)? {
+    switch effect {
     case .write(let token, let id, _, let offset, let bytes):
       if let failure { return (token, .failed(failure)) }
       files[id] = (files[id] ?? []).prefix(offset) + bytes
@@ -109,7 +117,7 @@ struct SyncServerCopy {
     case .forget(let id): files[id] = nil
     case .inform(let id, let fields): informed[id] = fields
     case .interrupt(let id): interrupted.insert(id)
-    case .finished: isFinished = true
+    case .measure: break
     }
     return nil
   }
@@ -157,8 +165,8 @@ extension SyncServer.Effect {
   /// Whether the server waits until the effect is completed.
   fileprivate var isWork: Bool {
     switch self {
-    case .ingest, .stamp, .check, .report, .write, .finish: true
-    case .forget, .inform, .interrupt, .answer, .finished: false
+    case .ingest, .stamp, .check, .report, .upload(.write), .upload(.finish): true
+    case .upload, .answer, .finished: false
     }
   }
 }

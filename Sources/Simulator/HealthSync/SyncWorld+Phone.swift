@@ -465,7 +465,8 @@ extension SyncWorld {
       let age = Duration.seconds(24 * 3_600)
       let early = rules.tick(at: file.changed.advanced(by: age - .seconds(1)))
       let late = rules.tick(at: file.changed.advanced(by: age + .seconds(60)))
-      guard early.contains(.forget(id)) || !late.contains(.forget(id)) else { continue }
+      let removal = SyncServer.Effect.upload(.forget(id))
+      guard early.contains(removal) || !late.contains(removal) else { continue }
       let head = Array(file.bytes.prefix(UploadRecord.mostBytes))
       let user = UploadRecord.read(head)?.record.user
       note(.leftover(phone: user ?? "nobody", bytes: file.bytes.count))

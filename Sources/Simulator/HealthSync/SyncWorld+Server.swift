@@ -94,14 +94,21 @@ extension SyncWorld {
     case .answer(let id, let answer):
       if seen(id.number, answer) { return }
       self.answer(id.number, Feature.Reply(disguised(answer, to: id.number)))
+    case .upload(let effect): perform(effect)
+    case .finished: drained(server)
+    }
+  }
+
+  private mutating func perform(_ effect: UploadEffect) {
+    switch effect {
     case .write(let token, let id, let record, let offset, let bytes):
       write(token, id, record, offset, bytes, isLast: false)
     case .finish(let token, let id, let record, let offset, let bytes):
       write(token, id, record, offset, bytes, isLast: true)
     case .forget(let id): if seam.defect != .keepsUploads { backend.files[id] = nil }
+    case .measure: break
     case .inform(let id, let fields): inform(id.number, fields)
     case .interrupt(let id): interrupt(id.number)
-    case .finished: drained(server)
     }
   }
 
@@ -361,7 +368,8 @@ extension SyncWorld {
       case .works, .slow: break
       }
       phones[index].tickets[file] = ticket.bytes
-      note(.upload(phone: index, file: file, .storedURL(url: ticket.url, isGzip: ticket.isGzip)))
+      let url = ticket.url(at: SyncRequest.endpoint) ?? ticket.url
+      note(.upload(phone: index, file: file, .storedURL(url: url, isGzip: ticket.isGzip)))
     }
   }
 

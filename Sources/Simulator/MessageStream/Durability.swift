@@ -72,7 +72,7 @@ struct Durability: StreamChecker {
     case .launched, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .server,
       .began, .ended, .calm, .fact(.accepted(_, isNew: false)), .fact(.admitted),
-      .fact(.stated), .fact(.forgot):
+      .fact(.stated), .fact(.forgot), .fact(.images):
       return
     }
   }
@@ -171,7 +171,7 @@ extension StoredTimeline {
     message.user == "me"
       && outbox.contains { entry in
         if case .failed = entry.state { return false }
-        return entry.action == .post && entry.text == message.text
+        return entry.action == .post && entry.text == message.words
       }
   }
 

@@ -65,7 +65,7 @@ struct Ledger: StreamChecker {
     case .fact(.accepted(let message, isNew: true)): accept(message, facts)
     case .fact(.changed(.deleted(let deletion))): log.removeAll { $0.id == deletion.id }
     case .fact(.accepted(_, isNew: false)), .fact(.admitted), .fact(.stated), .fact(.changed),
-      .fact(.forgot):
+      .fact(.forgot), .fact(.images):
       return
     case .fact(.beganAnew(_, let retained)): beginAnew(with: retained, facts)
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
@@ -108,18 +108,18 @@ struct Ledger: StreamChecker {
     lookups.accepted(message)
     lateness.note(message, facts)
     let now = facts.now
-    guard var mine = own[message.text] else { return }
+    guard var mine = own[message.words] else { return }
     if !mine.wasAccepted, mine.index < lastOwn, !mine.hasFailed {
       found.add(.reordered, at: now, "\(message.text) was sent after messages written later")
     }
     lastOwn = max(lastOwn, mine.index)
     mine.accepted += 1
     mine.wasAccepted = true
-    if mine.accepted > mine.entries.count + lookups.excused(message.text), !mine.isBeyond {
+    if mine.accepted > mine.entries.count + lookups.excused(message.words), !mine.isBeyond {
       found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
     }
     mine.isBeyond = mine.isBeyond || lateness.isBeyond(message.id)
-    own[message.text] = mine
+    own[message.words] = mine
   }
 
   /// Continues with a new log. Messages that it does not contain may be sent again.
@@ -128,7 +128,7 @@ struct Ledger: StreamChecker {
     log = retained
     known.formUnion(retained.map(\.id))
     for text in own.keys.sorted() { own[text]?.accepted = 0 }
-    for message in retained { own[message.text]?.accepted += 1 }
+    for message in retained { own[message.words]?.accepted += 1 }
   }
 
   /// Checks at the end of the run that every message of the log was shown or lies in a gap.

@@ -30,12 +30,12 @@ struct LookupChecker {
 
   mutating func accepted(_ message: ShopMessage) {
     steps += 1
-    if known[message.text] == nil { known[message.text] = steps }
+    if known[message.words] == nil { known[message.words] = steps }
   }
 
   mutating func received(_ input: StreamModel.Input) {
     switch input {
-    case .frame(_, .message(let message)): known[message.text] = .min
+    case .frame(_, .message(let message)): known[message.words] = .min
     case .fetched(let id, _):
       guard let index = asked.firstIndex(where: { $0.id == id }) else { return }
       looked = asked.remove(at: index).at

@@ -12,16 +12,27 @@ struct ShopLog {
   /// The maximum number of messages in a page; 0 for no limit.
   let pageCap: Int
   private var log = StoredLog(epoch: "epoch-1")
+  /// The images, which the log's changes claim and delete.
+  private(set) var images = StoredImages()
+  /// Whether the images of deleted messages are kept, which is a defect.
+  private let keepsImages: Bool
   private var epochs = 1
   /// The lowest offset from which the server can provide missed messages.
   private var forgotten: UInt64 = 0
-  /// The requests that made the events of the current epoch, in order. They are needed if the log
-  /// is restored to an earlier state.
-  private var requests: [LogRequest] = []
+  /// The requests that made the events of the current epoch, in order, each with the images that
+  /// were unclaimed before it. They are needed if the log is restored to an earlier state.
+  private var requests: [Request] = []
+
+  private struct Request {
+    var request: LogRequest
+    var unclaimed: [StoredImage] = []
+  }
 
   init(
-    _ kind: ServerKind, pages: PageOrder = .stamp, ignoresSince: Bool = false, pageCap: Int = 0
+    _ kind: ServerKind, pages: PageOrder = .stamp, ignoresSince: Bool = false, pageCap: Int = 0,
+    keepsImages: Bool = false
   ) {
+    self.keepsImages = keepsImages
     self.pageCap = kind == .positions ? pageCap : 0
     self.kind = kind
     self.pages = pages
@@ -43,7 +54,10 @@ struct ShopLog {
   /// Processes a request, and makes its event durable.
   mutating func append(_ request: LogRequest) -> Result<LogOutcome, StoreFailure> {
     let result = log.append(request)
-    if case .success(let outcome) = result, outcome.event != nil { requests.append(request) }
+    if case .success(let outcome) = result, outcome.event != nil {
+      requests.append(Request(request: request, unclaimed: images.unclaimed))
+      follow(outcome)
+    }
     return result
   }
 
@@ -58,21 +72,51 @@ struct ShopLog {
   /// Returns the shop of a message that the log has, deleted or not.
   func shop(of id: MessageID, _ shop: ShopID) -> ShopID? { log.has(id) ? shop : nil }
 
-  /// Begins another epoch, and keeps only the newest messages.
+  private mutating func follow(_ outcome: LogOutcome) {
+    if keepsImages, case .deleted = outcome { return }
+    images.follow(outcome)
+  }
+
+  /// Adds an image. Returns false if its user already has `most` unclaimed images.
+  mutating func addImage(_ image: StoredImage, atMost most: Int) -> Bool {
+    images.add(image, atMost: most)
+  }
+
+  mutating func deleteImage(_ id: MessageID) { images.delete(id) }
+
+  mutating func deleteUnclaimedImages(before time: Timestamp) {
+    images.deleteUnclaimed(before: time)
+  }
+
+  /// Begins another epoch, and keeps only the newest messages and their images.
   mutating func beginAnew(keeping count: Int) {
     epochs += 1
     var keys: [MessageID: UUID128] = [:]
-    for case .post(let entry) in requests { keys[entry.message.id] = entry.key }
+    for step in requests {
+      if case .post(let entry) = step.request { keys[entry.message.id] = entry.key }
+    }
     log.begin(epoch: "epoch-\(epochs)", keeping: count)
-    requests = log.messages.map { .post(LogEntry(message: $0, key: keys[$0.id])) }
+    requests = log.messages.map {
+      Request(request: .post(LogEntry(message: $0, key: keys[$0.id])))
+    }
+    let kept = Set(log.messages.map(\.id))
+    for image in images.all where image.message.map({ !kept.contains($0) }) ?? false {
+      images.delete(image.id)
+    }
     forgotten = 0
   }
 
-  /// Removes the newest events, and continues under the same epoch.
+  /// Removes the newest events, and continues under the same epoch. Of the images, those remain
+  /// that the log already had, and that no event claimed later.
   mutating func putBack(by count: Int) {
     requests.removeLast(min(max(0, count), requests.count))
+    let kept = requests
     log = StoredLog(epoch: log.epoch)
-    for request in requests { _ = log.append(request) }
+    (images, requests) = (StoredImages(), [])
+    for step in kept {
+      for image in step.unclaimed { _ = images.add(image, atMost: .max) }
+      _ = append(step.request)
+    }
     forgotten = min(forgotten, head.offset)
   }
 
@@ -106,6 +150,10 @@ struct ShopLog {
     case .page, .since, .before, .beforeID, .afterID: return nil
     }
   }
+}
+
+extension StoredImages {
+  fileprivate var unclaimed: [StoredImage] { all.filter { $0.message == nil } }
 }
 
 extension PageQuery {

@@ -18,6 +18,8 @@ public struct StreamCheckers: FeatureCheckers {
   private var edits = Edits()
   private var versions = Versions()
   private var ownChanges = OwnChanges()
+  private var images = Images()
+  private var covers = Covers()
 
   public init() {}
 
@@ -25,6 +27,7 @@ public struct StreamCheckers: FeatureCheckers {
     ledger.findings + durability.findings + requests.findings + progress.findings
       + sends.findings + lifetimes.findings + fetches.findings + departure.findings
       + heads.findings + edits.findings + versions.findings + ownChanges.findings
+      + images.findings + covers.findings
   }
 
   public mutating func stepped(
@@ -51,6 +54,7 @@ public struct StreamCheckers: FeatureCheckers {
       sends.requested(effect, phoneState)
       fetches.requested(effect, phoneState)
       versions.requested(effect, phoneState)
+      images.requested(effect, phoneState)
     }
     stepEnded(phoneState)
   }
@@ -70,6 +74,8 @@ public struct StreamCheckers: FeatureCheckers {
     edits.handle(seen, phoneState)
     versions.handle(seen, phoneState)
     ownChanges.handle(seen, phoneState)
+    images.handle(seen, phoneState)
+    covers.handle(seen, phoneState)
     stepEnded(phoneState)
   }
 
@@ -88,6 +94,8 @@ public struct StreamCheckers: FeatureCheckers {
     edits.conclude(phoneState)
     versions.conclude(phoneState)
     ownChanges.conclude(phoneState)
+    images.conclude(phoneState)
+    covers.conclude(phoneState)
   }
 }
 

@@ -11,7 +11,10 @@ extension StreamFeature {
     case .deploy: builder.deploy()
     case .swarm: builder.swarm()
     }
-    builder.aside { $0.changes() }
+    builder.aside {
+      $0.changes()
+      $0.images()
+    }
   }
 }
 
@@ -203,6 +206,26 @@ extension PlanBuilder<StreamFeature> {
       PlannedEvent(.change, 0, $0.happens(0.7) ? "edit" : "delete")
     }
     if draw.happens(0.15) { numbers.wantsEvents = 0 }
+  }
+
+  /// In a third of the plans, the user sends images, too. In a few, an image expires before its
+  /// message is sent.
+  fileprivate mutating func images() {
+    guard draw.happens(0.35) else { return }
+    scatter(draw.count(1...5)) { _ in PlannedEvent(.sendImage) }
+    scatter(draw.count(0...4)) {
+      $0.one(
+        PlannedEvent(.cutNextImage), PlannedEvent(.cutNextImage),
+        PlannedEvent(.dieAfterNextImage, for: $0.seconds(1, 60)),
+        PlannedEvent(.dieBeforeNextImagePost, for: $0.seconds(1, 60)),
+        PlannedEvent(.imagesElsewhere, $0.count(1...16), for: $0.seconds(10, 600)))
+    }
+    guard draw.happens(0.08) else { return }
+    let time = draw.seconds(60, 1800)
+    add(
+      PlannedEvent(.dieBeforeNextImagePost, for: draw.seconds(86_500, 93_000)), at: time)
+    add(PlannedEvent(.sendImage), at: time + .seconds(5))
+    length = .seconds(100_000)
   }
 
   /// In some plans with late stamps, sorts pages by arrival.

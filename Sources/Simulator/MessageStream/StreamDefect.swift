@@ -43,6 +43,16 @@ public enum StreamDefect: String, DeliberateDefect {
   case takesOldVersions
   /// The client stores a deleted message again, which a late page brings.
   case revivesDeleted
+  /// The client sends a message with an image without its upload.
+  case postsBeforeUpload
+  /// The client repeats a message with another image.
+  case swapsImages
+  /// The server keeps the images of deleted messages.
+  case keepsImages
+  /// After a new epoch, the client keeps messages that the pages of the log do not have.
+  case coversNothing
+  /// After a new epoch, the client removes all messages that its first page does not have.
+  case coversAll
 
   public var catchable: [ServerKind] {
     switch self {
@@ -57,11 +67,12 @@ public enum StreamDefect: String, DeliberateDefect {
     case .asksInVain: [.positions]
     // A plain server sends no events.
     case .dropsEdits, .takesOldVersions, .revivesDeleted: [.positions]
+    case .coversNothing, .coversAll: [.positions]
     case .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
       .losesStandby, .noJitter, .timersStopAsleep, .closesAlive, .ignoresRetryAfter,
       .refreshesEarly,
       .blamesCredentials, .countsTheDial, .leavesPosts, .sendsTwice, .fetchesAfterLeaving,
-      .outlivesToken:
+      .outlivesToken, .postsBeforeUpload, .swapsImages, .keepsImages:
       ServerKind.allCases
     }
   }
@@ -76,7 +87,9 @@ public enum StreamDefect: String, DeliberateDefect {
     case .asksInVain: [.needless]
     case .outlivesToken: [.outlived]
     case .dropsEdits: [.early, .outdated]
-    case .takesOldVersions, .revivesDeleted: [.outdated]
+    case .takesOldVersions, .revivesDeleted, .coversNothing: [.outdated]
+    case .coversAll: [.lost]
+    case .postsBeforeUpload, .swapsImages, .keepsImages: [.orphaned]
     case .countResetOnOpen, .noStability, .noJitter, .takesLateEvents, .losesStandby,
       .timersStopAsleep, .closesAlive, .ignoresRetryAfter, .refreshesEarly, .blamesCredentials,
       .countsTheDial:
@@ -96,6 +109,10 @@ public enum StreamDefect: String, DeliberateDefect {
     case .takesOldVersions, .revivesDeleted: 50
     // The defect shows only if a server drains or refuses for a long time, or if a link wavers.
     case .ignoresRetryAfter, .countsTheDial: 100
+    // The defect shows only if a message with an image is deleted, or sent twice.
+    case .postsBeforeUpload, .swapsImages, .keepsImages: 100
+    // The defect shows only if the log begins anew while the phone is away.
+    case .coversNothing, .coversAll: 100
     case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
       .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep,
       .closesAlive, .refreshesEarly, .blamesCredentials, .leavesPosts, .sendsTwice,

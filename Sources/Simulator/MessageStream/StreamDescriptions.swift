@@ -24,6 +24,13 @@ extension StreamFeature {
     case .accepted(let message, let isNew):
       [(.server, (isNew ? "accepts " : "knows already ") + TraceText.name(message))]
     case .admitted, .stated, .forgot: []
+    case .images(let images):
+      [
+        (
+          .server,
+          "has \(TraceText.count(images.count, "image")), \(images.count { $0.message == nil }) unclaimed"
+        )
+      ]
     case .changed(.edited(let message)): [(.server, "changes \(TraceText.name(message))")]
     case .changed(.deleted(let deletion)):
       [(.server, "deletes the message at \(deletion.position)")]
@@ -67,7 +74,7 @@ extension TraceText {
       (.user, isBehind ? "reads more slowly than messages come" : "reads on")
     case .loadOlder: (.user, "scrolls up")
     case .send(_, let text, _, _, _): (.user, "sends \(quoted(text))")
-    case .edit(_, _, let text, _): (.user, "changes a message to \(quoted(text))")
+    case .edit(_, _, let text, _, _): (.user, "changes a message to \(quoted(text))")
     case .delete: (.user, "deletes a message")
     case .retry: (.user, "asks to send again")
     case .discard: (.user, "gives a message up")

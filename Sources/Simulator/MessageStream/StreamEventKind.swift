@@ -7,6 +7,8 @@ public enum StreamEventKind: String, PlanEventKind {
   case chat
   /// The user posts a message.
   case send
+  /// The user posts a message with an image.
+  case sendImage
   /// The user edits or deletes one of their own messages. The choice is which.
   case change
   case loadOlder
@@ -43,6 +45,14 @@ public enum StreamEventKind: String, PlanEventKind {
   case trim
   /// The next post becomes durable, but the server dies before it answers.
   case dieAfterNextPost
+  /// The next image is stored, but the server dies before it answers.
+  case dieAfterNextImage
+  /// The server dies when the next message with an image arrives, before it has it.
+  case dieBeforeNextImagePost
+  /// The next bytes of an image arrive in part.
+  case cutNextImage
+  /// The user's other devices upload images that no message refers to; `number` is how many.
+  case imagesElsewhere
   /// All existing tokens are refused from now on. The choice is the outcome of the next refresh.
   case revokeTokens
   /// The user is temporarily not a member.
@@ -61,6 +71,7 @@ public enum StreamEventKind: String, PlanEventKind {
       "others write, change and delete \(TraceText.count($0.number, "message"))"
     },
     .send: EventForm(isOfPeople: true) { _ in "writes a message" },
+    .sendImage: EventForm(isOfPeople: true) { _ in "writes a message with an image" },
     .change: EventForm(.choice(["edit", "delete"]), isOfPeople: true) {
       $0.choice == "edit" ? "changes an own message" : "deletes an own message"
     },
@@ -106,6 +117,17 @@ public enum StreamEventKind: String, PlanEventKind {
     // The server waits this long for the next post.
     .dieAfterNextPost: EventForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {
       "the server dies after the next post, before it answers, for \(length($0))"
+    },
+    // The server waits up to an hour for the image.
+    .dieAfterNextImage: EventForm(.span, of: .backend, lasting: .spanAnd(.seconds(3600))) {
+      "the server dies after the next image, before it answers, for \(length($0))"
+    },
+    .dieBeforeNextImagePost: EventForm(.span, of: .backend, lasting: .spanAnd(.seconds(3600))) {
+      "the server dies when the next message with an image comes, for \(length($0))"
+    },
+    .cutNextImage: EventForm(of: .backend) { _ in "the next image is cut off" },
+    .imagesElsewhere: EventForm(.count(0...1000), .span, of: .backend) {
+      "the user keeps \(TraceText.count($0.number, "image")) on other devices for \(length($0))"
     },
     .revokeTokens: EventForm(.choice(TokenRefresh.allCases.map(\.rawValue)), of: .backend) {
       "all tokens are void; a refresh \(TokenRefresh(rawValue: $0.choice)?.label ?? $0.choice)"

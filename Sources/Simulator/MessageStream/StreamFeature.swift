@@ -44,7 +44,7 @@ public enum StreamFeature: SimulatedFeature {
   public static var kinds: [Finding.Kind] {
     [
       .lost, .duplicated, .reordered, .stuck, .storm, .needless, .falselyConnected, .early, .late,
-      .outdated, .leaked, .outlived, .unbounded, .brokenInvariant, .endless, .unhealed,
+      .outdated, .orphaned, .leaked, .outlived, .unbounded, .brokenInvariant, .endless, .unhealed,
     ]
   }
   public static func play(
@@ -145,6 +145,8 @@ public enum StreamFact: Sendable, Equatable {
   case forgot
   /// A socket opened, and the server reported a head, which may be false.
   case stated(AttemptID, head: ShopPosition?)
+  /// The images that the server has now, ordered by id.
+  case images([StoredImage])
   /// An upgrade arrived with a token that expires at the given time.
   case admitted(AttemptID, until: Instant)
 }
@@ -184,6 +186,9 @@ extension Finding.Kind {
   public static let early = Finding.Kind(rawValue: "early")
   /// A message was shown or stored with an older text than the server's, or although it was deleted.
   public static let outdated = Finding.Kind(rawValue: "outdated")
+  /// An image is stored without a message that refers to it, or a message was accepted without its
+  /// image.
+  public static let orphaned = Finding.Kind(rawValue: "orphaned")
   /// The server kept a socket for longer than the lifetime of the token that admitted it.
   public static let outlived = Finding.Kind(rawValue: "outlived")
 }
@@ -223,6 +228,9 @@ extension StreamFeature {
     case .beganAnew(_, let retained): digest.mix(3, UInt64(retained.count))
     case .changed(let event): digest.mix(16, event.position?.offset ?? 0)
     case .forgot: digest.mix(17)
+    case .images(let images):
+      digest.mix(18, UInt64(images.count))
+      for image in images { digest.mix(image.id) }
     case .stated(let attempt, let head): digest.mix(15, attempt.number, head?.offset ?? 0)
     case .admitted(let attempt, _): digest.mix(14, attempt.number)
     }
@@ -236,7 +244,7 @@ extension StreamFeature {
     case .realtime(let isOn): digest.mix(isOn)
     case .reader(let isBehind): digest.mix(isBehind)
     case .send(_, let text, _, _, _), .user(let text): digest.mix(text)
-    case .edit(_, let message, let text, _):
+    case .edit(_, let message, let text, _, _):
       digest.mix(message)
       digest.mix(text)
     case .delete(_, let message, _): digest.mix(message)

@@ -22,6 +22,8 @@ struct StreamSeam: Sendable {
   private var keys = Keys()
   private var epochs = Epochs()
   private var oldVersions = OldVersions()
+  /// The entries with an image that were sent.
+  private var illustrated: Set<UUID128> = []
   /// The stored messages that a launch shows; empty once they have been shown.
   private var screen: [ShopMessage] = []
   private var historyPage = 0
@@ -71,7 +73,8 @@ struct StreamSeam: Sendable {
     case .takesOldVersions, .revivesDeleted: [oldVersions.noted(input)]
     case .showsBeforeStored, .countResetOnOpen, .noStability, .timersStopAsleep, .takesLateEvents,
       .losesStandby, .noJitter, .closesAlive, .countsTheDial, .ignoresRetryAfter, .refreshesEarly,
-      .blamesCredentials, .sendsTwice, .outlivesToken, .dropsEdits, nil:
+      .blamesCredentials, .sendsTwice, .outlivesToken, .dropsEdits, .postsBeforeUpload,
+      .swapsImages, .keepsImages, .coversNothing, .coversAll, nil:
       [input]
     }
   }
@@ -96,10 +99,13 @@ struct StreamSeam: Sendable {
     case .dropsEdits: return [withoutEdits(effect)]
     case .takesOldVersions: return [oldVersions.renewed(effect)]
     case .revivesDeleted: return [oldVersions.revived(effect)]
+    case .postsBeforeUpload: return [withoutUpload(effect)]
+    case .swapsImages: return [withOtherImage(effect)]
+    case .coversNothing, .coversAll: return [covering(effect)]
     case .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents, .losesStandby,
       .noJitter, .timersStopAsleep, .closesAlive, .countsTheDial, .ignoresRetryAfter,
       .refreshesEarly,
-      .blamesCredentials, .asksInVain, .outlivesToken, nil:
+      .blamesCredentials, .asksInVain, .outlivesToken, .keepsImages, nil:
       return [effect]
     }
   }
@@ -157,6 +163,26 @@ extension StreamSeam {
   private func withoutEdits(_ effect: StreamModel.Effect) -> StreamModel.Effect {
     guard case .commit(let id, var change) = effect else { return effect }
     change.edits = []
+    return .commit(id, change)
+  }
+
+  private func withoutUpload(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    if case .upload(let entry, let number) = effect { .post(entry, try: number) } else { effect }
+  }
+
+  private mutating func withOtherImage(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    guard case .post(var entry, let number) = effect, let url = entry.image?.url,
+      !illustrated.insert(entry.id).inserted
+    else { return effect }
+    entry.image?.url = String(url.dropLast(36)) + MessageID(high: 1, low: 1).description
+    return .post(entry, try: number)
+  }
+
+  private func covering(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+    guard case .commit(let id, var change) = effect else { return effect }
+    change.covered = change.covered.prefix(defect == .coversAll ? 1 : 0).map {
+      CoveredRange(epoch: $0.epoch)
+    }
     return .commit(id, change)
   }
 

@@ -32,7 +32,7 @@ extension StreamFeature {
     var isPost: Bool {
       switch request {
       case .post: true
-      case .fetch: false
+      case .fetch, .image: false
       }
     }
   }
@@ -42,6 +42,8 @@ extension StreamFeature {
     var status: Int
     var retryAfter: Duration?
     var bytes: [UInt8]
+    /// The header fields about images, by lowercase name.
+    var headers: [String: String] = [:]
   }
 
   /// A scheduled event of this world.
@@ -52,6 +54,8 @@ extension StreamFeature {
     /// Others post, edit or delete the next of their remaining messages.
     case othersChange(left: Int)
     case logAnswers(StoreToken, LogQuestion)
+    /// The log and the files carry out work of the rules of images.
+    case imageWork(ImageServer.Effect)
     case refreshed(TokenRefresh)
     /// A socket of another device answers a ping, or closes as requested.
     case rival(ConnectionID, isClosing: Bool)
@@ -75,6 +79,8 @@ public enum LogQuestion: Sendable {
 enum StreamRequest: Sendable {
   case fetch(FetchID, PageQuery)
   case post(OutboxEntry, try: TryID)
+  /// A request to upload or to find the image of an entry, with its number.
+  case image(UUID128, UInt64, UploadRequest)
 }
 
 /// A token that admits a user.

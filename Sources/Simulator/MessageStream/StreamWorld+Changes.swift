@@ -50,15 +50,18 @@ extension StreamWorld {
   /// Edits or deletes one of the user's newest messages on the phone.
   mutating func change(isEdit: Bool) {
     let own = disk.ordered.suffix(40).compactMap { disk.messages[$0.id] }.filter { message in
-      message.user == "me" && !disk.outbox.contains { $0.text == message.text }
+      message.user == "me" && !disk.outbox.contains { $0.text == message.words }
     }
     guard !own.isEmpty else { return }
     let index = Int.random(in: own.indices, using: &kernel.hosts[phoneID.slot].generator)
     let id = UUID128.random(using: &kernel.hosts[phoneID.slot].generator)
     if isEdit {
       backend.edits += 1
-      let text = "\(own[index].text.prefix { $0 != "(" })(edit \(backend.edits))"
-      give(.edit(id: id, own[index].id, text: text, at: phoneWall), to: phoneID)
+      let text = "\(own[index].words.prefix { $0 != "(" })(edit \(backend.edits))"
+      let keeps = keepsImage(of: own[index], on: phoneID)
+      give(
+        .edit(id: id, own[index].id, text: text, at: phoneWall, keepsImages: keeps ? true : nil),
+        to: phoneID)
     } else {
       give(.delete(id: id, own[index].id, at: phoneWall), to: phoneID)
     }
@@ -89,14 +92,20 @@ extension StreamWorld {
     // A plain server has no keys. A phone can recognize its own message only by its text.
     let isOpen =
       kernel.plan.server == .plain && messages[index].user == "me"
-      && disk.outbox.contains { $0.text == messages[index].text }
+      && disk.outbox.contains { $0.text == messages[index].words }
     return isOpen ? nil : messages[index]
   }
 
   private mutating func requestEdit(of message: ShopMessage) {
     backend.edits += 1
-    let text = "\(message.text.prefix { $0 != "(" })(edit \(backend.edits))"
+    let earlier = keepsImage(of: message, on: server) ? message.text : message.words
+    let text = "\(earlier.prefix { $0 != "(" })(edit \(backend.edits))"
     request(.edit(Revision(id: message.id, text: text)), by: message.user)
+  }
+
+  /// Returns whether an edit keeps the image of a message. Half of them remove it.
+  private mutating func keepsImage(of message: ShopMessage, on host: HostID) -> Bool {
+    message.words != message.text && kernel.hosts[host.slot].generator.next() % 2 == 0
   }
 
   private mutating func requestDeletion(of message: ShopMessage) {
@@ -129,6 +138,11 @@ extension StreamWorld {
     let listeners = kernel.lines.filter { $0.serverHolds }.map { ConnectionID($0.number) }
     send(.message(edited), to: listeners)
   }
+}
+
+extension ShopMessage {
+  /// The text without the line that refers to an image.
+  var words: String { String(text.prefix { $0 != "\n" }) }
 }
 
 extension LogRequest {

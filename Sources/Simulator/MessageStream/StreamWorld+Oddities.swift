@@ -14,6 +14,7 @@ extension StreamWorld {
     stop(server, for: index)
     backend.log.beginAnew(keeping: count)
     note(.beganAnew(head: backend.log.head, retained: backend.log.messages))
+    noteImages()
   }
 
   /// Starts the log over without its newest messages, and fills it with others up to its former
@@ -42,6 +43,7 @@ extension StreamWorld {
     backend.longest = backend.log.head.offset
     backend.log.putBack(by: count)
     note(.beganAnew(head: backend.log.head, retained: backend.log.messages))
+    noteImages()
   }
 
   /// Whether the next message would fill the log up to the phone's last known position before the

@@ -14,7 +14,10 @@ extension StreamWorld {
       seed: kernel.hosts[server.slot].generator.next(), at: now)
     backend.rivals = [:]
     backend.posting = 0
-    if isUnderWay(.removeMember) { feed(.removals([membership])) }
+    bootImages(Self.policy(kernel.plan))
+    guard isUnderWay(.removeMember) else { return }
+    feed(.removals([membership]))
+    feedImages(.removals([membership]))
   }
 
   private static func policy(_ plan: WorldPlan<StreamFeature>) -> ShopServerPolicy {
@@ -30,6 +33,7 @@ extension StreamWorld {
 
   mutating func drain(_ server: HostID, within time: Duration) {
     feed(.drain(within: kernel.plan.numbers.drainWindow))
+    if isServerRunning { feedImages(.drain(within: kernel.plan.numbers.drainWindow)) }
   }
 
   mutating func feed(_ input: ShopServer.Input) {
@@ -53,7 +57,7 @@ extension StreamWorld {
     case .append(let appends):
       for append in appends { ask(append.token, .append(append.change)) }
     case .shop(let token, let id): ask(token, .shop(id))
-    case .forget(let token): ask(token, .forget)
+    case .forget(let token, _): ask(token, .forget)
     case .page(let token, _, let query): ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
     case .answer(let id, let response): answer(id.number, reply(response))
@@ -168,6 +172,7 @@ extension StreamWorld {
     switch backend.log.append(restamped(request)) {
     case .failure(let failure): feed(.stored(token, .failed(failure)))
     case .success(let outcome):
+      noteImages()
       noteOutcome(outcome)
       if let index = backend.deadlyPost, !request.isOfOthers {
         backend.deadlyPost = nil

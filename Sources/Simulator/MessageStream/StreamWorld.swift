@@ -35,6 +35,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var reported = Reported()
     /// The number of messages that the user has written so far.
     var sent = 0
+    var images = PhoneImages()
 
     struct Reported {
       var isRealtime = true
@@ -55,6 +56,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   struct Backend {
     var rules: ShopServer
     var log: ShopLog
+    var images = ImageBackend()
     var newestToken = 1
     /// The number of the last refused token. Tokens up to this number are refused.
     var revoked = 0
@@ -105,7 +107,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
       rules: ShopServer(policy: ShopServerPolicy(), seed: 0, at: .zero),
       log: ShopLog(
         plan.server, pages: plan.numbers.pages, ignoresSince: plan.numbers.ignoresSince == 1,
-        pageCap: plan.numbers.pageCap))
+        pageCap: plan.numbers.pageCap, keepsImages: setup.defect == .keepsImages))
     clients = [Client(settings: real, seed: 0)]
     var state = StreamState(settings: meant, server: plan.server, memoryUse: clients[0].memoryUse)
     state.pages = plan.numbers.pages
@@ -122,6 +124,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   mutating func boot(_ host: HostID) {
     guard host == phoneID else { return bootServer() }
     phone.reported = Phone.Reported()
+    phone.images.launch()
     screen = Screen(awaited: screen.awaited)
     if shadow != nil { shadow = disk }
     seam.launched()
@@ -130,13 +133,15 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   }
 
   func deadline(of host: HostID) -> Instant? {
-    host == server && kernel.hosts[host.slot].isRunning ? backend.rules.deadline : nil
+    guard host == server, kernel.hosts[host.slot].isRunning else { return nil }
+    return [backend.rules.deadline, backend.images.rules.deadline].compactMap(\.self).min()
   }
 
   mutating func tick(_ host: HostID) {
     let effects = backend.rules.tick(at: now)
     kernel.examine(&backend.rules)
     perform(effects)
+    if isServerRunning { tickImages() }
   }
 
   var phoneWall: Timestamp { wall(phoneID) }
@@ -162,6 +167,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .othersPost(let left): othersPost(left)
     case .othersChange(let left): othersChange(left)
     case .logAnswers(let token, let question): answer(token, question)
+    case .imageWork(let effect): carryOut(effect)
     case .refreshed(let outcome): refreshed(outcome)
     case .input(let input): give(input, to: phoneID)
     case .rival(let id, let isClosing): rivalAnswers(id, isClosing: isClosing)
@@ -178,6 +184,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .others: othersPost(event.number)
     case .chat: othersChange(event.number)
     case .send: if isScreenInUse { send() }
+    case .sendImage: if isScreenInUse { sendImage() }
     case .change: if isScreenInUse { change(isEdit: event.choice == "edit") }
     case .loadOlder: if isScreenInUse { give(.loadOlder, to: phoneID) }
     case .pullToRefresh: if isScreenInUse { give(.refresh, to: phoneID) }
@@ -190,10 +197,14 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .rivals: openRivals(event.number, index)
     case .trim: backend.log.trim(keeping: event.number)
     case .dieAfterNextPost: backend.deadlyPost = index
+    case .dieAfterNextImage: backend.images.deadlyImage = index
+    case .dieBeforeNextImagePost: backend.images.deadlyPost = index
+    case .cutNextImage: backend.images.isNextCut = true
+    case .imagesElsewhere: uploadElsewhere(event.number, index)
     case .revokeTokens:
       backend.revoked = backend.newestToken
       phone.refresh = TokenRefresh(rawValue: event.choice) ?? .works
-    case .removeMember: if isServerRunning { feed(.removed(membership)) }
+    case .removeMember: if isServerRunning { remove() }
     case .oversizedFrame: postLarge()
     case .malformedFrames: sendMalformed(event.number)
     case .leaveScreen, .realtimeOff, .slowReader: return  // `reportAppState` reports these.
@@ -203,9 +214,19 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   mutating func end(_ event: PlannedEvent<StreamEventKind>, _ index: Int) {
     if backend.deadlyPost == index { backend.deadlyPost = nil }
+    if backend.images.deadlyImage == index { backend.images.deadlyImage = nil }
+    if backend.images.deadlyPost == index { backend.images.deadlyPost = nil }
     closeRivals(of: index)
+    if !backend.images.elsewhere.isEmpty { deleteElsewhere(of: index) }
     let isBack = event.eventKind == .own(.removeMember) && !isUnderWay(.removeMember)
-    if isBack, isServerRunning { feed(.removals([])) }
+    guard isBack, isServerRunning else { return }
+    feed(.removals([]))
+    feedImages(.removals([]))
+  }
+
+  private mutating func remove() {
+    feed(.removed(membership))
+    feedImages(.removals([membership]))
   }
 }
 
@@ -281,7 +302,7 @@ extension StreamWorld {
     case .refreshCredentials: refresh()
     case .fetch(let id, let query): ask(.fetch(id, query))
     case .post(let entry, let number): ask(.post(entry, try: number))
-    case .upload: return  // the users of this world send no images
+    case .upload(let entry, let number): upload(entry, number)
     case .load(let limit):
       read(.loaded((shadow ?? disk).load(limit: limit)), or: { .loadFailed($0) })
     case .commit(let id, let change): commit(id, change)
@@ -302,7 +323,8 @@ extension StreamWorld {
       screen.hasMore = hasMore
       screen.histories += 1
     case .notice(.signIn): askToSignIn()
-    case .status, .edited, .deleted, .gap, .gapClosed, .outbox, .outboxDone, .notice: return
+    case .outboxDone(let id, _): phone.images.remove(id)
+    case .status, .edited, .deleted, .gap, .gapClosed, .outbox, .notice: return
     }
   }
 
@@ -442,19 +464,24 @@ extension StreamWorld {
   mutating func requestArrived(
     _ id: TrafficID, _ question: StreamFeature.Question, at server: HostID
   ) {
-    feed(
-      .request(
-        RequestID(id), call(question.request), credential(of: question.token), wall: serverWall))
+    switch question.request {
+    case .fetch(_, let query): feed(id, call(query), question.token)
+    case .post(let entry, _):
+      // An own edit or deletion must not fill the log up, either.
+      if entry.target != nil, fillsLogUp { return answer(id, refusal(503)) }
+      if !diesOfImage(entry) { feed(id, call(entry), question.token) }
+    case .image(_, _, let request): imageRequestArrived(id, request, question.token)
+    }
   }
 
-  private func call(_ what: StreamRequest) -> Call {
-    switch what {
-    case .fetch(_, let query):
-      Call.read(
-        method: "GET", path: ShopRoute.paginated(shop).path, query: query.parameters, key: nil,
-        events: settings.wantsEvents, body: [], limits: MessageLimits())
-    case .post(let entry, _): call(entry)
-    }
+  private mutating func feed(_ id: TrafficID, _ call: Call, _ token: StreamToken) {
+    feed(.request(RequestID(id), call, credential(of: token), wall: serverWall))
+  }
+
+  private func call(_ query: PageQuery) -> Call {
+    Call.read(
+      method: "GET", path: ShopRoute.paginated(shop).path, query: query.parameters, key: nil,
+      events: settings.wantsEvents, body: [], limits: MessageLimits())
   }
 
   private func call(_ entry: OutboxEntry) -> Call {
@@ -463,13 +490,15 @@ extension StreamWorld {
       case .post:
         (
           "POST", .send,
-          NewMessage(shop: entry.shop, text: entry.text, parent: entry.parent).encode()
+          NewMessage(shop: entry.shop, text: entry.postedText, parent: entry.parent).encode()
         )
-      case .edit(let id): ("PUT", .send, MessageEdit(id: id, text: entry.text).encode())
+      case .edit(let id):
+        ("PUT", .send, MessageEdit(id: id, text: entry.text, shop: entry.shop).encode())
       case .delete(let id): ("DELETE", .message(id), [])
       }
+    let query = method == "DELETE" ? [(name: "shop_id", value: entry.shop.text)] : []
     return Call.read(
-      method: method, path: route.path, query: [], key: entry.id.description, body: body,
+      method: method, path: route.path, query: query, key: entry.id.description, body: body,
       limits: MessageLimits())
   }
 
@@ -487,6 +516,7 @@ extension StreamWorld {
     switch question.request {
     case .fetch: 500
     case .post(let entry, _): 600 + entry.text.utf8.count
+    case .image(_, _, let request): 500 + request.body.count
     }
   }
 
@@ -514,26 +544,27 @@ extension StreamWorld {
     _ question: StreamFeature.Question, _ result: Result<StreamFeature.Reply, LinkFailure>,
     to host: HostID
   ) {
-    give(input(question.request, result), to: host)
+    if case .image(let id, let number, _) = question.request {
+      imageAnswered(id, number, result)
+    } else if let input = input(question.request, result) {
+      give(input, to: host)
+    }
   }
 
   private func input(
     _ what: StreamRequest, _ result: Result<StreamFeature.Reply, LinkFailure>
-  ) -> StreamModel.Input {
+  ) -> StreamModel.Input? {
     switch result {
     case .failure(let failure): return failed(what, failure)
     case .success(let reply):
       guard reply.status == 200 || reply.status == 201 else {
-        let failure = LinkFailure.http(
-          status: reply.status, retryAfter: reply.retryAfter,
-          detail: Envelope.decodeNote(reply.bytes) ?? "")
-        return failed(what, failure)
+        return failed(what, reply.failure)
       }
       return read(what, reply.bytes)
     }
   }
 
-  private func read(_ what: StreamRequest, _ bytes: [UInt8]) -> StreamModel.Input {
+  private func read(_ what: StreamRequest, _ bytes: [UInt8]) -> StreamModel.Input? {
     do throws(MessageError) {
       switch what {
       case .fetch(let id, _): return .fetched(id, try PageCodec.decode(bytes, shop: shop))
@@ -543,16 +574,18 @@ extension StreamWorld {
         case .edit: return .edited(entry.id, try Envelope.decodeEdit(bytes, shop: shop))
         case .delete: return .deleted(entry.id, try Envelope.decodeDeletion(bytes, shop: shop))
         }
+      case .image: return nil
       }
     } catch {
       return failed(what, .protocolError(detail: "the answer could not be read: \(error)"))
     }
   }
 
-  private func failed(_ what: StreamRequest, _ failure: LinkFailure) -> StreamModel.Input {
+  private func failed(_ what: StreamRequest, _ failure: LinkFailure) -> StreamModel.Input? {
     switch what {
     case .fetch(let id, _): .fetchFailed(id, failure)
     case .post(let entry, let number): .postFailed(entry.id, try: number, failure)
+    case .image: nil
     }
   }
 }

@@ -34,7 +34,8 @@ struct UnbrokenTests {
     #expect(found, "\(script.findings)")
   }
 
-  private static let faults: [Fault] = shown + changed + sent + fetched + tried + stored + secret
+  private static let faults: [Fault] =
+    shown + changed + illustrated + sent + fetched + tried + stored + secret
 
   private static let all = (1...5).map { ShopMessage.number($0) }
 
@@ -93,6 +94,32 @@ struct UnbrokenTests {
       var entry = OutboxEntry.number(1)
       (entry.text, entry.action) = ("", .delete(all[1].id))
       script.store(TimelineChange(outboxPut: [entry]))
+    },
+  ]
+
+  private static let image = StoredImage(
+    id: MessageID(high: 5, low: 5), shop: Facts.shop, user: "other", type: .png, size: 9,
+    createdAt: ShopMessage.start)
+
+  private static let illustrated = [
+    Fault(.orphaned, "the message has lost its image: m1") { script in
+      var claimed = image
+      claimed.message = all[0].id
+      script.note(.images([claimed]))
+      let url = "http://shop.example/api/v1/auth/shops/messages/image/\(image.id)"
+      script.accept([.number(1, text: "m1\n[IMAGE:\(url)]")])
+      script.note(.images([]))
+    },
+    Fault(.orphaned, "the image \(image.id) without a message is kept") { script in
+      script.note(.images([image]))
+      script.tick(at: 100_000)
+    },
+    Fault(.lost, "removed by a page, and on the server: m2") { script in
+      script.accept(all)
+      var kept = all[1]
+      kept.position = ShopPosition(epoch: "d", offset: 9)
+      script.store(TimelineChange(messages: [kept]))
+      script.store(TimelineChange(covered: [CoveredRange(epoch: "e")]))
     },
   ]
 
@@ -268,7 +295,7 @@ struct Script {
     own.stepped(input, isLate: false, effects, facts)
   }
 
-  private mutating func note(_ fact: StreamFact) {
+  mutating func note(_ fact: StreamFact) {
     link.handle(.fact(fact), facts)
     own.handle(.fact(fact), facts)
   }

@@ -59,7 +59,20 @@ struct PeerShopTests {
   }
 }
 
-/// One run of a peer with a fixed seed and 20 s of faults.
+/// A test of the built program with edits, deletions, replies and images under faults, one round
+/// with each kind of server. `make torture` runs more.
+@Suite(.timeLimit(.minutes(15)))
+struct TortureTests {
+  @Test func `a tortured server, phone and consumer end with the same messages and images`()
+    async throws
+  {
+    let run = try await PeerRun.outcome(
+      of: "torture", [CommandProcess.path, "--rounds", "2", "--seconds", "1"])
+    #expect(run.status == 0, "\(run.said)")
+  }
+}
+
+/// One run of a script with the built program. A peer has a fixed seed and 20 s of faults.
 private enum PeerRun {
   static let python = "/usr/bin/python3"
 
@@ -69,18 +82,28 @@ private enum PeerRun {
   /// Runs a peer to its end. If it fails, the last lines of its output are the comment of the
   /// failure.
   static func pass(_ peer: String) async throws {
+    let run = try await outcome(
+      of: "peer-runs", [CommandProcess.path, "--only", peer, "--seed", "1", "--seconds", "20"])
+    let hasPassed = run.output.contains { $0.hasPrefix("\(peer): passed") }
+    #expect(run.status == 0 && hasPassed, "\(run.said)")
+  }
+
+  /// Runs a script of the package to its end.
+  static func outcome(
+    of script: String, _ words: [String]
+  ) async throws -> CommandProcess.Outcome {
     let package = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../..").standardizedFileURL.path
-    let script = try #require(
-      [package, FileManager.default.currentDirectoryPath].map { "\($0)/scripts/peer-runs" }
+    let path = try #require(
+      [package, FileManager.default.currentDirectoryPath].map { "\($0)/scripts/\(script)" }
         .first(where: FileManager.default.isExecutableFile))
-    let process = try LabProcess([
-      python, script, CommandProcess.path, "--only", peer, "--seed", "1", "--seconds", "20",
-    ])
+    let process = try LabProcess([python, path] + words)
     process.endInput()
-    let run = await CommandProcess.outcome(of: process)
-    let said = (run.output + run.errors).suffix(5).joined(separator: "\n")
-    let hasPassed = run.output.contains { $0.hasPrefix("\(peer): passed") }
-    #expect(run.status == 0 && hasPassed, "\(said)")
+    return await CommandProcess.outcome(of: process)
   }
+}
+
+extension CommandProcess.Outcome {
+  /// The last lines of the output.
+  fileprivate var said: String { (output + errors).suffix(5).joined(separator: "\n") }
 }

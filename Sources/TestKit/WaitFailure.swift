@@ -5,7 +5,7 @@ import HoldfastCore
 /// Its text states what was awaited, why the wait ended, and what the client waits for, as far as
 /// the kit knows:
 ///
-///     Waited for the client's next socket: nothing arrived within 30.0 s of real time. The client
+///     Waited for the client's next socket: nothing arrived within 120.0 s of real time. The client
 ///     waits until 1.004 s from now: advance the clock, or use nextSocket(advancing:).
 public struct WaitFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The reason why a wait ended.

@@ -265,9 +265,9 @@ class World:
         return text
 
     def base(self, text):
-        """Returns a text without the reference to an image, which the phone appends."""
+        """Returns a text without the reference to an image, which the phone appends to a new and to an edited text."""
         base = text.rsplit("\n[IMAGE:", 1)[0]
-        return base if base in self.phone.outbox.pictures else text
+        return base if base in self.used else text
 
     def did(self, what):
         self.events += 1
@@ -590,8 +590,11 @@ class World:
                         task.result()
             await self.finish(followers)
         finally:
-            for task in tasks:
-                task.cancel()
+            # A wait with a time-out can lose a cancellation.
+            while pending := [task for task in tasks if not task.done()]:
+                for task in pending:
+                    task.cancel()
+                await asyncio.wait(pending, timeout=1)
 
 
 def play(peer):

@@ -58,7 +58,7 @@ class Outbox:
         if action == "delete":
             self.deletions[name] = True
         for edit in self.edits.get(name, []):
-            edit[1] |= action == "edit" and edit[0] == text
+            edit[1] |= action == "edit" and edit[0] == self.world.base(text)
 
     def own(self, event):
         """Lets other users reply to a message of the phone, and delete it."""

@@ -104,7 +104,7 @@ public final class FakeSocket: FarSocket {
   ///
   /// - Parameter limit: The maximum real time of the wait.
   public func nextAction(
-    within limit: Duration = .seconds(30)
+    within limit: Duration = .seconds(120)
   ) async throws(WaitFailure) -> ClientAction {
     try await actions.next(within: limit)
   }
@@ -113,7 +113,7 @@ public final class FakeSocket: FarSocket {
   ///
   /// - Parameter limit: The maximum real time of the wait for each action.
   public func nextText(
-    within limit: Duration = .seconds(30)
+    within limit: Duration = .seconds(120)
   ) async throws(WaitFailure) -> String {
     while true {
       if let text = try await actions.next(within: limit).text { return text }

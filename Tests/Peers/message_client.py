@@ -528,7 +528,8 @@ class World:
             check(f"is message {post.id} there", not post.is_gone, message is not None)
             if message:
                 wanted = post.texts if post.is_vague else {post.text}
-                check_that(f"text of {post.id}", message["message"] in wanted, wanted, message["message"])
+                check_that(f"text of {post.id}", self.base(message["message"]) in map(self.base, wanted), wanted,
+                           message["message"])
                 parent = post.parent and None if not post.parent or post.parent.is_gone else post.parent.id
                 check(f"parent of {post.id}", parent, message.get("parent_id"))
         self.live = {m["message"] for m in whole.values()}

@@ -101,7 +101,7 @@ import Testing
     await harness.end()
   }
 
-  @Test func `a deleted and an unknown message are told apart, the former without a request`()
+  @Test func `edits of deleted messages fail without a request, those of unknown ones with it`()
     async throws
   {
     let harness = try await Self.harness(.positions)

@@ -123,7 +123,7 @@ extension ShopStream {
     runtime.effectHandler.uploads.progress.values()
   }
 
-  /// What becomes of the images of a message whose text is replaced.
+  /// The treatment of the images of a message when its text is replaced.
   public enum EditedImages: Sendable, Hashable {
     /// The new text has the references of the present text, unless it has a reference itself.
     case keep

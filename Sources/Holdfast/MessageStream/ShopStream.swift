@@ -95,7 +95,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// An outbox update reports the edit once it is stored on this device, and another one that it
   /// failed; `PendingChanges` shows messages accordingly. A later edit replaces one that waits.
   ///
-  /// - Parameter images: What becomes of the images of the message. The images of a message that the
+  /// - Parameter images: Whether the message keeps its images. The images of a message that the
   ///   stream does not have in memory are kept only by `edit`.
   /// - Returns: The id of the edit's entry in the outbox, which is also its idempotency key.
   @discardableResult

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// What edited and deleted messages leave in the files of the server.
+/// A kind of data that edited and deleted messages leave in the files of the server.
 public enum MessageTrace: Sendable, Hashable, Codable, CaseIterable {
   /// Their texts, in the files of the store.
   case texts

@@ -2,8 +2,8 @@ import Dispatch
 
 /// A serial queue for work with files.
 ///
-/// Such work waits for the disk. On the shared threads, of which there is one for each processor, it
-/// would delay everything else.
+/// Work with files blocks its thread while it waits for the disk. The shared thread pool has one
+/// thread for each processor, so such work would delay all other tasks.
 final class FileQueue: TaskExecutor {
   private let queue: DispatchQueue
 

@@ -53,7 +53,7 @@ struct Delivery: Sendable {
     }
   }
 
-  /// What is to be sent.
+  /// A message, edit or deletion to send.
   struct Entry: Sendable {
     var kind: Kind
     /// Passes the entry to a stream, with its key.

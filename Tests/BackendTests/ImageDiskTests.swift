@@ -84,8 +84,10 @@ import Testing
           }
           _ = try await client.post("text", token: token).message()
           #expect(try await client.ask("GET", "/healthz").status == 200)
-          try FileManager.default.removeItem(atPath: scratch("data/filler"))
-          #expect(try await Self.begin(rig).status == 201)
+          // Another test's child process may have inherited the open file, which would keep its space.
+          #expect(unsafe truncate(scratch("data/filler"), 0) == 0)
+          let answer = try await Self.begin(rig)
+          #expect(answer.status == 201, "\(answer)")
         }
       }
     }

@@ -99,9 +99,10 @@ private func checkReferences(_ java: Java) async throws {
   let script = try java.host()
   // The first round loads classes, which keep references.
   try await everyCall(script, times: 10)
-  let before = try script.act("globals")
+  let before = try #require(Int(try script.act("globals")))
   try await everyCall(script, times: 1_000)
-  #expect(try script.act("globals") == before)
+  // A task that ends after its call releases its references then.
+  while try Int(script.act("globals")) ?? .max > before { await Task.yield() }
   // The references of a thread that Swift attached end with each call.
   for _ in 0..<100 { try script.act("fresh") }
   #expect(try script.act("alive") == "0")

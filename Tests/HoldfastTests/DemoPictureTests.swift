@@ -28,6 +28,7 @@ import Testing
     for trace in traces {
       let counts = Self.counts(of: trace.facts)
       // An app that was killed may show its last messages again, or have shown them without a trace.
+      // Two were lost on a busy machine.
       let repeated = (counts["message"] ?? 0) - (counts["accepted"] ?? 0)
       let most = trace.name == "Session" ? 4 : 0
       #expect(abs(repeated) <= most, "\(trace.name): \(repeated)")

@@ -34,8 +34,7 @@ import Testing
       #expect(abs(repeated) <= most, "\(trace.name): \(repeated)")
       #expect(counts["woke"] == nil, "\(trace.name)")
     }
-    let ends = traces[1].facts.filter { $0["value"] as? String == "killed" }
-    #expect(ends.count == 1)
+    #expect(traces[1].facts.count { $0["value"] as? String == "killed" } == 1)
     let downs = traces[2].facts.filter { $0["kind"] as? String == "down" }
     #expect(downs.count == 1 && downs[0]["until"] != nil)
     let kinds = Set(traces[0].facts.compactMap { $0["kind"] as? String })

@@ -164,6 +164,7 @@ let runtime: [Target] = [
 let adapters: [Target] = [
   system("CHoldfastZlib", apt: "zlib1g-dev"),
   system("CHoldfastSQLite", apt: "libsqlite3-dev"),
+  system("CHoldfastPostgreSQL", "libpq", apt: "libpq-dev"),
   system("CHoldfastCurl", "libcurl", apt: "libcurl4-openssl-dev"),
   system("CHoldfastOpenSSL", "openssl", apt: "libssl-dev"),
   system("CHoldfastArchive", "libarchive", apt: "libarchive-dev"),
@@ -188,6 +189,12 @@ let adapters: [Target] = [
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
       "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastSQLite",
+    ]),
+  library(
+    "HoldfastPostgreSQLStores", at: "Adapters/StorePostgreSQL",
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastPostgreSQL",
     ]),
   library(
     "HoldfastRadioSocket", at: "Adapters/RadioSocket",
@@ -396,8 +403,9 @@ let doors: [Target] = [
     uses: [
       "HoldfastCore", "HoldfastJSON", "HoldfastHealth", "HoldfastWire", "HoldfastStorage",
       "HoldfastFeaturePorts", "HoldfastPorts", "HoldfastDriver", "HoldfastProtocols",
-      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastSQLiteStores", "CHoldfastOpenSSL",
-      "HoldfastCurlNetwork", "HoldfastAPNs", "HoldfastPushHook", "HoldfastOwnerFiles",
+      "HoldfastServerCore", "HoldfastServerSockets", "HoldfastSQLiteStores",
+      "HoldfastPostgreSQLStores", "CHoldfastOpenSSL", "HoldfastCurlNetwork", "HoldfastAPNs",
+      "HoldfastPushHook", "HoldfastOwnerFiles",
       "HoldfastChildProcesses", "HoldfastKeyedHashing",
     ]),
   library(
@@ -566,6 +574,13 @@ let checks: [Target] = [
       "HoldfastDriver", "HoldfastSQLiteStores", "HoldfastOwnerFiles",
       "HoldfastTestKit",
     ]),
+  tests(
+    "StorePostgreSQLTests",
+    uses: [
+      "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
+      "HoldfastPorts", "HoldfastDriver", "HoldfastPostgreSQLStores", "HoldfastSQLiteStores",
+      "HoldfastBackend", "HoldfastChildProcesses", "HoldfastTestKit",
+    ]),
   tests("ExportFilesTests", uses: ["HoldfastExportFiles", "HoldfastTestKit"]),
   // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
   tests(
@@ -661,7 +676,8 @@ let checks: [Target] = [
 /// declared on a Mac.
 let onlyOnLinux: Set<String> = [
   "CHoldfastCurl", "CHoldfastOpenSSL", "CHoldfastArchive", "CHoldfastSystemd", "CHoldfastLinux",
-  "HoldfastLinuxEvents", "HoldfastLinuxBus",
+  "HoldfastLinuxEvents", "HoldfastLinuxBus", "CHoldfastPostgreSQL", "HoldfastPostgreSQLStores",
+  "StorePostgreSQLTests",
   "HoldfastChildProcesses", "HoldfastCurlNetwork", "HoldfastNetlink", "HoldfastSystemLifecycle",
   "HoldfastDesktopNotifications",
   "HoldfastNetworkCost", "HoldfastRadioSocket", "HoldfastBlueZ", "HoldfastAPNs", "HoldfastPushHook",

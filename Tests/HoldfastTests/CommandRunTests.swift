@@ -57,9 +57,9 @@ import Testing
         + "otherwise every socket is closed before its first ping"
     ),
     (
-      ["serve", "--database", "postgres://db/shop"],
-      "holdfast serve: --database does not support postgres; "
-        + "this version supports only SQLite: use PATH.sqlite"
+      ["serve", "--database", "mysql://db/shop"],
+      "holdfast serve: --database does not support mysql; "
+        + "use PATH.sqlite, or postgres://user@host/name"
     ),
     (
       ["policy", "show", "session", "--set", "retry.frist=1s"],

@@ -139,6 +139,15 @@ import HoldfastOwnerFiles
     return unsafe Int(sqlite3_changes(handle))
   }
 
+  /// Continues a query whose values are bound. Returns false at its end.
+  func advance(_ statement: Statement) throws(StoreFailure) -> Bool {
+    let code = statement.step()
+    guard code != SQLITE_ROW else { return true }
+    defer { statement.reset() }
+    if code != SQLITE_DONE { try check(code) }
+    return false
+  }
+
   /// Runs a statement and reads each of its rows. `read` must not run the same `sql`.
   func query<Value>(
     _ sql: String, _ values: [SQLValue] = [], _ read: (Row) throws(StoreFailure) -> Value

@@ -158,6 +158,9 @@ enum SQLValue {
   }
 
   var row: Row { Row(statement: self) }
+
+  /// The number of parameters; for `?1` and the like the largest number.
+  var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(pointer)) }
 }
 
 /// The current row of a statement. Each getter checks the value and throws `.corrupt` if it has the

@@ -12,7 +12,7 @@ public import HoldfastWire
 public struct StoredSync: Sendable, Hashable {
   /// The generation of the stored samples. Another epoch may lack samples of this epoch.
   public private(set) var epoch: String
-  private var samplesByType: [String: TypeSamples] = [:]
+  private var samplesByUser: [String: UserSamples] = [:]
 
   /// Creates an empty value.
   public init(epoch: String = "memory") { self.epoch = epoch }
@@ -22,21 +22,21 @@ public struct StoredSync: Sendable, Hashable {
 
   /// Returns the newest timestamp of a batch from a phone.
   public func newestStamp(of user: String, device: String) -> Timestamp? {
-    samplesByType[user]?.stamps.newest(of: device)
+    samplesByUser[user]?.stamps.newest(of: device)
   }
 
   /// Returns the time of a user's newest batch, bounded by the time of its arrival.
-  public func lastSync(of user: String) -> Timestamp? { samplesByType[user]?.stamps.latest }
+  public func lastSync(of user: String) -> Timestamp? { samplesByUser[user]?.stamps.latest }
 
   /// Applies the deletions and then the samples of a batch.
   public mutating func apply(_ delivery: SyncDelivery) -> IngestCounts {
-    samplesByType[delivery.user, default: TypeSamples()].apply(delivery)
+    samplesByUser[delivery.user, default: UserSamples()].apply(delivery)
   }
 
   /// Returns one page of the samples that overlap a time span.
   public func samples(_ query: HealthSampleQuery, of user: String) -> HealthSamplePage {
     query.page { type, after, limit in
-      let positions = samplesByType[user]?.positions(of: type) ?? []
+      let positions = samplesByUser[user]?.positions(of: type) ?? []
       let found = positions.lazy.filter { position in
         after.map {
           $0.start < position.start
@@ -44,7 +44,7 @@ public struct StoredSync: Sendable, Hashable {
         } ?? true
       }
       .compactMap { position in
-        samplesByType[user]?.samples[position]?.sample.sample.map { (position, $0) }
+        samplesByUser[user]?.samples[position]?.sample.sample.map { (position, $0) }
       }
       .filter { query.covers(start: $0.1.start, end: $0.1.end) }
       return found.prefix(limit).map { (key: $0.0.key, sample: $0.1) }
@@ -53,7 +53,7 @@ public struct StoredSync: Sendable, Hashable {
 
   /// Returns a summary of each type of a user, ordered by identifier.
   public func summary(of user: String) -> [HealthTypeSummary] {
-    let samples = samplesByType[user]?.samples.values.map(\.sample) ?? []
+    let samples = samplesByUser[user]?.samples.values.map(\.sample) ?? []
     return Dictionary(grouping: samples, by: \.type).compactMap { type, samples in
       let starts = samples.map(\.start)
       guard let first = starts.min(), let last = starts.max() else { return nil }
@@ -65,7 +65,7 @@ public struct StoredSync: Sendable, Hashable {
 
   /// Returns the positions of all samples of a user.
   package func positions(of user: String) -> Set<HealthSamplePosition> {
-    samplesByType[user].map { Set($0.samples.keys) } ?? []
+    samplesByUser[user].map { Set($0.samples.keys) } ?? []
   }
 
   /// Returns records of a type as they were sent, ordered by start. They begin after a position, or
@@ -73,26 +73,29 @@ public struct StoredSync: Sendable, Hashable {
   public func raw(
     _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) -> [SyncRaw] {
-    let positions = samplesByType[user]?.positions(of: type) ?? []
+    let positions = samplesByUser[user]?.positions(of: type) ?? []
     return positions.lazy.filter { position in
       after.map { ($0.start, $0.key) < (position.start, position.key) } ?? true
     }.prefix(max(1, limit)).compactMap { position in
-      samplesByType[user]?.samples[position].map {
+      samplesByUser[user]?.samples[position].map {
         SyncRaw(position: position, bytes: Array($0.sample.raw))
       }
     }
   }
 }
 
-/// The samples of one user.
-private struct TypeSamples: Sendable, Hashable {
-  struct Entry: Hashable {
-    var sample: SyncSample
-    var uuids: Int
+/// The samples of one user, or those of them that a batch concerns.
+package struct UserSamples: Sendable, Hashable {
+  /// A stored sample with the number of its UUIDs.
+  package struct Entry: Sendable, Hashable {
+    package var sample: SyncSample
+    package var uuids: Int
+
+    package init(sample: SyncSample, uuids: Int) { (self.sample, self.uuids) = (sample, uuids) }
   }
 
   /// The state of a UUID.
-  enum Identity: Hashable {
+  package enum Identity: Sendable, Hashable {
     /// The UUID belongs to a sample in a batch of this time. If the batch had no time, this is the
     /// earliest possible time.
     case sample(HealthSamplePosition, named: Timestamp)
@@ -101,18 +104,26 @@ private struct TypeSamples: Sendable, Hashable {
     case deleted(Timestamp)
   }
 
-  var samples: [HealthSamplePosition: Entry] = [:]
-  var identities: [UUID128: Identity] = [:]
-  var stamps = SyncStamps()
+  package var samples: [HealthSamplePosition: Entry] = [:]
+  package var identities: [UUID128: Identity] = [:]
+  fileprivate var stamps = SyncStamps()
 
-  func positions(of type: String) -> [HealthSamplePosition] {
+  package init() {}
+
+  fileprivate func positions(of type: String) -> [HealthSamplePosition] {
     samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
   }
 
-  mutating func apply(_ delivery: SyncDelivery) -> IngestCounts {
+  fileprivate mutating func apply(_ delivery: SyncDelivery) -> IngestCounts {
     let made = delivery.made.map {
       stamps.note($0, of: delivery.device, arrived: delivery.arrived)
     }
+    return apply(delivery, made: made)
+  }
+
+  /// Applies a batch whose effective time is known. It needs all samples and UUIDs that the batch
+  /// names, and the samples of these UUIDs, but no others.
+  package mutating func apply(_ delivery: SyncDelivery, made: Timestamp?) -> IngestCounts {
     for uuid in delivery.deleted { delete(uuid, made: made) }
     var counts = IngestCounts()
     for sample in delivery.samples { counts.count(sample, add(sample, made: made)) }

@@ -72,6 +72,12 @@ public struct SyncSample: Sendable, Hashable {
   /// The length of a mile in meters (NIST Special Publication 811, appendix B).
   private static let metersPerMile = 1_609.344
 
+  /// Creates a sample without a value, as a store reads it to apply a batch.
+  package init(hash: SyncHash, type: String, start: Timestamp, source: String) {
+    (self.hash, self.type, self.source, raw) = (hash, type, source, [])
+    (self.start, end) = (start, start)
+  }
+
   init(_ record: SyncRecord, hash: SyncHash, raw: ArraySlice<UInt8>) {
     (self.hash, self.raw, uuid) = (hash, raw, record.uuid)
     (type, source, unit) = (record.recordType, record.sourceName, record.unit)

@@ -5,6 +5,9 @@ public import HoldfastPorts
 import HoldfastServerCore
 import HoldfastWire
 import HoldfastOwnerFiles
+import HoldfastPostgreSQLStores
+import HoldfastSQLiteStores
+import HoldfastStorage
 import HoldfastServerSockets
 
 /// A backend in this process, which consists of its sockets and its services with their stores and
@@ -30,6 +33,8 @@ public actor Backend {
   private let stores: [any SuspendableStore]
   private let pushes: (any PushSender)?
   private var state = State.made
+  /// The connection with PostgreSQL, which is closed after the services.
+  private var database: DatabaseNode?
 
   /// Creates a backend. Nothing is opened before `start`.
   ///
@@ -57,6 +62,7 @@ public actor Backend {
     do throws(BackendError) {
       return try await begin()
     } catch {
+      await database?.close()
       state = .stopped
       throw error
     }
@@ -101,10 +107,13 @@ public actor Backend {
     let address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
       isSecure: configuration.certificate != nil)
+    let ours = try await openDatabase()
     let setup = BackendSetup(
-      configuration: configuration, log: log, stores: stores, pushes: pushes)
+      configuration: configuration, log: log, stores: stores + ours, pushes: pushes)
     let services = try await setup.open()
     do throws(BackendError) {
+      // A move may have ended before the files were locked.
+      if database == nil { try demandFiles() }
       let sockets = try await openSockets(on: port, services)
       state = .running(Running(sockets: sockets, services: services))
       log.note(.listening, address.listensOn)
@@ -115,6 +124,39 @@ public actor Backend {
     } catch {
       for service in services { await service.close() }
       throw error
+    }
+  }
+
+  /// Opens the stores in PostgreSQL, if the configuration names a database.
+  private func openDatabase() async throws(BackendError) -> [any SuspendableStore] {
+    guard let url = configuration.databaseURL else {
+      try demandFiles()
+      return []
+    }
+    let newEpoch = configuration.beginsNewEpoch
+    do throws(StoreFailure) {
+      let node = try await DatabaseNode.open(
+        DatabaseSettings(url), in: configuration.dataDirectory,
+        name: configuration.nodeName ?? DatabaseNode.hostName)
+      database = node
+      return [
+        try await PostgreSQLMessageLog(of: node, newEpoch: newEpoch),
+        PostgreSQLRelayStore(of: node), PostgreSQLSessionStore(of: node),
+        try await PostgreSQLSyncStore(of: node, newEpoch: newEpoch),
+      ]
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Throws an error if the files of the data directory are being moved, or were moved away.
+  private func demandFiles() throws(BackendError) {
+    let directory = configuration.dataDirectory
+    do throws(StoreFailure) {
+      guard let note = try SQLiteStores.note(in: directory) else { return }
+      throw .denied(detail: note.refusal(of: directory))
+    } catch {
+      throw .store(error)
     }
   }
 
@@ -152,6 +194,7 @@ public actor Backend {
     await running.sockets.stop(within: grace)
     await running.sockets.run { handler, _ in handler.end() }
     for service in running.services { await service.close() }
+    await database?.close()
     log.note(.stopped)
     await log.finish()
   }

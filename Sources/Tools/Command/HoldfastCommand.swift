@@ -7,7 +7,8 @@ struct HoldfastCommand {
   private static let commands: [Command] =
     [
       DemoCommand.command, LabCommand.command, ServeCommand.command, TokenCommand.command,
-      StreamCommand.command, SendCommand.command, ChangeCommands.edit, ChangeCommands.delete,
+      MigrateCommand.command, StreamCommand.command, SendCommand.command, ChangeCommands.edit,
+      ChangeCommands.delete,
       HistoryCommand.command, ImageCommand.command, OutboxCommands.command,
       ConsumerCommands.command, ReplayCommand.command,
       PolicyCommands.command, HealthCommands.command, MCPCommand.command, RelayCommand.command,

@@ -21,6 +21,8 @@ extension Rules {
     "Sources/Core/Policy/Presets.swift",
     "Sources/Simulator/Kernel/SimulatedFeature.swift",
     "Sources/Tools/Backend/BackendConfiguration.swift",
+    "Sources/Adapters/StorePostgreSQL/Migrations.swift",
+    "Sources/Adapters/StoreSQLite/Moves/SQLiteStores.swift",
     "Sources/Simulation/Simulation.swift",
     "Sources/SimulatorCommand/CheckedMachine.swift",
     "Sources/Tools/Command/Journal/JournaledMachines.swift",

@@ -51,21 +51,22 @@ package enum SyncSamples {
       uuid: uuid.map(Self.uuid))
   }
 
-  /// Returns a delivery of a batch that was encoded and decoded again. `fold` computes the hashes.
+  /// Returns a delivery of a batch that was encoded and decoded again.
   package static func delivery(
     _ records: [SyncRecord] = [], workouts: [SyncWorkout] = [], deleted: [UInt64] = [],
-    user: String = "ann", made: Int64? = 1_000, device: String = "phone", arrived: Int64? = nil
+    user: String = "ann", made: Int64? = 1_000, device: String = "phone", arrived: Int64? = nil,
+    hash: ([UInt8]) -> SyncHash = fold
   ) throws -> SyncDelivery {
     let batch = SyncBatch(
       dataType: steps, records: records, workouts: workouts, deletedUUIDs: deleted.map(uuid),
       deviceID: device, timestamp: made.map(time))
     return SyncDelivery(
       of: try SyncReading.read(batch.bytes), user: user,
-      arrived: arrived.map { time($0).instant }, hash: fold)
+      arrived: arrived.map { time($0).instant }, hash: hash)
   }
 
   /// Returns a hash in place of SHA-256. The texts in these tests have different hashes.
-  private static func fold(_ text: [UInt8]) -> SyncHash {
+  package static func fold(_ text: [UInt8]) -> SyncHash {
     var words = SIMD4<UInt64>(1, 2, 3, 4)
     for (index, byte) in text.enumerated() {
       words[index % 4] = (words[index % 4] ^ UInt64(byte)) &* 0x100_0000_01B3

@@ -12,7 +12,12 @@ enum ServeCommand {
   private static let usual = BackendConfiguration(dataDirectory: "")
   private static let database = Parameter.optional(
     "database", .text("URL"), usual: "messages.sqlite in the data directory",
-    "store messages in this SQLite file, such as sqlite:/srv/shop.sqlite")
+    "store messages in this SQLite file, such as sqlite:/srv/shop.sqlite; or all but images, "
+      + "uploads and secrets in PostgreSQL, such as postgres://user@host1,host2/name, with the "
+      + "password in PGPASSWORD or PGPASSFILE")
+  private static let node = Parameter.optional(
+    "node", .text("NAME"), usual: "the name of the host",
+    "with PostgreSQL: the name of this node; only one may use a database at a time")
   private static let certificate = Parameter.optional(
     "tls-cert", .text("FILE"), "use TLS with this PEM certificate chain")
   private static let key = Parameter.optional(
@@ -81,7 +86,7 @@ enum ServeCommand {
           "behind a proxy with TLS; assistants sign in with OAuth"),
       ],
       signals: [SIGHUP], sets: settings.map(\.declaration),
-      takes: Shared.data, database, certificate, key, PushOptions.key, PushOptions.keyID,
+      takes: Shared.data, database, node, certificate, key, PushOptions.key, PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
       SessionOptions.keyFile,
@@ -157,7 +162,15 @@ enum ServeCommand {
     configuration.certificate = try certificate(call)
     SessionOptions.read(call, into: &configuration)
     AssistantOptions.read(call, into: &configuration)
-    if let url = call[database] { configuration.database = try .read(url) }
+    configuration.nodeName = call[node]
+    if let url = call[database] {
+      let isServer = ["postgres://", "postgresql://"].contains { url.hasPrefix($0) }
+      if isServer {
+        configuration.databaseURL = url
+      } else {
+        configuration.database = try .read(url)
+      }
+    }
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)
     log(call, in: &configuration)
@@ -245,7 +258,7 @@ extension BackendConfiguration.Database {
       guard url[..<scheme] == "sqlite" else {
         throw CommandFailure(
           .usage, "--database does not support \(url[..<scheme])",
-          remedy: "this version supports only SQLite: use PATH.sqlite")
+          remedy: "use PATH.sqlite, or postgres://user@host/name")
       }
       path = url[scheme...].dropFirst()
       if path.hasPrefix("//") { path = path.dropFirst(2) }

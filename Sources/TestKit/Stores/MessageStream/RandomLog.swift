@@ -1,22 +1,20 @@
-import HoldfastCore
-import HoldfastFeaturePorts
-import HoldfastStorage
-import HoldfastTestKit
-import HoldfastWire
+package import HoldfastCore
+package import HoldfastStorage
+package import HoldfastWire
 
 /// Random requests and queries for logs. Users, keys and messages repeat often.
-struct RandomLog {
-  var generator: RandomSource
-  let shops: [ShopID]
+package struct RandomLog {
+  package var generator: RandomSource
+  private let shops: [ShopID]
   /// The lengths of texts, in bytes.
-  let lengths: [Int]
+  private let lengths: [Int]
   /// Whether there is a single user and no key, so that few requests are refused.
-  let isCalm: Bool
+  private let isCalm: Bool
   private var count: UInt64 = 0
   private var texts: UInt64 = 0
   private var time: Int64 = 0
 
-  init(seed: UInt64, shops: [ShopID], lengths: [Int], isCalm: Bool = false) {
+  package init(seed: UInt64, shops: [ShopID], lengths: [Int], isCalm: Bool = false) {
     (generator, self.shops, self.lengths) = (RandomSource(seed: seed), shops, lengths)
     self.isCalm = isCalm
   }
@@ -42,7 +40,7 @@ struct RandomLog {
   }
 
   /// Returns a text that no other text contains, unless it is empty.
-  mutating func text() -> String {
+  package mutating func text() -> String {
     texts += 1
     let length = generator.one(lengths)
     let mark = "<\(texts)|\(UInt64.random(in: .min ... .max, using: &generator))>"
@@ -50,7 +48,7 @@ struct RandomLog {
     return String(repeating: mark, count: count)
   }
 
-  mutating func request() -> LogRequest {
+  package mutating func request() -> LogRequest {
     time += Int64.random(in: -3_000...9_000, using: &generator)
     let shop = generator.one(shops)
     switch Int.random(in: 0...9, using: &generator) {
@@ -74,7 +72,7 @@ struct RandomLog {
   }
 
   /// Returns a query about a shop whose newest position is `head`.
-  mutating func query(_ head: ShopPosition) -> PageQuery {
+  package mutating func query(_ head: ShopPosition) -> PageQuery {
     var position = head
     position.offset = UInt64.random(in: 0...head.offset + 1, using: &generator)
     if generator.one([false, false, false, false, true]) { position.epoch = "none" }

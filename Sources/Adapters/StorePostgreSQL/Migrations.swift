@@ -1,0 +1,137 @@
+import HoldfastCore
+
+/// The versions of the tables in a database.
+///
+/// A version first only adds to the tables, so that the release before can still read them; a later
+/// one removes what is not used any more. `oldest_reader` is the oldest version of this software's
+/// tables that can use them.
+enum Migrations {
+  /// The version of the tables that this software writes.
+  static let version: Int32 = 1
+  /// The maximum time of a migration.
+  private static let patience = Duration.seconds(600)
+
+  /// Creates the tables, or brings them to this version. Processes wait for each other.
+  static func run(on connection: Connection) throws(DatabaseFailure) {
+    let schema = try connection.run([Command("SELECT convert_to(current_schema(), 'UTF8')")])
+    guard schema[0].first?.columns[0] != nil else {
+      throw .store(
+        .denied(
+          detail: "The database has no schema in its search path. Create one, or name another with "
+            + "?options=-csearch_path%3DNAME in the URL."))
+    }
+    try connection.runScript(
+      """
+      BEGIN;
+      SET LOCAL lock_timeout = '60s';
+      SELECT pg_advisory_xact_lock(('x' || left(md5(current_schema()), 8))::bit(32)::int, -1);
+      """, within: patience)
+    guard let found = try installed(on: connection) else {
+      try connection.runScript(
+        [tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables]
+          .joined(separator: "\n")
+          + "\nINSERT INTO schema_version VALUES (\(version), 1);\nCOMMIT;", within: patience)
+      return
+    }
+    guard found.oldestReader <= version else {
+      throw .store(
+        .fromTheFuture(found: Int(found.version), supported: Int(version)))
+    }
+    try connection.runScript("COMMIT", within: patience)
+  }
+
+  private static func installed(
+    on connection: Connection
+  ) throws(DatabaseFailure) -> (version: Int32, oldestReader: Int32)? {
+    let exists = try connection.run([
+      Command(
+        "SELECT to_regclass(quote_ident(current_schema()) || '.schema_version') IS NOT NULL")
+    ])
+    do throws(StoreFailure) {
+      guard try exists[0].first?.flag(0) == true else { return nil }
+    } catch {
+      throw .store(error)
+    }
+    let rows = try connection.run([
+      Command("SELECT version, oldest_reader FROM schema_version")
+    ])
+    do throws(StoreFailure) {
+      guard let row = rows[0].first else {
+        throw StoreFailure.corrupt(
+          detail: "The table schema_version is empty. Restore the database from a backup.")
+      }
+      return (try row.small(0), try row.small(1))
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// The tables of the nodes and of their transactions, and the functions that all stores use.
+  ///
+  /// Advisory locks belong to the database, so the schema is part of their keys.
+  private static let tables = """
+    CREATE TABLE schema_version(version int NOT NULL, oldest_reader int NOT NULL);
+    CREATE TABLE nodes(
+      id uuid PRIMARY KEY, run uuid NOT NULL, name bytea NOT NULL, machine bytea NOT NULL,
+      lease_until timestamptz NOT NULL);
+    -- Whether the stores were moved from or to another place. A server does not use them then.
+    CREATE TABLE moved(note bytea NOT NULL);
+    -- The newest transaction of each lane of the node, and its outcome.
+    CREATE TABLE lanes(
+      run uuid NOT NULL, lane int NOT NULL, number bigint NOT NULL, outcome bigint[] NOT NULL,
+      PRIMARY KEY (run, lane)) WITH (fillfactor = 50);
+
+    CREATE FUNCTION lock_class() RETURNS int LANGUAGE sql STABLE AS
+    $$ SELECT ('x' || left(md5(current_schema()), 8))::bit(32)::int $$;
+
+    CREATE FUNCTION new_epoch() RETURNS bytea LANGUAGE sql VOLATILE AS
+    $$ SELECT convert_to(left(replace(gen_random_uuid()::text, '-', ''), 16), 'UTF8') $$;
+
+    -- Begins a transaction of a lane. An attempt that was given up, and arrives after a later one was
+    -- committed, is refused.
+    CREATE FUNCTION begin_write(p_run uuid, p_lane int, p_number bigint) RETURNS void
+    LANGUAGE plpgsql AS $$
+    DECLARE v_class int := lock_class();
+    BEGIN
+      PERFORM pg_advisory_xact_lock_shared(v_class, 0);
+      IF NOT EXISTS (
+        SELECT 1 FROM nodes WHERE run = p_run AND lease_until > clock_timestamp())
+      THEN
+        RAISE EXCEPTION 'the lease of this node has ended' USING ERRCODE = 'HF001';
+      END IF;
+      PERFORM pg_advisory_xact_lock(v_class, p_lane);
+      IF EXISTS (
+        SELECT 1 FROM lanes WHERE run = p_run AND lane = p_lane AND number >= p_number)
+      THEN
+        RAISE EXCEPTION 'a later transaction was committed' USING ERRCODE = 'HF002';
+      END IF;
+    END $$;
+
+    CREATE FUNCTION end_write(p_run uuid, p_lane int, p_number bigint, p_outcome bigint[])
+    RETURNS void LANGUAGE sql AS $$
+      INSERT INTO lanes(run, lane, number, outcome) VALUES (p_run, p_lane, p_number, p_outcome)
+      ON CONFLICT (run, lane) DO UPDATE SET number = excluded.number, outcome = excluded.outcome
+    $$;
+
+    CREATE FUNCTION register_node(p_id uuid, p_run uuid, p_name bytea, p_machine bytea, p_first boolean)
+    RETURNS bytea LANGUAGE plpgsql AS $$
+    DECLARE v_other bytea;
+    BEGIN
+      -- Waits for the renewal and the transactions of the node whose lease has ended.
+      LOCK TABLE nodes IN EXCLUSIVE MODE;
+      PERFORM pg_advisory_xact_lock(lock_class(), 0);
+      -- A new run in the same directory of the same machine takes over at once.
+      SELECT name INTO v_other FROM nodes
+      WHERE lease_until > clock_timestamp() AND run <> p_run
+        AND NOT (p_first AND id = p_id AND machine = p_machine)
+      LIMIT 1;
+      IF FOUND THEN RETURN v_other; END IF;
+      DELETE FROM nodes WHERE run <> p_run;
+      DELETE FROM lanes WHERE run <> p_run;
+      INSERT INTO nodes(id, run, name, machine, lease_until)
+      VALUES (p_id, p_run, p_name, p_machine, clock_timestamp())
+      ON CONFLICT (id) DO NOTHING;
+      RETURN NULL;
+    END $$;
+    """
+}

@@ -1,0 +1,70 @@
+import HoldfastCore
+import HoldfastTestKit
+import Testing
+
+@testable import HoldfastPostgreSQLStores
+
+@Suite struct NodeLeaseTests {
+  private func at(_ seconds: Double) -> Instant {
+    Instant(nanoseconds: Int64(seconds * 1_000_000_000))
+  }
+
+  @Test func `a lease is trusted for 8 s from before its renewal was sent`() {
+    var lease = NodeLease()
+    #expect(!lease.isValid(at: at(0)))
+    #expect(lease.reason(at: at(0))?.contains("no lease") == true)
+    lease.handle(.renewed(sent: at(1)), at: at(6))
+    #expect(lease.isValid(at: at(8.9)))
+    #expect(!lease.isValid(at: at(9)))
+    #expect(lease.renewal(at: at(2)) == at(3))
+    #expect(lease.renewal(at: at(5)) == at(5))
+  }
+
+  @Test func `a failed renewal leaves the lease until its end, and gives the reason afterwards`() {
+    var lease = NodeLease()
+    lease.handle(.renewed(sent: at(0)), at: at(0))
+    lease.handle(.failed("no answer"), at: at(5))
+    #expect(lease.reason(at: at(7)) == nil)
+    #expect(lease.reason(at: at(8))?.contains("(no answer)") == true)
+    lease.handle(.renewed(sent: at(9)), at: at(9))
+    #expect(lease.reason(at: at(10)) == nil)
+  }
+
+  @Test func `an answer that comes late does not shorten a lease`() {
+    var lease = NodeLease()
+    lease.handle(.renewed(sent: at(4)), at: at(4))
+    lease.handle(.renewed(sent: at(1)), at: at(5))
+    #expect(lease.isValid(at: at(11)))
+    #expect(lease.renewal(at: at(5)) == at(6))
+  }
+
+  @Test func `a lease that another process has does not come back`() {
+    var lease = NodeLease()
+    lease.handle(.renewed(sent: at(0)), at: at(0))
+    lease.handle(.taken("Another node has it."), at: at(1))
+    lease.handle(.renewed(sent: at(1)), at: at(1))
+    #expect(lease.reason(at: at(1)) == "Another node has it.")
+    #expect(lease.hasEnded)
+    #expect(lease.renewal(at: at(1)) == nil)
+  }
+
+  @Test(arguments: [
+    "postgres://u:secret@h/db", "postgres://h/db?password=secret",
+    "postgresql://u:secret@h1,h2:1/db",
+  ])
+  func `a password in the URL is refused, and not repeated`(url: String) {
+    let error = #expect(throws: StoreFailure.self) { try DatabaseSettings(url) }
+    let text = "\(error.map { "\($0)" } ?? "")"
+    #expect(text.contains("PGPASSFILE"))
+    #expect(!text.contains("secret"))
+  }
+
+  @Test func `each host of a URL has its port`() throws {
+    let hosts = try DatabaseSettings("postgres://u@h1:1,h2:2/db?sslmode=require").hosts
+    #expect(hosts.map(\.name) == ["h1:1", "h2:2"])
+    #expect(hosts.map { $0.options["sslmode"] } == ["require", "require"])
+    #expect(try DatabaseSettings("postgres://h1,h2:7/db").hosts.map(\.name).count == 2)
+    #expect(throws: StoreFailure.self) { try DatabaseSettings("mysql://h/db") }
+    #expect(throws: StoreFailure.self) { try DatabaseSettings("postgres://h:%zz/db") }
+  }
+}

@@ -112,9 +112,11 @@ import Testing
     let request = LogDeletion(id: message.id, shop: shop, by: LogActor(user: message.user))
     _ = try await log.append(.delete(request))
     #expect(try await failure { try await log.removeTraces() } == .locked)
-    #expect(try Self.marks(in: scratch).count == 1)
+    // Random bytes, such as those of checksums, can also look like a mark.
+    let secret = Self.mark(message.text)
+    #expect(try Self.marks(in: scratch).contains(secret))
     try reader.execute("ROLLBACK")
     try await log.removeTraces()
-    #expect(try Self.marks(in: scratch) == [])
+    #expect(try !Self.marks(in: scratch).contains(secret))
   }
 }

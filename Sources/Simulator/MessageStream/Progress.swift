@@ -7,7 +7,8 @@ import HoldfastMessageStream
 /// While the process is awake, the link is connected and no request fails, a stored post must be
 /// attempted within 60 s. This time consists of the longest wait between attempts (30 s) after an
 /// unanswered attempt (20 s), and 10 s for a lookup at a plain server. The server's retry-after
-/// extends it. A fetch that is not answered within its time-out has failed, although the failure
+/// extends it. An upload has no time-out of its own: one that is not answered ends with the network's
+/// limit, which is up to 60 s. A fetch that is not answered within its time-out has failed, although the failure
 /// may be reported later.
 struct Progress: StreamChecker {
   private(set) var found = Findings()
@@ -20,8 +21,13 @@ struct Progress: StreamChecker {
   /// The unanswered fetches, with the time at which each one fails.
   private var open: [FetchID: Instant] = [:]
 
+  /// Whether an image is being uploaded.
+  private var isUploading = false
+
   /// The maximum time for which a post may wait.
   static let bound = Duration.seconds(60)
+  /// The same while its image is uploaded: the network's limit, and the longest wait.
+  static let uploadBound = Duration.seconds(90)
 
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     clock.pass(facts)
@@ -30,6 +36,7 @@ struct Progress: StreamChecker {
       let retryAfter = facts.policy.retry.honored(failure.retryAfter) ?? .zero
       since = max(since ?? .zero, clock.awake + retryAfter)
       isRefused = isRefused || failure.failureClass == .unauthorized
+      isUploading = false
     case .fetchFailed(let id, _):
       open[id] = nil
       since = nil
@@ -37,7 +44,8 @@ struct Progress: StreamChecker {
       open[id] = nil
       // With a plain server, the post may have waited for a lookup of its pages.
       if facts.own.server == .plain { since = nil }
-    case .posted, .edited, .deleted, .uploaded, .uploadRefused, .commitFailed, .reader: since = nil
+    case .uploaded, .uploadRefused: (since, isUploading) = (nil, false)
+    case .posted, .edited, .deleted, .commitFailed, .reader: since = nil
     case .credentials(.available): isRefused = false
     case .open, .close, .realtime, .refresh, .loadOlder, .send, .edit, .delete, .retry, .discard,
       .link,
@@ -48,7 +56,9 @@ struct Progress: StreamChecker {
 
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
-    case .post, .upload: since = nil
+    case .post, .upload:
+      since = nil
+      if case .upload = effect { isUploading = true }
     case .fetch(let id, _): open[id] = facts.now.advanced(by: facts.own.settings.fetchTimeout)
     case .open, .close, .ping, .refreshCredentials, .load, .commit, .readOlder, .update: return
     }
@@ -59,6 +69,7 @@ struct Progress: StreamChecker {
     guard case .launched = seen else { return }
     since = nil
     isRefused = false
+    isUploading = false
     open = [:]
   }
 
@@ -77,10 +88,11 @@ struct Progress: StreamChecker {
     }
     let start = since ?? clock.awake
     since = start
-    guard clock.awake - start > Self.bound else { return }
+    let bound = isUploading ? Self.uploadBound : Self.bound
+    guard clock.awake - start > bound else { return }
     since = clock.awake
     found.add(
-      .stuck, at: facts.now, "a message has waited for \(Self.bound) although nothing prevents it")
+      .stuck, at: facts.now, "a message has waited for \(bound) although nothing prevents it")
   }
 }
 

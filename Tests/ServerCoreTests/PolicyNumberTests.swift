@@ -81,6 +81,9 @@ private let shopNumbers = """
   postInterval 0.05 seconds
   postBurst 40
   maxWatchedUsers 100000
+  headCheck 5.0 seconds
+  headCheckAlone 1.0 seconds
+  cutOffGrace 30.0 seconds
   pingInterval 54.0 seconds
   pongWait 60.0 seconds
   closeWait 5.0 seconds

@@ -57,7 +57,8 @@ extension ShopServer.Effect {
   var appends: [ShopServer.Append] {
     switch self {
     case .append(let appends): appends
-    case .shop, .page, .head, .forget, .answer, .accept, .refuse, .send, .ping, .close, .drop,
+    case .shop, .page, .head, .heads, .tail, .tell, .forget, .answer, .accept, .refuse, .send,
+      .ping, .close, .drop,
       .finished:
       []
     }

@@ -34,6 +34,9 @@ public protocol MessageLog: SuspendableStore {
   /// Returns the position of a shop's newest event. Its offset is 0 if there is none.
   func head(of shop: ShopID) async throws(StoreFailure) -> ShopPosition
 
+  /// Returns the positions of the newest events of several shops, in the same order.
+  func heads(of shops: [ShopID]) async throws(StoreFailure) -> [ShopPosition]
+
   /// Returns the shop of a message, deleted or not. Returns `nil` if there is no such message.
   func shop(of id: MessageID) async throws(StoreFailure) -> ShopID?
 
@@ -76,6 +79,13 @@ public protocol MessageLog: SuspendableStore {
 }
 
 extension MessageLog {
+  /// Returns the positions of the newest events of several shops, one after the other.
+  public func heads(of shops: [ShopID]) async throws(StoreFailure) -> [ShopPosition] {
+    var heads: [ShopPosition] = []
+    for shop in shops { heads.append(try await head(of: shop)) }
+    return heads
+  }
+
   /// Appends one message and returns it with its position. The idempotency key is optional.
   ///
   /// - Throws: `.other` if the key is that of a deleted message or of an edit.

@@ -22,6 +22,8 @@ public struct SyncServer: ServerRules {
     case drain(within: Duration)
     /// The uploads of an earlier process. If there are any, this is the first input.
     case restored([StoredUpload])
+    /// The store has a new epoch, since a failover of its database lost changes.
+    case epoch(String)
     /// The head of a request arrived, and its body follows.
     case announced(RequestID, SyncCall, user: SyncUser?)
     /// An announced request ended before its body was complete. The call contains the received
@@ -64,7 +66,7 @@ public struct SyncServer: ServerRules {
 
   let policy: SyncServerPolicy
   /// The epoch of the store. It is sent with each response to a known user.
-  private let epoch: String
+  private var epoch: String
   var frame: ServerFrame<Effect>
   var requests: [RequestID: Pending] = [:]
   /// The requests with work under way, including those whose clients disconnected.
@@ -107,6 +109,7 @@ public struct SyncServer: ServerRules {
       // Interrupting a request stores the bytes that have arrived.
       interruptUploads()
     case .restored(let uploads): restore(uploads)
+    case .epoch(let epoch): self.epoch = epoch
     case .announced(let id, let call, let user): announce(id, call, user)
     case .cut(let id, let call): cut(id, call.uploadCall)
     case .disk(let space): measured(space)

@@ -90,15 +90,22 @@ extension ShopServer {
     guard let room = rooms[shop] else { return }
     guard let head = room.head else {
       if !room.isAsking {
-        rooms[shop]?.pendingAnswers = 1
+        rooms[shop]?.beginHead()
         emit(.head(ask(.head(shop)), shop))
       }
       return
     }
     rooms[shop]?.arrivals = []
     if !room.backlogs.isEmpty { sendBacklogs(of: shop) }
-    for arrival in room.arrivals { letIn(arrival, to: shop, head: head) }
-    if !room.isAsking { storeChanges(of: shop, behind: head) }
+    for arrival in room.arrivals {
+      if isCurrent(arrival, in: rooms[shop] ?? room, at: head) {
+        letIn(arrival, to: shop, head: head)
+      } else {
+        rooms[shop]?.arrivals.append(arrival)
+      }
+    }
+    if rooms[shop]?.arrivals.isEmpty == false { checkArrivals(of: shop) }
+    if rooms[shop]?.isAsking == false { storeChanges(of: shop, behind: head) }
   }
 
   /// Sends waiting changes to the store in one commit of bounded size.
@@ -180,7 +187,14 @@ extension ShopServer {
     count(outcome)
     answer(id, answer(to: id, outcome))
     rooms[shop]?.pendingAnswers -= 1
-    if position.epoch != head.epoch || position.offset > head.offset + 1 {
+    if outcome.isNew, policy.sharesLog { emit(.tell(shop, position)) }
+    // The newest event of a message that another node has stored may hide the one that comes next.
+    let isForeign = policy.sharesLog && !outcome.isNew && position.offset > head.offset
+    let isAhead =
+      isForeign || position.epoch != head.epoch || position.offset > head.offset + 1
+    if isAhead, policy.sharesLog {
+      storedAhead(position, of: shop)
+    } else if isAhead {
       // Another process wrote to the log, so all subscribers must catch up.
       rooms[shop]?.head = position
       for id in rooms[shop]?.subscribers ?? [] {
@@ -243,7 +257,7 @@ extension ShopServer {
     }
   }
 
-  private mutating func broadcast(_ event: ShopEvent, to shop: ShopID) {
+  mutating func broadcast(_ event: ShopEvent, to shop: ShopID) {
     rooms[shop]?.remember(event, atMost: policy.backlogLimit)
     guard let room = rooms[shop] else { return }
     switch event {
@@ -253,7 +267,7 @@ extension ShopServer {
     }
   }
 
-  private mutating func broadcast(_ frame: Frame, to listeners: [ConnectionID]) {
+  mutating func broadcast(_ frame: Frame, to listeners: [ConnectionID]) {
     guard !listeners.isEmpty else { return }
     metrics.broadcasts += 1
     metrics.frames += UInt64(listeners.count)

@@ -68,7 +68,7 @@ extension ShopServer {
     let pending = questions.values.reduce(into: [ShopID: Int]()) { pending, question in
       switch question {
       case .head(let shop), .append(let shop, _): pending[shop, default: 0] += 1
-      case .shop, .all, .page, .backlog, .newestSince, .forget: break
+      case .heads, .tail, .shop, .all, .page, .backlog, .newestSince, .forget: break
       }
     }
     check.require(
@@ -83,7 +83,7 @@ extension ShopServer {
       case .append(_, let id), .shop(let id, _), .all(let id), .page(let id, _, _),
         .newestSince(let id, _, _):
         waiting.insert(id)
-      case .head, .backlog, .forget: break
+      case .head, .heads, .tail, .backlog, .forget: break
       }
     }
     check.require(

@@ -26,6 +26,10 @@ extension ShopServer {
       guard case .head(let head, let newest) = said else { return false }
       rooms[shop]?.learn(head, newest: newest)
       advance(shop)
+      if rooms[shop]?.hasNews == true, rooms[shop]?.hasListeners == true { readTail(of: shop) }
+    case .heads(let shops):
+      guard case .heads(let heads) = said, heads.count == shops.count else { return false }
+      headsRead(heads, of: shops)
     case .append(let shop, let id):
       guard case .appended(let outcome) = said else { return false }
       appended(outcome, to: shop, id)
@@ -39,7 +43,7 @@ extension ShopServer {
       // The check does not read all of the log.
       if case .corrupt? = writeFailure { break }
       writeFailure = nil
-    case .all, .page, .newestSince, .backlog:
+    case .all, .page, .newestSince, .backlog, .tail:
       guard case .page(let page, let total) = said else { return false }
       take(page, total: total, for: question)
     }
@@ -56,7 +60,8 @@ extension ShopServer {
       let newer = page.newer(than: time)
       answer(id, answer(newer, query, total: newer.seen(by: query), events: false))
     case .backlog(let id, let shop): backlogRead(page, for: id, in: shop)
-    case .head, .append, .shop, .forget: break
+    case .tail(let shop): tailRead(page, of: shop)
+    case .head, .heads, .append, .shop, .forget: break
     }
   }
 
@@ -79,6 +84,8 @@ extension ShopServer {
     case .backlog(let id, let shop):
       // The client can still fetch the missed messages over REST.
       backlogRead(Page(messages: [], hasNext: true), for: id, in: shop)
+    case .tail(let shop): tailFailed(of: shop)
+    case .heads: checks.end()
     case .forget(let trace):
       let first = min(policy.forgetDelay, policy.forgetRetry)
       let (now, most) = (self.now, policy.forgetRetryLimit)

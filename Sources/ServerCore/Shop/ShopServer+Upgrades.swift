@@ -160,6 +160,7 @@ extension ShopServer {
   mutating func backlogRead(_ page: Page, for id: ConnectionID, in shop: ShopID) {
     guard rooms[shop]?.backlogs[id] != nil else { return }
     rooms[shop]?.backlogs[id]?.page = page
+    if let end = page.end { told(end, of: shop) }
     sendBacklogs(of: shop)
   }
 
@@ -173,7 +174,7 @@ extension ShopServer {
     for (id, backlog) in room.backlogs.sorted(by: { $0.key < $1.key }) {
       guard let page = backlog.page else { continue }
       let isAhead = page.end.map { $0.epoch != head.epoch || $0.offset > head.offset } ?? false
-      if isAhead, backlog.events, room.isAsking { continue }
+      if isAhead, backlog.events, room.isAsking || room.isReadingTail { continue }
       rooms[shop]?.finishedBacklog(id)
       send(backlog, page, missed: room.recent, to: id, head: head)
     }
@@ -197,7 +198,7 @@ extension ShopServer {
 
 extension Page {
   /// The position up to which a backlog's page is complete, or `nil` if it is unknown.
-  fileprivate var end: ShopPosition? { through ?? head }
+  var end: ShopPosition? { through ?? head }
 
   /// Returns all events that a client missed, in order; `nil` if they are not known to be complete.
   ///
@@ -226,14 +227,14 @@ extension Page {
   }
 
   /// The newest event of each message on a page of changes, in order.
-  private var versions: [ShopEvent] {
+  var versions: [ShopEvent] {
     let changed = messages.map { $0.changed == nil ? ShopEvent.posted($0) : .edited($0) }
     return (changed + deleted.map(ShopEvent.deleted)).sorted { $0.offset < $1.offset }
   }
 }
 
 extension ShopEvent {
-  fileprivate var offset: UInt64 { position?.offset ?? 0 }
+  var offset: UInt64 { position?.offset ?? 0 }
 
   var isPost: Bool {
     switch self {

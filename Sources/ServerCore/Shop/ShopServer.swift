@@ -30,6 +30,11 @@ public struct ShopServer: ServerRules {
   /// The removals of the traces of edited and deleted messages. They do not wait for each other.
   var erasures = MessageTrace.allCases.map { (trace: $0, erasure: Erasure()) }
   var metrics = ShopMetrics()
+  var checks: HeadChecks
+  /// Whether the node may use its database.
+  var hasLease = true
+  /// The time at which a node without a lease closes its sockets.
+  var leavesAt: Instant?
 
   /// A request that has not been answered yet.
   struct Pending: Sendable {
@@ -43,6 +48,10 @@ public struct ShopServer: ServerRules {
   enum Question: Sendable {
     /// A read of a shop's head, before any other request for the shop.
     case head(ShopID)
+    /// A read of the heads of shops, for a comparison with the rooms.
+    case heads([ShopID])
+    /// A read of what lies behind the head of a room.
+    case tail(ShopID)
     /// The write of a post, an edit or a deletion.
     case append(ShopID, RequestID)
     /// A search for the shop of a message that is to be edited or deleted.
@@ -99,6 +108,7 @@ public struct ShopServer: ServerRules {
     generator = RandomSource(seed: seed)
     rate = TokenBuckets(
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
+    checks = HeadChecks(interval: policy.headCheck, alone: policy.headCheckAlone, at: now)
   }
 
   /// Handles one input and returns the resulting effects, in order.
@@ -123,9 +133,12 @@ public struct ShopServer: ServerRules {
       remove(membership)
     case .removals(let memberships):
       replaceRemovals(with: memberships)
+    case .nodes(let news):
+      heard(news)
     case .drain(let window):
       drain(within: window)
     }
+    checkHeads()
     finishIfEmpty()
     return frame.takeEffects()
   }
@@ -137,6 +150,8 @@ public struct ShopServer: ServerRules {
       wake(id)
     }
     forgetTraces()
+    checkHeads()
+    leaveIfCutOff()
     advanceDrain()
     finishIfEmpty()
     return frame.takeEffects()
@@ -144,7 +159,8 @@ public struct ShopServer: ServerRules {
 
   /// The next instant at which `tick` must be called. It may be too early, but is never too late.
   public var deadline: Instant? {
-    (erasures.map(\.erasure.deadline) + [alarms.first, frame.mode.deadline])
+    (erasures.map(\.erasure.deadline)
+      + [alarms.first, frame.mode.deadline, checkDeadline, leavesAt])
       .compactMap(\.self).min()
   }
 
@@ -191,6 +207,8 @@ extension ShopServer {
     case removed(Membership)
     /// The complete list of removals arrived. It replaces the previous list.
     case removals([Membership])
+    /// Something was learned about the other nodes that write the log, or about the database.
+    case nodes(NodeNews)
     /// The server must drain. Clients are asked to spread their reconnects over `within`.
     case drain(within: Duration)
   }
@@ -205,6 +223,8 @@ extension ShopServer {
     case page(Page, total: UInt64)
     /// The newest position (offset 0 if the shop is empty) and the time of its message.
     case head(ShopPosition, newest: Timestamp? = nil)
+    /// The newest positions of several shops, in the order of the question.
+    case heads([ShopPosition])
     /// No file contains the traces any more.
     case forgotten
     /// The request failed and had no effect.
@@ -226,6 +246,12 @@ extension ShopServer {
     case page(StoreToken, ShopID, PageQuery)
     /// Read the head of a shop.
     case head(StoreToken, ShopID)
+    /// Read the heads of several shops.
+    case heads(StoreToken, [ShopID])
+    /// Read the events behind the head of a room. The answer is a page; nothing is counted.
+    case tail(StoreToken, ShopID, PageQuery)
+    /// Report a new event to the other nodes. The report may be lost.
+    case tell(ShopID, ShopPosition)
     /// Remove the traces of edited and deleted messages from the files. After the texts, check that
     /// the store can be written.
     case forget(StoreToken, MessageTrace)
@@ -382,15 +408,19 @@ extension ShopServer {
 
   var busy: Answer { .error(503, "too busy", retryAfter: policy.busyRetry) }
 
-  /// The response to every request during a drain, or `nil` otherwise.
+  /// The response to every request during a drain or without a lease, or `nil` otherwise.
   var goingAway: Answer? {
-    guard !frame.isServing else { return nil }
+    guard !frame.isServing else { return hasLease ? nil : cutOff }
     return .error(503, "draining", retryAfter: frame.mode.window ?? policy.busyRetry)
   }
 
   /// The health of the service: whether it accepts work, and whether the last message was stored.
   public var serviceHealth: ServiceHealth {
-    ServiceHealth(isServing: frame.isServing, storeFailure: writeFailure, of: Self.storeName)
+    if frame.isServing, !hasLease {
+      return .failing(reason: "this node has no lease from its database")
+    }
+    return ServiceHealth(
+      isServing: frame.isServing, storeFailure: writeFailure, of: Self.storeName)
   }
 
   private var streamHealth: ShopStreamHealth {

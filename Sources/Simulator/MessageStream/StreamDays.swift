@@ -14,6 +14,7 @@ extension StreamFeature {
     builder.aside {
       $0.changes()
       $0.images()
+      $0.otherNodes()
     }
   }
 }
@@ -206,6 +207,12 @@ extension PlanBuilder<StreamFeature> {
       PlannedEvent(.change, 0, $0.happens(0.7) ? "edit" : "delete")
     }
     if draw.happens(0.15) { numbers.wantsEvents = 0 }
+  }
+
+  /// In half of the plans, other nodes write the same log.
+  fileprivate mutating func otherNodes() {
+    let share = draw.one(0, 0, 0, 0.2, 0.6, 1)
+    if server == .positions { numbers.elsewhere = share }
   }
 
   /// In a third of the plans, the user sends images, too. In a few, an image expires before its

@@ -112,7 +112,7 @@ public enum StreamDefect: String, DeliberateDefect {
     // The defect shows only if a message with an image is deleted, or sent twice.
     case .postsBeforeUpload, .swapsImages, .keepsImages: 100
     // The defect shows only if the log begins anew while the phone is away.
-    case .coversNothing, .coversAll: 100
+    case .coversNothing, .coversAll: 200
     case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
       .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep,
       .closesAlive, .refreshesEarly, .blamesCredentials, .leavesPosts, .sendsTwice,

@@ -30,6 +30,8 @@ public struct StreamNumbers: PlanNumbers {
   public var memory = 1000
   /// Whether the client asks for edits and deletions as events: 1 if it does, otherwise 0.
   public var wantsEvents = 1
+  /// The share of other users' messages and changes that another node stores.
+  public var elsewhere = 0.0
   /// The time window within which a draining server asks its clients to reconnect.
   public var drainWindow = Duration.seconds(10)
 
@@ -44,6 +46,7 @@ public struct StreamNumbers: PlanNumbers {
       .number("ignoresSince", \.ignoresSince, 0...1),
       .number("catchUpPage", \.catchUpPage, 1...1000), .span("drainWindow", \.drainWindow),
       .number("pageCap", \.pageCap, 0...1000), .number("wantsEvents", \.wantsEvents, 0...1),
+      .number("elsewhere", \.elsewhere, 0...1),
       .number("history", \.history, 0...10_000, steps: [0, 1, 10]),
     ]
   }

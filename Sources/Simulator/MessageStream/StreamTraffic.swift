@@ -54,6 +54,8 @@ extension StreamFeature {
     /// Others post, edit or delete the next of their remaining messages.
     case othersChange(left: Int)
     case logAnswers(StoreToken, LogQuestion)
+    /// A report of another node about an event that it stored.
+    case report(ShopPosition)
     /// The log and the files carry out work of the rules of images.
     case imageWork(ImageServer.Effect)
     case refreshed(TokenRefresh)
@@ -72,6 +74,7 @@ public enum LogQuestion: Sendable {
   case shop(MessageID)
   case page(PageQuery)
   case head
+  case heads
   case forget
 }
 

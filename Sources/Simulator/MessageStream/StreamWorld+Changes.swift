@@ -114,6 +114,7 @@ extension StreamWorld {
   }
 
   private mutating func request(_ call: Call, by user: String) {
+    if isElsewhere() { return changeElsewhere(call, by: user) }
     guard isServerRunning else { return }
     backend.posting += 1
     backend.lastRequest += 1
@@ -121,6 +122,18 @@ extension StreamWorld {
       user: user, name: user, shops: [shop], admin: user == "admin" ? [shop] : [],
       expiresAt: serverWall.advanced(by: .seconds(60)))
     feed(.request(RequestID(backend.lastRequest), call, .valid(claims), wall: serverWall))
+  }
+
+  private mutating func changeElsewhere(_ call: Call, by user: String) {
+    let actor = LogActor(user: user, isAdmin: user == "admin")
+    switch call {
+    case .edit(let revision):
+      storeElsewhere(
+        .edit(
+          LogEdit(id: revision.id, shop: shop, text: revision.text, at: serverWall, by: actor)))
+    case .delete(let id, _): storeElsewhere(.delete(LogDeletion(id: id, shop: shop, by: actor)))
+    case .send, .all, .page, .streamHealth, .refused: return
+    }
   }
 
   /// Edits a message, and sends it to all sockets like a new one.

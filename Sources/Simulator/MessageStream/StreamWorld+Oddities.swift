@@ -70,7 +70,8 @@ extension StreamWorld {
     switch (kernel.hosts[server.slot].conditions.disk, question) {
     case (.locked, _): .locked(detail: "the log is locked")
     case (.full, .append): .full(detail: "no space left")
-    case (.full, .page), (.full, .head), (.full, .shop), (.full, .forget), (.works, _),
+    case (.full, .page), (.full, .head), (.full, .heads), (.full, .shop), (.full, .forget),
+      (.works, _),
       (.slow, _):
       nil
     }
@@ -141,7 +142,8 @@ extension StreamWorld {
     case .close(let id, _) where backend.rivals[id.number] != nil:
       kernel.later(.rival(id, isClosing: true), on: server, after: kernel.roundTrip())
     case .drop(let id), .refuse(let id, _): backend.rivals[id.number] = nil
-    case .append, .shop, .page, .head, .forget, .answer, .accept, .send, .ping, .close, .finished:
+    case .append, .shop, .page, .head, .heads, .tail, .tell, .forget, .answer, .accept, .send,
+      .ping, .close, .finished:
       return
     }
   }

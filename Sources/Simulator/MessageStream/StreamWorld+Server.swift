@@ -15,6 +15,7 @@ extension StreamWorld {
     backend.rivals = [:]
     backend.posting = 0
     bootImages(Self.policy(kernel.plan))
+    if hasOtherNodes { feed(.nodes(.connected)) }
     guard isUnderWay(.removeMember) else { return }
     feed(.removals([membership]))
     feedImages(.removals([membership]))
@@ -26,6 +27,7 @@ extension StreamWorld {
     case .positions: policy.dialect = .positions
     case .plain: policy.dialect = .plain
     }
+    policy.sharesLog = plan.numbers.elsewhere > 0
     policy.pingInterval = plan.numbers.ping
     policy.pongWait = plan.numbers.ping + .seconds(6)
     return policy
@@ -58,8 +60,11 @@ extension StreamWorld {
       for append in appends { ask(append.token, .append(append.change)) }
     case .shop(let token, let id): ask(token, .shop(id))
     case .forget(let token, _): ask(token, .forget)
-    case .page(let token, _, let query): ask(token, .page(query))
+    case .page(let token, _, let query), .tail(let token, _, let query):
+      ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
+    case .heads(let token, _): ask(token, .heads)
+    case .tell: return
     case .answer(let id, let response): answer(id.number, reply(response))
     case .accept(let id, let head, let after, let events):
       letIn(id, head: head, after: after, events: events)
@@ -158,6 +163,7 @@ extension StreamWorld {
     if let failure = failure(of: question) { return feed(.stored(token, .failed(failure))) }
     switch question {
     case .head: feed(.stored(token, .head(backend.log.head, newest: backend.log.newest)))
+    case .heads: feed(.stored(token, .heads([backend.log.head])))
     case .page(let query):
       let answer = backend.log.page(query)
       if answer.isUnrecovered { note(.forgot) }
@@ -197,9 +203,44 @@ extension StreamWorld {
 
   /// Stamps a post to a plain server late, or like the previous message, as the plan specifies.
   private mutating func restamped(_ request: LogRequest) -> LogRequest {
-    guard kernel.plan.server == .plain, case .post(var entry) = request else { return request }
-    entry.message = restamped(entry.message)
+    guard case .post(var entry) = request else { return request }
+    if kernel.plan.server == .plain {
+      entry.message = restamped(entry.message)
+    } else if hasOtherNodes {
+      entry.message.createdAt = later(entry.message.createdAt)
+    }
     return .post(entry)
+  }
+
+  /// Returns a time that is later than that of each message in the log.
+  private func later(_ time: Timestamp) -> Timestamp {
+    let whole = Timestamp(nanoseconds: time.nanoseconds - time.nanoseconds % 1_000)
+    return backend.log.newest.map { max(whole, $0.advanced(by: .microseconds(1))) } ?? whole
+  }
+
+  /// Whether other nodes write the log.
+  private var hasOtherNodes: Bool { kernel.plan.numbers.elsewhere > 0 }
+
+  /// Returns whether another node stores the next change of other users.
+  mutating func isElsewhere() -> Bool {
+    hasOtherNodes && kernel.hosts[server.slot].generator.unit() < kernel.plan.numbers.elsewhere
+  }
+
+  /// Stores a change at another node, and reports it to the server. One report of five is lost, and
+  /// some are late or repeated.
+  mutating func storeElsewhere(_ request: LogRequest) {
+    guard case .success(let outcome) = backend.log.append(restamped(request)) else { return }
+    noteImages()
+    noteOutcome(outcome)
+    guard let position = outcome.event?.position else { return }
+    let host = server.slot
+    while kernel.hosts[host].generator.unit() < 0.8 {
+      let isLate = kernel.hosts[host].generator.unit() < 0.1
+      let delay = kernel.hosts[host].generator.duration(
+        below: isLate ? .seconds(8) : .milliseconds(50))
+      kernel.later(.report(position), on: server, after: delay)
+      if kernel.hosts[host].generator.unit() < 0.9 { return }
+    }
   }
 
   private mutating func restamped(_ draft: ShopMessage) -> ShopMessage {
@@ -238,10 +279,16 @@ extension StreamWorld {
   /// Posts a message of another user, if the server is running.
   mutating func post(text: String, parent: MessageID? = nil) {
     backend.othersCount += 1
+    let user = "other-\(backend.othersCount % 5)"
+    if isElsewhere() {
+      let message = ShopMessage(
+        id: .random(using: &kernel.hosts[server.slot].generator), shop: shop, user: user,
+        username: user, text: text, createdAt: serverWall, parent: parent)
+      return storeElsewhere(.post(LogEntry(message: message, key: nil)))
+    }
     guard isServerRunning else { return }
     backend.posting += 1
     backend.lastRequest += 1
-    let user = "other-\(backend.othersCount % 5)"
     let claims = Claims(
       user: user, name: user, shops: [shop], expiresAt: serverWall.advanced(by: .seconds(60)))
     feed(

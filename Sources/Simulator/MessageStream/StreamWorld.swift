@@ -167,6 +167,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .othersPost(let left): othersPost(left)
     case .othersChange(let left): othersChange(left)
     case .logAnswers(let token, let question): answer(token, question)
+    case .report(let position): feed(.nodes(.told(shop, position)))
     case .imageWork(let effect): carryOut(effect)
     case .refreshed(let outcome): refreshed(outcome)
     case .input(let input): give(input, to: phoneID)

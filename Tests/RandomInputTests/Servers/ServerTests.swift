@@ -12,10 +12,11 @@ struct ServerTests {
   @Test func `the shop server keeps its promises under random inputs`() {
     RandomInputs<ShopInputs>(seeds: 0..<50, acts: 120).expectSound(
       inputs: """
-        request abandoned upgrade received overflowed gone stored removed removals drain
+        request abandoned upgrade received overflowed gone stored removed removals nodes
+        drain
         """,
       effects: """
-        append shop page head forget answer accept refuse send ping close drop finished
+        append shop page head heads tail tell forget answer accept refuse send ping close drop finished
         """)
   }
 

@@ -42,6 +42,7 @@ struct ShopInputs: ServerInputs {
     var policy = ShopServerPolicy()
     if draw.oneIn(3) { policy.dialect = .plain }
     if draw.oneIn(25) { policy.offersStream = false }
+    if draw.oneIn(3) { policy.sharesLog = true }
     let counts: [(WritableKeyPath<ShopServerPolicy, Int>, [Int])] = [
       (\.limits.maxFrameBytes, [240, 260, 300]), (\.backlogLimit, [0, 1, 2, 5]),
       (\.maxBacklogBytes, [0, 500, 700]), (\.socketsPerUser, [0, 1, 2, 7]),
@@ -53,6 +54,8 @@ struct ShopInputs: ServerInputs {
       (\.postInterval, [0, 10, 1_000]), (\.pingInterval, [0, 20, 1_000]),
       (\.pongWait, [0, 15, 45]), (\.closeWait, [0, 5, 40]), (\.drainGrace, [0, 10, 60]),
       (\.drainLimit, [0, 30, 50]), (\.clockLeeway, [0, 1_000]), (\.forgetDelay, [0, 20, 500]),
+      (\.headCheck, [0, 20, 5_000]), (\.headCheckAlone, [0, 10, 1_000]),
+      (\.cutOffGrace, [0, 10, 30_000]),
     ]
     draw.set(&policy, counts)
     draw.set(&policy, milliseconds: times)
@@ -81,13 +84,13 @@ struct ShopInputs: ServerInputs {
   static func request(in effect: ShopServer.Effect) -> String? {
     switch effect {
     case .append(let all): all.map { "\($0.token)" }.joined(separator: " ")
-    case .page(let token, _, _), .head(let token, _), .shop(let token, _),
-      .forget(let token, _):
+    case .page(let token, _, _), .tail(let token, _, _), .head(let token, _),
+      .heads(let token, _), .shop(let token, _), .forget(let token, _):
       "\(token)"
     case .answer(let id, _): "an answer to \(id)"
     case .accept(let id, _, _, _), .refuse(let id, _): "an upgrade of \(id)"
     case .finished: "the end of a drain"
-    case .send, .ping, .close, .drop: nil
+    case .send, .ping, .close, .drop, .tell: nil
     }
   }
 }
@@ -188,6 +191,7 @@ extension ShopInputs {
   private mutating func bent(_ answer: ShopServer.StoreAnswer) -> ShopServer.StoreAnswer {
     switch answer {
     case .head(let head, _): return .head(head)
+    case .heads(let heads): return .heads(Array(heads.dropLast()))
     case .failed, .forgotten: return answer
     case .shop: return .shop(oneIn(2) ? nil : one(Self.shops))
     case .appended(let outcome): return .appended(bent(outcome))
@@ -217,9 +221,19 @@ extension ShopInputs {
     give(.gone(id, code: one([1000, 1001, 1005, 1006, 4403])))
   }
 
+  /// Returns a position of a shop, which may be behind its head.
+  private mutating func position(_ shop: ShopID) -> ShopPosition {
+    var position = store.log(shop).head
+    position.offset += UInt64(oneIn(9) ? 2 : 0)
+    if oneIn(9) { position.epoch = "old" }
+    return position
+  }
+
   private mutating func seldom() {
     let member = Membership(shop: one(Self.shops), user: one(Self.users))
-    switch number(0...9) {
+    switch number(0...12) {
+    case 10, 11: give(.nodes(.told(member.shop, position(member.shop))))
+    case 12: give(.nodes(one([.connected, .interrupted, .admitted, .admitted, .cutOff])))
     case 0, 1: give(.overflowed(anySocket()))
     case 2: give(.removed(member))
     case 3, 4: give(.removals(oneIn(3) ? [member] : []))
@@ -253,16 +267,19 @@ extension ShopInputs {
       appends[shop]?.remove(token)
       if case .appended(.posted(let message, true)) = answer { durable.insert(message.id) }
     case .drain: noteDrain()
-    case .received, .overflowed, .removed, .removals: return
+    case .received, .overflowed, .removed, .removals, .nodes: return
     }
   }
 
   private mutating func note(_ effect: ShopServer.Effect) {
     switch effect {
     case .append(let all): append(all)
-    case .page(let token, let shop, let query):
+    case .tell: return
+    case .page(let token, let shop, let query), .tail(let token, let shop, let query):
       store.ask(token, shop, .page(query), atOnce: oneIn(2))
     case .head(let token, let shop): store.ask(token, shop, .head, atOnce: false)
+    case .heads(let token, let shops):
+      store.ask(token, Self.shops[0], .heads(shops), atOnce: false)
     case .shop(let token, let id): store.ask(token, Self.shops[0], .shop(id), atOnce: oneIn(2))
     case .forget(let token, _): store.ask(token, Self.shops[0], .forget, atOnce: oneIn(2))
     case .answer(let id, let answer):
@@ -303,7 +320,8 @@ extension ShopInputs {
     require(isPost || socket.events, "only a socket that asks for events is sent them")
     let isNext =
       position.epoch == socket.last.epoch && position.offset > socket.last.offset
-      && (!socket.events || position.offset <= max(socket.last.offset + 1, socket.head.offset))
+      && (!socket.events || policy.sharesLog
+        || position.offset <= max(socket.last.offset + 1, socket.head.offset))
     require(isNext, "a socket is sent each event once and in order")
     sent[id]?.last = position
   }

@@ -8,6 +8,7 @@ import HoldfastWire
 struct ShopStore {
   enum Question {
     case head
+    case heads([ShopID])
     case page(PageQuery)
     case append(LogRequest)
     case shop(MessageID)
@@ -52,6 +53,8 @@ struct ShopStore {
     defer { logs[asked.shop] = log }
     switch asked.question {
     case .head: return .head(log.head, newest: log.messages.last?.createdAt)
+    case .heads(let shops):
+      return .heads(shops.map { logs[$0]?.head ?? StoredLog(epoch: "e").head })
     case .page(let query):
       return .page(log.page(query, byTime: isPlain), total: log.count(query))
     case .append(let change):

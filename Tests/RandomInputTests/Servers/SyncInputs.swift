@@ -162,7 +162,7 @@ extension SyncInputs {
     case .abandoned(let id): requests[id] = nil
     case .done(let token, let outcome): end(token, outcome)
     case .drain: noteDrain()
-    case .restored, .disk: break
+    case .restored, .disk, .epoch: break
     case .announced(let id, let call, _): coming[id] = call
     case .cut(let id, _): coming[id] = nil
     }

@@ -95,6 +95,10 @@ extension SyncAnswer {
     #expect(stamped?.listsEncodings == true)
     let stranger = SyncStage.answer(stage.ask(3, call, user: nil))
     #expect(stranger?.status == 401)
+    // A failover of the store lost changes.
+    #expect(stage.server.handle(.epoch("1f"), at: .zero) == [])
+    call.deviceID = nil
+    #expect(SyncStage.answer(stage.ask(4, call))?.text.contains(#""epoch":"1f""#) == true)
   }
 
   @Test(arguments: SyncPath.allCases.filter { $0 != .dashboard })

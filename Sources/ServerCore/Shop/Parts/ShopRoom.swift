@@ -28,6 +28,10 @@ struct ShopRoom: Sendable {
   var pendingAnswers = 0
   /// The newest time that was assigned to a message. Every later message gets a later time.
   var lastStamp: Timestamp?
+  /// The head at the begin of the outstanding read of what lies behind it; `nil` if there is none.
+  var tailStart: ShopPosition?
+  /// Whether something may lie behind the head that no outstanding read returns.
+  var hasNews = false
 
   struct Arrival: Sendable {
     var id: ConnectionID
@@ -35,6 +39,8 @@ struct ShopRoom: Sendable {
     var after: ShopPosition?
     /// Whether the socket receives edits and deletions.
     var events = false
+    /// Whether a read of the log has begun since the upgrade arrived.
+    var isChecked = false
   }
 
   struct Backlog: Sendable {
@@ -57,9 +63,30 @@ struct ShopRoom: Sendable {
 
   var isAsking: Bool { pendingAnswers > 0 }
 
+  var isReadingTail: Bool { tailStart != nil }
+
+  /// Whether a socket waits for the events of the room, or will do so.
+  var hasListeners: Bool { !subscribers.isEmpty || !arrivals.isEmpty || !backlogs.isEmpty }
+
   /// Whether removing the room would lose nothing except the cached head.
   var isIdle: Bool {
-    subscribers.isEmpty && arrivals.isEmpty && backlogs.isEmpty && changes.isEmpty && !isAsking
+    !hasListeners && changes.isEmpty && !isAsking && !isReadingTail
+  }
+
+  /// Records that the head is being read.
+  mutating func beginHead() {
+    (pendingAnswers, hasNews) = (1, false)
+    checkArrivals()
+  }
+
+  /// Records that what lies behind the head is being read.
+  mutating func beginTail(at head: ShopPosition) {
+    (tailStart, hasNews) = (head, false)
+    checkArrivals()
+  }
+
+  private mutating func checkArrivals() {
+    for index in arrivals.indices { arrivals[index].isChecked = true }
   }
 
   mutating func subscribe(_ connection: ConnectionID, events: Bool) {

@@ -194,7 +194,8 @@ let adapters: [Target] = [
     "HoldfastPostgreSQLStores", at: "Adapters/StorePostgreSQL",
     uses: [
       "HoldfastCore", "HoldfastHealth", "HoldfastWire", "HoldfastStorage", "HoldfastFeaturePorts",
-      "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "CHoldfastPostgreSQL",
+      "HoldfastPorts", "HoldfastDriver", "HoldfastOwnerFiles", "HoldfastLinuxEvents",
+      "CHoldfastPostgreSQL",
     ]),
   library(
     "HoldfastRadioSocket", at: "Adapters/RadioSocket",

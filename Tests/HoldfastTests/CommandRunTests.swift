@@ -37,9 +37,9 @@ import Testing
   @Test(arguments: [
     (
       [],
-      "holdfast: a command is missing; one of demo, lab, serve, token, stream, send, edit, delete, "
-        + "history, image, outbox, consumer, replay, policy, health, mcp, relay, socket, session, "
-        + "audit, bottle, version, completions, manual"
+      "holdfast: a command is missing; one of demo, lab, serve, token, migrate, nodes, stream, send, "
+        + "edit, delete, history, image, outbox, consumer, replay, policy, health, mcp, relay, "
+        + "socket, session, audit, bottle, version, completions, manual"
     ),
     (["serv"], "holdfast: unknown command serv; did you mean serve?"),
     (["serve", "--prot", "1"], "holdfast serve: unknown option --prot; did you mean --port?"),

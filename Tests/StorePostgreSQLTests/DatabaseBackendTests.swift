@@ -50,11 +50,6 @@ struct DatabaseBackendTests {
     let first = Backend(configuration)
     let address = try await first.start()
     #expect(try await ask(address, token, post: "one").hasPrefix("201"))
-    let other = try Scratch()
-    var second = configuration
-    (second.dataDirectory, second.nodeName) = (other.path, "second")
-    let refused = Backend(second)
-    await #expect(throws: BackendError.self) { try await refused.start() }
     await server.kill()
     try await server.start()
     #expect(try await ask(address, token, post: "two").hasPrefix("201"))
@@ -68,5 +63,107 @@ struct DatabaseBackendTests {
     #expect(answer.hasPrefix("200 one,two\n200 "), "\(answer)")
     await again.drainAndStop()
     await server.kill()
+  }
+
+  /// A client of two nodes that knows only HTTP, and the frames of WebSocket that a server sends
+  /// (RFC 6455). Prints what it sees.
+  private static let twoNodes = """
+    import base64, json, os, socket, struct, sys, time, urllib.error, urllib.request
+    from urllib.parse import urlsplit
+    first, second, token = sys.argv[1:4]
+    auth = {"Authorization": "Bearer " + token}
+    def ask(url, body=None, fields={}):
+        request = urllib.request.Request(url, body, {**auth, **fields})
+        try:
+            with urllib.request.urlopen(request, timeout=20) as response:
+                return response.status, response.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+    def post(node, text):
+        body = json.dumps({"shop_id": "bakery", "message": text}).encode()
+        return ask(node + "/api/v1/auth/shops/messages", body, {"Content-Type": "application/json"})
+    def stream(node):
+        place = urlsplit(node)
+        peer = socket.create_connection((place.hostname, place.port), 20)
+        key = base64.b64encode(os.urandom(16)).decode()
+        peer.sendall(("GET /api/v1/auth/shops/bakery/messages/stream HTTP/1.1\\r\\nHost: x\\r\\n"
+            "Upgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Version: 13\\r\\n"
+            "Sec-WebSocket-Key: " + key + "\\r\\nAuthorization: Bearer " + token
+            + "\\r\\n\\r\\n").encode())
+        file = peer.makefile("rb")
+        status = file.readline().split()[1].decode()
+        while file.readline().strip():
+            pass
+        return status, file
+    def text(file):
+        while True:
+            head = file.read(2)
+            length = head[1] & 127
+            if length == 126:
+                length = struct.unpack(">H", file.read(2))[0]
+            body = file.read(length)
+            if head[0] & 15 == 1:
+                return json.loads(body).get("message")
+    def until(node, status):
+        for _ in range(150):
+            if ask(node + "/healthz/session")[0] == status:
+                return status
+            time.sleep(0.1)
+    step = sys.argv[4]
+    if step == "both":
+        status, file = stream(second)
+        print(status)
+        for number, node in enumerate([first, second, first, first, second]):
+            print(post(node, "text %d" % number)[0], text(file))
+        gif = b"GIF89a" + bytes(30)
+        status, answer = ask(first + "/api/v1/auth/shops/messages/image/upload?shop_id=bakery", gif,
+            {"Content-Type": "image/gif"})
+        address = urlsplit(json.loads(answer)["data"]["image_url"]).path
+        print(status, ask(second + address)[1] == gif, ask(second + address, None,
+            {"Range": "bytes=2-5"})[1])
+        print(ask(first + "/healthz/session")[0], ask(second + "/healthz/session")[0],
+            ask(second + "/healthz")[0], ask(first + "/session")[0], ask(second + "/session")[0])
+    else:
+        print(until(second, 200), ask(second + "/session")[0], post(second, "after")[0])
+    """
+
+  @Test func `two nodes share shops and images, and one of them runs the other services`()
+    async throws
+  {
+    let scratch = try Scratch()
+    let database = try await TestDatabase()
+    let token = try Tokens.open(in: scratch("a")).issue(
+      user: "ann", name: "Ann", shops: [try #require(ShopID("bakery"))],
+      ttl: .seconds(3_600))
+    var backends: [Backend] = []
+    var urls: [String] = []
+    for name in ["a", "b"] {
+      var configuration = BackendConfiguration(dataDirectory: scratch(name))
+      (configuration.databaseURL, configuration.nodeName) = (database.url, name)
+      if name == "b" {
+        let missing = Backend(configuration)
+        await #expect(throws: BackendError.self, "other secrets") { try await missing.start() }
+        for file in ["secret", "session-key"] {
+          try await Shell.run(["cp", "-p", scratch("a/\(file)"), scratch("b/\(file)")])
+        }
+      }
+      let backend = Backend(configuration)
+      urls.append(try await backend.start().url)
+      backends.append(backend)
+    }
+    func run(_ step: String) async throws -> String {
+      try await Shell.run(["python3", "-c", Self.twoNodes] + urls + [token, step])
+    }
+    let both = try await run("both")
+    let posts = (0..<5).map { "201 text \($0)\n" }.joined()
+    #expect(both.hasPrefix("101\n" + posts + "200 True b'F89a'\n200 503 200 426 503"), "\(both)")
+    let nodes = try BackendNode.all(of: database.url)
+    #expect(nodes.map(\.name) == ["a", "b"])
+    #expect(nodes.map(\.state) == [.alive, .alive])
+    #expect(nodes.map(\.runsServicesOfOneNode) == [true, false])
+    await backends[0].drainAndStop()
+    #expect(try await run("after").hasPrefix("200 426 201"))
+    await backends[1].drainAndStop()
+    #expect(try BackendNode.all(of: database.url).isEmpty)
   }
 }

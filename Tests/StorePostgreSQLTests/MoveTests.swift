@@ -77,6 +77,38 @@ struct MoveTests {
     await files2.close()
   }
 
+  @Test func `the contents of images go to PostgreSQL and back`() async throws {
+    let scratch = try Scratch()
+    let database = try await TestDatabase()
+    await (try await SQLiteMessageLog.open(in: scratch("a"))).close()
+    // More than one batch, one of which is larger than a transaction.
+    let contents = (1...9 as ClosedRange<UInt64>).map { number in
+      let size = number == 5 ? 3_000_000 : Int(number) * 10
+      return (UUID128(high: number << 56, low: 1), [UInt8](repeating: UInt8(number), count: size))
+    }
+    try FileManager.default.createDirectory(
+      atPath: scratch("a/images"), withIntermediateDirectories: true)
+    for (id, content) in contents { try scratch.write(content, to: "a/images/\(id)") }
+    try scratch.write([1], to: "a/images/no-image")
+    let moved = try await StoreMove.run(directory: scratch("a"), database: database.url)
+    #expect(moved?.first { $0.name == "image contents" }?.rows == 9)
+    let node = try await database.node(in: scratch("a"))
+    let log = try await PostgreSQLMessageLog(of: node)
+    for (id, content) in contents {
+      let found = try await log.content(of: id, 3..<10)
+      #expect(found?.length == content.count && found?.part == Array(content[3..<10]))
+    }
+    #expect(try await log.content(of: UUID128(high: 0, low: 1), 0..<1) == nil)
+    await log.close()
+    await node.close()
+    let back = try await StoreMove.run(
+      directory: scratch("b"), database: database.url, isReturn: true)
+    #expect(back == moved)
+    for (id, content) in contents {
+      #expect(try scratch.bytes(of: "b/images/\(id)") == content)
+    }
+  }
+
   @Test(arguments: 1...3 as ClosedRange<UInt64>)
   func `synced samples go to PostgreSQL and back, and continue as if they had stayed`(
     seed: UInt64
@@ -198,7 +230,7 @@ struct MoveTests {
     _ = await log.append((0..<30).map { _ in random.request() })
     await log.close()
     let node = try await database.node(in: scratch("other"), name: "other")
-    #expect(await move().contains("Another node, other, uses this database."))
+    #expect(await move().contains("A node, other, uses this database. Stop all nodes"))
     await node.close()
     #expect(await move() == "none")
     #expect(await move().contains("were moved to"))

@@ -38,14 +38,19 @@ import Testing
     #expect(lease.renewal(at: at(5)) == at(6))
   }
 
-  @Test func `a lease that another process has does not come back`() {
+  @Test func `a lease that is refused ends at once, and is asked for again after 2 s`() {
     var lease = NodeLease()
     lease.handle(.renewed(sent: at(0)), at: at(0))
     lease.handle(.taken("Another node has it."), at: at(1))
-    lease.handle(.renewed(sent: at(1)), at: at(1))
-    #expect(lease.reason(at: at(1)) == "Another node has it.")
-    #expect(lease.hasEnded)
-    #expect(lease.renewal(at: at(1)) == nil)
+    #expect(lease.reason(at: at(1))?.contains("(Another node has it.)") == true)
+    #expect(!lease.hasEnded)
+    #expect(lease.renewal(at: at(1)) == at(3))
+    lease.handle(.renewed(sent: at(3)), at: at(3))
+    #expect(lease.reason(at: at(3)) == nil)
+    lease.handle(.left, at: at(4))
+    lease.handle(.renewed(sent: at(4)), at: at(4))
+    #expect(lease.hasEnded && !lease.isValid(at: at(4)))
+    #expect(lease.renewal(at: at(4)) == nil)
   }
 
   @Test(arguments: [

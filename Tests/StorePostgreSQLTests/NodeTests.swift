@@ -29,18 +29,22 @@ struct NodeTests {
     }
   }
 
-  @Test func `a second node is refused while the first one lives`() async throws {
+  @Test func `a node with other secrets is refused while the first one lives`() async throws {
     let scratch = try Scratch()
     let database = try await TestDatabase()
-    let first = try await database.node(in: scratch("a"), name: "first")
+    let first = try await database.node(in: scratch("a"), name: "first", secrets: [1])
     let refusal = await failure {
-      _ = try await database.node(in: scratch("b"), name: "second")
+      _ = try await database.node(in: scratch("b"), name: "second", secrets: [2])
     }
-    #expect(refusal.contains("Another node, first, uses this database."))
+    #expect(refusal.contains("The node first has other secrets"))
     let sameDirectory = await failure { _ = try await database.node(in: scratch("a")) }
     #expect(sameDirectory.contains("Another process uses"))
+    let moving = await failure {
+      _ = try await DatabaseNode.openToMove(database.settings, in: scratch("c"), name: "third")
+    }
+    #expect(moving.contains("A node, first, uses this database. Stop all nodes"))
     await first.close()
-    let second = try await database.node(in: scratch("b"), name: "second")
+    let second = try await database.node(in: scratch("b"), name: "second", secrets: [2])
     #expect(second.reason == nil)
     await second.close()
   }
@@ -58,7 +62,7 @@ struct NodeTests {
     try database.execute(
       "UPDATE nodes SET run = gen_random_uuid(), lease_until = now() + interval '1 hour'")
     let refusal = await failure { _ = try await log.append(post(2, in: shop)) }
-    #expect(refusal.contains("Another node, former, uses this database."))
+    #expect(refusal.contains("The node former") && refusal.contains("has the same identity"))
     let check = await failure { try await log.check() }
     #expect(check == refusal)
     #expect(try database.rows("SELECT 1 FROM messages").count == 1)
@@ -66,15 +70,16 @@ struct NodeTests {
     await node.close()
   }
 
-  @Test func `a transaction of a frozen node delays the next node for 10 s at most`() async throws {
+  @Test func `a transaction of a frozen node delays a move for 10 s at most`() async throws {
     let scratch = try Scratch()
     let database = try await TestDatabase()
     let former = try await database.node(in: scratch("a"), name: "former")
     let frozen = try ServerChoice.open(database.settings, applicationName: "frozen", known: 0)
-    _ = try frozen.run(Lane.Batch(run: former.run, lane: -5, number: 1).beginning)
+    _ = try frozen.run(Lane.Batch(run: former.run, lane: -5, role: nil, number: 1).beginning)
     // As after 10 s without a renewal.
     await former.close()
-    let next = try await database.node(in: scratch("b"), name: "next")
+    let next = try await DatabaseNode.openToMove(
+      database.settings, in: scratch("b"), name: "next")
     #expect(next.reason == nil)
     #expect(throws: DatabaseFailure.self) { try frozen.run([.commit]) }
     await next.close()
@@ -90,7 +95,8 @@ struct NodeTests {
     _ = try await log.append(post(2, in: shop))
     let late = try ServerChoice.open(database.settings, applicationName: "late", known: 0)
     for number in [1, 2] as [Int64] {
-      let batch = Lane.Batch(run: node.run, lane: Lane.Kind.log.lock, number: number)
+      let batch = Lane.Batch(
+        run: node.run, lane: Lane.Kind.log.lock, role: nil, number: number)
       let commands = batch.beginning + [Command("DELETE FROM messages")] + batch.ending()
       #expect(throws: DatabaseFailure.self) { try late.run(commands + [.commit]) }
     }
@@ -100,6 +106,20 @@ struct NodeTests {
     await node.close()
   }
 
+  @Test func `a copy of the data directory does not take over from a live node`() async throws {
+    let scratch = try Scratch()
+    let database = try await TestDatabase()
+    let first = try await database.node(in: scratch("a"), name: "first")
+    try await Shell.run(["cp", "-a", scratch("a"), scratch("copy")])
+    let refusal = await failure { _ = try await database.node(in: scratch("copy")) }
+    #expect(refusal.contains("The node first") && refusal.contains("remove its file"))
+    #expect(first.reason == nil)
+    await first.close()
+    let copy = try await database.node(in: scratch("copy"))
+    #expect(copy.reason == nil)
+    await copy.close()
+  }
+
   @Test func `a copy of the data directory on another machine does not take over`() async throws {
     let scratch = try Scratch()
     let database = try await TestDatabase()
@@ -107,7 +127,7 @@ struct NodeTests {
     try await Shell.run(["cp", "-a", scratch("a"), scratch("copy")])
     try database.execute("UPDATE nodes SET machine = 'another'")
     let refusal = await failure { _ = try await database.node(in: scratch("copy")) }
-    #expect(refusal.contains("Another node, first, uses this database."))
+    #expect(refusal.contains("The node first") && refusal.contains("remove its file"))
     #expect(first.reason == nil)
     await first.close()
   }
@@ -143,26 +163,13 @@ struct NodeTests {
     let epoch = try await log.head(of: shops[0]).epoch
     let rounds: UInt64 = 4
     for round in 0..<rounds {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for client in 0..<8 as Range<UInt64> {
-          group.addTask {
-            for number in 0..<40 as Range<UInt64> {
-              let id = (round * 8 + client) * 40 + number
-              let outcome = try await log.append(post(id, in: shops[Int(client % 2)]))
-              guard case .posted(let message, isNew: true) = outcome else {
-                throw TestServer.Problem(text: "\(outcome)")
-              }
-              #expect(message.position?.epoch == epoch)
-              // Kills while the other clients wait for their commits.
-              if client == 0, number == 10 + round * 3 {
-                await server.kill()
-                try await server.start()
-              }
-            }
-          }
-        }
-        try await group.waitForAll()
+      let positions = try await positions(in: log, shops, from: round * 320) { number in
+        // Kills while the other clients wait for their commits.
+        guard number == 10 + round * 3 else { return }
+        await server.kill()
+        try await server.start()
       }
+      #expect(positions.values.allSatisfy { $0?.epoch == epoch })
     }
     for shop in shops {
       #expect(try await log.head(of: shop).offset == rounds * 160)
@@ -220,7 +227,7 @@ struct NodeTests {
   /// Posts 40 messages of each of eight clients, and returns their positions. `meanwhile` is called
   /// after each post of the first client.
   private func positions(
-    in log: PostgreSQLMessageLog, _ shop: ShopID,
+    in log: PostgreSQLMessageLog, _ shops: [ShopID], from first: UInt64 = 0,
     meanwhile: @escaping @Sendable (UInt64) async throws -> Void
   ) async throws -> Positions {
     try await withThrowingTaskGroup(of: Positions.self) { group in
@@ -228,7 +235,8 @@ struct NodeTests {
         group.addTask {
           var positions: Positions = [:]
           for number in 0..<40 as Range<UInt64> {
-            let outcome = try await log.append(post(client * 40 + number, in: shop))
+            let shop = shops[Int(client) % shops.count]
+            let outcome = try await log.append(post(first + client * 40 + number, in: shop))
             guard case .posted(let message, isNew: true) = outcome else {
               throw TestServer.Problem(text: "\(outcome)")
             }
@@ -255,7 +263,7 @@ struct NodeTests {
       let shop = try #require(ShopID("s"))
       let epoch = try await log.head(of: shop).epoch
       let moment = 3 + round * 7 % 30
-      let positions = try await positions(in: log, shop) { number in
+      let positions = try await positions(in: log, [shop]) { number in
         guard number == moment else { return }
         await primary.kill()
         try await standby.promote()

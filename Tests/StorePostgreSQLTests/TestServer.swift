@@ -178,8 +178,11 @@ struct TestDatabase {
     return try connection.run([Command(sql)])[0]
   }
 
-  func node(in directory: String, name: String = "node") async throws -> DatabaseNode {
-    try await DatabaseNode.open(settings, in: directory, name: name)
+  func node(
+    in directory: String, name: String = "node", secrets: [UInt8] = []
+  ) async throws -> DatabaseNode {
+    try await DatabaseNode.open(
+      settings, in: directory, NodeFacts(name: name, secrets: secrets, version: "1"))
   }
 }
 

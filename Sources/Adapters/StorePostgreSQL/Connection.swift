@@ -142,7 +142,9 @@ struct Command {
     try finish(until: until)
     if let refusal {
       for sql in preparing { prepared[sql] = nil }
-      if unsafe PQtransactionStatus(pointer) != PQTRANS_IDLE { try rollBack(until: until) }
+      if isOpen, unsafe PQtransactionStatus(pointer) != PQTRANS_IDLE {
+        try rollBack(until: until)
+      }
       throw refusal
     }
     if notices.takeWarning() {
@@ -270,6 +272,19 @@ struct Command {
       var waiting = pollfd(fd: descriptor, events: events, revents: 0)
       if unsafe poll(&waiting, 1, left.milliseconds) > 0 { return true }
     }
+  }
+
+  // MARK: - Notifications
+
+  /// Returns the payloads of the notifications that have arrived, without waiting.
+  func notes() throws(DatabaseFailure) -> [String] {
+    guard isOpen, unsafe PQconsumeInput(pointer) == 1 else { throw lost() }
+    var texts: [String] = []
+    while let note = unsafe PQnotifies(pointer) {
+      if let text = unsafe note.pointee.extra { texts.append(unsafe String(cString: text)) }
+      unsafe PQfreemem(note)
+    }
+    return texts
   }
 
   private func failure(of result: OpaquePointer) -> DatabaseFailure? {

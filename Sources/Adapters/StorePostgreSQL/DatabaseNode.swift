@@ -6,30 +6,73 @@ import HoldfastPorts
 import HoldfastStorage
 import Synchronization
 
-/// This process as the user of a database: its lease, and what it knows about the servers.
-///
-/// One node uses a database at a time. A second one is refused.
+/// A change of what a node may do.
+package enum NodeChange: Sendable, Hashable {
+  /// Whether the node has a lease, without which it may not use the database.
+  case lease(Bool)
+  /// Whether the node runs the services that run at one node at a time.
+  case role(Bool)
+  /// The epoch of the synced samples, if it has changed.
+  case syncEpoch(String)
+}
+
+/// The facts about a node that the other nodes can see.
+package struct NodeFacts: Sendable {
+  /// The name of the node, for messages.
+  package var name: String
+  /// A hash of the secrets that have to be equal at all nodes.
+  package var secrets: [UInt8]
+  /// The version of this software.
+  package var version: String
+
+  package init(name: String, secrets: [UInt8] = [], version: String = "") {
+    (self.name, self.secrets, self.version) = (name, secrets, version)
+  }
+}
+
+/// This process as a user of a database: its lease, and what it knows about the servers.
 package final class DatabaseNode: Sendable {
   private struct State {
     var lease = NodeLease()
     /// The highest timeline of a server that was used.
     var timeline: Int64 = 0
+    /// The time at which the server was found; `nil` before that.
+    var changedServer: Instant?
+    /// The term of the role, which grows with each change of its holder; `nil` if another node has it.
+    var roleTerm: Int64?
+    var syncEpoch: String?
+    /// What was reported.
+    var reported: (hasLease: Bool, roleTerm: Int64?, syncEpoch: String?) = (true, nil, nil)
+    /// The number of attempts to run transactions, in all lanes.
+    var attempts: Int64 = 0
     var isClosed = false
-    var renewals: Task<Void, Never>?
+    var tasks: [Task<Void, Never>] = []
   }
 
+  /// The role of the node that runs the services which run at one node at a time.
+  static let role = "services"
+
   let settings: DatabaseSettings
-  /// The name of the node, for messages.
-  let name: String
+  let facts: NodeFacts
+  var name: String { facts.name }
+  /// Whether the node moves the stores, which no other node may use meanwhile.
+  let moves: Bool
   /// The identity of the data directory.
   let id: UUID128
   /// The identity of this run of the process.
   let run: UUID128
   private let file: NodeFile
+  /// The machine, and the file that is the directory's identity. A copy of a directory differs in it.
+  var place: String { file.place }
   private let state = Mutex(State())
+  /// The changes of what the node may do. At the begin it has a lease and no role.
+  package let changes: AsyncStream<NodeChange>
+  private let reports: AsyncStream<NodeChange>.Continuation
 
-  private init(_ settings: DatabaseSettings, name: String, file: NodeFile) {
-    (self.settings, self.name, self.file, id) = (settings, name, file, file.id)
+  private init(_ settings: DatabaseSettings, _ facts: NodeFacts, moves: Bool, file: NodeFile) {
+    (self.settings, self.facts, self.moves) = (settings, facts, moves)
+    (self.file, id) = (file, file.id)
+    (changes, reports) = AsyncStream.makeStream()
     var generator = SystemRandomNumberGenerator()
     run = .random(using: &generator)
   }
@@ -39,13 +82,13 @@ package final class DatabaseNode: Sendable {
   /// - Parameters:
   ///   - directory: The data directory, which identifies the node. It is locked until the node is
   ///     closed, so that the next run in it may take over at once.
-  ///   - name: The name that other nodes show when they are refused.
-  /// - Throws: `.locked` if another node uses the database, or another process the directory;
-  ///   `.denied` if the stores are being moved, or were moved away.
+  ///   - facts: What other nodes can see.
+  /// - Throws: `.locked` if another process uses the directory or a copy of it, or if a live node has
+  ///   other secrets; `.denied` if the stores are being moved, or were moved away.
   package static func open(
-    _ settings: DatabaseSettings, in directory: String, name: String
+    _ settings: DatabaseSettings, in directory: String, _ facts: NodeFacts
   ) async throws(StoreFailure) -> DatabaseNode {
-    let node = try await openToMove(settings, in: directory, name: name)
+    let node = try await open(settings, in: directory, facts, moves: false)
     do throws(StoreFailure) {
       if let note = try await node.note() {
         throw .denied(detail: note.refusal(of: "the database"))
@@ -58,15 +101,64 @@ package final class DatabaseNode: Sendable {
   }
 
   /// Opens a database whose stores are to be moved.
+  ///
+  /// - Throws: `.locked` if another node uses the database.
   static func openToMove(
     _ settings: DatabaseSettings, in directory: String, name: String
   ) async throws(StoreFailure) -> DatabaseNode {
-    let node = DatabaseNode(settings, name: name, file: try NodeFile(in: directory))
+    try await open(settings, in: directory, NodeFacts(name: name), moves: true)
+  }
+
+  private static func open(
+    _ settings: DatabaseSettings, in directory: String, _ facts: NodeFacts, moves: Bool
+  ) async throws(StoreFailure) -> DatabaseNode {
+    let node = DatabaseNode(settings, facts, moves: moves, file: try NodeFile(in: directory))
     let keeper = LeaseKeeper(node)
     try await keeper.begin()
-    let renewals = Task { await keeper.keep() }
-    node.state.withLock { $0.renewals = renewals }
+    let tasks = [Task { await keeper.keep() }, Task { await node.watch() }]
+    node.state.withLock { $0.tasks = tasks }
     return node
+  }
+
+  /// Reports changes. The end of a lease is noticed by its time.
+  private func watch() async {
+    let clock = BootClock()
+    while !Task.isCancelled {
+      report()
+      try? await clock.wait(until: clock.now.advanced(by: .milliseconds(500)))
+    }
+    reports.finish()
+  }
+
+  func report() {
+    let now = BootClock().now
+    // The changes are reported in the order in which they were noticed.
+    state.withLock { state in
+      let isValid = state.lease.isValid(at: now)
+      let term = isValid ? state.roleTerm : nil
+      let reported = state.reported
+      state.reported = (isValid, term, state.syncEpoch)
+      if isValid != reported.hasLease { reports.yield(.lease(isValid)) }
+      if term != reported.roleTerm {
+        // Another node may have had the role between two terms.
+        if reported.roleTerm != nil { reports.yield(.role(false)) }
+        if term != nil { reports.yield(.role(true)) }
+      }
+      if let epoch = state.syncEpoch, epoch != reported.syncEpoch {
+        reports.yield(.syncEpoch(epoch))
+      }
+    }
+  }
+
+  /// The number of the newest attempt of any lane.
+  var newestAttempt: Int64 { state.withLock { $0.attempts } }
+
+  /// Returns the number of the next attempt. A lane may be replaced, and the numbers go on.
+  func nextAttempt() -> Int64 {
+    state.withLock { state in
+      state.attempts += 1
+      return state.attempts
+    }
   }
 
   /// Returns what the database says about a move of its stores.
@@ -87,8 +179,8 @@ package final class DatabaseNode: Sendable {
     return isKnown ? String(decoding: name, as: UTF8.self) : "unnamed"
   }
 
-  /// The identity of this machine. A copy of a data directory on another one has another identity.
-  static var machine: String {
+  /// The identity of this machine.
+  fileprivate static var machine: String {
     let file = OwnerFile("/etc/machine-id", maxBytes: 256, isSecret: false)
     let id = (try? file.read()).flatMap { $0 }.map {
       String(decoding: $0.prefix(32), as: UTF8.self)
@@ -98,12 +190,12 @@ package final class DatabaseNode: Sendable {
 
   /// Gives the lease back.
   package func close() async {
-    let renewals = state.withLock { state in
+    let tasks = state.withLock { state in
       state.isClosed = true
-      return state.renewals
+      return state.tasks
     }
-    renewals?.cancel()
-    await renewals?.value
+    for task in tasks { task.cancel() }
+    for task in tasks { await task.value }
     handle(.left)
     file.release()
   }
@@ -132,27 +224,78 @@ package final class DatabaseNode: Sendable {
     let known = state.withLock { $0.timeline }
     let connection = try ServerChoice.open(
       settings, applicationName: "holdfast-\(name)", known: known)
-    state.withLock { $0.timeline = max($0.timeline, connection.timeline) }
+    let now = BootClock().now
+    state.withLock { state in
+      guard connection.timeline > state.timeline else { return }
+      state.changedServer = now
+      state.timeline = connection.timeline
+    }
     return connection
+  }
+
+  private func asked(_ rows: [Row]) throws(DatabaseFailure) -> Int64? {
+    do throws(StoreFailure) {
+      return try rows.first?.optionalInteger(0)
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Whether this node runs the services that run at one node at a time.
+  package var holdsRole: Bool {
+    let now = BootClock().now
+    return state.withLock { $0.roleTerm != nil && $0.lease.isValid(at: now) }
+  }
+
+  /// Whether the role of a node without a lease may be taken. After a change of the server another
+  /// clock decides which leases have ended, and the nodes have to renew them first.
+  private var mayTakeRole: Bool {
+    let now = BootClock().now
+    return state.withLock { state in
+      state.changedServer.map { $0.duration(to: now) > NodeLease.term } ?? true
+    }
   }
 
   /// Commits a renewal of the lease. Returns false if the database has no lease of this run.
   ///
   /// It is the first act on each connection: the commit of a former primary, whose standby is gone,
   /// does not return.
-  func renew(_ connection: Connection) throws(DatabaseFailure) -> Bool {
+  ///
+  /// - Parameter claims: Whether to take the role if no node has it.
+  func renew(
+    _ connection: Connection, claims: Bool = false
+  ) throws(DatabaseFailure) -> Bool {
     let sent = BootClock().now
-    let rows = try connection.run([
+    var commands = [
       Command(
         """
         UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 second'
         WHERE id = $1 AND run = $2 RETURNING 1
         """,
         [.uuid(id), .uuid(run), .small(Int32(NodeLease.term.components.seconds))])
-    ])
+    ]
+    if claims, !moves {
+      commands.append(
+        Command(
+          "SELECT claim_role($1, $2, $3)",
+          [.text(Self.role), .uuid(run), .flag(mayTakeRole)]))
+      commands.append(Command("SELECT epoch FROM sync_store"))
+    }
+    let rows = try connection.run(commands)
     guard !rows[0].isEmpty else { return false }
+    if rows.count > 2 {
+      let term = try asked(rows[1])
+      let epoch = rows[2].first?.columns[0].map { String(decoding: $0, as: UTF8.self) }
+      state.withLock { ($0.roleTerm, $0.syncEpoch) = (term, epoch) }
+    } else {
+      // After the end of a lease another node may have the role.
+      state.withLock { state in
+        if !state.lease.isValid(at: sent) { state.roleTerm = nil }
+      }
+    }
     guard connection.timeline >= timeline else { throw .lost(detail: "a newer server was found") }
     handle(.renewed(sent: sent))
+    report()
     return true
   }
 }
@@ -190,10 +333,10 @@ private actor LeaseKeeper {
       do throws(DatabaseFailure) {
         try renew()
       } catch {
-        connection = nil
         if case .store(let failure) = error {
           node.handle(.taken("\(failure)"))
         } else {
+          connection = nil
           node.handle(.failed(error.detail))
         }
       }
@@ -203,25 +346,40 @@ private actor LeaseKeeper {
 
   private func renew() throws(DatabaseFailure) {
     let connection = try connected()
-    if try node.renew(connection) { return }
+    if hasRegistered, try node.renew(connection, claims: true) { return }
     // A transaction of the former node may hold its lock for 10 s.
     let rows = try connection.run(
       [
         Command(
-          "SELECT register_node($1, $2, $3, $4, $5)",
+          "SELECT * FROM register_node($1, $2, $3, $4, $5, $6, $7, $8)",
           [
-            .uuid(node.id), .uuid(node.run), .text(node.name), .text(DatabaseNode.machine),
+            .uuid(node.id), .uuid(node.run), .text(node.name), .text(node.place),
+            .blob(node.facts.secrets), .text(node.facts.version), .flag(node.moves),
             .flag(!hasRegistered),
           ])
       ], within: .seconds(15))
-    if let other = rows[0].first?.columns[0] {
+    if let row = rows[0].first, let other = row.columns[0] {
       throw .store(
         .locked(
-          detail: "Another node, \(String(decoding: other, as: UTF8.self)), uses this database. "
-            + "Stop it, or use another database or schema: one node is supported."))
+          detail: refusal(by: String(decoding: other, as: UTF8.self), row.columns[1]?.first == 1)))
     }
     hasRegistered = true
-    guard try node.renew(connection) else { throw .lost(detail: "the lease was not stored") }
+    guard try node.renew(connection, claims: true) else {
+      throw .lost(detail: "the lease was not stored")
+    }
+  }
+
+  /// Returns why another node prevents this one from using the database.
+  private func refusal(by other: String, _ hasOtherSecrets: Bool) -> String {
+    if hasOtherSecrets {
+      return "The node \(other) has other secrets, so tokens would not be valid at each node. Copy "
+        + "the files secret and session-key from its data directory to the one of this node."
+    }
+    if node.moves {
+      return "A node, \(other), uses this database. Stop all nodes before the move."
+    }
+    return "The node \(other) moves the content of this database, or has the same identity as this "
+      + "one. Wait for the end of the move. If the data directory is a copy, remove its file \"node\"."
   }
 
   private func connected() throws(DatabaseFailure) -> Connection {
@@ -242,6 +400,8 @@ private actor LeaseKeeper {
 /// The file `node` in a data directory: the identity of the node, and its lock.
 private final class NodeFile: Sendable {
   let id: UUID128
+  /// The machine and the inode.
+  let place: String
   private let descriptor: Mutex<Int32>
 
   init(in directory: String) throws(StoreFailure) {
@@ -267,6 +427,9 @@ private final class NodeFile: Sendable {
         detail: "Another process uses \(directory). End it, or use another data directory.")
     }
     descriptor = Mutex(opened)
+    var status = stat()
+    _ = unsafe fstat(opened, &status)
+    place = "\(DatabaseNode.machine) \(status.st_dev):\(status.st_ino)"
   }
 
   func release() {

@@ -12,6 +12,9 @@ enum DatabaseFailure: Error {
   /// The class of errors that functions of ours raise when the node has lost its lease.
   static let leaseEnded = "HF001"
 
+  /// The class of errors that functions of ours raise when another node has the role.
+  static let roleLost = "HF003"
+
   /// Whether another attempt, on another connection, may succeed.
   var isPassing: Bool {
     switch self {
@@ -23,6 +26,11 @@ enum DatabaseFailure: Error {
       code.hasPrefix("08") || code.hasPrefix("57P") || code.hasPrefix("40") || code == "25006"
         || code == "53300" || code == Self.leaseEnded
     }
+  }
+
+  /// Whether the transaction did not begin, since the lease had ended.
+  var isEndOfLease: Bool {
+    if case .refused(Self.leaseEnded, _) = self { true } else { false }
   }
 
   /// Whether the connection must be replaced.
@@ -53,6 +61,8 @@ enum DatabaseFailure: Error {
       case "53100": .full(detail: text)
       case "42501", "28000", "28P01", "3D000": .denied(detail: text)
       case "XX001", "XX002": .corrupt(detail: text)
+      case Self.roleLost:
+        .locked(detail: "Another node runs this service now. Its clients have to connect there.")
       case _: isPassing ? .locked(detail: text) : .other(detail: text)
       }
     }

@@ -11,7 +11,7 @@ import Synchronization
 actor Lane {
   /// The purpose of a lane.
   enum Kind: String, Sendable {
-    case log, logPages, relay, session, sync, syncPages, move
+    case log, logPages, images, relay, session, sync, syncPages, move
 
     /// The key of the advisory lock that orders the transactions of the lane.
     var lock: Int32 {
@@ -21,7 +21,16 @@ actor Lane {
       case .session: -4
       case .sync: -5
       case .move: -6
+      case .images: -7
       case .logPages, .syncPages: 0
+      }
+    }
+
+    /// The role that the node needs for the lane; `nil` if any node may use it.
+    var role: String? {
+      switch self {
+      case .relay, .session: DatabaseNode.role
+      case .log, .sync, .move, .images, .logPages, .syncPages: nil
       }
     }
 
@@ -30,7 +39,7 @@ actor Lane {
       switch self {
       case .log: "log"
       case .sync: "sync_store"
-      case .relay, .session, .logPages, .syncPages, .move: nil
+      case .relay, .session, .images, .logPages, .syncPages, .move: nil
       }
     }
   }
@@ -39,6 +48,7 @@ actor Lane {
   struct Batch: Sendable {
     let run: UUID128
     let lane: Int32
+    let role: String?
     /// The number of the attempt, which is higher than those of all before.
     let number: Int64
 
@@ -56,7 +66,8 @@ actor Lane {
       [
         .begin,
         Command(
-          "SELECT begin_write($1, $2, $3)", [.uuid(run), .small(lane), .integer(number)]),
+          "SELECT begin_write($1, $2, $3, $4)",
+          [.uuid(run), .small(lane), .integer(number), .text(role)]),
       ]
     }
   }
@@ -77,8 +88,6 @@ actor Lane {
   private let node: DatabaseNode
   private let executor: QueueExecutor
   private var connection: Connection?
-  /// The number of attempts to run transactions.
-  private var attempts: Int64 = 0
   /// The newest attempt that was committed for certain; 0 for none.
   private var committed: Int64 = 0
   /// The newest attempt to begin a new epoch; 0 for none.
@@ -170,7 +179,7 @@ actor Lane {
   private func transaction(
     _ body: (Batch, Connection, _ isBegun: Bool) throws(DatabaseFailure) -> Answer
   ) throws(StoreFailure) -> Answer {
-    let first = attempts + 1
+    let first = node.newestAttempt + 1
     let done = try repeating(for: Self.writing, isRead: false) {
       connection, isUnknown throws(DatabaseFailure) -> (answer: Answer, number: Int64) in
       let batch = nextBatch()
@@ -188,8 +197,7 @@ actor Lane {
   }
 
   private func nextBatch() -> Batch {
-    attempts += 1
-    return Batch(run: node.run, lane: kind.lock, number: attempts)
+    Batch(run: node.run, lane: kind.lock, role: kind.role, number: node.nextAttempt())
   }
 
   /// The statement that reads the newest transaction of the lane.
@@ -219,6 +227,8 @@ actor Lane {
     var isUnknown = false
     while true {
       guard !closed.withLock({ $0 }) else { throw .closed }
+      // Only the outcome of what was sent is worth waiting for.
+      if !isUnknown, let reason = node.reason { throw .locked(detail: reason) }
       do throws(DatabaseFailure) {
         let connection = try usable()
         do throws(DatabaseFailure) {
@@ -227,8 +237,10 @@ actor Lane {
           if isRead { try demandLease() }
           return value
         } catch {
-          if error.endsConnection || !connection.isOpen { isUnknown = true }
-          if error.endsConnection || !connection.isOpen { self.connection = nil }
+          if error.endsConnection || !connection.isOpen {
+            if !error.isEndOfLease { isUnknown = true }
+            self.connection = nil
+          }
           throw error
         }
       } catch {
@@ -260,7 +272,8 @@ actor Lane {
     return connection
   }
 
-  /// Begins a new epoch if the server lacks a transaction that was committed.
+  /// Begins a new epoch if the server lacks a transaction that was committed. Other nodes may have
+  /// noticed the same.
   private func endEpochIfLost(_ connection: Connection) throws(DatabaseFailure) {
     guard committed > 0 else { return }
     let found = try Self.numbered(connection.run([newest]))?.number ?? 0
@@ -269,8 +282,11 @@ actor Lane {
       let batch = nextBatch()
       epochAttempt = batch.number
       _ = try connection.run(
-        batch.beginning + [Command("UPDATE \(table) SET epoch = new_epoch()")] + batch.ending()
-          + [.commit])
+        batch.beginning + [
+          Command(
+            "UPDATE \(table) SET epoch = new_epoch(), timeline = $1 WHERE timeline <> $1",
+            [.integer(connection.timeline)])
+        ] + batch.ending() + [.commit])
       committed = batch.number
     } else {
       committed = 0

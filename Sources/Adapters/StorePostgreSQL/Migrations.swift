@@ -71,9 +71,14 @@ enum Migrations {
   /// Advisory locks belong to the database, so the schema is part of their keys.
   private static let tables = """
     CREATE TABLE schema_version(version int NOT NULL, oldest_reader int NOT NULL);
+    -- The runs that use the database, and when their leases end.
     CREATE TABLE nodes(
-      id uuid PRIMARY KEY, run uuid NOT NULL, name bytea NOT NULL, machine bytea NOT NULL,
-      lease_until timestamptz NOT NULL);
+      id uuid PRIMARY KEY, run uuid NOT NULL UNIQUE, name bytea NOT NULL, machine bytea NOT NULL,
+      secrets bytea NOT NULL, version bytea NOT NULL, moves boolean NOT NULL,
+      since timestamptz NOT NULL, lease_until timestamptz NOT NULL);
+    -- The services that run at one node at a time, and the run of that node.
+    CREATE TABLE roles(role bytea PRIMARY KEY, run uuid, term bigint NOT NULL);
+    INSERT INTO roles VALUES ('services', NULL, 0);
     -- Whether the stores were moved from or to another place. A server does not use them then.
     CREATE TABLE moved(note bytea NOT NULL);
     -- The newest transaction of each lane of the node, and its outcome.
@@ -88,18 +93,25 @@ enum Migrations {
     $$ SELECT convert_to(left(replace(gen_random_uuid()::text, '-', ''), 16), 'UTF8') $$;
 
     -- Begins a transaction of a lane. An attempt that was given up, and arrives after a later one was
-    -- committed, is refused.
-    CREATE FUNCTION begin_write(p_run uuid, p_lane int, p_number bigint) RETURNS void
+    -- committed, is refused. The lanes of services that run at one node need its role, which nobody
+    -- takes before the transaction ends.
+    CREATE FUNCTION begin_write(p_run uuid, p_lane int, p_number bigint, p_role bytea) RETURNS void
     LANGUAGE plpgsql AS $$
-    DECLARE v_class int := lock_class();
     BEGIN
-      PERFORM pg_advisory_xact_lock_shared(v_class, 0);
+      PERFORM pg_advisory_xact_lock_shared(lock_class(), 0);
       IF NOT EXISTS (
         SELECT 1 FROM nodes WHERE run = p_run AND lease_until > clock_timestamp())
       THEN
         RAISE EXCEPTION 'the lease of this node has ended' USING ERRCODE = 'HF001';
       END IF;
-      PERFORM pg_advisory_xact_lock(v_class, p_lane);
+      IF p_role IS NOT NULL THEN
+        PERFORM 1 FROM roles WHERE role = p_role AND run = p_run FOR SHARE;
+        IF NOT FOUND THEN
+          RAISE EXCEPTION 'another node has this role' USING ERRCODE = 'HF003';
+        END IF;
+      END IF;
+      PERFORM pg_advisory_xact_lock(
+        hashtextextended(concat_ws(' ', current_schema(), p_run, p_lane), 0));
       IF EXISTS (
         SELECT 1 FROM lanes WHERE run = p_run AND lane = p_lane AND number >= p_number)
       THEN
@@ -113,25 +125,65 @@ enum Migrations {
       ON CONFLICT (run, lane) DO UPDATE SET number = excluded.number, outcome = excluded.outcome
     $$;
 
-    CREATE FUNCTION register_node(p_id uuid, p_run uuid, p_name bytea, p_machine bytea, p_first boolean)
-    RETURNS bytea LANGUAGE plpgsql AS $$
-    DECLARE v_other bytea;
+    -- Registers a run. Returns the name of the node that prevents it, and whether the reason is that
+    -- the two have different secrets.
+    CREATE FUNCTION register_node(
+      p_id uuid, p_run uuid, p_name bytea, p_machine bytea, p_secrets bytea, p_version bytea,
+      p_moves boolean, p_first boolean, OUT p_other bytea, OUT p_differs boolean)
+    LANGUAGE plpgsql AS $$
     BEGIN
-      -- Waits for the renewal and the transactions of the node whose lease has ended.
       LOCK TABLE nodes IN EXCLUSIVE MODE;
-      PERFORM pg_advisory_xact_lock(lock_class(), 0);
+      -- Waits for the transactions of all nodes, also of those whose leases have ended.
+      IF p_moves THEN PERFORM pg_advisory_xact_lock(lock_class(), 0); END IF;
       -- A new run in the same directory of the same machine takes over at once.
-      SELECT name INTO v_other FROM nodes
+      WITH former AS (
+        DELETE FROM nodes WHERE id = p_id AND run <> p_run AND machine = p_machine AND p_first
+        RETURNING run)
+      DELETE FROM lanes USING former WHERE lanes.run = former.run;
+      -- A node without a lease does not come back to what was moved, or beside other secrets.
+      DELETE FROM nodes
+      WHERE run <> p_run AND lease_until <= clock_timestamp()
+        AND (p_moves OR secrets <> p_secrets);
+      IF NOT p_moves AND NOT p_first AND EXISTS (SELECT 1 FROM moved) THEN
+        p_other := 'migrate'; p_differs := false;
+        RETURN;
+      END IF;
+      SELECT name, NOT (p_moves OR moves OR id = p_id) INTO p_other, p_differs FROM nodes
       WHERE lease_until > clock_timestamp() AND run <> p_run
-        AND NOT (p_first AND id = p_id AND machine = p_machine)
-      LIMIT 1;
-      IF FOUND THEN RETURN v_other; END IF;
-      DELETE FROM nodes WHERE run <> p_run;
-      DELETE FROM lanes WHERE run <> p_run;
-      INSERT INTO nodes(id, run, name, machine, lease_until)
-      VALUES (p_id, p_run, p_name, p_machine, clock_timestamp())
+        AND (p_moves OR moves OR id = p_id OR secrets <> p_secrets)
+      ORDER BY 2 LIMIT 1;
+      IF FOUND THEN RETURN; END IF;
+      DELETE FROM nodes WHERE id = p_id AND run <> p_run;
+      WITH gone AS (
+        DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '30 days' RETURNING run)
+      DELETE FROM lanes USING gone WHERE lanes.run = gone.run;
+      INSERT INTO nodes(
+        id, run, name, machine, secrets, version, moves, since, lease_until)
+      VALUES (
+        p_id, p_run, p_name, p_machine, p_secrets, p_version, p_moves, clock_timestamp(),
+        clock_timestamp())
       ON CONFLICT (id) DO NOTHING;
-      RETURN NULL;
+    END $$;
+
+    -- Returns the term of a role if a run has it, after it has taken the role of a node that is gone.
+    -- Nobody waits for a transaction that uses the role. A node that has left has no row; whether the
+    -- lease of another one has ended may be unclear.
+    CREATE FUNCTION claim_role(p_role bytea, p_run uuid, p_may_take boolean) RETURNS bigint
+    LANGUAGE plpgsql AS $$
+    DECLARE v_run uuid; v_term bigint;
+    BEGIN
+      SELECT term INTO v_term FROM roles WHERE role = p_role AND run = p_run FOR SHARE;
+      IF FOUND THEN RETURN v_term; END IF;
+      SELECT run INTO v_run FROM roles WHERE role = p_role FOR UPDATE SKIP LOCKED;
+      IF NOT FOUND THEN RETURN NULL; END IF;
+      IF EXISTS (
+        SELECT 1 FROM nodes
+        WHERE run = v_run AND (NOT p_may_take OR lease_until > clock_timestamp()))
+      THEN
+        RETURN NULL;
+      END IF;
+      UPDATE roles SET run = p_run, term = term + 1 WHERE role = p_role RETURNING term INTO v_term;
+      RETURN v_term;
     END $$;
     """
 }

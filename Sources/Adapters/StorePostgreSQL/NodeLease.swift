@@ -19,7 +19,7 @@ struct NodeLease: Sendable, Hashable {
     case renewed(sent: Instant)
     /// A renewal failed. The lease goes on until its end.
     case failed(String)
-    /// Another process has the lease. It does not come back.
+    /// The database refused the node. The lease ends at once; it comes back when the reason is gone.
     case taken(String)
     /// The node gave the lease back.
     case left
@@ -42,7 +42,9 @@ struct NodeLease: Sendable, Hashable {
       nextRenewal = max(nextRenewal ?? sent, sent.advanced(by: Self.interval))
       problem = nil
     case .failed(let detail): problem = detail
-    case .taken(let detail): (ending, trustedUntil) = (detail, nil)
+    case .taken(let detail):
+      (problem, trustedUntil) = (detail, nil)
+      nextRenewal = now.advanced(by: Self.interval)
     case .left: (ending, trustedUntil) = ("The node has left the database.", nil)
     }
   }

@@ -14,7 +14,9 @@ extension MovedTable {
   /// ID, shop, author, type, size, time of creation, and offset of the message.
   package static let images = MovedTable(
     "images", [.uuid, .text, .text, .text, .integer, .integer, .integer])
+  /// ID and content. In a data directory each is a file.
+  package static let imageContents = MovedTable("image contents", [.uuid, .bytes], isLarge: true)
 
   /// The tables of the message log.
-  package static let logTables = [logEpoch, messages, edits, images]
+  package static let logTables = [logEpoch, messages, edits, images, imageContents]
 }

@@ -15,9 +15,11 @@ package struct MovedTable: Sendable, Hashable {
   package let kinds: [Kind]
   /// Whether the table always has exactly one row, which replaces that of the other database.
   package let isSingle: Bool
+  /// Whether a row may have megabytes.
+  package let isLarge: Bool
 
-  package init(_ name: String, _ kinds: [Kind], isSingle: Bool = false) {
-    (self.name, self.kinds, self.isSingle) = (name, kinds, isSingle)
+  package init(_ name: String, _ kinds: [Kind], isSingle: Bool = false, isLarge: Bool = false) {
+    (self.name, self.kinds, self.isSingle, self.isLarge) = (name, kinds, isSingle, isLarge)
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 public import HoldfastCore
 import HoldfastProtocols
 public import HoldfastFeaturePorts
@@ -16,14 +17,14 @@ import HoldfastServerSockets
 /// A backend is started once and stopped once. To restart it, create a new value for the same
 /// directory.
 public actor Backend {
-  private enum State {
+  enum State {
     case made
     case starting
     case running(Running)
     case stopped
   }
 
-  private struct Running {
+  struct Running {
     var sockets: SocketServer<BackendHandler>
     var services: [any Service]
   }
@@ -32,9 +33,9 @@ public actor Backend {
   nonisolated let log: BackendLog
   private let stores: [any SuspendableStore]
   private let pushes: (any PushSender)?
-  private var state = State.made
-  /// The connection with PostgreSQL, which is closed after the services.
-  private var database: DatabaseNode?
+  var state = State.made
+  /// The part that several nodes over one database have; `nil` over SQLite files.
+  var membership: NodeMembership?
 
   /// Creates a backend. Nothing is opened before `start`.
   ///
@@ -62,7 +63,7 @@ public actor Backend {
     do throws(BackendError) {
       return try await begin()
     } catch {
-      await database?.close()
+      await membership?.close()
       state = .stopped
       throw error
     }
@@ -74,6 +75,7 @@ public actor Backend {
   public func drainAndStop() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    await membership?.stopFollowing()
     log.note(.draining)
     let window = configuration.drainWindow
     await withCheckedContinuation { (finished: CheckedContinuation<Void, Never>) in
@@ -88,6 +90,7 @@ public actor Backend {
   public func kill() async {
     guard case .running(let running) = state else { return }
     state = .stopped
+    await membership?.stopFollowing()
     await running.sockets.run { handler, hub in
       handler.dropSockets(on: hub)
     }
@@ -107,15 +110,16 @@ public actor Backend {
     let address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
       isSecure: configuration.certificate != nil)
-    let ours = try await openDatabase()
-    let setup = BackendSetup(
-      configuration: configuration, log: log, stores: stores + ours, pushes: pushes)
+    var setup = BackendSetup(
+      configuration: configuration, log: log, stores: stores, pushes: pushes)
+    try await openDatabase(for: &setup)
     let services = try await setup.open()
     do throws(BackendError) {
       // A move may have ended before the files were locked.
-      if database == nil { try demandFiles() }
+      if membership == nil { try demandFiles() }
       let sockets = try await openSockets(on: port, services)
       state = .running(Running(sockets: sockets, services: services))
+      membership?.follow(self, setup)
       log.note(.listening, address.listensOn)
       if address.isExposed {
         log.note(.exposed, "other machines can connect, and nothing is encrypted without TLS")
@@ -128,30 +132,31 @@ public actor Backend {
   }
 
   /// Opens the stores in PostgreSQL, if the configuration names a database.
-  private func openDatabase() async throws(BackendError) -> [any SuspendableStore] {
-    guard let url = configuration.databaseURL else {
-      try demandFiles()
-      return []
-    }
-    let newEpoch = configuration.beginsNewEpoch
-    do throws(StoreFailure) {
-      let node = try await DatabaseNode.open(
-        DatabaseSettings(url), in: configuration.dataDirectory,
-        name: configuration.nodeName ?? DatabaseNode.hostName)
-      database = node
-      return [
-        try await PostgreSQLMessageLog(of: node, newEpoch: newEpoch),
-        PostgreSQLRelayStore(of: node), PostgreSQLSessionStore(of: node),
-        try await PostgreSQLSyncStore(of: node, newEpoch: newEpoch),
-      ]
-    } catch {
-      throw .store(error)
-    }
+  private func openDatabase(for setup: inout BackendSetup) async throws(BackendError) {
+    guard let url = configuration.databaseURL else { return try demandFiles() }
+    let membership = try await NodeMembership.open(url, configuration)
+    self.membership = membership
+    let (stores, images) = try await membership.stores(
+      newEpoch: configuration.beginsNewEpoch)
+    setup.stores += stores
+    setup.storedImages = images
+    setup.nodes = membership.bus
+    setup.runsServicesOfOneNode = membership.node.holdsRole
   }
 
   /// Throws an error if the files of the data directory are being moved, or were moved away.
   private func demandFiles() throws(BackendError) {
     let directory = configuration.dataDirectory
+    let files = FileManager.default
+    guard
+      !files.fileExists(atPath: "\(directory)/node")
+        || files.fileExists(atPath: "\(directory)/messages.sqlite")
+    else {
+      throw .store(
+        .denied(
+          detail: "\(directory) is the data directory of a node over PostgreSQL. Name the database "
+            + "(--database), or remove its file node to serve files."))
+    }
     do throws(StoreFailure) {
       guard let note = try SQLiteStores.note(in: directory) else { return }
       throw .denied(detail: note.refusal(of: directory))
@@ -174,7 +179,8 @@ public actor Backend {
     do throws(SocketServerError) {
       let sockets = try SocketServer(
         configuration.sockets,
-        handler: BackendHandler(services, log: log, checkLimit: configuration.checkLimit))
+        handler: BackendHandler(
+          places(of: services), log: log, checkLimit: configuration.checkLimit))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }
@@ -190,11 +196,19 @@ public actor Backend {
     }
   }
 
+  /// Returns the places of all services, of which another node may run some.
+  private func places(of services: [any Service]) -> [BackendHandler.Place] {
+    backendServices.map { type in
+      let service = services.first { Swift.type(of: $0) == type }
+      return service.map { .service($0) } ?? .absent(type)
+    }
+  }
+
   private func end(_ running: Running, within grace: Duration) async {
     await running.sockets.stop(within: grace)
     await running.sockets.run { handler, _ in handler.end() }
     for service in running.services { await service.close() }
-    await database?.close()
+    await membership?.close()
     log.note(.stopped)
     await log.finish()
   }

@@ -27,10 +27,9 @@ public struct BackendConfiguration: Sendable {
   /// The URL of a PostgreSQL database, such as `postgres://user@host1,host2/name`, for messages, the
   /// relay, sessions and synced samples; `nil` for SQLite files. It must not contain a password.
   ///
-  /// Images, unfinished uploads, removed members and secrets stay in the data directory.
+  /// Unfinished uploads, removed members and secrets stay in the data directory.
   public var databaseURL: String?
-  /// The name of this node, which a second node shows when the database refuses it; `nil` for the
-  /// name of the host.
+  /// The name of this node among those over the same database; `nil` for the name of the host.
   public var nodeName: String?
   /// Whether to begin a new epoch for the stored messages and the synced samples. Set this once,
   /// after restoring a backup.

@@ -13,9 +13,31 @@ struct BackendHandler: SocketHandler {
   typealias Inject =
     @Sendable (@escaping @Sendable (inout BackendHandler, SocketHub) -> Void) -> Void
 
-  private let services: [any Service]
+  /// A place for a service, which another node may run.
+  enum Place {
+    case service(any Service)
+    case absent(any Service.Type)
+
+    /// The service, unless another node runs it.
+    var service: (any Service)? {
+      guard case .service(let service) = self else { return nil }
+      return service
+    }
+
+    /// Whether one node of several runs the service.
+    var isOfOneNode: Bool {
+      switch self {
+      case .service(let service): type(of: service).runsAtOneNode
+      case .absent(let type): type.runsAtOneNode
+      }
+    }
+  }
+
+  private var places: [Place]
   private let log: BackendLog
   private var runners: [any RunningService] = []
+  /// The number of services that have had each place. Results for earlier ones are dropped.
+  private var generations: [Int]
   /// The deadline of each service. It is updated only after the service has run.
   private var deadlines: [Instant?] = []
   /// The index of the service that owns each open socket.
@@ -45,26 +67,83 @@ struct BackendHandler: SocketHandler {
   init(
     _ services: [any Service], log: BackendLog, checkLimit: Duration = StoreChecks.limit
   ) {
-    (self.services, self.log) = (services, log)
-    checks = StoreChecks(of: services.count, limit: checkLimit)
+    self.init(services.map { .service($0) }, log: log, checkLimit: checkLimit)
+  }
+
+  /// Creates a handler for places, some of which may be without a service.
+  init(_ places: [Place], log: BackendLog, checkLimit: Duration) {
+    (self.places, self.log) = (places, log)
+    generations = places.map { _ in 0 }
+    checks = StoreChecks(of: places.count, limit: checkLimit)
   }
 
   /// Starts the services. This method is called once, before the first event.
   mutating func begin(on hub: SocketHub, inject: @escaping Inject) {
     self.inject = inject
-    runners = services.map { runner(of: $0, on: hub, inject) }
+    runners = places.indices.map { runner(at: $0, on: hub, inject) }
     deadlines = runners.map { _ in nil }
     for index in runners.indices { work(on: index) { $0.begin() } }
     updateAlarm(on: hub)
   }
 
-  private func runner<S: Service>(
-    of service: S, on hub: SocketHub, _ inject: @escaping Inject
+  private func runner(
+    at index: Int, on hub: SocketHub, _ inject: @escaping Inject
   ) -> any RunningService {
+    switch places[index] {
+    case .service(let service): return runner(of: service, at: index, on: hub, inject)
+    case .absent(let type): return absence(of: type, on: hub)
+    }
+  }
+
+  private func absence<S: Service>(of service: S.Type, on hub: SocketHub) -> any RunningService {
+    AbsentRunner(service, hub: hub, log: log)
+  }
+
+  private func runner<S: Service>(
+    of service: S, at index: Int, on hub: SocketHub, _ inject: @escaping Inject
+  ) -> any RunningService {
+    let generation = generations[index]
     let context = ServiceContext<S>(hub: hub, log: log, store: service.store) { body in
-      inject { handler, hub in handler.turn(on: hub) { $0.work(on: S.self, body) } }
+      inject { handler, hub in
+        handler.turn(on: hub) { handler in
+          guard handler.generations[index] == generation else { return }
+          handler.work(on: S.self, body)
+        }
+      }
     }
     return ServiceRunner(service, context)
+  }
+
+  // MARK: - Services of one node
+
+  /// Puts a service into the place that was without one.
+  mutating func install(_ service: any Service, on hub: SocketHub) {
+    guard let inject, let index = place(of: type(of: service)) else { return }
+    places[index] = .service(service)
+    generations[index] += 1
+    runners[index] = runner(at: index, on: hub, inject)
+    work(on: index) { $0.begin() }
+  }
+
+  /// Removes the services that another node may run now, and ends their requests and sockets.
+  mutating func removeServicesOfOneNode(on hub: SocketHub) {
+    guard let inject else { return }
+    for index in places.indices where places[index].isOfOneNode {
+      guard let service = places[index].service else { continue }
+      runners[index].leave()
+      for (socket, owner) in owners where owner == index { owners[socket] = nil }
+      places[index] = .absent(type(of: service))
+      generations[index] += 1
+      runners[index] = runner(at: index, on: hub, inject)
+      deadlines[index] = nil
+    }
+  }
+
+  private func place(of service: any Service.Type) -> Int? {
+    places.firstIndex { place in
+      guard case .absent(let type) = place else { return false }
+      return type == service
+    }
   }
 
   /// Ends the services. Results that stores return later are dropped.
@@ -100,12 +179,18 @@ struct BackendHandler: SocketHandler {
     updateAlarm(on: hub)
   }
 
-  /// Runs `body` on one service and updates its deadline.
-  mutating func work<S: Service>(on service: S.Type, _ body: (ServiceRunner<S>) -> Void) {
+  /// Runs `body` on one service and updates its deadline. Returns false if another node runs the
+  /// service.
+  @discardableResult
+  mutating func work<S: Service>(
+    on service: S.Type, _ body: (ServiceRunner<S>) -> Void
+  ) -> Bool {
     for index in runners.indices {
       guard let runner = runners[index] as? ServiceRunner<S> else { continue }
-      return work(on: index) { _ in body(runner) }
+      work(on: index) { _ in body(runner) }
+      return true
     }
+    return false
   }
 
   private mutating func work(on index: Int, _ body: (any RunningService) -> Void) {
@@ -172,7 +257,7 @@ struct BackendHandler: SocketHandler {
     switch route {
     case .home: answer(asked, 200, WebPage.home.headers, WebPage.home.bytes, on: hub)
     case .metrics: answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
-    case .health, .unknown: checkStores(for: asked, at: hub.now)
+    case .health, .session, .unknown: checkStores(for: asked, at: hub.now)
     }
   }
 
@@ -196,11 +281,15 @@ struct BackendHandler: SocketHandler {
     checking.append(asked)
     guard let inject else { return }
     for index in checks.begin(at: now) {
-      let service = services[index]
+      let (service, generation) = (places[index].service, generations[index])
       Task.detached {
-        let failure = await service.storeFailure()
+        let failure = await service?.storeFailure()
         inject { handler, hub in
-          handler.turn(on: hub) { $0.checked(index, failure, on: hub) }
+          handler.turn(on: hub) { handler in
+            // The store of a service that was removed is closed.
+            let isPresent = handler.generations[index] == generation
+            handler.checked(index, isPresent ? failure : nil, on: hub)
+          }
         }
       }
     }
@@ -211,12 +300,22 @@ struct BackendHandler: SocketHandler {
   }
 
   private mutating func answerHealth(_ outcomes: [StoreChecks.Outcome], on hub: SocketHub) {
-    let health = ServiceHealth.overall(zip(runners, outcomes).map { $0.health($1) })
+    let all = zip(runners, outcomes).map { $0.health($1) }
     let waiting = checking
     checking = []
     for asked in waiting {
+      let health = ServiceHealth.overall(asked.route == .session ? ofOneNode(all) : all)
       answer(asked, health.status, HTTPFields.json, health.bytes, on: hub)
     }
+  }
+
+  /// Returns the health of the services that one node of several runs.
+  private func ofOneNode(_ all: [ServiceHealth]) -> [ServiceHealth] {
+    let found = zip(places, all).filter { $0.0.isOfOneNode }
+    guard found.allSatisfy({ $0.0.service != nil }) else {
+      return [.failing(reason: "this node does not run these services")]
+    }
+    return found.map(\.1)
   }
 
   /// Offers work to each service until one accepts it. Returns whether a service accepted it.
@@ -247,12 +346,14 @@ extension MetricsPage {
 
 /// The routes that belong to the backend itself.
 private enum OwnRoute: String {
-  case home, health, metrics, unknown
+  case home, health, session, metrics, unknown
 
   init(path: String) {
     switch path {
     case "/": self = .home
     case "/healthz": self = .health
+    // The services that one node of several runs. Balancers find that node so.
+    case "/healthz/session": self = .session
     case "/metrics": self = .metrics
     case _: self = .unknown
     }

@@ -15,15 +15,19 @@ struct LogLine: Sendable {
     case listening, request, abandoned, opened, refused, closing, closed, removed, draining, stopped
     case starved, crowded, storeFailure = "store_failure", reloadFailed = "reload_failed"
     case asked, pushed, exposed
+    case leaseLost = "lease_lost", leaseTaken = "lease_taken"
+    case roleLost = "role_lost", roleTaken = "role_taken"
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// The importance of the event.
     var level: LogLevel {
       switch self {
       case .storeFailure, .reloadFailed: .error
-      case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut:
+      case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
+        .leaseLost:
         .warning
-      case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed:
+      case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
+        .leaseTaken, .roleLost, .roleTaken:
         .info
       case .request: .debug
       }

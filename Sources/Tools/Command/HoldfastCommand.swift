@@ -7,8 +7,8 @@ struct HoldfastCommand {
   private static let commands: [Command] =
     [
       DemoCommand.command, LabCommand.command, ServeCommand.command, TokenCommand.command,
-      MigrateCommand.command, StreamCommand.command, SendCommand.command, ChangeCommands.edit,
-      ChangeCommands.delete,
+      MigrateCommand.command, NodesCommand.command, StreamCommand.command, SendCommand.command,
+      ChangeCommands.edit, ChangeCommands.delete,
       HistoryCommand.command, ImageCommand.command, OutboxCommands.command,
       ConsumerCommands.command, ReplayCommand.command,
       PolicyCommands.command, HealthCommands.command, MCPCommand.command, RelayCommand.command,

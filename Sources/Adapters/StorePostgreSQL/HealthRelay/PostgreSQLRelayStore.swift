@@ -32,7 +32,7 @@ package final class PostgreSQLRelayStore: RelayStore {
   }
 
   package func check() async throws(StoreFailure) {
-    if let reason = node.reason { throw .locked(detail: reason) }
+    if let reason = node.reason { throw .denied(detail: reason) }
     _ = try await lane.read([Command("SELECT 1")])
   }
 

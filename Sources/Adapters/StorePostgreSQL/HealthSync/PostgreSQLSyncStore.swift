@@ -23,7 +23,7 @@ package final class PostgreSQLSyncStore: SyncStore {
   }
 
   package func check() async throws(StoreFailure) {
-    if let reason = node.reason { throw .locked(detail: reason) }
+    if let reason = node.reason { throw .denied(detail: reason) }
     _ = try await reader.read([Command("SELECT epoch FROM sync_store")])
   }
 

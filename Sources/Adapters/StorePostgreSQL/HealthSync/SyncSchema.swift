@@ -5,7 +5,7 @@
 /// the stamps whose effective time differs from their own.
 enum SyncSchema {
   static let tables = """
-    CREATE TABLE sync_store(epoch bytea NOT NULL);
+    CREATE TABLE sync_store(epoch bytea NOT NULL, timeline bigint NOT NULL DEFAULT 0);
     INSERT INTO sync_store VALUES (new_epoch());
     CREATE TABLE sync_names(
       id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text bytea NOT NULL);
@@ -50,7 +50,8 @@ enum SyncSchema {
       FOREACH v_text IN ARRAY p_texts LOOP
         v_id := sync_name(v_text);
         IF v_id IS NULL THEN
-          INSERT INTO sync_names(text) VALUES (v_text) RETURNING id INTO v_id;
+          INSERT INTO sync_names(text) VALUES (v_text) ON CONFLICT DO NOTHING;
+          v_id := sync_name(v_text);
         END IF;
         RETURN NEXT v_id::bigint;
       END LOOP;

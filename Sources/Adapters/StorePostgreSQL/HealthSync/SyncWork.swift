@@ -34,6 +34,12 @@ struct SyncWork: Sendable {
     let uuids = Set(delivery.deleted).union(delivery.samples.compactMap(\.uuid)).sorted()
     let positions = delivery.samples.map(\.position)
     return [
+      // Another node may apply a batch of the same user.
+      Command(
+        """
+        SELECT pg_advisory_xact_lock(
+          hashtextextended(concat_ws(' ', current_schema(), 'sync', encode($1, 'hex')), 0))
+        """, [.text(delivery.user)]),
       Command("SELECT number_sync_names($1)", [.texts(texts)]),
       Command(
         """
@@ -96,6 +102,7 @@ struct SyncWork: Sendable {
   func change(
     _ found: [[Row]]
   ) throws(StoreFailure) -> (commands: [Command], outcome: [Int64]) {
+    let found = Array(found.dropFirst())
     guard found.count == 4, found[0].count == texts.count else { throw .unanswered }
     var numbers: [String: Int32] = [:]
     for (text, row) in zip(texts, found[0]) { numbers[text] = Int32(try row.integer(0)) }

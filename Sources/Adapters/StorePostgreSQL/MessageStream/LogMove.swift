@@ -52,5 +52,8 @@ extension MovedSQL {
           u(id, shop, author, type, size, created_at, message)
         JOIN shops s ON s.shop = u.shop
         """),
+    MovedSQL(
+      .imageContents, select: "SELECT id, content FROM image_contents ORDER BY id",
+      insert: "INSERT INTO image_contents(id, content) SELECT * FROM unnest($1, $2)"),
   ]
 }

@@ -114,6 +114,7 @@ extension LogRequest {
       var message = entry.message
       message.position = ShopPosition(epoch: epoch, offset: try row.unsigned(1))
       message.changed = nil
+      if let time = try row.optionalTime(7) { message.createdAt = time }
       if code == .postedWithoutParent { message.parent = nil }
       return .success(.posted(message, isNew: true))
     case .postedBefore, .edited, .editedBefore, .deleted, .deletedBefore:

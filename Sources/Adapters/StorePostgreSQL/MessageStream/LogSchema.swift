@@ -5,7 +5,8 @@
 /// its number among the posts of the shop. A deleted message has no text, author or time.
 enum LogSchema {
   static let tables = """
-    CREATE TABLE log(epoch bytea NOT NULL);
+    -- The timeline is that of the server that began the epoch because commits were lost.
+    CREATE TABLE log(epoch bytea NOT NULL, timeline bigint NOT NULL DEFAULT 0);
     INSERT INTO log VALUES (new_epoch());
     CREATE TABLE shops(
       number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shop bytea NOT NULL UNIQUE);
@@ -26,6 +27,11 @@ enum LogSchema {
     CREATE TABLE images(
       id uuid PRIMARY KEY, shop int NOT NULL, author bytea, type bytea NOT NULL,
       size bigint NOT NULL, created_at bigint NOT NULL, message bigint);
+    -- The contents of images. Images are compressed already.
+    CREATE TABLE image_contents(
+      id uuid PRIMARY KEY, content bytea NOT NULL,
+      stored_at timestamptz NOT NULL DEFAULT clock_timestamp());
+    ALTER TABLE image_contents ALTER COLUMN content SET STORAGE EXTERNAL;
     CREATE INDEX claimed_images ON images(shop, message) WHERE message IS NOT NULL;
     CREATE INDEX unclaimed_images ON images(author, created_at) WHERE message IS NULL;
 
@@ -46,14 +52,23 @@ enum LogSchema {
   /// Returns the numbers of shops, and assigns one to each new shop.
   private static let shopNumbers = """
     CREATE FUNCTION shop_numbers(p_shops bytea[]) RETURNS int[] LANGUAGE plpgsql AS $$
-    DECLARE v_numbers int[] := '{}'; v_number int; v_shop bytea;
+    DECLARE v_numbers int[] := '{}'; v_number int; v_shop bytea; v_missing boolean := false;
     BEGIN
       FOREACH v_shop IN ARRAY p_shops LOOP
         SELECT number INTO v_number FROM shops WHERE shop = v_shop;
-        IF NOT FOUND THEN
+        v_missing := v_missing OR NOT FOUND;
+        v_numbers := v_numbers || v_number;
+      END LOOP;
+      IF NOT v_missing THEN RETURN v_numbers; END IF;
+      -- In one order, so that two nodes do not wait for each other.
+      FOR v_shop IN SELECT DISTINCT shop FROM unnest(p_shops) shop ORDER BY shop LOOP
+        IF NOT EXISTS (SELECT 1 FROM shops WHERE shop = v_shop) THEN
           INSERT INTO shops(shop) VALUES (v_shop) ON CONFLICT (shop) DO NOTHING;
-          SELECT number INTO v_number FROM shops WHERE shop = v_shop;
         END IF;
+      END LOOP;
+      v_numbers := '{}';
+      FOREACH v_shop IN ARRAY p_shops LOOP
+        SELECT number INTO v_number FROM shops WHERE shop = v_shop;
         v_numbers := v_numbers || v_number;
       END LOOP;
       RETURN v_numbers;
@@ -84,7 +99,7 @@ enum LogSchema {
       p_run uuid, p_lane int, p_number bigint, p_shops bytea[], p_kinds int[], p_rooms int[],
       p_ids uuid[], p_authors bytea[], p_usernames bytea[], p_texts bytea[], p_times bigint[],
       p_updates bigint[], p_flags boolean[], p_parents uuid[], p_keys uuid[], p_windows bigint[],
-      p_claimants int[], p_images uuid[], p_numbers int[])
+      p_claimants int[], p_images uuid[], p_numbers int[], p_stamps boolean)
     RETURNS SETOF log_result LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     DECLARE
@@ -92,6 +107,7 @@ enum LogSchema {
       v_shops int[] := shop_numbers(p_shops);
       v_ends bigint[] := '{}';
       v_places bigint[] := '{}';
+      v_lasts bigint[] := '{}';
       v_codes bigint[] := '{}';
       v_offsets bigint[] := '{}';
       v_shop int; v_room int; v_end bigint; v_place bigint; v_changed bigint; v_count int;
@@ -109,6 +125,11 @@ enum LogSchema {
         WHERE shop = v_shops[i] AND changed IS NOT NULL ORDER BY changed DESC LIMIT 1;
         v_ends[i] := greatest(coalesce(v_end, 0), coalesce(v_changed, 0));
         v_places[i] := coalesce(v_place, 0);
+        v_lasts[i] := NULL;
+        IF p_stamps THEN
+          v_lasts[i] := (
+            SELECT max(created_at) FROM messages WHERE shop = v_shops[i] AND text IS NOT NULL);
+        END IF;
       END LOOP;
       \(plain)
       FOR i IN 1..cardinality(p_kinds) LOOP
@@ -153,7 +174,8 @@ enum LogSchema {
         INSERT INTO messages(shop, "offset", place, id, author, username, text, created_at,
           updated_at, is_edited, parent, key)
         SELECT v_shops[room], v_ends[room] + number, v_places[room] + number, id, author, username,
-          text, created_at, updated_at, is_edited, parent, key
+          text, greatest(created_at, v_lasts[room] + 1000 * number), updated_at, is_edited, parent,
+          key
         FROM unnest(p_rooms, p_numbers, p_ids, p_authors, p_usernames, p_texts, p_times, p_updates,
           p_flags, p_parents, p_keys) u(room, number, id, author, username, text, created_at,
             updated_at, is_edited, parent, key);
@@ -165,8 +187,10 @@ enum LogSchema {
         FROM unnest(p_rooms, p_numbers, p_parents) u(room, number, parent);
         PERFORM end_write(p_run, p_lane, p_number, v_codes || v_offsets);
         RETURN QUERY SELECT code, "offset", NULL::bigint, NULL::uuid, NULL::bytea, NULL::bytea,
-          NULL::bytea, NULL::bigint, NULL::bigint, NULL::boolean, NULL::uuid
-        FROM unnest(v_codes, v_offsets) u(code, "offset");
+          NULL::bytea, greatest(time, v_lasts[room] + 1000 * number), NULL::bigint, NULL::boolean,
+          NULL::uuid
+        FROM unnest(v_codes, v_offsets, p_times, p_rooms, p_numbers)
+          u(code, "offset", time, room, number);
         RETURN;
       END IF;
     """
@@ -189,10 +213,11 @@ enum LogSchema {
             END IF;
           END IF;
           IF r.code IS NULL THEN
+            r.created_at := greatest(p_times[i], v_lasts[v_room] + 1000);
             INSERT INTO messages(shop, "offset", place, id, author, username, text, created_at,
               updated_at, is_edited, parent, key)
             VALUES (v_shop, v_ends[v_room] + 1, v_places[v_room] + 1, p_ids[i], p_authors[i],
-              p_usernames[i], p_texts[i], p_times[i], p_updates[i], p_flags[i], p_parents[i],
+              p_usernames[i], p_texts[i], r.created_at, p_updates[i], p_flags[i], p_parents[i],
               p_keys[i])
             ON CONFLICT DO NOTHING;
             GET DIAGNOSTICS v_count = ROW_COUNT;
@@ -201,6 +226,7 @@ enum LogSchema {
             ELSE
               v_ends[v_room] := v_ends[v_room] + 1;
               v_places[v_room] := v_places[v_room] + 1;
+              IF p_stamps THEN v_lasts[v_room] := r.created_at; END IF;
               r.code := 0;
               r."offset" := v_ends[v_room];
               IF p_parents[i] IS NOT NULL AND is_orphan(v_shop, p_parents[i]) THEN

@@ -100,3 +100,57 @@ extension PostgreSQLMessageLog {
     ])
   }
 }
+
+// The contents of images, so that each node has them.
+extension PostgreSQLMessageLog {
+  /// Stores the content of an image durably.
+  package func setContent(_ content: [UInt8], of id: MessageID) async throws(StoreFailure) {
+    try await writeContents([
+      Command(
+        """
+        INSERT INTO image_contents(id, content) VALUES ($1, $2)
+        ON CONFLICT (id) DO UPDATE
+        SET content = excluded.content, stored_at = excluded.stored_at
+        """, [.uuid(id), .blob(content)])
+    ])
+  }
+
+  /// Returns the length of an image's content and a part of it; `nil` if there is no content.
+  package func content(
+    of id: MessageID, _ part: Range<Int>
+  ) async throws(StoreFailure) -> (length: Int, part: [UInt8])? {
+    let rows = try await readContents(
+      Command(
+        """
+        SELECT octet_length(content)::bigint, substr(content, $2, $3) FROM image_contents
+        WHERE id = $1
+        """,
+        [
+          .uuid(id), .small(Int32(clamping: part.lowerBound + 1)),
+          .small(Int32(clamping: part.count)),
+        ]
+      ))
+    guard let row = rows.first else { return nil }
+    return (Int(try row.integer(0)), Array(try row.optionalBlob(1) ?? []))
+  }
+
+  /// Removes the contents of images.
+  package func removeContents(_ ids: [MessageID]) async throws(StoreFailure) {
+    try await writeContents([
+      Command("DELETE FROM image_contents WHERE id = ANY($1)", [.uuids(ids)])
+    ])
+  }
+
+  /// Removes the contents that belong to no image and are older than `age`. A node may have ended
+  /// between the two.
+  package func removeLeftoverContents(olderThan age: Duration) async throws(StoreFailure) {
+    try await writeContents([
+      Command(
+        """
+        DELETE FROM image_contents c
+        WHERE stored_at < clock_timestamp() - $1 * interval '1 second'
+          AND NOT EXISTS (SELECT 1 FROM images i WHERE i.id = c.id)
+        """, [.integer(age.components.seconds)])
+    ])
+  }
+}

@@ -8,6 +8,12 @@ extension PostgreSQLMessageLog {
     try await LogEnd(read([LogEnd.command(shop)])[0]).head
   }
 
+  package func heads(of shops: [ShopID]) async throws(StoreFailure) -> [ShopPosition] {
+    var heads: [ShopPosition] = []
+    for row in try await read([LogEnd.command(shops)])[0] { heads.append(try LogEnd([row]).head) }
+    return heads
+  }
+
   package func shop(of id: MessageID) async throws(StoreFailure) -> ShopID? {
     let rows = try await read([
       Command(
@@ -69,11 +75,15 @@ private struct LogEnd {
 
   var head: ShopPosition { ShopPosition(epoch: epoch, offset: offset) }
 
-  static func command(_ shop: ShopID) -> Command {
+  static func command(_ shop: ShopID) -> Command { command([shop]) }
+
+  /// Returns the statement that reads the ends of shops, in the same order.
+  static func command(_ shops: [ShopID]) -> Command {
     Command(
       """
       SELECT l.epoch, e."offset", e.place, c.changed
-      FROM log l LEFT JOIN shops s ON s.shop = $1
+      FROM log l CROSS JOIN unnest($1) WITH ORDINALITY q(shop, place)
+      LEFT JOIN shops s ON s.shop = q.shop
       LEFT JOIN LATERAL (
         SELECT "offset", place FROM messages WHERE shop = s.number ORDER BY "offset" DESC LIMIT 1
       ) e ON true
@@ -81,7 +91,8 @@ private struct LogEnd {
         SELECT changed FROM messages WHERE shop = s.number AND changed IS NOT NULL
         ORDER BY changed DESC LIMIT 1
       ) c ON true
-      """, [.text(shop.text)])
+      ORDER BY q.place
+      """, [.texts(shops.map(\.text))])
   }
 
   init(_ rows: [Row]) throws(StoreFailure) {
@@ -103,6 +114,14 @@ private struct LogReading {
 
   // MARK: Statements
 
+  /// Returns the statement for the messages before or after an offset, the nearest first.
+  private func messages(_ range: String, limit: Int, _ parameter: Parameter) -> Command {
+    let order = range.hasPrefix("<") ? " DESC" : ""
+    return messages(
+      #"m.text IS NOT NULL AND m."offset" \#(range) ORDER BY m."offset"\#(order)"#, limit: limit,
+      [parameter])
+  }
+
   /// Returns the statements for a query. The position in it may turn out to be unknown.
   func commands(of query: PageQuery) -> [Command] {
     let limit = query.limit
@@ -113,29 +132,13 @@ private struct LogReading {
         "m.text IS NOT NULL AND m.created_at > $4 ORDER BY m.created_at, m.id", number, limit,
         [.time(time)])
     case .after(let position, _):
-      return [
-        messages(
-          #"m.text IS NOT NULL AND m."offset" > $4 ORDER BY m."offset""#, limit: limit + 1,
-          [.offset(position.offset)])
-      ]
+      return [messages("> $4", limit: limit + 1, .offset(position.offset))]
     case .before(let position, _):
-      return [
-        messages(
-          #"m.text IS NOT NULL AND m."offset" < $4 ORDER BY m."offset" DESC"#, limit: limit + 1,
-          [.offset(position.offset)])
-      ]
+      return [messages("< $4", limit: limit + 1, .offset(position.offset))]
     case .beforeID(let id, _):
-      return [
-        messages(
-          "m.text IS NOT NULL AND m.\"offset\" < \(Self.own("$4")) ORDER BY m.\"offset\" DESC",
-          limit: limit + 1, [.uuid(id)]), position(of: id),
-      ]
+      return [messages("< \(Self.own("$4"))", limit: limit + 1, .uuid(id)), position(of: id)]
     case .afterID(let id, _):
-      return [
-        messages(
-          "m.text IS NOT NULL AND m.\"offset\" > \(Self.own("$4")) ORDER BY m.\"offset\"",
-          limit: limit + 1, [.uuid(id)]), position(of: id),
-      ]
+      return [messages("> \(Self.own("$4"))", limit: limit + 1, .uuid(id)), position(of: id)]
     case .changes(let position, _):
       return [
         messages(

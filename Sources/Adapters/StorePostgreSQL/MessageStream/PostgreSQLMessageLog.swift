@@ -18,17 +18,26 @@ package actor PostgreSQLMessageLog: MessageLog {
   private static let most = 1_000
 
   private let node: DatabaseNode
+  private let stampsPosts: Bool
   private let writer: Lane
   private let readers: [Lane]
+  /// The lane of the contents of images, for which posts do not wait.
+  private let contents: Lane
   private var turn = 0
   private var waiting: [Waiting] = []
   private var isWriting = false
   private var isClosed = false
 
   /// Opens the log of a node, optionally with a new epoch.
-  package init(of node: DatabaseNode, newEpoch: Bool = false) async throws(StoreFailure) {
-    self.node = node
+  ///
+  /// - Parameter stampsPosts: Whether a post that is not later than all before in its shop gets a later
+  ///   time. The clocks of nodes differ.
+  package init(
+    of node: DatabaseNode, newEpoch: Bool = false, stampsPosts: Bool = false
+  ) async throws(StoreFailure) {
+    (self.node, self.stampsPosts) = (node, stampsPosts)
     writer = Lane(.log, of: node)
+    contents = Lane(.images, of: node)
     readers = [
       Lane(.logPages, of: node, beside: writer), Lane(.logPages, of: node, beside: writer),
     ]
@@ -40,14 +49,14 @@ package actor PostgreSQLMessageLog: MessageLog {
   }
 
   package func check() async throws(StoreFailure) {
-    if let reason = node.reason { throw .locked(detail: reason) }
+    if let reason = node.reason { throw .denied(detail: reason) }
     _ = try await writer.read([Command("SELECT epoch FROM log")])
   }
 
   package func close() async {
     isClosed = true
     await writer.close()
-    for reader in readers { await reader.close() }
+    for reader in readers + [contents] { await reader.close() }
   }
 
   // MARK: - Appending
@@ -96,9 +105,9 @@ package actor PostgreSQLMessageLog: MessageLog {
   private func writePart(
     _ requests: [LogRequest]
   ) async throws(StoreFailure) -> [Result<LogOutcome, StoreFailure>] {
-    let parameters = LogParameters(requests)
+    let (parameters, stamps) = (LogParameters(requests), stampsPosts)
     let answer = try await writer.write { batch in
-      [parameters.command(batch), Command("SELECT epoch FROM log")]
+      [parameters.command(batch, stamps: stamps), Command("SELECT epoch FROM log")]
     }
     let rows: [[Row]]
     switch answer {
@@ -148,6 +157,16 @@ package actor PostgreSQLMessageLog: MessageLog {
   /// Changes the images. The number of affected rows is not needed.
   func write(_ commands: [Command]) async throws(StoreFailure) {
     _ = try await writer.write { commands + $0.ending() }
+  }
+
+  /// Changes the contents of images.
+  func writeContents(_ commands: [Command]) async throws(StoreFailure) {
+    _ = try await contents.write { commands + $0.ending() }
+  }
+
+  /// Reads the contents of images.
+  func readContents(_ command: Command) async throws(StoreFailure) -> [Row] {
+    try await contents.read([command])[0]
   }
 
   func write(
@@ -280,18 +299,18 @@ private struct LogParameters: Sendable {
       && Set(used).count == used.count
   }
 
-  func command(_ batch: Lane.Batch) -> Command {
+  func command(_ batch: Lane.Batch, stamps: Bool) -> Command {
     Command(
       """
       SELECT * FROM append_log($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-        $16, $17, $18, $19)
+        $16, $17, $18, $19, $20)
       """,
       [
         .uuid(batch.run), .small(batch.lane), .integer(batch.number), .texts(names), .smalls(kinds),
         .smalls(rooms), .uuids(ids), .texts(authors), .texts(usernames), .texts(texts),
         .integers(times), .integers(updates), .flags(flags), .uuids(parents), .uuids(keys),
         .integers(windows), .smalls(claimants), .uuids(images),
-        .smalls(isPlain ? numbers : []),
+        .smalls(isPlain ? numbers : []), .flag(stamps),
       ])
   }
 }

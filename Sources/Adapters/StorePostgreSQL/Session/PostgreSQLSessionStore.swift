@@ -35,7 +35,7 @@ package final class PostgreSQLSessionStore: SessionStore {
   }
 
   package func check() async throws(StoreFailure) {
-    if let reason = node.reason { throw .locked(detail: reason) }
+    if let reason = node.reason { throw .denied(detail: reason) }
     _ = try await lane.read([Command("SELECT 1")])
   }
 

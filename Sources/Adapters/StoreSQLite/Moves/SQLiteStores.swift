@@ -32,6 +32,8 @@ package actor SQLiteStores: MovableStores {
   private let executor = QueueExecutor(label: "holdfast.move")
   private var files: [File] = []
   private var reading: Reading?
+  /// The contents of images that were not read yet.
+  private var unread: ArraySlice<UUID128> = []
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -84,6 +86,8 @@ package actor SQLiteStores: MovableStores {
     let file = noteFile(in: directory)
     let found: [UInt8]?
     do throws(OwnerFileError) { found = try file.read() } catch {
+      // Whoever opens the stores reports that the directory is a file.
+      if case .refused(_, code: ENOTDIR) = error { return nil }
       throw StoreFailure(error, at: file.path)
     }
     guard let found, !found.isEmpty else { return nil }
@@ -120,6 +124,7 @@ package actor SQLiteStores: MovableStores {
   }
 
   package func count(_ table: MovedTable) throws(StoreFailure) -> Int {
+    guard table != .imageContents else { return try contents.ids.count }
     let (database, sql) = try find(table)
     let rows = try database.query(
       "SELECT count(*) FROM (\(sql.select))"
@@ -129,6 +134,11 @@ package actor SQLiteStores: MovableStores {
 
   package func open(_ table: MovedTable, after skipped: Int) throws(StoreFailure) {
     reading?.statement.reset()
+    (reading, unread) = (nil, [])
+    if table == .imageContents {
+      unread = try contents.ids.dropFirst(skipped)
+      return
+    }
     let (database, sql) = try find(table)
     let statement = try database.statement("\(sql.select) LIMIT -1 OFFSET ?")
     statement.reset()
@@ -137,7 +147,10 @@ package actor SQLiteStores: MovableStores {
   }
 
   package func next(_ limit: Int) throws(StoreFailure) -> [[MovedValue]] {
-    guard let reading else { return [] }
+    guard let reading else {
+      defer { unread = unread.dropFirst(limit) }
+      return try contents.rows(unread.prefix(limit))
+    }
     var rows: [[MovedValue]] = []
     while rows.count < limit {
       guard try reading.database.advance(reading.statement) else {
@@ -150,7 +163,10 @@ package actor SQLiteStores: MovableStores {
     return rows
   }
 
+  private var contents: MovedContents { MovedContents(directory: "\(place)/images") }
+
   package func add(_ rows: [[MovedValue]], to table: MovedTable) throws(StoreFailure) {
+    guard table != .imageContents else { return try contents.add(rows) }
     let (database, sql) = try find(table)
     try database.transaction(write: true) { () throws(StoreFailure) in
       for (statement, column) in sql.names {

@@ -11,8 +11,7 @@ import HoldfastStorage
 /// compared by counts and hashes; only then the destination can be served, and the source cannot any
 /// more. The source's rows stay.
 ///
-/// Images, unfinished uploads, removed members and secrets are files of the data directory, and are
-/// not moved.
+/// Unfinished uploads, removed members and secrets are files of the data directory, and are not moved.
 public struct StoreMove: Sendable {
   /// The progress of a move.
   public struct Progress: Sendable, Hashable {
@@ -24,6 +23,7 @@ public struct StoreMove: Sendable {
       case comparing
     }
 
+    /// What is done with the rows.
     public var part: Part
     /// The name of the table.
     public var table: String
@@ -42,6 +42,8 @@ public struct StoreMove: Sendable {
 
   /// The number of rows that are read at a time.
   private static let batch = 500
+  /// The same for a table whose rows may have megabytes.
+  private static let largeBatch = 4
   /// The size of the rows of a transaction, unless one row is larger.
   private static let batchBytes = 1 << 20
 
@@ -130,7 +132,8 @@ public struct StoreMove: Sendable {
       guard try await destination.count(table) == 0 else {
         throw .denied(
           detail: "\(destination.place) already contains \(table.name). Use an empty schema "
-            + "or database, or move the .sqlite files of the directory away. Nothing was changed.")
+            + "or database, or move the .sqlite files and the folder images of the directory away. "
+            + "Nothing was changed.")
       }
     }
     try await destination.setNote(.incoming(from: source.place))
@@ -145,7 +148,7 @@ public struct StoreMove: Sendable {
       try await source.open(table, after: done)
       report(Progress(part: .copying, table: table.name, rows: done, total: total))
       while !Task.isCancelled {
-        let rows = try await source.next(Self.batch)
+        let rows = try await source.next(Self.batch(of: table))
         if rows.isEmpty { break }
         for part in parts(of: rows) {
           try await add(Array(part), to: table)
@@ -158,6 +161,8 @@ public struct StoreMove: Sendable {
     return true
   }
 
+  private static func batch(of table: MovedTable) -> Int { table.isLarge ? largeBatch : batch }
+
   private func add(_ rows: [[MovedValue]], to table: MovedTable) async throws(StoreFailure) {
     do throws(StoreFailure) {
       try await destination.add(rows, to: table)
@@ -169,8 +174,8 @@ public struct StoreMove: Sendable {
   }
 
   private static let emptying =
-    "empty the destination (drop the schema, or remove the .sqlite files and the file `moved`), and "
-    + "run the command again."
+    "empty the destination (drop the schema, or remove the .sqlite files, the folder images and the "
+    + "file `moved`), and run the command again."
 
   /// Returns rows in parts of about `batchBytes`.
   private func parts(of rows: [[MovedValue]]) -> [ArraySlice<[MovedValue]>] {
@@ -217,7 +222,7 @@ public struct StoreMove: Sendable {
     do throws(StoreFailure) {
       try await stores.open(table, after: 0)
       while !Task.isCancelled {
-        let rows = try await stores.next(Self.batch)
+        let rows = try await stores.next(Self.batch(of: table))
         if rows.isEmpty { break }
         for row in rows {
           var bytes: [UInt8] = []

@@ -56,6 +56,8 @@ struct RelayService: Service {
   /// batch reaches that value.
   private var lastProcessCall: UInt64 = 1 << 63
 
+  static var runsAtOneNode: Bool { true }
+
   static func maxSockets(_ configuration: BackendConfiguration) -> Int {
     configuration.relay.maxSockets
   }
@@ -379,14 +381,16 @@ extension Backend {
     let bearer = bearer.map(RelaySecrets.hash)
     return await withCheckedContinuation { caller in
       sockets.inject { handler, hub in
-        handler.turn(on: hub) {
-          $0.work(on: RelayService.self) { runner in
+        handler.turn(on: hub) { handler in
+          let isHere = handler.work(on: RelayService.self) { runner in
             runner.feed { service, now in
               service.call(call, bearer: bearer, from: address, at: now) {
                 caller.resume(returning: $0)
               }
             }
           }
+          // Another node runs the relay.
+          if !isHere { caller.resume(returning: .refused(.stopping(retryAfter: .seconds(2)))) }
         }
       }
     }

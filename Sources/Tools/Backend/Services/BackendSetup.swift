@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastPostgreSQLStores
 import Synchronization
 
 /// The parameters for opening the services.
@@ -12,10 +13,21 @@ struct BackendSetup: Sendable {
   var stores: [any SuspendableStore]
   /// The sender that wakes phones in the background; `nil` for none.
   var pushes: (any PushSender)?
+  /// The contents of images; `nil` for files of the data directory.
+  var storedImages: (any ImageContents)?
+  /// The bus to the other nodes; `nil` if there are none.
+  var nodes: NotifyBus?
+  /// Whether this node runs the services that run at one node at a time.
+  var runsServicesOfOneNode = true
   /// The samples that phones have synced, for the service that answers while they are away.
   let synced = SyncedSamples()
   /// The log of messages, for the service of their images.
   let messages = Provided<any MessageLog>()
+
+  /// The contents of images.
+  var images: any ImageContents {
+    storedImages ?? ImageFiles(in: configuration.dataDirectory)
+  }
 
   /// Returns the supplied store for a port; if there is none, opens a store.
   func store<Port>(
@@ -29,11 +41,23 @@ struct BackendSetup: Sendable {
     }
   }
 
-  /// Opens all services. If one of them fails, the services that are already open are closed.
+  /// Opens all services that this node runs. If one of them fails, the services that are already open
+  /// are closed.
   func open() async throws(BackendError) -> [any Service] {
+    try await open(backendServices.filter { runsServicesOfOneNode || !$0.runsAtOneNode })
+  }
+
+  /// Opens the services that run at one node at a time.
+  func openServicesOfOneNode() async throws(BackendError) -> [any Service] {
+    try await open(backendServices.filter { $0.runsAtOneNode })
+  }
+
+  private func open(
+    _ types: [any Service.Type]
+  ) async throws(BackendError) -> [any Service] {
     var opened: [any Service] = []
     do throws(BackendError) {
-      for service in backendServices { opened.append(try await service.open(self)) }
+      for service in types { opened.append(try await service.open(self)) }
       return opened
     } catch {
       for service in opened { await service.close() }

@@ -19,6 +19,9 @@ protocol Service: Sendable {
   /// A change for the store.
   associatedtype Write: Sendable = Never
 
+  /// Whether only one node of several runs the service. The others answer 503 on its routes.
+  static var runsAtOneNode: Bool { get }
+
   /// Returns the maximum number of open sockets for a configuration.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int
 
@@ -130,6 +133,8 @@ enum ServiceEvent<Route: ServiceRoute> {
 }
 
 extension Service {
+  static var runsAtOneNode: Bool { false }
+
   var first: Rules.Input? { nil }
 
   mutating func end() {}

@@ -79,6 +79,19 @@ struct ServiceContext<S: Service> {
   mutating func end() {
     inject = nil
   }
+
+  /// Ends every request and socket, and drops all results that arrive from now on.
+  mutating func leave() {
+    end()
+    for id in sockets.keys.sorted() { close(id, .elsewhere) }
+    let waiting = Array(requests.values) + Array(upgrades.values)
+    // A response may have begun, so its connection ends.
+    for exchange in waiting {
+      note(.abandoned, exchange)
+      if let connection = hub.connection(of: exchange.request) { hub.drop(connection) }
+    }
+    (requests, upgrades, sockets) = ([:], [:], [:])
+  }
 }
 
 // MARK: - Requests
@@ -221,6 +234,11 @@ extension ServiceContext {
     log.note(line)
     return ending.code
   }
+}
+
+extension Closure {
+  /// The close frame of a service that another node may run now (IANA registry of close codes).
+  fileprivate static let elsewhere = Closure(1012, "this node no longer runs the service")
 }
 
 extension SocketEnding {

@@ -17,6 +17,8 @@ protocol RunningService: AnyObject {
   func begin()
   /// Ends the service. Results that its store returns later are dropped.
   func end()
+  /// Ends the service, with its requests and sockets, while the backend goes on.
+  func leave()
   func drain(within window: Duration)
   func tick()
   func report(to page: inout MetricsPage)
@@ -67,6 +69,11 @@ final class ServiceRunner<S: Service>: RunningService {
   func end() {
     service.end()
     context.end()
+  }
+
+  func leave() {
+    service.end()
+    context.leave()
   }
 
   func drain(within window: Duration) {

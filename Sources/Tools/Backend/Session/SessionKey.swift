@@ -10,7 +10,7 @@ public struct SessionKey: Sendable, CustomStringConvertible {
   public static let prefix = "holdfast-"
   private static let digits = 32
 
-  private let text: [UInt8]
+  let text: [UInt8]
 
   /// Creates a key from its text. Returns `nil` if the text is not a valid key.
   ///

@@ -29,6 +29,8 @@ struct SessionService: Service {
   let originPolicy: OriginPolicy
   let proxies: TrustedProxies
 
+  static var runsAtOneNode: Bool { true }
+
   /// Returns one more socket than the rules allow.
   ///
   /// The additional socket lets the rules refuse a client with a response.

@@ -7,11 +7,11 @@ import HoldfastServerSockets
 import HoldfastStorage
 import HoldfastWire
 
-/// The contents of images, in a directory that only its owner can read.
+/// The contents of images in a directory that only its owner can read.
 ///
 /// The name of a file is the id of its image. A file is complete and durable before the log knows its
 /// image, and it is removed after the log has deleted its image.
-struct ImageFiles: Sendable {
+struct ImageFiles: ImageContents {
   private let directory: String
 
   /// The minimum age of a file that is removed because no image is known for it. Another process may
@@ -62,20 +62,10 @@ struct ImageFiles: Sendable {
     throw refused("remove", path)
   }
 
-  /// Removes the contents of all images that a log has deleted.
-  func removeDeleted(of log: any MessageLog) async throws(StoreFailure) {
-    try await remove(try await log.deletedImages(), deletedFrom: log)
-  }
-
-  /// Removes the contents of images that a log has deleted. If some cannot be removed, the others
-  /// are removed nevertheless.
-  func remove(
-    _ deleted: [MessageID], deletedFrom log: any MessageLog
-  ) async throws(StoreFailure) {
-    guard !deleted.isEmpty else { return }
+  func remove(_ ids: [MessageID]) -> (removed: [MessageID], failure: StoreFailure?) {
     var removed: [MessageID] = []
     var failure: StoreFailure?
-    for id in deleted {
+    for id in ids {
       do throws(StoreFailure) {
         try remove(id)
         removed.append(id)
@@ -86,14 +76,15 @@ struct ImageFiles: Sendable {
     do throws(OwnerFileError) {
       if unsafe access(directory, F_OK) == 0 { try OwnerFile.syncDirectory(directory) }
     } catch {
-      throw StoreFailure(error, at: directory)
+      return ([], StoreFailure(error, at: directory))
     }
-    try await log.forgetImages(removed)
-    if let failure { throw failure }
+    return (removed, failure)
   }
 
   /// Checks that images can be written.
   func check() throws(StoreFailure) { try WriteProbe.run(in: directory) }
+
+  var leftovers: [String] { names }
 
   /// The names of all files, which may be those of no image.
   var names: [String] {

@@ -15,7 +15,7 @@ struct ImageService: UploadService {
   var rules: ImageServer
   /// The log of messages, which the service of messages closes.
   let store: any MessageLog
-  let files: ImageFiles
+  let files: any ImageContents
   let uploads: UploadFiles
   let tokens: Tokens
   /// The files of earlier processes that may be those of no image.
@@ -35,7 +35,7 @@ struct ImageService: UploadService {
   static func open(_ setup: BackendSetup) async throws(BackendError) -> ImageService {
     let configuration = setup.configuration
     guard let store = setup.messages.value else { throw .store(.unanswered) }
-    let files = ImageFiles(in: configuration.dataDirectory)
+    let files = setup.images
     let uploads = UploadFiles(
       at: "\(configuration.dataDirectory)/image-uploads", maxBytes: ShopImage.mostBytes,
       maxUserBytes: 256)
@@ -47,7 +47,7 @@ struct ImageService: UploadService {
       store: store, files: files, uploads: uploads, tokens: try Tokens.open(for: configuration),
       first: .restored(unfinished), origin: configuration.publicURL?.description,
       isSecure: configuration.certificate != nil, proxies: configuration.proxies)
-    service.leftovers.provide(files.names)
+    service.leftovers.provide(files.leftovers)
     return service
   }
 
@@ -133,7 +133,7 @@ struct ImageService: UploadService {
     case .find(let token, let id):
       run(token, context) { () throws(StoreFailure) in .found(try await store.image(id)) }
     case .open(let token, let image, let part):
-      context.start(on: downloads) { Self.opened(token, files, image, part) }
+      context.start(on: downloads) { await Self.opened(token, files, image, part) }
     case .delete(let token, let id):
       run(token, context, on: uploads.queue) { () throws(StoreFailure) in
         try await store.deleteImage(id)
@@ -143,7 +143,7 @@ struct ImageService: UploadService {
     case .clean(let token, let age):
       context.start(on: uploads.queue) {
         // The removal of old images may free the space that is missing.
-        let unwritable = Self.failure(of: files, uploads)
+        let unwritable = await Self.failure(of: files, uploads)
         let failure = await Self.clean(files, leftovers, of: store, age: age)
         guard let unwritable else {
           return Stored(input: .done(token, .cleaned), failure: failure)
@@ -156,10 +156,10 @@ struct ImageService: UploadService {
 
   /// Opens the file of an image. A file that cannot be used concerns its image alone.
   private static func opened(
-    _ token: StoreToken, _ files: ImageFiles, _ image: StoredImage, _ part: Range<Int>
-  ) -> Stored<ImageServer.Input> {
+    _ token: StoreToken, _ files: any ImageContents, _ image: StoredImage, _ part: Range<Int>
+  ) async -> Stored<ImageServer.Input> {
     do throws(StoreFailure) {
-      let file = try files.open(image, part)
+      let file = try await files.open(image, part)
       return Stored(
         input: .done(token, .content(file == nil ? .missing : .ready)), file: file)
     } catch {
@@ -170,7 +170,8 @@ struct ImageService: UploadService {
   /// Removes old unclaimed images and the files of no image. Returns the first failure; what it
   /// concerns is tried again with the next cleaning.
   private static func clean(
-    _ files: ImageFiles, _ leftovers: Provided<[String]>, of store: any MessageLog, age: Duration
+    _ files: any ImageContents, _ leftovers: Provided<[String]>, of store: any MessageLog,
+    age: Duration
   ) async -> StoreFailure? {
     let now = BootClock().wall
     var failure: StoreFailure?
@@ -189,9 +190,11 @@ struct ImageService: UploadService {
   }
 
   /// Returns the reason why images or uploads cannot be written; `nil` if they can.
-  private static func failure(of files: ImageFiles, _ uploads: UploadFiles) -> StoreFailure? {
+  private static func failure(
+    of files: any ImageContents, _ uploads: UploadFiles
+  ) async -> StoreFailure? {
     do throws(StoreFailure) {
-      try files.check()
+      try await files.check()
       try uploads.check()
       return nil
     } catch {
@@ -212,20 +215,21 @@ struct ImageService: UploadService {
 
   /// Stores an image and its content. If that fails, no file remains.
   private static func keep(
-    _ image: StoredImage, _ content: [UInt8], in store: any MessageLog, _ files: ImageFiles
+    _ image: StoredImage, _ content: [UInt8], in store: any MessageLog,
+    _ files: any ImageContents
   ) async throws(StoreFailure) -> ImageOutcome {
     // An upload whose last answer was lost may be completed again.
     if let known = try await store.image(image.id) { return .stored(known) }
-    try files.write(content, of: image.id)
+    try await files.write(content, of: image.id)
     do throws(StoreFailure) {
       if try await store.addImage(image, atMost: ImageServer.mostUnclaimed) {
         return .stored(image)
       }
     } catch {
-      try? files.remove(image.id)
+      _ = await files.remove([image.id])
       throw error
     }
-    try files.remove(image.id)
+    if let failure = await files.remove([image.id]).failure { throw failure }
     let oldest = try await store.oldestUnclaimedImage(of: image.user)
     let age = oldest.map { $0.duration(to: BootClock().wall) } ?? ImageServer.unclaimedAge
     return .tooMany(wait: max(.zero, ImageServer.unclaimedAge - age))

@@ -2,6 +2,7 @@ import HoldfastCore
 import HoldfastProtocols
 import HoldfastFeaturePorts
 import HoldfastPorts
+import HoldfastPostgreSQLStores
 import HoldfastServerCore
 import HoldfastStorage
 import HoldfastWire
@@ -15,7 +16,9 @@ struct ShopService: Service {
   /// The members that had been removed before the start.
   let removed: [Membership]
   let tokens: Tokens
-  let images: ImageFiles
+  let images: any ImageContents
+  /// The bus to the other nodes that write the same log; `nil` if there are none.
+  let nodes: NotifyBus?
   /// The queue for the removal of images.
   private let files = FileQueue(label: "holdfast.erasure")
   let limits: MessageLimits
@@ -37,11 +40,14 @@ struct ShopService: Service {
         in: database.directory, named: database.name, newEpoch: configuration.beginsNewEpoch)
     }
     setup.messages.provide(store)
+    var policy = configuration.rules
+    policy.sharesLog = setup.nodes != nil
     let rules = ShopServer(
-      policy: configuration.rules, seed: .random(in: 0 ... .max), at: BootClock().now)
+      policy: policy, seed: .random(in: 0 ... .max), at: BootClock().now)
     return ShopService(
       rules: rules, store: store, removed: removed.sorted(), tokens: tokens,
-      images: ImageFiles(in: configuration.dataDirectory), limits: configuration.policy.limits)
+      images: setup.images, nodes: setup.nodes,
+      limits: configuration.policy.limits)
   }
 
   var port: (any HoldfastPorts.SuspendableStore)? { store }
@@ -114,6 +120,13 @@ struct ShopService: Service {
       }
     case .head(let token, let shop):
       ask(token, context) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
+    case .heads(let token, let shops):
+      ask(token, context) { store throws(StoreFailure) in .heads(try await store.heads(of: shops)) }
+    case .tail(let token, let shop, let query):
+      ask(token, context) { store throws(StoreFailure) in
+        .page(try await store.page(query, of: shop), total: 0)
+      }
+    case .tell(let shop, let position): nodes?.tell(position, of: shop)
     case .forget(let token, let trace): remove(trace, token, context)
     case .answer(let id, let answer):
       context.respond(id, answer.status, answer.headers, answer.bytes)

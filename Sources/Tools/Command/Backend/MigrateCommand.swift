@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastCommandKit
 import HoldfastBackend
 import HoldfastCore
@@ -16,10 +17,10 @@ enum MigrateCommand {
       "migrate", "move a backend's data between SQLite files and PostgreSQL",
       details: [
         """
-        Copies messages, the relay's phones, sessions and synced samples, then reads both places again \
+        Copies messages with their images, the relay's phones, sessions and synced samples, then reads both places again \
         and compares counts and hashes. No backend may use them meanwhile. A move that was \
         interrupted continues when the command is run again, and until it is complete the destination is \
-        not served. Then the source is not served any more; its rows stay. Images, unfinished uploads, \
+        not served. Then the source is not served any more; its rows stay. Unfinished uploads, \
         removed members and secrets stay files of the data directory, so continue to serve from \
         it. The database's password comes from PGPASSWORD or PGPASSFILE.
         """,
@@ -69,6 +70,11 @@ enum MigrateCommand {
         remedy: "run it again; it continues where it ended")
     }
     show(tables, call)
+    if isReturn, !FileManager.default.fileExists(atPath: "\(directory)/secret") {
+      call.diagnostic(
+        "copy secret, session-key, sync-secrets and removed.json from the data directory of a node to "
+          + "\(directory); without them every token is void")
+    }
     call.diagnostic(
       isReturn
         ? "moved; serve the files with: holdfast serve --data \(directory)"

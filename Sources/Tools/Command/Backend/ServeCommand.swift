@@ -12,12 +12,12 @@ enum ServeCommand {
   private static let usual = BackendConfiguration(dataDirectory: "")
   private static let database = Parameter.optional(
     "database", .text("URL"), usual: "messages.sqlite in the data directory",
-    "store messages in this SQLite file, such as sqlite:/srv/shop.sqlite; or all but images, "
-      + "uploads and secrets in PostgreSQL, such as postgres://user@host1,host2/name, with the "
-      + "password in PGPASSWORD or PGPASSFILE")
+    "store messages in this SQLite file, such as sqlite:/srv/shop.sqlite; or all but unfinished "
+      + "uploads, removed members and secrets in PostgreSQL, such as "
+      + "postgres://user@host1,host2/name, with the password in PGPASSWORD or PGPASSFILE")
   private static let node = Parameter.optional(
     "node", .text("NAME"), usual: "the name of the host",
-    "with PostgreSQL: the name of this node; only one may use a database at a time")
+    "with PostgreSQL: the name of this node in `holdfast nodes`")
   private static let certificate = Parameter.optional(
     "tls-cert", .text("FILE"), "use TLS with this PEM certificate chain")
   private static let key = Parameter.optional(
@@ -170,6 +170,11 @@ enum ServeCommand {
       } else {
         configuration.database = try .read(url)
       }
+    }
+    guard configuration.nodeName == nil || configuration.databaseURL != nil else {
+      throw CommandFailure(
+        .usage, "--node needs --database with the URL of a PostgreSQL database",
+        remedy: "add it, or leave --node out")
     }
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)

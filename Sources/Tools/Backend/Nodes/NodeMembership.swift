@@ -1,0 +1,163 @@
+import HoldfastCore
+import HoldfastFeaturePorts
+import HoldfastPorts
+import HoldfastPostgreSQLStores
+import HoldfastServerCore
+import HoldfastServerSockets
+import HoldfastStorage
+import HoldfastWire
+import Synchronization
+
+/// The membership of a backend in the nodes over one database.
+final class NodeMembership: Sendable {
+  let node: DatabaseNode
+  let bus: NotifyBus
+  private let followers = Mutex<[Task<Void, Never>]>([])
+  /// The stores of services that are being opened.
+  private let opening = Mutex<[any SuspendableStore]>([])
+
+  private init(_ node: DatabaseNode) {
+    self.node = node
+    bus = NotifyBus(of: node)
+  }
+
+  /// Connects to a database and takes a lease.
+  static func open(
+    _ url: String, _ configuration: BackendConfiguration
+  ) async throws(BackendError) -> NodeMembership {
+    let facts = NodeFacts(
+      name: configuration.nodeName ?? DatabaseNode.hostName, secrets: try secrets(configuration),
+      version: MCPResult.serverVersion)
+    do throws(StoreFailure) {
+      return NodeMembership(
+        try await DatabaseNode.open(
+          DatabaseSettings(url), in: configuration.dataDirectory, facts))
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Returns a hash of the secrets that have to be equal at all nodes. It reveals none of them.
+  private static func secrets(
+    _ configuration: BackendConfiguration
+  ) throws(BackendError) -> [UInt8] {
+    let key = try SessionKey.open(at: configuration.sessionKeyPath)
+    return try Tokens.open(for: configuration).sign(
+      Array("holdfast node".utf8) + [0] + key.text)
+  }
+
+  /// Opens the stores of all services.
+  func stores(
+    newEpoch: Bool
+  ) async throws(BackendError) -> ([any SuspendableStore], any ImageContents) {
+    do throws(StoreFailure) {
+      let log = try await PostgreSQLMessageLog(of: node, newEpoch: newEpoch, stampsPosts: true)
+      let sync = try await PostgreSQLSyncStore(of: node, newEpoch: newEpoch)
+      return ([log, sync] + storesOfOneNode(), DatabaseImages(log: log))
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Opens the stores of the services that run at one node at a time.
+  private func storesOfOneNode() -> [any SuspendableStore] {
+    [PostgreSQLRelayStore(of: node), PostgreSQLSessionStore(of: node)]
+  }
+
+  /// Passes reports of other nodes, and changes of what this node may do, to a backend.
+  func follow(_ backend: Backend, _ setup: BackendSetup) {
+    let reports = Task { [bus] in
+      for await news in bus.news { await backend.heard(news) }
+    }
+    let changes = Task { [self] in
+      for await change in node.changes {
+        switch change {
+        case .lease(true):
+          backend.log.note(.leaseTaken)
+          await backend.heard(.admitted)
+        case .lease(false):
+          backend.log.note(.leaseLost, node.reason)
+          await backend.heard(.cutOff)
+        case .syncEpoch(let epoch): await backend.adopt(syncEpoch: epoch)
+        case .role(true): await take(backend, setup)
+        case .role(false): await backend.leaveServicesOfOneNode()
+        }
+      }
+    }
+    followers.withLock { $0 = [reports, changes] }
+  }
+
+  /// Opens the services that another node has run, as after a restart there.
+  private func take(_ backend: Backend, _ setup: BackendSetup) async {
+    guard await backend.lacksServicesOfOneNode else { return }
+    var setup = setup
+    while node.holdsRole, !Task.isCancelled {
+      let stores = storesOfOneNode()
+      setup.stores = stores
+      opening.withLock { $0 = stores }
+      defer { opening.withLock { $0 = [] } }
+      do throws(BackendError) {
+        return await backend.install(try await setup.openServicesOfOneNode())
+      } catch {
+        backend.log.note(.storeFailure, error.description)
+        try? await BootClock().wait(until: BootClock().now.advanced(by: .seconds(1)))
+      }
+    }
+  }
+
+  /// Ends the reports to the backend.
+  func stopFollowing() async {
+    let tasks = followers.withLock { tasks in
+      defer { tasks = [] }
+      return tasks
+    }
+    for task in tasks { task.cancel() }
+    // Ends their waits for the database.
+    for store in opening.withLock({ $0 }) { await store.close() }
+    for task in tasks { await task.value }
+  }
+
+  func close() async {
+    await stopFollowing()
+    await bus.close()
+    await node.close()
+  }
+}
+
+extension Backend {
+  /// Whether another node runs the services that run at one node at a time.
+  var lacksServicesOfOneNode: Bool {
+    guard case .running(let running) = state else { return false }
+    return !running.services.contains { type(of: $0).runsAtOneNode }
+  }
+
+  /// Runs services that another node has run.
+  func install(_ services: [any Service]) async {
+    guard case .running(var running) = state else {
+      for service in services { await service.close() }
+      return
+    }
+    running.services += services
+    state = .running(running)
+    log.note(.roleTaken)
+    running.sockets.inject { handler, hub in
+      handler.turn(on: hub) { handler in
+        for service in services { handler.install(service, on: hub) }
+      }
+    }
+  }
+
+  /// Ends the services that another node may run now.
+  func leaveServicesOfOneNode() async {
+    guard case .running(var running) = state else { return }
+    let ended = running.services.filter { type(of: $0).runsAtOneNode }
+    guard !ended.isEmpty else { return }
+    running.services.removeAll { type(of: $0).runsAtOneNode }
+    state = .running(running)
+    log.note(.roleLost)
+    await running.sockets.run { handler, hub in
+      handler.turn(on: hub) { $0.removeServicesOfOneNode(on: hub) }
+    }
+    for service in ended { await service.close() }
+  }
+}

@@ -228,6 +228,7 @@ class Writer:
 
 class World:
     Post = Post
+    has_gaps = False  # whether frames may leave out an event that another one has replaced
 
     def __init__(self, peer):
         self.peer, self.is_calm, self.limit, self.head = peer, False, None, None
@@ -242,10 +243,16 @@ class World:
             print(f"message_client: no disk is full, since this system refuses small ones: {error}", flush=True)
         size = 48 + int(peer.seconds / 2)
         self.disk, self.phone_disk = (Disk(peer, name, size, has_small) for name in ("backend-disk", "phone-disk"))
-        self.backend = Backend(peer, "--log-format", "json", "--log-level", "debug")
-        self.backend.data = self.disk.path("backend")
-        self.backend.start()
+        self.backend = self.open_backend()
         self.wire = Wire(self.backend.port)
+
+    def open_backend(self):
+        backend = Backend(self.peer, "--log-format", "json", "--log-level", "debug")
+        backend.data = self.disk.path("backend")
+        return backend.start()
+
+    def open_proxy(self):
+        return Proxy(self.peer, self.backend.port)
 
     def token(self, user, shops=SHOP, admin=None, life="1h"):
         return make_token(self.peer, self.backend, user, shops, SHOP if admin is True else admin, life)
@@ -569,7 +576,7 @@ class World:
         return set(re.findall(rb"m[0-9a-f]{16}", content))
 
     async def play(self):
-        self.proxy, self.phone = await Proxy(self.peer, self.backend.port).start(), Phone(self, self.phone_disk)
+        self.proxy, self.phone = await self.open_proxy().start(), Phone(self, self.phone_disk)
         await speaks_plain(self.peer)
         await refusals(self)
         await without_events(self)

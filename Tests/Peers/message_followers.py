@@ -265,6 +265,12 @@ class Follower:
         check_that("pages reach the head of the socket", self.cursor >= head, head, self.cursor)
         self.cursor, self.is_caught = max(self.cursor, self.last), True
 
+    async def close_live_gap(self):
+        """Fetches until no frame is ahead of the cursor."""
+        while not self.is_caught:
+            await self.catch_up()
+            self.is_caught = self.cursor >= self.last
+
     async def look_back(self):
         """Fetches an old or new page, whose answer may be late."""
         query = {"page": 1} if self.chance.random() < 0.5 or not self.messages else {
@@ -290,6 +296,11 @@ class Follower:
         if self.last < self.head:
             check_that("version of an arrear", self.last < number <= self.head,
                        f"{self.last + 1} to {self.head}", text)
+        elif self.world.has_gaps and number > self.last + 1:
+            # An event that another one has replaced is left out.
+            self.world.peer.count("gaps")
+            self.is_caught = False
+            self.tasks.append(asyncio.create_task(self.close_live_gap()))
         else:
             check(f"version of a frame: {text}", self.last + 1, number)
         (self.remove if is_notice else self.apply)(value)

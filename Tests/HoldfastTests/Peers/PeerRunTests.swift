@@ -53,6 +53,15 @@ struct PeerShopTests {
     try await PeerRun.pass("message_client")
   }
 
+  @Test(
+    .enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"),
+    .enabled(if: PeerRun.hasPostgreSQL, "postgresql is not installed"))
+  func `killed nodes and a killed database end with the messages of foreign clients`()
+    async throws
+  {
+    try await PeerRun.pass("cluster_client")
+  }
+
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
   func `a killed server keeps and deletes the images of a foreign client`() async throws {
     try await PeerRun.pass("image_client")
@@ -78,6 +87,8 @@ private enum PeerRun {
 
   static let hasWebSockets: Bool =
     (try? Shell.wait(for: [python, "-c", "import websockets.legacy.client"])) != nil
+
+  static let hasPostgreSQL = FileManager.default.fileExists(atPath: "/usr/lib/postgresql")
 
   /// Runs a peer to its end. If it fails, the last lines of its output are the comment of the
   /// failure.

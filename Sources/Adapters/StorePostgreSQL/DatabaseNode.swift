@@ -41,7 +41,7 @@ package final class DatabaseNode: Sendable {
     /// The term of the role, which grows with each change of its holder; `nil` if another node has it.
     var roleTerm: Int64?
     var syncEpoch: String?
-    /// What was reported.
+    /// The state that `changes` has reported.
     var reported: (hasLease: Bool, roleTerm: Int64?, syncEpoch: String?) = (true, nil, nil)
     /// The number of attempts to run transactions, in all lanes.
     var attempts: Int64 = 0
@@ -120,7 +120,7 @@ package final class DatabaseNode: Sendable {
     return node
   }
 
-  /// Reports changes. The end of a lease is noticed by its time.
+  /// Reports changes every 0.5 s, since no event marks the end of a lease.
   private func watch() async {
     let clock = BootClock()
     while !Task.isCancelled {

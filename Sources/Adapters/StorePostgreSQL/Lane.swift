@@ -52,7 +52,8 @@ actor Lane {
     /// The number of the attempt, which is higher than those of all before.
     let number: Int64
 
-    /// The end of a transaction, with what is to be told if its outcome is unknown.
+    /// The end of a transaction. It stores the outcome, for the case that the answer to the commit is
+    /// lost.
     func ending(_ outcome: [Int64] = []) -> [Command] {
       [
         Command(

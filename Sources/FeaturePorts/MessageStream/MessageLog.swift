@@ -6,8 +6,8 @@ public import HoldfastWire
 /// A store of the backend's messages. Each shop has a log of events: posts, edits and deletions.
 ///
 /// Each event has the next offset. An event is durable when `append` returns. The offsets of a shop
-/// are 1, 2, 3… without gaps, in the order in which the events are appended. The epoch never changes
-/// while the log exists.
+/// are 1, 2, 3… without gaps, in the order in which the events are appended. The epoch changes only if
+/// durable events were lost.
 ///
 /// The log keeps each message in its last version, whose position is that of the newest event. Of a
 /// deleted message, it keeps the ID, the positions and the idempotency key.

@@ -1,6 +1,7 @@
 public import HoldfastWire
 
-/// What a node learns about the other nodes that write the same log, and about its database.
+/// A notice for the rules of a node: a report of another node that writes the same log, or a change of
+/// the connection to the others or of the lease.
 public enum NodeNews: Sendable, Hashable, Codable {
   /// A node has reported an event of a shop. The report may be late, repeated or out of order.
   case told(ShopID, ShopPosition)

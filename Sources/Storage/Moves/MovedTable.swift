@@ -65,7 +65,7 @@ extension [UInt8] {
   }
 }
 
-/// What a database says about a move of its stores. It must not be used by a server then.
+/// A mark on a place whose stores are being moved, or were moved away. No server may use the place.
 package enum MoveNote: Sendable, Hashable {
   /// A move from this place is incomplete.
   case incoming(from: String)
@@ -111,10 +111,10 @@ package protocol MovableStores: Sendable {
   /// The directory, or the URL of the database.
   var place: String { get }
 
-  /// Returns what a server would be told.
+  /// Returns the mark on the place; `nil` if servers may use it.
   func note() async throws(StoreFailure) -> MoveNote?
 
-  /// Stores what a server is told.
+  /// Sets or removes the mark on the place.
   func setNote(_ note: MoveNote?) async throws(StoreFailure)
 
   /// Returns the number of rows of a table.

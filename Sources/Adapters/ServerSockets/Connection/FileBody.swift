@@ -1,8 +1,8 @@
 import Glibc
 
-/// A part of an open file that is the body of a response.
+/// The body of a response: a part of an open file, or bytes in memory.
 ///
-/// The server reads it in pieces as the client accepts them, so a slow client holds no memory. The
+/// The server reads a file in pieces as the client accepts them, so a slow client holds no memory. The
 /// part must not change while it is sent. If it cannot be read completely, the connection ends. The
 /// file is closed with the last reference.
 public final class FileBody: Sendable {

@@ -6,8 +6,8 @@ import HoldfastWire
 
 /// The work of one batch: what it reads, and the changes that follow from that.
 ///
-/// The rules are those of `UserSamples`, which is given the samples and UUIDs that the batch concerns.
-/// What differs afterward is written.
+/// The rules are those of `UserSamples`. It receives the samples and UUIDs that the batch concerns, and
+/// its changes to them are written.
 struct SyncWork: Sendable {
   private let delivery: SyncDelivery
   /// The texts that are stored once, each once, and their indices from 1 on.

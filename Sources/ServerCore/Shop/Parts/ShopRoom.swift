@@ -5,10 +5,11 @@ import HoldfastWire
 /// The server's state of one shop: its sockets, its pending work, and the last known head of its
 /// log.
 ///
-/// Apart from reads of pages, at most one store request for a shop is outstanding. It either reads
-/// the head, or appends all changes that have arrived in the meantime. Appends therefore keep their
-/// order and share a commit. A subscription that starts at `head` misses no event, because every
-/// event with a higher position is broadcast later.
+/// Apart from reads of pages and of events that other nodes stored, at most one store request for a
+/// shop is outstanding. It either reads the head, or appends all changes that have arrived in the
+/// meantime. Appends therefore keep their order and share a commit. A subscription that starts at
+/// `head` misses no event, because every event with a higher position, or a newer event of the same
+/// message, is broadcast later.
 struct ShopRoom: Sendable {
   /// The newest position that was broadcast, or `nil` until the store has reported the head.
   var head: ShopPosition?

@@ -23,7 +23,7 @@ public struct StoreMove: Sendable {
       case comparing
     }
 
-    /// What is done with the rows.
+    /// The current part of the move.
     public var part: Part
     /// The name of the table.
     public var table: String

@@ -123,7 +123,8 @@ class Backend:
 
     def __init__(self, peer, *options):
         self.peer, self.options = peer, options
-        self.port, self.child = 0, None
+        # Not one that the kernel selects for other sockets, since it is used again after a kill.
+        self.port, self.child = random.SystemRandom().randrange(10_240, 32_768), None
         self.data = peer.path("backend")
 
     def start(self):

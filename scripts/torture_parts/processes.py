@@ -3,6 +3,7 @@ import collections
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import struct
@@ -116,7 +117,8 @@ class Server(Process):
     def __init__(self, program, disk, clock, is_plain, log):
         super().__init__()
         self.program, self.disk, self.clock, self.log = program, disk, clock, log
-        self.is_plain, self.port = is_plain, 0
+        # Not one that the kernel selects for other sockets, since it is used again after a kill.
+        self.is_plain, self.port = is_plain, random.SystemRandom().randrange(10_240, 32_768)
         self.data = disk.path + "/data"
 
     def start(self):

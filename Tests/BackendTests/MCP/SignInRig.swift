@@ -35,7 +35,8 @@ struct SignInRig {
     guard unsafe mkfifo(pipe, 0o600) == 0 else { throw NoPipe() }
     // Opened for reading as well, so that neither end waits for the other.
     let codes = try FileHandle(forUpdating: URL(filePath: pipe))
-    let port = try await freePort()
+    // The address of a backend with OAuth must be known before it starts.
+    let port = TestPort.random()
     let url = "http://127.0.0.1:\(port)"
     try await BackendRig.run {
       $0.port = port
@@ -52,14 +53,6 @@ struct SignInRig {
         SignInRig(rig: rig, url: url, codes: pipe, first: phone.code, shown: shown))
       // The phone waits for its next message until the backend ends.
     }
-  }
-
-  /// Returns a port that was free a moment ago. The address of a backend with OAuth must be known
-  /// before it starts.
-  private static func freePort() async throws -> UInt16 {
-    var port: UInt16 = 0
-    try await BackendRig.run { port = $0.address.port }
-    return port
   }
 
   /// Handles the next message to the phone.

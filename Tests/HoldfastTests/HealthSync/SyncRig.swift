@@ -129,9 +129,9 @@ final class SyncRig: Sendable {
     return done.output
   }
 
-  /// Starts `holdfast serve` on a port, or on a free port if `port` is 0.
+  /// Starts `holdfast serve` on a port.
   func serve(
-    port: Int = 0, in directory: String = "server", _ more: String...
+    port: Int = Int(TestPort.random()), in directory: String = "server", _ more: String...
   ) async throws -> (process: LabProcess, url: String, port: Int) {
     let process = try CommandProcess.start(
       [

@@ -15,7 +15,7 @@ final class Nginx: Sendable {
 
   /// Starts nginx. It closes a connection on which nothing arrives for the duration `idle`.
   ///
-  /// - Parameter port: The port to listen on. The caller has checked that it is free.
+  /// - Parameter port: The port to listen on.
   init(_ upstream: UInt16, idle: String, port: UInt16, in directory: String) throws {
     self.port = port
     let text = """
@@ -91,9 +91,7 @@ struct NginxTests {
   ) async throws {
     try await CommandProcess.scratch { directory in
       try await PeerServer.run(.holdfast, plan) { server in
-        // The server of this run has stopped, so its port is free.
-        var port: UInt16 = 0
-        try await PeerServer.run(.holdfast, [.echo]) { port = $0.port }
+        let port = TestPort.random()
         var nginx = try Nginx(server.port, idle: idle, port: port, in: directory)
         try await body("ws://127.0.0.1:\(port)/feed", server) {
           await nginx.stop()

@@ -42,13 +42,14 @@ import Testing
     async throws
   {
     let lines = (1...1_500).map(String.init)
-    var stopped: (port: UInt16, run: SocketRun)?
-    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("one")])]) { server in
+    let port = TestPort.random()
+    var started: SocketRun?
+    try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("one")])], port: port) { server in
       let run = try SocketRun(server.url, ["--send-stdin"])
       #expect(try await run.texts(1) == ["one"])
-      stopped = (server.port, run)
+      started = run
     }
-    let (port, run) = try #require(stopped)
+    let run = try #require(started)
     try await run.next { $0["reason"] as? String == "refused" ? () : nil }
     run.process.send(lines.joined(separator: "\n"))
     // Wait for three more refusals. By then, a command that reads lines too early would have read
@@ -128,10 +129,9 @@ import Testing
 
   @Test(arguments: Maker.installed)
   func `reconnects when a server is available again`(maker: Maker) async throws {
-    var port: UInt16 = 0
+    let port = TestPort.random()
     var started: SocketRun?
-    try await PeerServer.run(maker, [PlanEntry(send: [.text("one")])]) { server in
-      port = server.port
+    try await PeerServer.run(maker, [PlanEntry(send: [.text("one")])], port: port) { server in
       let run = try SocketRun(server.url)
       #expect(try await run.texts(1) == ["one"])
       started = run

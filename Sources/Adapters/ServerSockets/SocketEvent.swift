@@ -14,6 +14,9 @@ public enum SocketEvent: Sendable, Equatable {
   case upgrade(RequestID, HTTPRequestHead)
   /// The client left or was disconnected before its request was completely answered.
   case abandoned(RequestID)
+  /// A request that was passed on to another server has ended. If the server did not respond, the
+  /// client has received the refusal.
+  case passed(RequestID, wasAnswered: Bool)
   /// A WebSocket is open. The event follows `accept` in the same turn.
   case opened(ConnectionID)
   /// A WebSocket received bytes. The event occurs at most once in a turn, before the events of

@@ -129,15 +129,28 @@ public struct BoundPort: ~Copyable, Sendable {
   /// The call blocks while a host name is resolved.
   public init(_ configuration: SocketServerConfiguration) throws(SocketServerError) {
     if let files = configuration.tls { _ = try TLSContext(files) }
-    listeners = try Self.listen(configuration)
+    var listeners = try Self.listen(configuration)
+    if let nodes = configuration.nodes {
+      listeners += try Listener.all(
+        try SocketAddress.resolve(nodes.host, port: nodes.port), host: nodes.host, isForNodes: true)
+    }
+    self.listeners = listeners
   }
 
   /// The port number, even if the kernel selected it.
   public var number: UInt16 { listeners.first?.port ?? 0 }
 
+  /// The address for other nodes, with the port even if the kernel selected it; `nil` for none.
+  public func nodes(of configuration: SocketServerConfiguration) -> SocketEndpoint? {
+    guard let nodes = configuration.nodes, let listener = listeners.last else { return nil }
+    return SocketEndpoint(host: nodes.host, port: listener.port)
+  }
+
   /// The addresses that the port listens on.
   public var addresses: [NetworkAddress] {
-    listeners.compactMap { SocketAddress.local(of: $0.descriptor)?.address }
+    listeners.filter { !$0.isForNodes }.compactMap {
+      SocketAddress.local(of: $0.descriptor)?.address
+    }
   }
 
   /// Listens on all addresses. A port that the kernel selected for one address family may be in use

@@ -8,6 +8,8 @@ public struct SocketServerConfiguration: Sendable {
   public var host = "127.0.0.1"
   /// The TCP port; 0 if the kernel selects one.
   public var port: UInt16 = 0
+  /// The numeric address for connections of other nodes, over plain TCP; `nil` for none.
+  public var nodes: SocketEndpoint?
   /// The certificate and key for TLS; `nil` for plain TCP.
   public var tls: TLSFiles?
   /// The limits of an HTTP request.

@@ -24,9 +24,13 @@ package struct NodeFacts: Sendable {
   package var secrets: [UInt8]
   /// The version of this software.
   package var version: String
+  /// The address for requests that other nodes pass on; empty for none.
+  package var address: String
 
-  package init(name: String, secrets: [UInt8] = [], version: String = "") {
-    (self.name, self.secrets, self.version) = (name, secrets, version)
+  package init(
+    name: String, secrets: [UInt8] = [], version: String = "", address: String = ""
+  ) {
+    (self.name, self.secrets, self.version, self.address) = (name, secrets, version, address)
   }
 }
 
@@ -41,6 +45,8 @@ package final class DatabaseNode: Sendable {
     /// The term of the role, which grows with each change of its holder; `nil` if another node has it.
     var roleTerm: Int64?
     var syncEpoch: String?
+    /// The address of the other node that has the role; `nil` if there is none.
+    var holder: String?
     /// The state that `changes` has reported.
     var reported: (hasLease: Bool, roleTerm: Int64?, syncEpoch: String?) = (true, nil, nil)
     /// The number of attempts to run transactions, in all lanes.
@@ -247,6 +253,13 @@ package final class DatabaseNode: Sendable {
     return state.withLock { $0.roleTerm != nil && $0.lease.isValid(at: now) }
   }
 
+  /// The address of the other node that runs the services which run at one node at a time; `nil` if
+  /// it is not known. It is at most as old as a renewal of the lease.
+  package var holder: String? {
+    let now = BootClock().now
+    return state.withLock { $0.lease.isValid(at: now) ? $0.holder : nil }
+  }
+
   /// Whether the role of a node without a lease may be taken. After a change of the server another
   /// clock decides which leases have ended, and the nodes have to renew them first.
   private var mayTakeRole: Bool {
@@ -269,10 +282,13 @@ package final class DatabaseNode: Sendable {
     var commands = [
       Command(
         """
-        UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 second'
+        UPDATE nodes SET lease_until = clock_timestamp() + $3 * interval '1 second', address = $4
         WHERE id = $1 AND run = $2 RETURNING 1
         """,
-        [.uuid(id), .uuid(run), .small(Int32(NodeLease.term.components.seconds))])
+        [
+          .uuid(id), .uuid(run), .small(Int32(NodeLease.term.components.seconds)),
+          .text(facts.address),
+        ])
     ]
     if claims, !moves {
       commands.append(
@@ -280,13 +296,22 @@ package final class DatabaseNode: Sendable {
           "SELECT claim_role($1, $2, $3)",
           [.text(Self.role), .uuid(run), .flag(mayTakeRole)]))
       commands.append(Command("SELECT epoch FROM sync_store"))
+      commands.append(
+        Command(
+          """
+          SELECT n.address FROM roles r JOIN nodes n ON n.run = r.run
+          WHERE r.role = $1 AND r.run <> $2 AND n.lease_until > clock_timestamp()
+            AND n.address <> ''
+          """, [.text(Self.role), .uuid(run)]))
     }
     let rows = try connection.run(commands)
     guard !rows[0].isEmpty else { return false }
-    if rows.count > 2 {
+    if rows.count > 3 {
       let term = try asked(rows[1])
-      let epoch = rows[2].first?.columns[0].map { String(decoding: $0, as: UTF8.self) }
-      state.withLock { ($0.roleTerm, $0.syncEpoch) = (term, epoch) }
+      let texts = rows[2...3].map { rows in
+        rows.first?.columns[0].map { String(decoding: $0, as: UTF8.self) }
+      }
+      state.withLock { ($0.roleTerm, $0.syncEpoch, $0.holder) = (term, texts[0], texts[1]) }
     } else {
       // After the end of a lease another node may have the role.
       state.withLock { state in

@@ -7,7 +7,14 @@ import HoldfastCore
 /// tables that can use them.
 enum Migrations {
   /// The version of the tables that this software writes.
-  static let version: Int32 = 1
+  static let version: Int32 = 2
+  /// What each version adds to the tables of the one before, from version 2 on.
+  private static let additions = [
+    """
+    -- The address for requests that other nodes pass on.
+    ALTER TABLE nodes ADD COLUMN address bytea NOT NULL DEFAULT '';
+    """
+  ]
   /// The maximum time of a migration.
   private static let patience = Duration.seconds(600)
 
@@ -28,14 +35,22 @@ enum Migrations {
       """, within: patience)
     guard let found = try installed(on: connection) else {
       try connection.runScript(
-        [tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables]
-          .joined(separator: "\n")
+        ([tables, LogSchema.tables, RelaySchema.tables, SessionSchema.tables, SyncSchema.tables]
+          + additions).joined(separator: "\n")
           + "\nINSERT INTO schema_version VALUES (\(version), 1);\nCOMMIT;", within: patience)
       return
     }
     guard found.oldestReader <= version else {
       throw .store(
         .fromTheFuture(found: Int(found.version), supported: Int(version)))
+    }
+    let missing = additions.dropFirst(Int(found.version) - 1)
+    if !missing.isEmpty {
+      // The nodes of the former version wait behind a lock that this transaction waits for.
+      let change =
+        ["SET LOCAL lock_timeout = '2s';"] + missing
+        + ["UPDATE schema_version SET version = \(version);"]
+      try connection.runScript(change.joined(separator: "\n"), within: patience)
     }
     try connection.runScript("COMMIT", within: patience)
   }

@@ -112,7 +112,7 @@ public actor Backend {
       isSecure: configuration.certificate != nil)
     var setup = BackendSetup(
       configuration: configuration, log: log, stores: stores, pushes: pushes)
-    try await openDatabase(for: &setup)
+    try await openDatabase(for: &setup, nodes: port.nodes(of: configuration.sockets))
     let services = try await setup.open()
     do throws(BackendError) {
       // A move may have ended before the files were locked.
@@ -132,9 +132,13 @@ public actor Backend {
   }
 
   /// Opens the stores in PostgreSQL, if the configuration names a database.
-  private func openDatabase(for setup: inout BackendSetup) async throws(BackendError) {
+  ///
+  /// - Parameter nodes: The address for other nodes.
+  private func openDatabase(
+    for setup: inout BackendSetup, nodes: SocketEndpoint?
+  ) async throws(BackendError) {
     guard let url = configuration.databaseURL else { return try demandFiles() }
-    let membership = try await NodeMembership.open(url, configuration)
+    let membership = try await NodeMembership.open(url, configuration, address: nodes)
     self.membership = membership
     let (stores, images) = try await membership.stores(
       newEpoch: configuration.beginsNewEpoch)
@@ -180,7 +184,8 @@ public actor Backend {
       let sockets = try SocketServer(
         configuration.sockets,
         handler: BackendHandler(
-          places(of: services), log: log, checkLimit: configuration.checkLimit))
+          places(of: services), log: log, checkLimit: configuration.checkLimit,
+          passage: membership?.passage))
       await sockets.run { handler, hub in
         handler.begin(on: hub) { sockets.inject($0) }
       }
@@ -220,6 +225,7 @@ extension BackendConfiguration {
     var sockets = SocketServerConfiguration()
     sockets.host = host
     sockets.port = port
+    sockets.nodes = nodeAddress.flatMap { SocketEndpoint($0) }
     sockets.tls = certificate.map {
       TLSFiles(certificatePath: $0.chainPath, keyPath: $0.keyPath)
     }

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastPorts
+import HoldfastServerSockets
 public import HoldfastServerCore
 
 /// The services of a backend. A request's path is matched against their routes in this order.
@@ -31,6 +32,12 @@ public struct BackendConfiguration: Sendable {
   public var databaseURL: String?
   /// The name of this node among those over the same database; `nil` for the name of the host.
   public var nodeName: String?
+  /// The numeric address and port at which this node takes requests that other nodes pass on, such
+  /// as `10.0.0.1:8788`; `nil` for none. The connections are not encrypted.
+  ///
+  /// A node that has such an address passes requests for the relay, assistants and sessions on to
+  /// the node that runs them. Otherwise it refuses them.
+  public var nodeAddress: String?
   /// Whether to begin a new epoch for the stored messages and the synced samples. Set this once,
   /// after restoring a backup.
   public var beginsNewEpoch = false
@@ -99,6 +106,11 @@ public struct BackendConfiguration: Sendable {
   /// Creates a configuration for plain TCP on 127.0.0.1, with a port that the kernel chooses.
   public init(dataDirectory: String) {
     self.dataDirectory = dataDirectory
+  }
+
+  /// Returns whether a text is an address for `nodeAddress`, which other machines can connect to.
+  public static func isNodeAddress(_ text: String) -> Bool {
+    SocketEndpoint(text).flatMap { NetworkAddress($0.host) }?.isUnspecified == false
   }
 
   /// The location of the SQLite file of the messages.

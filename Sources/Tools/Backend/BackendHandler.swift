@@ -35,6 +35,8 @@ struct BackendHandler: SocketHandler {
 
   private var places: [Place]
   private let log: BackendLog
+  /// The way to the node that runs the absent services; `nil` if there is none.
+  private let passage: NodePassage?
   private var runners: [any RunningService] = []
   /// The number of services that have had each place. Results for earlier ones are dropped.
   private var generations: [Int]
@@ -71,8 +73,10 @@ struct BackendHandler: SocketHandler {
   }
 
   /// Creates a handler for places, some of which may be without a service.
-  init(_ places: [Place], log: BackendLog, checkLimit: Duration) {
-    (self.places, self.log) = (places, log)
+  init(
+    _ places: [Place], log: BackendLog, checkLimit: Duration, passage: NodePassage? = nil
+  ) {
+    (self.places, self.log, self.passage) = (places, log, passage)
     generations = places.map { _ in 0 }
     checks = StoreChecks(of: places.count, limit: checkLimit)
   }
@@ -96,7 +100,7 @@ struct BackendHandler: SocketHandler {
   }
 
   private func absence<S: Service>(of service: S.Type, on hub: SocketHub) -> any RunningService {
-    AbsentRunner(service, hub: hub, log: log)
+    AbsentRunner(service, hub: hub, log: log, passage: passage)
   }
 
   private func runner<S: Service>(
@@ -121,6 +125,7 @@ struct BackendHandler: SocketHandler {
     guard let inject, let index = place(of: type(of: service)) else { return }
     places[index] = .service(service)
     generations[index] += 1
+    runners[index].leave()
     runners[index] = runner(at: index, on: hub, inject)
     work(on: index) { $0.begin() }
   }
@@ -216,9 +221,14 @@ struct BackendHandler: SocketHandler {
   private mutating func give(_ event: SocketEvent, on hub: SocketHub) {
     switch event {
     case .request(let id, let head, let body): take(id, head, body: body, on: hub)
+    // A node passes on complete requests, and these are checked before anything is done.
+    case .announced(let id, _) where hub.isFromNode(id): break
+    case .cut(let id, _, _) where hub.isFromNode(id): break
     case .announced(let id, let head): _ = first { $0.announce(id, head, head.wholePath) }
     case .cut(let id, let head, let body):
       _ = first { $0.cut(id, head, head.wholePath, body: body) }
+    case .passed(let id, let wasAnswered):
+      _ = first { $0.passed(id, wasAnswered: wasAnswered) }
     case .upgrade(let id, let head): take(id, head, body: nil, on: hub)
     case .abandoned(let id):
       checking.removeAll { $0.request == id }
@@ -246,6 +256,9 @@ struct BackendHandler: SocketHandler {
   private mutating func take(
     _ request: RequestID, _ head: HTTPRequestHead, body: [UInt8]?, on hub: SocketHub
   ) {
+    if hub.isFromNode(request), passage?.accepts(head, body) != true {
+      return refuse(request, on: hub)
+    }
     let path = head.wholePath
     guard !first({ $0.take(request, head, path, body: body) }) else { return }
     let route = OwnRoute(path: path)
@@ -259,6 +272,17 @@ struct BackendHandler: SocketHandler {
     case .metrics: answer(asked, 200, MetricsPage.headers, [UInt8](metrics.utf8), on: hub)
     case .health, .session, .unknown: checkStores(for: asked, at: hub.now)
     }
+  }
+
+  /// Refuses what comes in at the address for nodes, and not from a node.
+  private func refuse(_ request: RequestID, on hub: SocketHub) {
+    let refusal = HTTPRefusal(403, "this address is for the nodes of one backend")
+    var line = LogLine(.refused)
+    line.connection = hub.connection(of: request)?.number
+    line.status = refusal.status
+    log.note(line)
+    hub.respond(
+      to: request, status: refusal.status, headers: refusal.headers, body: refusal.bytes)
   }
 
   private mutating func answer(

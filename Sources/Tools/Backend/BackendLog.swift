@@ -17,6 +17,7 @@ struct LogLine: Sendable {
     case asked, pushed, exposed
     case leaseLost = "lease_lost", leaseTaken = "lease_taken"
     case roleLost = "role_lost", roleTaken = "role_taken"
+    case passed, unreachable
     case linesDropped = "lines_dropped", linesLeftOut = "lines_left_out"
 
     /// The importance of the event.
@@ -24,12 +25,12 @@ struct LogLine: Sendable {
       switch self {
       case .storeFailure, .reloadFailed: .error
       case .abandoned, .refused, .starved, .crowded, .exposed, .linesDropped, .linesLeftOut,
-        .leaseLost:
+        .leaseLost, .unreachable:
         .warning
       case .listening, .opened, .closing, .closed, .removed, .draining, .stopped, .asked, .pushed,
         .leaseTaken, .roleLost, .roleTaken:
         .info
-      case .request: .debug
+      case .request, .passed: .debug
       }
     }
   }

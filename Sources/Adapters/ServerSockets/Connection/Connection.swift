@@ -9,6 +9,8 @@ final class Connection {
   let id: ConnectionID
   let descriptor: Int32
   let tls: TLSStream?
+  /// Whether another node has connected, at the address for nodes.
+  let isFromNode: Bool
   var phase: Phase
   var outgoing = OutgoingQueue()
   /// The client address that this connection is counted for; `nil` once it is a WebSocket.
@@ -23,13 +25,15 @@ final class Connection {
   var deadline: Instant?
 
   init(
-    id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase, origin: String? = nil
+    id: ConnectionID, descriptor: Int32, tls: TLSStream?, phase: Phase, origin: String? = nil,
+    isFromNode: Bool = false
   ) {
     self.id = id
     self.descriptor = descriptor
     self.tls = tls
     self.phase = phase
     self.origin = origin
+    self.isFromNode = isFromNode
   }
 
   deinit {
@@ -43,6 +47,8 @@ final class Connection {
     case exchange(Exchange)
     /// The connection carries a WebSocket.
     case open(Session)
+    /// The connection carries a request that another server handles, on either side.
+    case passing(Passage)
     /// The connection no longer reads. It sends the queued bytes, and then shuts down its writing
     /// side.
     case leaving
@@ -54,7 +60,7 @@ final class Connection {
   var isShakingHands: Bool {
     switch phase {
     case .handshake: true
-    case .exchange, .open, .leaving, .lingering: false
+    case .exchange, .open, .passing, .leaving, .lingering: false
     }
   }
 
@@ -65,6 +71,8 @@ final class Connection {
     case .handshake(let wants): return wants
     case .exchange(let exchange): return writing.union(exchange.wanted)
     case .open(let session): return session.isOver ? writing : writing.union(.read)
+    case .passing(let passage):
+      return passage.isHeldBack || passage.hasEnded ? writing : writing.union(.read)
     case .leaving: return .write
     case .lingering: return .read
     }

@@ -23,7 +23,7 @@ extension SocketHub {
     for _ in 0..<64 {
       guard connectionCount < configuration.maxConnections else { return pauseAccepting(nil) }
       switch listener.accept() {
-      case .connection(let descriptor): admit(descriptor)
+      case .connection(let descriptor): admit(descriptor, isFromNode: listener.isForNodes)
       case .nothing: return
       case .aborted: continue
       case .exhausted(let cause):
@@ -33,8 +33,8 @@ extension SocketHub {
     }
   }
 
-  private func admit(_ descriptor: Int32) {
-    let peer = SocketAddress.peer(of: descriptor)
+  private func admit(_ descriptor: Int32, isFromNode: Bool) {
+    let peer = isFromNode ? nil : SocketAddress.peer(of: descriptor)
     let counted = peer?.address.flatMap { configuration.isUncounted($0) ? nil : $0.origin }
     if let peer, let counted, !limit.enter(counted) {
       emit(.crowded(address: peer.text ?? ""))
@@ -42,6 +42,7 @@ extension SocketHub {
       return
     }
     let id = nextID()
+    let tls = isFromNode ? nil : tls
     let stream = tls?.makeStream(on: descriptor)
     guard tls == nil || stream != nil,
       poller.add(descriptor, .read, token: id.number) == nil
@@ -53,7 +54,7 @@ extension SocketHub {
     }
     let connection = Connection(
       id: id, descriptor: descriptor, tls: stream, phase: .handshake(wants: .read),
-      origin: counted)
+      origin: counted, isFromNode: isFromNode)
     insert(connection)
     if stream == nil {
       begin(connection)

@@ -133,6 +133,16 @@ extension SocketHub {
     self.connection(connection).flatMap { SocketAddress.peer(of: $0.descriptor)?.address }
   }
 
+  /// Returns whether a request came in at the address for nodes.
+  public func isFromNode(_ request: RequestID) -> Bool {
+    exchange(of: request)?.0.isFromNode ?? false
+  }
+
+  /// Returns whether a connection came in at the address for nodes.
+  public func isFromNode(_ connection: ConnectionID) -> Bool {
+    self.connection(connection)?.isFromNode ?? false
+  }
+
   /// Returns the connection of a request; `nil` once the request was answered. If the request is an
   /// upgrade, the WebSocket has the same connection.
   public func connection(of request: RequestID) -> ConnectionID? {

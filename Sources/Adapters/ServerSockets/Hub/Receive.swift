@@ -9,7 +9,7 @@ extension SocketHub {
   func receive(on connection: Connection) {
     switch connection.phase {
     case .handshake: shakeHands(connection)
-    case .exchange, .open: readAll(from: connection)
+    case .exchange, .open, .passing: readAll(from: connection)
     case .leaving: break
     case .lingering: throwAway(from: connection)
     }
@@ -43,7 +43,7 @@ extension SocketHub {
         unsafe take(UnsafeRawBufferPointer(rebasing: scratch[..<count]), connection, isFirst)
         if connection.tls == nil, count < Self.scratchBytes { return }
       case .wouldBlock: return
-      case .end: return destroy(connection, as: .ended)
+      case .end: return ended(connection)
       case .failed(let detail): return destroy(connection, as: .reset(detail: detail))
       }
     }
@@ -68,8 +68,17 @@ extension SocketHub {
     case .open(let session):
       if isFirst, !session.isClosing { emit(.received(connection.id)) }
       unsafe take(bytes.bytes, connection, session)
+    case .passing(let passage):
+      forward(unsafe Array(bytes), connection, passage)
     case .handshake, .leaving, .lingering: break
     }
+  }
+
+  private func ended(_ connection: Connection) {
+    guard case .passing(let passage) = connection.phase else {
+      return destroy(connection, as: .ended)
+    }
+    finish(connection, passage)
   }
 
   /// Reads until the client closes the connection, so that the kernel does not respond to late

@@ -108,6 +108,7 @@ import HoldfastProtocols
     case .exchange(let exchange):
       if exchange.announced != nil { noteCut(exchange, exchange.reader.takePart()?.body) }
       if let request = exchange.unanswered { emit(.abandoned(request)) }
+    case .passing(let passage): part(connection, passage, ending)
     case .handshake, .leaving, .lingering: break
     }
     leaveLimit(connection)
@@ -194,7 +195,7 @@ extension SocketHub {
       if exchange.announced != nil { noteCut(exchange, exchange.reader.takePart()?.body) }
       leave(connection)
     case .open: close(connection.id, code: 1001, reason: "server stops")
-    case .leaving, .lingering: break
+    case .passing, .leaving, .lingering: break
     }
   }
 }

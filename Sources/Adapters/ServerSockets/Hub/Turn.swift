@@ -73,7 +73,7 @@ extension SocketHub {
 
   private func expire(_ connection: Connection) {
     switch connection.phase {
-    case .handshake, .leaving, .lingering, .open: destroy(connection, as: .ended)
+    case .handshake, .leaving, .lingering, .open, .passing: destroy(connection, as: .ended)
     case .exchange(let exchange): expire(connection, exchange)
     }
   }
@@ -130,6 +130,7 @@ extension SocketHub {
       session.noticesDrain = false
       emit(.drained(connection.id))
     case .exchange(let exchange): sent(connection, exchange)
+    case .passing(let passage): emptied(connection, passage)
     case .leaving:
       connection.shutWriting()
       connection.phase = .lingering

@@ -4,10 +4,15 @@ import Glibc
 /// A listening socket.
 final class Listener: Sendable {
   let descriptor: Int32
+  /// Whether other nodes connect here.
+  let isForNodes: Bool
 
   /// Creates a socket that listens on an address. Its descriptor closes when the last reference is
   /// released.
-  init(_ address: SocketAddress, host: String) throws(SocketServerError) {
+  init(
+    _ address: SocketAddress, host: String, isForNodes: Bool
+  ) throws(SocketServerError) {
+    self.isForNodes = isForNodes
     descriptor = socket(
       address.family,
       Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -31,13 +36,15 @@ final class Listener: Sendable {
   /// Creates a listener for each address, all on the port of the first one. Skips an address family
   /// that this machine does not have.
   static func all(
-    _ addresses: [SocketAddress], host: String
+    _ addresses: [SocketAddress], host: String, isForNodes: Bool = false
   ) throws(SocketServerError) -> [Listener] {
     var made: [Listener] = []
     var missing = SocketServerError.address(host: host, detail: "no address")
     for var address in addresses {
       if let first = made.first { address.port = first.port }
-      do throws(SocketServerError) { made.append(try Listener(address, host: host)) } catch {
+      do throws(SocketServerError) {
+        made.append(try Listener(address, host: host, isForNodes: isForNodes))
+      } catch {
         switch error {
         case .bind(_, _, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): missing = error
         case .address, .bind, .tls, .system, .alreadyStarted: throw error
@@ -77,7 +84,7 @@ final class Listener: Sendable {
   }
 }
 
-private func setOption(_ level: Int32, _ name: Int32, _ value: Int32, on descriptor: Int32) {
+func setOption(_ level: Int32, _ name: Int32, _ value: Int32, on descriptor: Int32) {
   var value = value
   unsafe setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
 }

@@ -38,12 +38,22 @@ struct SocketAddress {
     return try lookUp(host, port: port)
   }
 
+  /// Creates an address from numbers. Returns `nil` for a name.
+  init?(numeric host: String, port: UInt16) {
+    guard let found = try? Self.lookUp(host, port: port, flags: AI_NUMERICHOST).first else {
+      return nil
+    }
+    self = found
+  }
+
+  private init() {}
+
   private static func lookUp(
-    _ host: String, port: UInt16
+    _ host: String, port: UInt16, flags: Int32 = AI_PASSIVE
   ) throws(SocketServerError) -> [SocketAddress] {
     var hints = unsafe addrinfo()
     unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    unsafe hints.ai_flags = AI_PASSIVE
+    unsafe hints.ai_flags = flags
     var list: UnsafeMutablePointer<addrinfo>? = nil
     let failure = unsafe getaddrinfo(host, String(port), &hints, &list)
     guard failure == 0 else {

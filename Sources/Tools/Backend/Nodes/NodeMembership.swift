@@ -12,26 +12,34 @@ import Synchronization
 final class NodeMembership: Sendable {
   let node: DatabaseNode
   let bus: NotifyBus
+  /// The way of requests to the node that runs the services of one node; `nil` without an address.
+  let passage: NodePassage?
   private let followers = Mutex<[Task<Void, Never>]>([])
   /// The stores of services that are being opened.
   private let opening = Mutex<[any SuspendableStore]>([])
 
-  private init(_ node: DatabaseNode) {
-    self.node = node
+  private init(_ node: DatabaseNode, _ passage: NodePassage?) {
+    (self.node, self.passage) = (node, passage)
     bus = NotifyBus(of: node)
   }
 
   /// Connects to a database and takes a lease.
+  ///
+  /// - Parameter address: The address for other nodes; `nil` for none.
   static func open(
-    _ url: String, _ configuration: BackendConfiguration
+    _ url: String, _ configuration: BackendConfiguration, address: SocketEndpoint?
   ) async throws(BackendError) -> NodeMembership {
     let facts = NodeFacts(
       name: configuration.nodeName ?? DatabaseNode.hostName, secrets: try secrets(configuration),
-      version: MCPResult.serverVersion)
+      version: MCPResult.serverVersion, address: address?.description ?? "")
+    let tokens = try Tokens.open(for: configuration)
     do throws(StoreFailure) {
-      return NodeMembership(
-        try await DatabaseNode.open(
-          DatabaseSettings(url), in: configuration.dataDirectory, facts))
+      let node = try await DatabaseNode.open(
+        DatabaseSettings(url), in: configuration.dataDirectory, facts)
+      let passage = NodePassage(tokens, configuration.proxies) {
+        node.holder.flatMap { SocketEndpoint($0) }
+      }
+      return NodeMembership(node, address == nil ? nil : passage)
     } catch {
       throw .store(error)
     }

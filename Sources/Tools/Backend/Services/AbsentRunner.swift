@@ -3,40 +3,85 @@ import HoldfastProtocols
 import HoldfastServerCore
 import HoldfastServerSockets
 
-/// The place of a service that another node runs. Its routes are answered with 503.
+/// The place of a service that another node runs. Its requests are passed on to that node, or are
+/// answered with 503 if the node is not known.
 final class AbsentRunner<S: Service>: RunningService {
   private let hub: SocketHub
   private let log: BackendLog
+  private let passage: NodePassage?
+  private var passed: [RequestID: Passed] = [:]
+  /// The times at which connections end during a drain, and the end of the drain.
+  private var endings: (next: [(at: Instant, RequestID)], last: Instant)?
 
-  init(_ service: S.Type, hub: SocketHub, log: BackendLog) {
-    (self.hub, self.log) = (hub, log)
+  private struct Passed {
+    var connection: ConnectionID
+    var line: LogLine
+    var since: Instant
   }
 
-  var deadline: Instant? { nil }
-  var isFinished: Bool { true }
+  init(_ service: S.Type, hub: SocketHub, log: BackendLog, passage: NodePassage?) {
+    (self.hub, self.log, self.passage) = (hub, log, passage)
+  }
+
+  var deadline: Instant? { endings.map { $0.next.first?.at ?? $0.last } }
+  var isFinished: Bool { passed.isEmpty || endings.map { $0.last <= hub.now } ?? false }
 
   func health(_ check: StoreChecks.Outcome) -> ServiceHealth { .ok }
 
   func begin() {}
   func end() {}
-  func leave() {}
-  func drain(within window: Duration) {}
-  func tick() {}
+
+  func leave() {
+    for each in passed.values { hub.drop(each.connection) }
+    passed = [:]
+  }
+
+  /// Ends the passed connections one after the other, so that clients do not return together.
+  func drain(within window: Duration) {
+    let requests = passed.keys.sorted()
+    let step = window / max(requests.count, 1)
+    endings = (
+      requests.enumerated().map { (hub.now.advanced(by: step * ($0.offset + 1)), $0.element) },
+      hub.now.advanced(by: window)
+    )
+  }
+
+  func tick() {
+    while let next = endings?.next.first, next.at <= hub.now {
+      endings?.next.removeFirst()
+      if let passed = passed[next.1] { hub.drop(passed.connection) }
+    }
+  }
+
   func report(to page: inout MetricsPage) {}
 
   func take(
     _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?
   ) -> Bool {
     guard let route = S.Route(path: path) else { return false }
-    // Balancers find the other node within seconds.
+    var line = LogLine(.request)
+    line.route = route.name
+    guard let connection = hub.connection(of: request) else { return true }
+    line.connection = connection.number
+    // Balancers and clients try again within seconds.
     let refusal = HTTPRefusal(
       503, "another node runs this service", retryAfter: .seconds(2))
-    var line = LogLine(.request)
-    line.connection = hub.connection(of: request)?.number
-    (line.route, line.status) = (route.name, refusal.status)
-    log.note(line)
-    hub.respond(
-      to: request, status: refusal.status, headers: refusal.headers, body: refusal.bytes)
+    // What another node has passed on is not passed on again.
+    guard let passage, !hub.isFromNode(connection), let node = passage.holder() else {
+      line.status = refusal.status
+      log.note(line)
+      hub.respond(
+        to: request, status: refusal.status, headers: refusal.headers, body: refusal.bytes)
+      return true
+    }
+    passed[request] = Passed(connection: connection, line: line, since: hub.now)
+    hub.pass(
+      request, to: node,
+      passage.message(
+        head, body, of: hub.client(of: connection, head, through: passage.proxies)),
+      orAnswer: HTTPResponseWriter.bytes(
+        status: refusal.status, headers: refusal.headers, body: refusal.bytes, keepAlive: false,
+        omitsBody: head.method == "HEAD"))
     return true
   }
 
@@ -47,6 +92,16 @@ final class AbsentRunner<S: Service>: RunningService {
   ) -> Bool { S.Route(path: path) != nil }
 
   func abandon(_ request: RequestID) -> Bool { false }
+
+  func passed(_ request: RequestID, wasAnswered: Bool) -> Bool {
+    guard let passed = passed.removeValue(forKey: request) else { return false }
+    var line = passed.line
+    line.event = wasAnswered ? .passed : .unreachable
+    line.elapsed = passed.since.duration(to: hub.now)
+    log.note(line)
+    return true
+  }
+
   func owns(_ socket: ConnectionID) -> Bool { false }
   func handle(_ event: SocketEvent, on socket: ConnectionID) {}
 }

@@ -58,10 +58,7 @@ struct ServiceContext<S: Service> {
   func client(
     of connection: ConnectionID?, _ head: HTTPRequestHead, through proxies: TrustedProxies
   ) -> String {
-    guard let connection, let peer = hub.peerAddress(of: connection) else { return "" }
-    let client = proxies.client(
-      of: peer, forwarded: head.all("forwarded"), forwardedFor: head.all("x-forwarded-for"))
-    return client.origin
+    connection.flatMap { hub.client(of: $0, head, through: proxies) }?.origin ?? ""
   }
 
   /// Queues an input, which is passed to the rules after the current effects have been carried out.
@@ -91,6 +88,21 @@ struct ServiceContext<S: Service> {
       if let connection = hub.connection(of: exchange.request) { hub.drop(connection) }
     }
     (requests, upgrades, sockets) = ([:], [:], [:])
+  }
+}
+
+extension SocketHub {
+  /// Returns the address of a connection's client; `nil` if the connection has ended.
+  func client(
+    of connection: ConnectionID, _ head: HTTPRequestHead, through proxies: TrustedProxies
+  ) -> NetworkAddress? {
+    // The handler has checked that the request comes from a node.
+    if isFromNode(connection) {
+      return head.first("x-forwarded-for").flatMap { NetworkAddress($0) }
+    }
+    guard let peer = peerAddress(of: connection) else { return nil }
+    return proxies.client(
+      of: peer, forwarded: head.all("forwarded"), forwardedFor: head.all("x-forwarded-for"))
   }
 }
 

@@ -36,6 +36,9 @@ protocol RunningService: AnyObject {
   /// Removes a request whose client has left. Returns `false` if the request belongs to another
   /// service.
   func abandon(_ request: RequestID) -> Bool
+  /// Handles the end of a request that was passed on to another node. Returns `false` if the request
+  /// belongs to another service.
+  func passed(_ request: RequestID, wasAnswered: Bool) -> Bool
   /// Returns whether a socket belongs to the service.
   func owns(_ socket: ConnectionID) -> Bool
   /// Handles an event of one of the service's sockets.
@@ -142,6 +145,8 @@ final class ServiceRunner<S: Service>: RunningService {
     return true
   }
 
+  func passed(_ request: RequestID, wasAnswered: Bool) -> Bool { false }
+
   func owns(_ socket: ConnectionID) -> Bool { context.owns(socket) }
 
   func handle(_ event: SocketEvent, on socket: ConnectionID) {
@@ -153,7 +158,7 @@ final class ServiceRunner<S: Service>: RunningService {
     case .drained: read(.drained(socket))
     case .closed(_, let ending): read(.closed(socket, code: context.closed(socket, ending)))
     case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke,
-      .announced, .cut:
+      .announced, .cut, .passed:
       // The rules count a socket as open after `accept`. The bytes of a pong were already reported
       // by `received`.
       break

@@ -18,6 +18,10 @@ enum ServeCommand {
   private static let node = Parameter.optional(
     "node", .text("NAME"), usual: "the name of the host",
     "with PostgreSQL: the name of this node in `holdfast nodes`")
+  private static let nodeAddress = Parameter.optional(
+    "cluster-listen", .text("ADDRESS:PORT"), usual: "none, and such requests get 503",
+    "with PostgreSQL: take requests that other nodes pass on at this numeric address, and pass "
+      + "those for phones, assistants and sessions on to the node that runs them; not encrypted")
   private static let certificate = Parameter.optional(
     "tls-cert", .text("FILE"), "use TLS with this PEM certificate chain")
   private static let key = Parameter.optional(
@@ -86,7 +90,8 @@ enum ServeCommand {
           "behind a proxy with TLS; assistants sign in with OAuth"),
       ],
       signals: [SIGHUP], sets: settings.map(\.declaration),
-      takes: Shared.data, database, node, certificate, key, PushOptions.key, PushOptions.keyID,
+      takes: Shared.data, database, node, nodeAddress, certificate, key, PushOptions.key,
+      PushOptions.keyID,
       PushOptions.team, PushOptions.topic, PushOptions.service, PushOptions.authority,
       PushOptions.hook, AssistantOptions.publicURL, AssistantOptions.life, syncSecrets,
       SessionOptions.keyFile,
@@ -171,15 +176,31 @@ enum ServeCommand {
         configuration.database = try .read(url)
       }
     }
-    guard configuration.nodeName == nil || configuration.databaseURL != nil else {
+    configuration.nodeAddress = try clusterAddress(call)
+    let named = configuration.nodeName != nil ? "--node" : "--cluster-listen"
+    guard
+      configuration.databaseURL != nil
+        || (configuration.nodeName == nil && configuration.nodeAddress == nil)
+    else {
       throw CommandFailure(
-        .usage, "--node needs --database with the URL of a PostgreSQL database",
-        remedy: "add it, or leave --node out")
+        .usage, "\(named) needs --database with the URL of a PostgreSQL database",
+        remedy: "add it, or leave \(named) out")
     }
     configuration.syncSecretFile = call[syncSecrets]
     try MessageOptions.check(configuration)
     log(call, in: &configuration)
     return configuration
+  }
+
+  private static func clusterAddress(_ call: Invocation) throws(CommandFailure) -> String? {
+    guard let text = call[nodeAddress] else { return nil }
+    guard BackendConfiguration.isNodeAddress(text) else {
+      throw CommandFailure(
+        .usage, "--cluster-listen cannot be \"\(text)\"",
+        remedy: "use a numeric address that the other nodes can reach, and a port, such as "
+          + "10.0.0.1:8788 or [fd00::1]:8788")
+    }
+    return text
   }
 
   /// Sets the log's format, level and sink.

@@ -1,0 +1,93 @@
+import HoldfastCore
+import HoldfastKeyedHashing
+import HoldfastPorts
+import HoldfastProtocols
+import HoldfastServerCore
+import HoldfastServerSockets
+import HoldfastWire
+
+/// The way of requests for services of one node from the other nodes to that node.
+///
+/// A node writes the request anew, with the address of the client and a signature. Only the nodes
+/// have the key, so the address can be believed.
+struct NodePassage: Sendable {
+  /// The field with the time and the signature.
+  private static let field = "x-holdfast-node"
+  /// The maximum difference between the clock of the sender and that of the receiver, in seconds.
+  static let tolerance: Int64 = 60
+  /// The fields that a node removes: those of one connection (RFC 9110 section 7.6.1), those that
+  /// frame the body, and those that the node sets.
+  private static let replaced: Set<String> = [
+    "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+    "content-length", "expect", "forwarded", "x-forwarded-for", field,
+  ]
+
+  private let key: [UInt8]
+  /// The proxies that report the addresses of clients.
+  let proxies: TrustedProxies
+  /// A function that returns the address of the node that runs the services; `nil` if it is not
+  /// known.
+  let holder: @Sendable () -> SocketEndpoint?
+  /// The function that returns the time.
+  private let clock: @Sendable () -> Timestamp
+
+  init(
+    _ tokens: Tokens, _ proxies: TrustedProxies,
+    clock: @escaping @Sendable () -> Timestamp = { BootClock().wall },
+    holder: @escaping @Sendable () -> SocketEndpoint?
+  ) {
+    key = tokens.sign(Array("holdfast passed request".utf8))
+    (self.proxies, self.clock, self.holder) = (proxies, clock, holder)
+  }
+
+  /// Returns a request for the node that runs its service.
+  ///
+  /// - Parameter client: The address of the client; `nil` if it has left.
+  func message(
+    _ head: HTTPRequestHead, _ body: [UInt8]?, of client: NetworkAddress?
+  ) -> [UInt8] {
+    var fields = head.headers.filter { !Self.replaced.contains($0.name) }
+      .map { ($0.name, $0.value) }
+    fields.append(("connection", body == nil ? "Upgrade" : "close"))
+    if let body { fields.append(("content-length", String(body.count))) }
+    let client = client?.text ?? ""
+    fields.append(("x-forwarded-for", client))
+    let seconds = String(clock().nanoseconds / 1_000_000_000)
+    fields.append((Self.field, "\(seconds) \(signature(seconds, head, client, body ?? []))"))
+    var message = Array("\(head.method) \(head.target) HTTP/1.\(head.minorVersion)\r\n".utf8)
+    for (name, value) in fields { message += Array("\(name): \(value)\r\n".utf8) }
+    return message + Array("\r\n".utf8) + (body ?? [])
+  }
+
+  /// Returns whether a node has passed a request on.
+  func accepts(_ head: HTTPRequestHead, _ body: [UInt8]?) -> Bool {
+    let words = (head.first(Self.field) ?? "").split(separator: " ")
+    let now = clock().nanoseconds / 1_000_000_000
+    guard words.count == 2, let seconds = Int64(words[0]),
+      (now - Self.tolerance...now + Self.tolerance).contains(seconds),
+      let client = head.first("x-forwarded-for")
+    else { return false }
+    let expected = signature(String(words[0]), head, client, body ?? [])
+    return KeyedHash.areEqual(Array(expected.utf8), Array(words[1].utf8))
+  }
+
+  /// Returns the signature of what a node vouches for.
+  private func signature(
+    _ time: String, _ head: HTTPRequestHead, _ client: String, _ body: [UInt8]
+  ) -> String {
+    let facts = "\(time)\n\(head.method)\n\(head.target)\n\(client)\n\(body.count)\n"
+    return KeyedHash.sha256(key: key, over: Array(facts.utf8) + body).map {
+      String(UInt16($0) + 0x100, radix: 16).dropFirst()
+    }.joined()
+  }
+}
+
+extension NetworkAddress {
+  /// The address in a form that can be parsed.
+  fileprivate var text: String {
+    guard isIPv6 else { return bytes.map { String($0) }.joined(separator: ".") }
+    return stride(from: 0, to: 16, by: 2).map { index in
+      String(UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1]), radix: 16)
+    }.joined(separator: ":")
+  }
+}

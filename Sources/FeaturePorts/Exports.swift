@@ -83,6 +83,7 @@
 @_exported public import struct HoldfastStorage.StoredPhone
 @_exported public import struct HoldfastStorage.StoredPrompt
 @_exported public import struct HoldfastStorage.StoredQuestion
+@_exported public import struct HoldfastStorage.StoredAssistantSession
 @_exported public import struct HoldfastStorage.StoredRelay
 @_exported public import struct HoldfastStorage.StoredSessionAnswer
 @_exported public import struct HoldfastStorage.StoredSessionClient

@@ -34,6 +34,7 @@ import Testing
       SourceSample.self, StoredAccess.self, StoredClientSession.self, StoredConversation.self,
       StoredDrinks.self, StoredHealth.self, StoredHealthSamples.self, StoredLog.self,
       StoredLogs.self, StoredPhone.self, StoredPrompt.self, StoredQuestion.self, StoredRelay.self,
+      StoredAssistantSession.self,
       StoredSessionAnswer.self, StoredSessionClient.self, StoredSessionPrompt.self,
       StoredSessions.self, StoredSync.self, StoredSyncQueue.self, StoredTimeline.self,
       StoredTimelines.self, SummaryMetric.self, SummaryQuery.self, SyncBatch.self,

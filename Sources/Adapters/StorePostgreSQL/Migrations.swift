@@ -13,6 +13,7 @@ enum Migrations {
     """
     -- The address for requests that other nodes pass on.
     ALTER TABLE nodes ADD COLUMN address bytea NOT NULL DEFAULT '';
+    \(RelaySchema.sessions)
     """
   ]
   /// The maximum time of a migration.

@@ -10,7 +10,7 @@ public import HoldfastStorage
 /// `check` fails. No phone's answer and no token is stored.
 public protocol RelayStore: SuspendableStore {
   /// Returns all stored data: phones by id, grants of access by token, and questions in order of
-  /// arrival.
+  /// arrival, and sessions of assistants by ID.
   func stored() async throws(StoreFailure) -> StoredRelay
 
   /// Applies changes in the given order. Removing a missing item has no effect.

@@ -102,6 +102,8 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var contentType: String?
     /// `Mcp-Session-Id`.
     public var session: String?
+    /// The hash of `Mcp-Session-Id`, under which the session is stored.
+    public var sessionHash: TokenHash?
     /// `MCP-Protocol-Version`.
     public var version: String?
     /// `Mcp-Method`, which repeats the method in the body (MCP 2026-07-28).
@@ -116,6 +118,8 @@ public struct MCPCall: Sendable, Hashable, Codable {
     public var userAgent: String?
     /// `openai-conversation-id`, with which the plain endpoints recognize a returning client.
     public var conversation: String?
+    /// The hash of `openai-conversation-id`, under which the conversation is stored.
+    public var conversationHash: TokenHash?
 
     /// Creates a value in which all fields are missing.
     public init() {}

@@ -31,7 +31,7 @@ struct MCPMetrics: Sendable {
       switch effect {
       case .answer(_, let reply): answers[reply.status, default: 0] += 1
       case .begin: answers[200, default: 0] += 1
-      case .watch, .write, .end, .call, .abandon: break
+      case .watch, .write, .end, .call, .abandon, .store: break
       }
     }
   }
@@ -42,7 +42,7 @@ extension MCPServer {
   public static func drain(within window: Duration) -> Input { .drain }
 
   /// Whether the server is draining. The relay ends the calls that are still pending.
-  public var isFinished: Bool { isDraining }
+  public var isFinished: Bool { isDraining && !isStoring }
 
   /// The health of the service. It depends only on the drain, since the service has no store.
   public var serviceHealth: ServiceHealth { isDraining ? .draining : .ok }

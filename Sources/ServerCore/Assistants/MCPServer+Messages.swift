@@ -321,7 +321,7 @@ extension MCPServer {
         }
         if batches.batch(of: member)?.form.isWatched == false { found.append(.watch(request)) }
         batches.change(request) { $0.isWatched = true }
-      case .begin, .write, .end, .call, .abandon: found.append(effect)
+      case .begin, .write, .end, .call, .abandon, .store: found.append(effect)
       }
     }
     return found

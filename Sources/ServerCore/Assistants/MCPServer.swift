@@ -28,6 +28,9 @@ public struct MCPServer: ServerRules {
   /// The batches with unanswered messages.
   var batches = Batches()
   var metrics = MCPMetrics()
+  /// The responses that wait until their sessions are stored.
+  private var storing: [StoreToken: Storing] = [:]
+  private var lastStoreToken: UInt64 = 0
   /// The times at which keep-alives or progress events are due.
   var beats = AlarmQueue<RequestID>()
 
@@ -42,6 +45,11 @@ public struct MCPServer: ServerRules {
     /// `token` is the hash of the token that a login granted. `wall` is the wall-clock time at
     /// which the outcome arrived.
     case outcome(RequestID, RelayOutcome, token: TokenHash?, wall: Timestamp)
+    /// The sessions that were stored before the start.
+    case restored([StoredAssistantSession])
+    /// The change that waits under a token is stored. After a failure the session ends with a
+    /// restart.
+    case stored(StoreToken)
     /// The server drains. Streams without a call would never end, so they are closed now.
     case drain
   }
@@ -64,6 +72,8 @@ public struct MCPServer: ServerRules {
     case call(RequestID, RelayCall, bearer: Bearer?, from: String)
     /// Inform the relay that no request waits for this outcome any more.
     case abandon(RequestID)
+    /// Store changes of sessions, and report with the token when they are durable or have failed.
+    case store(StoreToken, [RelayChange])
   }
 
   /// A token, as text or as a hash.
@@ -86,6 +96,15 @@ public struct MCPServer: ServerRules {
     var rejected: [RejectedMetric] = []
     /// Whether an event stream was started.
     var isStreaming = false
+  }
+
+  /// A response that waits until its session is stored.
+  private struct Storing: Sendable {
+    var request: RequestID
+    var form: Form
+    var result: MCPCallResult
+    var refusal: RelayRefusal?
+    var isStreaming: Bool
   }
 
   /// The form of the response to a tool call.
@@ -114,7 +133,8 @@ public struct MCPServer: ServerRules {
     self.policy = policy
     frame = ServerFrame(at: now)
     sessions = SessionTable(bound: policy.maxSessions, idle: policy.idle)
-    conversations = SessionTable(bound: policy.maxSessions, idle: policy.idle)
+    conversations = SessionTable(
+      bound: policy.maxSessions, idle: policy.idle, isOfConversations: true)
     elicitations = ElicitationTable(policy)
   }
 
@@ -126,6 +146,14 @@ public struct MCPServer: ServerRules {
     case .abandoned(let id): left(id)
     case .outcome(let id, let outcome, let token, let wall):
       conclude(id, outcome, token: token, wall: wall)
+    case .restored(let stored):
+      sessions.restore(stored, at: now)
+      conversations.restore(stored, at: now)
+    case .stored(let token):
+      guard let kept = storing.removeValue(forKey: token) else { break }
+      finish(
+        kept.request, kept.form, kept.result, refusal: kept.refusal,
+        isStreaming: kept.isStreaming)
     case .drain: drain()
     }
     return takeEffects()
@@ -152,7 +180,22 @@ public struct MCPServer: ServerRules {
   /// Whether the streams have ended and no new work is accepted.
   var isDraining: Bool { frame.isFinished }
 
+  private func isStoring(_ request: RequestID) -> Bool {
+    storing.values.contains { $0.request == request }
+  }
+
+  private mutating func nextStoreToken() -> StoreToken {
+    lastStoreToken += 1
+    return StoreToken(lastStoreToken)
+  }
+
+  /// Whether responses wait until their sessions are stored.
+  var isStoring: Bool { !storing.isEmpty }
+
   private mutating func takeEffects() -> [Effect] {
+    let ended = sessions.takeEnded() + conversations.takeEnded()
+    // Nothing waits for a removal. If it fails, the session is removed after a restart.
+    if !ended.isEmpty { frame.emit(.store(nextStoreToken(), ended.map { .endSession($0) })) }
     var found = gatherBatches(frame.takeEffects())
     nameOrigins(in: &found)
     metrics.counted(found)
@@ -200,7 +243,7 @@ extension MCPServer {
   mutating func wait(_ request: RequestID, _ call: Waiting) { waiting[request] = call }
 
   private func hasRoom(for form: Form) -> Bool {
-    guard waiting.count < policy.maxCalls else { return false }
+    guard waiting.count + storing.count < policy.maxCalls else { return false }
     guard case .rpc(let rpc) = form, let name = rpc.session else { return true }
     return (sessions[name]?.calls.count ?? 0) < policy.callsPerSession
   }
@@ -219,7 +262,23 @@ extension MCPServer {
       outcome, of: call.tool, rejected: call.rejected, window: min(asked, wall)...wall)
     var refusal: RelayRefusal?
     if case .refused(let found) = outcome { refusal = found }
-    finish(request, call.form, result, refusal: refusal, isStreaming: call.isStreaming)
+    guard refusal == nil, let change = change(of: call.form) else {
+      return finish(request, call.form, result, refusal: refusal, isStreaming: call.isStreaming)
+    }
+    let token = nextStoreToken()
+    storing[token] = Storing(
+      request: request, form: call.form, result: result, isStreaming: call.isStreaming)
+    frame.emit(.store(token, [.session(change)]))
+  }
+
+  /// Returns the session or the conversation of a call that the relay accepted, if it has to be
+  /// stored. Those of clients that are not signed in are not stored.
+  private mutating func change(of form: Form) -> StoredAssistantSession? {
+    switch form {
+    case .rpc(let rpc): rpc.session.flatMap { sessions.store($0) }
+    case .object(let conversation): conversation.flatMap { conversations.store($0) }
+    case .call, .page: nil
+    }
   }
 
   /// Updates the token of the session or conversation of a call.
@@ -272,6 +331,7 @@ extension MCPServer {
 
   /// Abandons the call of a client that disconnected.
   mutating func abandon(_ request: RequestID) {
+    if isStoring { storing = storing.filter { $0.value.request != request } }
     guard let call = forget(request) else { return forgetStream(request) }
     metrics.called(call.tool, RelayRefusal.cancelled.name)
     frame.emit(.abandon(request))
@@ -436,6 +496,8 @@ extension MCPServer {
       return refuse(id, 421, "This server accepts only the host names of this machine.")
     }
     self.fresh = fresh
+    sessions.recall(call.fields.session, call.fields.sessionHash, at: now)
+    conversations.recall(call.fields.conversation, call.fields.conversationHash, at: now)
     if call.route == .signIn { return takePage(id, call) }
     guard policy.originPolicy.admit(origin: call.fields.origin) else {
       return refuse(id, 403, OriginPolicy.foreignOrigin)
@@ -501,7 +563,7 @@ extension MCPServer {
       return .answer(id, reply)
     case .begin(let id, let session, _):
       return .begin(id, session: session, origin: origins[id])
-    case .watch, .write, .end, .call, .abandon: return effect
+    case .watch, .write, .end, .call, .abandon, .store: return effect
     }
   }
 
@@ -512,7 +574,7 @@ extension MCPServer {
     for effect in effects {
       switch effect {
       case .answer(let id, _), .end(let id): origins[id] = nil
-      case .watch, .begin, .write, .call, .abandon: break
+      case .watch, .begin, .write, .call, .abandon, .store: break
       }
     }
   }
@@ -631,6 +693,7 @@ extension MCPServer {
       metrics.called(.directLogin, refusal.name)
       return finish(id, .object(conversation: nil), MCPCallResult(refusal), refusal: refusal)
     }
+    conversations.recall(name, call.fields.conversationHash, at: now)
     ask(
       id, .directLogin, arguments(of: call), .object(conversation: name), bearer: nil,
       from: call.address, of: call.fields.client)
@@ -666,7 +729,9 @@ extension MCPServer {
   /// Records each invariant that does not hold.
   public func check(_ check: inout InvariantCheck) {
     frame.check(&check)
-    check.require(waiting.count <= policy.maxCalls, "mcp server: the calls that wait are bounded")
+    check.require(
+      waiting.count + storing.count <= policy.maxCalls,
+      "mcp server: the calls that wait are bounded")
     check.require(!isDraining || streams.isEmpty, "mcp server: a drain ends the streams")
     beats.check(&check)
     sessions.check(&check)
@@ -678,7 +743,7 @@ extension MCPServer {
     checkStreams(&check)
     check.require(
       origins.keys.allSatisfy {
-        waiting[$0] != nil || streams[$0] != nil || batches.holds($0)
+        waiting[$0] != nil || streams[$0] != nil || batches.holds($0) || isStoring($0)
       }, "mcp server: an origin is that of a request without an answer")
   }
 

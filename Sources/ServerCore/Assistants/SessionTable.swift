@@ -24,29 +24,43 @@ struct SessionTable: Sendable {
     /// The GET stream of the session.
     var stream: RequestID?
     var lastUsed: Instant
+    /// The hash of the session's name; `nil` if it is not known. The session is then not stored.
+    var hash: TokenHash?
+    /// The state of the session in the store; `nil` if it is not stored.
+    var stored: StoredAssistantSession?
 
     var isBusy: Bool { stream != nil || !calls.isEmpty }
   }
 
   private let bound: Int
   private let idle: Duration
+  /// Whether the sessions are conversations, whose version has no meaning.
+  private let isOfConversations: Bool
   /// The sessions by name.
   private(set) var all: [String: Session] = [:]
   private var alarms = AlarmQueue<String>()
+  /// The stored sessions that were not used since the start, by the hashes of their names.
+  private var unused: [TokenHash: StoredAssistantSession] = [:]
+  /// The time at which the unused sessions are removed.
+  private var unusedUntil: Instant?
+  /// The stored sessions that have ended.
+  private var ended: [TokenHash] = []
 
-  init(bound: Int, idle: Duration) {
+  init(bound: Int, idle: Duration, isOfConversations: Bool = false) {
     self.bound = bound
     self.idle = idle
+    self.isOfConversations = isOfConversations
   }
 
   /// The earliest time at which a session may have to be removed.
-  var deadline: Instant? { alarms.first }
+  var deadline: Instant? { [alarms.first, unusedUntil].compactMap(\.self).min() }
 
   var count: Int { all.count }
 
   subscript(name: String) -> Session? {
     get { all[name] }
     set {
+      if newValue == nil { end(all[name]) }
       all[name] = newValue
       if newValue == nil { alarms.clear(name) }
     }
@@ -57,7 +71,7 @@ struct SessionTable: Sendable {
     _ name: String, _ version: MCPVersion, client: AssistantName? = nil, owner: TokenHash? = nil,
     at now: Instant
   ) -> Bool {
-    if all.count >= bound {
+    if all.count + unused.count >= bound {
       // Only idle sessions that are not signed in are replaced, since others would have to sign in
       // again. A grant replaces its own.
       let idlers = all.filter { _, session in
@@ -95,14 +109,83 @@ struct SessionTable: Sendable {
     while let name = alarms.take(dueAt: now) {
       guard let session = all[name] else { continue }
       let end = (session.isBusy ? now : session.lastUsed).advanced(by: idle)
-      if end > now { alarms.set(name, at: end) } else { all[name] = nil }
+      if end > now {
+        alarms.set(name, at: end)
+      } else {
+        self.end(session)
+        all[name] = nil
+      }
     }
+    guard let unusedUntil, unusedUntil <= now else { return }
+    ended += unused.keys.sorted()
+    (unused, self.unusedUntil) = ([:], nil)
+  }
+}
+
+/// The sessions that are stored, so that they survive a restart.
+extension SessionTable {
+  /// Takes the stored sessions of this kind. They have the time of an unused session from now.
+  mutating func restore(_ stored: [StoredAssistantSession], at now: Instant) {
+    for session in stored where (session.version == nil) == isOfConversations {
+      let isKnown = isOfConversations || version(of: session) != nil
+      guard isKnown, all.count + unused.count < bound else {
+        ended.append(session.id)
+        continue
+      }
+      unused[session.id] = session
+    }
+    unusedUntil = unused.isEmpty ? nil : now.advanced(by: idle)
+  }
+
+  private func version(of stored: StoredAssistantSession) -> MCPVersion? {
+    stored.version.flatMap { MCPVersion(rawValue: $0) }
+  }
+
+  /// Continues a stored session that a client uses.
+  mutating func recall(_ name: String?, _ hash: TokenHash?, at now: Instant) {
+    guard let name, let hash else { return }
+    if all[name] == nil, let stored = unused.removeValue(forKey: hash) {
+      all[name] = Session(
+        version: version(of: stored) ?? .newestWithSessions, client: stored.client,
+        owner: stored.owner, bearer: stored.bearer, elicitsURL: stored.elicitsURL,
+        showsTokens: stored.showsTokens, lastUsed: now, stored: stored)
+      alarms.set(name, at: now.advanced(by: idle))
+      if unused.isEmpty { unusedUntil = nil }
+    }
+    all[name]?.hash = hash
+  }
+
+  /// Returns the session as it is to be stored; `nil` if it is stored like this, or if its hash is
+  /// not known.
+  mutating func store(_ name: String) -> StoredAssistantSession? {
+    guard let session = all[name], let id = session.hash else { return nil }
+    let stored = StoredAssistantSession(
+      id: id, version: isOfConversations ? nil : session.version.rawValue, client: session.client,
+      owner: session.owner, bearer: session.bearer, elicitsURL: session.elicitsURL,
+      showsTokens: session.showsTokens)
+    guard stored != session.stored else { return nil }
+    all[name]?.stored = stored
+    return stored
+  }
+
+  /// Removes and returns the stored sessions that have ended.
+  mutating func takeEnded() -> [TokenHash] {
+    defer { ended = [] }
+    return ended
+  }
+
+  private mutating func end(_ session: Session?) {
+    if let id = session?.stored?.id { ended.append(id) }
   }
 }
 
 extension SessionTable: SelfChecking {
   func check(_ check: inout InvariantCheck) {
-    check.require(all.count <= bound, "session table: it holds no more than its bound")
+    check.require(
+      all.count + unused.count <= bound, "session table: it holds no more than its bound")
+    check.require(
+      unused.isEmpty == (unusedUntil == nil), "session table: unused sessions have an end")
+    check.require(ended.isEmpty, "session table: a session that has ended was reported")
     check.require(
       alarms.count == all.count, "session table: each session has one alarm, and no other")
     alarms.check(&check)

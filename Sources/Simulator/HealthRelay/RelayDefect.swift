@@ -165,7 +165,7 @@ struct RelaySeam {
     case .question(var question):
       if defect == .mixesUpAskers { question.caller = .of("another") }
       return .question(question)
-    case .phone, .endPhone, .access, .endAccess: return change
+    case .phone, .endPhone, .access, .endAccess, .session, .endSession: return change
     }
   }
 

@@ -12,6 +12,11 @@ extension MovedTable {
   package static let questions = MovedTable(
     "questions", [.text, .uuid, .bytes, .bytes, .integer])
 
+  /// ID's hash, version of MCP, name and version of the client, hashes of the grant and of the token,
+  /// whether the client opens pages, and whether it sends its token.
+  package static let assistantSessions = MovedTable(
+    "assistant sessions", [.bytes, .text, .text, .text, .bytes, .bytes, .flag, .flag])
+
   /// The tables of the relay.
-  package static let relayTables = [phones, accesses, questions]
+  package static let relayTables = [phones, accesses, questions, assistantSessions]
 }

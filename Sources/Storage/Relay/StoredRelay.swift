@@ -159,6 +159,38 @@ public struct StoredQuestion: Sendable, Hashable, Codable {
   }
 }
 
+/// A session of MCP, or a conversation of the plain endpoints, whose assistant is signed in.
+public struct StoredAssistantSession: Sendable, Hashable, Codable {
+  /// The hash of the session's ID, which is a secret.
+  public var id: TokenHash
+  /// The negotiated version of MCP; `nil` for a conversation.
+  public var version: String?
+  /// The name under which the client introduced itself.
+  public var client: AssistantName?
+  /// The grant with which the session began, if its client signed in with OAuth.
+  public var owner: TokenHash?
+  /// The hash of the token from the session's login; `nil` if the client sends its own token.
+  public var bearer: TokenHash?
+  /// Whether the client can ask its user to open a page.
+  public var elicitsURL: Bool
+  /// Whether the client has sent a token, without which the session's ID then is worth nothing.
+  public var showsTokens: Bool
+
+  /// Creates a session.
+  public init(
+    id: TokenHash, version: String?, client: AssistantName? = nil, owner: TokenHash? = nil,
+    bearer: TokenHash? = nil, elicitsURL: Bool = false, showsTokens: Bool = false
+  ) {
+    self.id = id
+    self.version = version
+    self.client = client
+    self.owner = owner
+    self.bearer = bearer
+    self.elicitsURL = elicitsURL
+    self.showsTokens = showsTokens
+  }
+}
+
 /// All data that the relay stores.
 public struct StoredRelay: Sendable, Hashable, Codable {
   /// The phones, ordered by ID.
@@ -167,14 +199,18 @@ public struct StoredRelay: Sendable, Hashable, Codable {
   public var accesses: [StoredAccess]
   /// The questions in the order in which they were first stored.
   public var questions: [StoredQuestion]
+  /// The sessions of assistants, ordered by ID.
+  public var sessions: [StoredAssistantSession]
 
   /// Creates a value, which is empty by default.
   public init(
-    phones: [StoredPhone] = [], accesses: [StoredAccess] = [], questions: [StoredQuestion] = []
+    phones: [StoredPhone] = [], accesses: [StoredAccess] = [], questions: [StoredQuestion] = [],
+    sessions: [StoredAssistantSession] = []
   ) {
     self.phones = phones
     self.accesses = accesses
     self.questions = questions
+    self.sessions = sessions
   }
 }
 
@@ -195,6 +231,8 @@ extension StoredRelay {
         questions.append(question)
       }
     case .endQuestion(let id): questions.removeAll { $0.id == id }
+    case .session(let session): sessions.put(session, by: \.id)
+    case .endSession(let id): sessions.remove(id, by: \.id)
     }
   }
 }
@@ -234,4 +272,8 @@ public enum RelayChange: Sendable, Hashable, Codable {
   case question(StoredQuestion)
   /// Remove a question.
   case endQuestion(RelayRequestID)
+  /// Store a session of an assistant, or replace the session with the same ID.
+  case session(StoredAssistantSession)
+  /// Remove a session of an assistant.
+  case endSession(TokenHash)
 }

@@ -79,6 +79,8 @@ struct MCPServerProperty {
     call.fields.accept = takesStreams ? "application/json, text/event-stream" : "application/json"
     if let choice, !sessions.isEmpty {
       call.fields.session = sessions[Int(choice) % sessions.count]
+      // The name has 32 bytes, as a hash has.
+      call.fields.sessionHash = call.fields.session.flatMap { TokenHash(Array($0.utf8)) }
     }
     if let choice, choice & 0x80 != 0 { call.fields.origin = "http://localhost:3000" }
     lastRequest += 1
@@ -126,6 +128,7 @@ struct MCPServerProperty {
       case .abandon(let ask): asks.removeAll { $0 == ask }
       case .answer(_, let reply): note(reply.session)
       case .begin(_, let session, _): note(session)
+      case .store(let token, _): try take(.stored(token))
       case .watch, .write, .end: break
       }
     }

@@ -37,6 +37,8 @@ struct MCPInputs: ServerInputs {
   /// The hashes of tokens, by session or conversation.
   var tokens: [String: TokenHash] = [:]
   var asked: [Asked] = []
+  /// The changes that the store has not confirmed, with the request whose response waits for them.
+  var stores: [(token: StoreToken, request: RequestID?)] = []
   var open: [RequestID: Request] = [:]
   /// The sign-ins on a page that clients were asked for, by the ids in their addresses.
   var pages: [String: SignIn] = [:]
@@ -65,6 +67,10 @@ struct MCPInputs: ServerInputs {
   }
 
   mutating func act() {
+    if let store = stores.first, oneIn(2) {
+      stores.removeFirst()
+      give(.stored(store.token))
+    }
     passTime([.milliseconds(1), .seconds(1), .seconds(2), .seconds(3), .seconds(41)])
     switch number(0...39) {
     case 0...9: answerCall()
@@ -84,6 +90,9 @@ struct MCPInputs: ServerInputs {
 
   /// Passes a request to the server.
   mutating func send(_ call: MCPCall) {
+    var call = call
+    // The names of sessions have 32 bytes, as hashes have.
+    call.fields.sessionHash = call.fields.session.flatMap { TokenHash(Array($0.utf8)) }
     let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     give(.request(RequestID(notes.fresh()), call, fresh: MCPSessionID(random: bytes)))
   }
@@ -112,7 +121,7 @@ struct MCPInputs: ServerInputs {
     case .begin(let id, _, _): "the start of a stream for \(id)"
     case .watch(let id): "a watch of \(id)"
     case .call(let id, _, _, _): "the outcome of \(id)"
-    case .write, .abandon: nil
+    case .write, .abandon, .store: nil
     }
   }
 }
@@ -134,7 +143,7 @@ extension MCPInputs {
     case .request(let id, let call, _): open[id] = Request(call: call)
     case .abandoned(let id): open[id] = nil
     case .drain: noteDrain()
-    case .outcome: return
+    case .outcome, .restored, .stored: return
     }
   }
 
@@ -161,6 +170,13 @@ extension MCPInputs {
     case .abandon(let ask):
       require(asked.contains { $0.ask == ask }, "only a call that waits is abandoned")
       asked.removeAll { $0.ask == ask }
+    case .store(let token, let changes):
+      require(changes.allSatisfy(\.isOfSession), "only sessions are stored")
+      var request: RequestID?
+      if case .outcome(let ask, _, _, _) = input {
+        request = asked.first { $0.ask == ask }?.request
+      }
+      stores.append((token, request))
     }
   }
 
@@ -188,8 +204,10 @@ extension MCPInputs {
     guard let index = asked.firstIndex(where: { $0.ask == ask }) else { return }
     let call = asked.remove(at: index)
     let rest = asked.contains { $0.request == call.request }
+    let isStoring = stores.contains { $0.request == call.request }
     let isBatch = open[call.request]?.call.body.contains(UInt8(ascii: "[")) ?? false
-    require(open[call.request] == nil || rest || isBatch, "an outcome ends its request")
+    require(
+      open[call.request] == nil || rest || isBatch || isStoring, "an outcome ends its request")
     switch outcome {
     case .loggedIn:
       if let owner = call.owner { tokens[owner] = token }
@@ -206,9 +224,18 @@ extension MCPInputs {
   }
 
   private mutating func checkRequests() {
-    let waiting = Set(asked.map(\.request))
+    let waiting = Set(asked.map(\.request) + stores.compactMap(\.request))
     require(
       open.allSatisfy { id, request in request.isStream || waiting.contains(id) },
       "a request waits for the relay or has its answer")
+  }
+}
+
+extension RelayChange {
+  fileprivate var isOfSession: Bool {
+    switch self {
+    case .session, .endSession: true
+    case .phone, .endPhone, .access, .endAccess, .question, .endQuestion: false
+    }
   }
 }

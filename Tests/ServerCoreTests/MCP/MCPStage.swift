@@ -7,6 +7,7 @@ import Testing
 /// A test harness that drives an MCP server, with a relay that the test controls.
 struct MCPStage {
   private(set) var server: MCPServer
+  private let policy: MCPPolicy
   var now = Instant.zero
   /// The backend's wall-clock time when an outcome arrives.
   var wall = Timestamp(nanoseconds: 1_772_000_000_000_000_000)
@@ -34,12 +35,19 @@ struct MCPStage {
 
   private(set) var received: [RequestID: Received] = [:]
   private(set) var abandoned: [RequestID] = []
+  /// The sessions in the store, as the server left them.
+  private(set) var stored = StoredRelay()
+  /// The changes that are not durable yet, while the store is held back.
+  private(set) var storing: [StoreToken] = []
+  /// Whether the store takes changes without confirming them.
+  var holdsStore = false
   /// The requests whose clients are watched, in order.
   private(set) var watched: [RequestID] = []
 
   init(_ configure: (inout MCPPolicy) -> Void = { _ in }) {
     var policy = MCPPolicy()
     configure(&policy)
+    self.policy = policy
     server = MCPServer(policy: policy, at: .zero)
   }
 
@@ -155,8 +163,29 @@ struct MCPStage {
       case .abandon(let id):
         abandoned.append(id)
         asks.removeAll { $0.id == id }
+      case .store(let token, let changes): store(token, changes)
       }
     }
+  }
+
+  private mutating func store(_ token: StoreToken, _ changes: [RelayChange]) {
+    for change in changes { stored.apply(change) }
+    storing.append(token)
+    if !holdsStore { confirmStores() }
+  }
+
+  /// Confirms the changes that the store has taken.
+  mutating func confirmStores() {
+    let tokens = storing
+    storing = []
+    for token in tokens { feed(.stored(token)) }
+  }
+
+  /// Starts a server anew with what was stored.
+  mutating func restart() {
+    (asks, storing) = ([], [])
+    server = MCPServer(policy: policy, at: now)
+    feed(.restored(stored.sessions))
   }
 }
 

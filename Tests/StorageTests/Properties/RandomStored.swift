@@ -95,6 +95,13 @@ extension RandomSource {
           id: id, phone: phone, caller: hash, question: question(),
           deadline: timestamp())),
       .endQuestion(id),
+      .session(
+        StoredAssistantSession(
+          id: hash, version: maybe { $0.text(upTo: 2) },
+          client: AssistantName(text(upTo: 2), version: maybe { $0.text(upTo: 2) }),
+          owner: maybe { $0.hash() }, bearer: maybe { $0.hash() }, elicitsURL: flag(),
+          showsTokens: flag())),
+      .endSession(hash),
     ])
   }
 

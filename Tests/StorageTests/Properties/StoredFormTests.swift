@@ -129,6 +129,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
     var stored = StoredRelay()
     var phones: [PhoneID: StoredPhone] = [:]
     var accesses: [TokenHash: StoredAccess] = [:]
+    var sessions: [TokenHash: StoredAssistantSession] = [:]
     for _ in 0..<500 {
       let change = generator.relayChange()
       stored.apply(change)
@@ -137,10 +138,13 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
       case .endPhone(let id): phones[id] = nil
       case .access(let access): accesses[access.token] = access
       case .endAccess(let token): accesses[token] = nil
+      case .session(let session): sessions[session.id] = session
+      case .endSession(let id): sessions[id] = nil
       case .question, .endQuestion: break
       }
       #expect(stored.phones == phones.values.sorted { $0.id < $1.id })
       #expect(stored.accesses == accesses.values.sorted { $0.token < $1.token })
+      #expect(stored.sessions == sessions.values.sorted { $0.id < $1.id })
       let ids = stored.questions.map(\.id)
       #expect(Set(ids).count == ids.count)
       if case .endPhone(let id) = change { #expect(!stored.questions.map(\.phone).contains(id)) }

@@ -18,6 +18,13 @@ enum RelaySchema {
       phone uuid NOT NULL, asker bytea NOT NULL, question bytea NOT NULL, deadline bigint NOT NULL);
     CREATE INDEX questions_of_phones ON relay_questions(phone);
     """
+
+  /// The sessions of signed-in assistants, since version 2 of the tables.
+  static let sessions = """
+    CREATE TABLE assistant_sessions(
+      id bytea PRIMARY KEY, version bytea, name bytea, name_version bytea, owner bytea,
+      bearer bytea, elicits boolean NOT NULL, shows boolean NOT NULL);
+    """
 }
 
 /// A store of the relay's state in PostgreSQL.
@@ -51,11 +58,17 @@ package final class PostgreSQLRelayStore: RelayStore {
         FROM relay_accesses ORDER BY token
         """),
       Command("SELECT phone, asker, question, deadline FROM relay_questions ORDER BY number"),
+      Command(
+        """
+        SELECT id, version, name, name_version, owner, bearer, elicits, shows
+        FROM assistant_sessions ORDER BY id
+        """),
     ])
     var stored = StoredRelay()
     for row in rows[0] { stored.apply(.phone(try row.phone())) }
     for row in rows[1] { stored.apply(.access(try row.access())) }
     for row in rows[2] { stored.apply(.question(try row.question())) }
+    for row in rows[3] { stored.apply(.session(try row.session())) }
     return stored
   }
 
@@ -80,6 +93,9 @@ extension RelayChange {
     case .question(let question): [question.command]
     case .endQuestion(let id):
       [Command("DELETE FROM relay_questions WHERE id = $1", [.text(id.text)])]
+    case .session(let session): [session.command]
+    case .endSession(let id):
+      [Command("DELETE FROM assistant_sessions WHERE id = $1", [.blob(id.bytes)])]
     }
   }
 }
@@ -138,12 +154,28 @@ extension StoredQuestion {
   }
 }
 
+extension StoredAssistantSession {
+  fileprivate var command: Command {
+    Command(
+      """
+      INSERT INTO assistant_sessions(id, version, name, name_version, owner, bearer, elicits, shows)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      ON CONFLICT (id) DO UPDATE SET version = excluded.version, name = excluded.name,
+        name_version = excluded.name_version, owner = excluded.owner, bearer = excluded.bearer,
+        elicits = excluded.elicits, shows = excluded.shows
+      """,
+      [
+        .blob(id.bytes), .text(version), .text(client?.name), .text(client?.version),
+        .blob(owner?.bytes), .blob(bearer?.bytes), .flag(elicitsURL), .flag(showsTokens),
+      ])
+  }
+}
+
 extension Row {
   fileprivate func phone() throws(StoreFailure) -> StoredPhone {
     var synced: SyncedUser?
     if let name = try optionalText(5) {
-      synced = SyncedUser(
-        name, zone: try optionalText(6), proof: columns[7] == nil ? nil : try hash(7))
+      synced = SyncedUser(name, zone: try optionalText(6), proof: try optionalHash(7))
     }
     return StoredPhone(
       id: PhoneID(try uuid(0)), device: try uuid(1), resume: try hash(2), push: try push(3),
@@ -166,6 +198,18 @@ extension Row {
     return StoredQuestion(
       id: id, phone: PhoneID(try uuid(0)), caller: try hash(1), question: question,
       deadline: try time(3))
+  }
+
+  fileprivate func session() throws(StoreFailure) -> StoredAssistantSession {
+    StoredAssistantSession(
+      id: try hash(0), version: try optionalText(1),
+      client: AssistantName(try optionalText(2), version: try optionalText(3)),
+      owner: try optionalHash(4), bearer: try optionalHash(5), elicitsURL: try flag(6),
+      showsTokens: try flag(7))
+  }
+
+  private func optionalHash(_ column: Int) throws(StoreFailure) -> TokenHash? {
+    columns[column] == nil ? nil : try hash(column)
   }
 
   private func hash(_ column: Int) throws(StoreFailure) -> TokenHash {

@@ -29,10 +29,19 @@ extension MovedSQL {
           u(id, phone, asker, question, deadline, place)
         ORDER BY place
         """),
+    MovedSQL(
+      .assistantSessions,
+      select: "SELECT \(sessionColumns) FROM assistant_sessions ORDER BY id",
+      insert: """
+        INSERT INTO assistant_sessions(\(sessionColumns))
+        SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)
+        """),
   ]
 
   private static let phoneColumns =
     "id, device, resume, push, left_at, synced_user, synced_zone, synced_proof"
+  private static let sessionColumns =
+    "id, version, name, name_version, owner, bearer, elicits, shows"
   private static let accessColumns =
     "token, phone, expires_at, name, version, since, asked, generation, reads_synced"
 }

@@ -38,5 +38,15 @@ extension RelayTables: MovableTables {
       insert: """
         INSERT INTO questions(id, phone, asker, question, deadline) VALUES (?1, ?2, ?3, ?4, ?5)
         """),
+    MovedSQL(
+      .assistantSessions,
+      select: """
+        SELECT id, version, name, name_version, owner, bearer, elicits, shows
+        FROM assistant_sessions ORDER BY id
+        """,
+      insert: """
+        INSERT INTO assistant_sessions(id, version, name, name_version, owner, bearer, elicits,
+          shows) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        """),
   ]
 }

@@ -20,8 +20,8 @@ package final class RelayTables: Tables {
       \(grants)
       """)
 
-  /// The generations of grants, the users whose synced samples are read, and the accesses that may
-  /// not read them. These tables were added later. They are also created when the file is read, so
+  /// The generations of grants, the users whose synced samples are read, the accesses that may not
+  /// read them, and the sessions of assistants. These tables were added later. They are also created when the file is read, so
   /// that the version of the tables remains.
   static let grants = """
     CREATE TABLE IF NOT EXISTS grants(
@@ -29,6 +29,9 @@ package final class RelayTables: Tables {
     CREATE TABLE IF NOT EXISTS synced(
       phone BLOB PRIMARY KEY, user TEXT NOT NULL, zone TEXT, proof BLOB) STRICT;
     CREATE TABLE IF NOT EXISTS unsynced(token BLOB PRIMARY KEY) STRICT;
+    CREATE TABLE IF NOT EXISTS assistant_sessions(
+      id BLOB PRIMARY KEY, version TEXT, name TEXT, name_version TEXT, owner BLOB, bearer BLOB,
+      elicits INTEGER NOT NULL, shows INTEGER NOT NULL) STRICT;
     """
 
   package static let kind = StoreKind(
@@ -68,7 +71,9 @@ package final class RelayTables: Tables {
   package func finish() { clean() }
 
   func stored() throws(StoreFailure) -> StoredRelay {
-    StoredRelay(phones: try phones(), accesses: try accesses(), questions: try questions())
+    StoredRelay(
+      phones: try phones(), accesses: try accesses(), questions: try questions(),
+      sessions: try sessions())
   }
 
   func apply(_ change: RelayChange) throws(StoreFailure) {
@@ -87,7 +92,26 @@ package final class RelayTables: Tables {
     case .question(let question): try store(question)
     case .endQuestion(let id):
       try database.run("DELETE FROM questions WHERE id = ?", [.text(id.text)])
+    case .session(let session): try store(session)
+    case .endSession(let id):
+      try database.run("DELETE FROM assistant_sessions WHERE id = ?", [.blob(id.bytes)])
     }
+  }
+
+  private func store(_ session: StoredAssistantSession) throws(StoreFailure) {
+    try database.run(
+      """
+      INSERT OR REPLACE INTO assistant_sessions(id, version, name, name_version, owner, bearer,
+        elicits, shows) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .blob(session.id.bytes), session.version.map { .text($0) } ?? .null,
+        session.client.map { .text($0.name) } ?? .null,
+        session.client?.version.map { .text($0) } ?? .null,
+        session.owner.map { .blob($0.bytes) } ?? .null,
+        session.bearer.map { .blob($0.bytes) } ?? .null,
+        .integer(session.elicitsURL ? 1 : 0), .integer(session.showsTokens ? 1 : 0),
+      ])
   }
 
   private func store(_ phone: StoredPhone) throws(StoreFailure) {
@@ -187,6 +211,25 @@ package final class RelayTables: Tables {
     }
   }
 
+  private func sessions() throws(StoreFailure) -> [StoredAssistantSession] {
+    try database.query(
+      """
+      SELECT id, version, name, name_version, owner, bearer, elicits, shows
+      FROM assistant_sessions ORDER BY id
+      """
+    ) { row throws(StoreFailure) in
+      StoredAssistantSession(
+        id: try hash(row, 0), version: try row.optionalText(1),
+        client: AssistantName(try row.optionalText(2), version: try row.optionalText(3)),
+        owner: try optionalHash(row, 4), bearer: try optionalHash(row, 5),
+        elicitsURL: try row.integer(6) != 0, showsTokens: try row.integer(7) != 0)
+    }
+  }
+
+  private func optionalHash(_ row: Row, _ column: Int32) throws(StoreFailure) -> TokenHash? {
+    try row.optionalBlob(column) == nil ? nil : try hash(row, column)
+  }
+
   private func hash(_ row: Row, _ column: Int32) throws(StoreFailure) -> TokenHash {
     guard let bytes = try row.optionalBlob(column), let hash = TokenHash(bytes) else {
       throw row.garbage(column, expected: "32 bytes")
@@ -196,8 +239,8 @@ package final class RelayTables: Tables {
 
   private func synced(_ row: Row, _ column: Int32) throws(StoreFailure) -> SyncedUser? {
     try row.optionalText(column).map { name throws(StoreFailure) in
-      let proof = try row.optionalBlob(column + 2) == nil ? nil : try hash(row, column + 2)
-      return SyncedUser(name, zone: try row.optionalText(column + 1), proof: proof)
+      SyncedUser(
+        name, zone: try row.optionalText(column + 1), proof: try optionalHash(row, column + 2))
     }
   }
 
@@ -239,7 +282,8 @@ extension RelayChange {
   fileprivate var forgets: Bool {
     switch self {
     case .endPhone, .endAccess, .endQuestion: true
-    case .phone, .access, .question: false
+    // A session is stored as hashes, which may stay in the write-ahead log.
+    case .phone, .access, .question, .session, .endSession: false
     }
   }
 }

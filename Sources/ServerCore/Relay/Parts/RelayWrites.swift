@@ -93,7 +93,7 @@ struct RelayWrites: Sendable {
         switch change {
         case .phone(let phone): pendingPhones.insert(phone.id)
         case .endPhone, .endAccess, .endQuestion: pendingEnds.append(change)
-        case .access, .question: continue
+        case .access, .question, .session, .endSession: continue
         }
       }
     }

@@ -11,7 +11,8 @@ import HoldfastWire
 public func relayStoreContract(make: () async throws -> any RelayStore) async throws {
   let checks: [@Sendable (any RelayStore) async throws -> Void] = [
     relayStartsEmpty, storesInOrder, storesTheNewest, storesGenerations, storesSyncedUsers,
-    endsOnlyWhatItNames, endsWhatIsNotThere, endsQuestionsWithTheirPhone, relayFailsWhenClosed,
+    endsOnlyWhatItNames, endsWhatIsNotThere, endsQuestionsWithTheirPhone, storesSessions,
+    relayFailsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -188,6 +189,26 @@ private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
       accesses: [try RelaySamples.access(1)],
       questions: [try RelaySamples.question(2, phone: 2)]),
     "questions end with their phone, accesses do not")
+}
+
+private func storesSessions(_ store: any RelayStore) async throws {
+  var session = StoredAssistantSession(
+    id: try RelaySamples.token(1, 3), version: "2025-11-25",
+    client: AssistantName("App", version: "1.0"), bearer: try RelaySamples.token(2, 3),
+    elicitsURL: true)
+  let conversation = StoredAssistantSession(
+    id: try RelaySamples.token(0, 3), version: nil, owner: try RelaySamples.token(3, 3),
+    showsTokens: true)
+  try await store.apply([.session(session), .session(conversation)])
+  (session.bearer, session.showsTokens) = (nil, true)
+  try await store.apply([.session(session)])
+  try ContractViolation.unless(
+    try await store.stored(), is: StoredRelay(sessions: [conversation, session]),
+    "sessions by id, with their newest state")
+  try await store.apply([.endSession(conversation.id), .endSession(conversation.id)])
+  try ContractViolation.unless(
+    try await store.stored(), is: StoredRelay(sessions: [session]),
+    "a session that has ended goes, the rest stays")
 }
 
 private func relayFailsWhenClosed(_ store: any RelayStore) async throws {

@@ -42,12 +42,15 @@ extension MCPCall.Fields {
     accept = head.first("accept")
     contentType = head.first("content-type")
     session = head.first("mcp-session-id")
+    sessionHash = session.map(RelaySecrets.hash)
     version = head.first("mcp-protocol-version")
     rpcMethod = head.first("mcp-method")
     rpcName = head.first("mcp-name")
     bearer = head.bearer.map(RelaySecrets.hash)
     userAgent = head.first("user-agent")
     conversation = head.first("openai-conversation-id")
+    // The names of conversations are chosen by clients, and those of sessions here.
+    conversationHash = conversation.map { RelaySecrets.hash("conversation \($0)") }
   }
 }
 

@@ -32,7 +32,8 @@ struct RelayRules: ServerRules {
 
   mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     switch input {
-    case .relay(let input): relay.handle(input, at: now).map { .relay($0) }
+    case .relay(let input):
+      relay.handle(input, at: now).map { .relay($0) } + restored(input, at: now)
     case .assistants(let input):
       assistants.handle(checked(input, at: now), at: now).map { .assistants($0) }
     case .oauth(let input): signIn(input, at: now)
@@ -41,6 +42,12 @@ struct RelayRules: ServerRules {
         + assistants.handle(MCPServer.drain(within: window), at: now).map { .assistants($0) }
         + signIn(OAuthServer.drain(within: window), at: now)
     }
+  }
+
+  /// Passes the stored sessions to the machine of the assistants.
+  private mutating func restored(_ input: RelayServer.Input, at now: Instant) -> [Effect] {
+    guard case .restored(let stored, _) = input else { return [] }
+    return assistants.handle(.restored(stored.sessions), at: now).map { .assistants($0) }
   }
 
   private mutating func signIn(_ input: OAuthServer.Input, at now: Instant) -> [Effect] {

@@ -17,7 +17,8 @@ import HoldfastSQLiteStores
 struct RelayService: Service {
   /// A set of changes that become durable together or not at all.
   struct Write: Sendable {
-    var token: StoreToken
+    /// Returns the input that reports the end of the write.
+    var done: @Sendable (StoreFailure?) -> RelayRules.Input
     var changes: [RelayChange]
   }
 
@@ -219,7 +220,8 @@ struct RelayService: Service {
       context.respond(id, response.status, response.headers, response.body)
     case .drawToken(let drawToken):
       context.feed(.relay(.tokenDrawn(RelaySecrets.draw(drawToken, signIn?.hashes))))
-    case .store(let token, let changes): context.write([Write(token: token, changes: changes)])
+    case .store(let token, let changes):
+      context.write([Write(done: { .relay(.stored(token, failure: $0)) }, changes: changes)])
     case .push(let phone, let address, let expiresAt): push(phone, address, expiresAt, context)
     case .readSynced(let id, let question, let user):
       let synced = synced
@@ -246,6 +248,8 @@ struct RelayService: Service {
         begin(call, as: id, bearer?.hash, from: address, by: .assistant, at: context.now))
     case .abandon(let id):
       if calls.removeValue(forKey: id) != nil { context.feed(.relay(.abandoned(id))) }
+    case .store(let token, let changes):
+      context.write([Write(done: { _ in .assistants(.stored(token)) }, changes: changes)])
     }
   }
 
@@ -341,8 +345,7 @@ struct RelayService: Service {
       } catch {
         failure = error
       }
-      let input = RelayServer.Input.stored(write.token, failure: failure)
-      stored.append(Stored(input: .relay(input), failure: failure))
+      stored.append(Stored(input: write.done(failure), failure: failure))
     }
     return stored
   }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { most_ports = 8, most_headers = 64 };
+
 /// The address and the protocol of a server, set once from the command line.
 typedef struct {
   int port;
@@ -15,9 +17,13 @@ typedef struct {
   bool nats;
   const char *path;
   const char *postPath;
+  /// The ports to which posters send in turn: that of the sockets unless there are others.
+  int postPorts[most_ports];
+  int postPortCount;
   /// Complete header lines, such as "Authorization: Bearer x", separated by CR LF, or an empty
-  /// string.
-  const char *header;
+  /// string. Sockets use the first one; the posters of each port take turns.
+  const char *headers[most_headers];
+  int headerCount;
   /// The body of every question, and a text that every answer must contain.
   const char *body;
   const char *expected;
@@ -25,6 +31,8 @@ typedef struct {
   bool json;
   /// The number of shops to which posters send, named `bench0` and so on; 0 for the shop `bench`.
   int shops;
+  /// Whether each post goes to a shop that is drawn, rather than to that of its poster.
+  bool mixes;
 } Target;
 
 extern Target target;
@@ -65,8 +73,24 @@ _Noreturn void serve_least(const char *chain, const char *key);
 /// Runs `connections` posters concurrently for some seconds, and prints the rate of their posts.
 /// Each poster waits for the response before its next post.
 void accept_load(int connections, double seconds);
-/// Posts at the given rate, in a separate thread. Returns once all posts are sent.
-void *post_load(void *rate_and_seconds);
+/// Runs `connections` posters for some seconds, during which posts may be refused and connections
+/// end. Prints how many were accepted and refused, and the longest times in seconds without an
+/// accepted post: of all posters together, and of one of them.
+void outage_load(int connections, double seconds);
+
+/// Posts at a given rate.
+typedef struct {
+  double rate;
+  double seconds;
+  /// The times in each message, in ascending order, and those of its response.
+  uint64_t *posted;
+  uint64_t *answered;
+  /// When the last post was done, or 0.
+  _Atomic uint64_t end;
+} Plan;
+
+/// Posts by a plan, in a separate thread. Returns once all posts are sent.
+void *post_load(void *plan);
 
 /// Lets clients ask at the same time for some seconds. Each asks its next question after the answer
 /// to the last one. Returns the number of answers, and the time of each in nanoseconds.

@@ -1,8 +1,8 @@
 // Opens many WebSockets to one server and measures the server's behavior, in the same way for each
 // server.
 //
-// Arguments: PORT, then any of --tls --resume --deflate --nats --json --shops N --path P --post P --header H,
-// --body FILE --expect TEXT.
+// Arguments: PORT, then any of --tls --resume --deflate --nats --json --shops N --mixed --path P,
+// --post P --body FILE --expect TEXT, and --header H --post-port P, both repeatable.
 // Each line of standard input is a command. Each command prints one line:
 //
 //   open N           opens N more sockets       opened TOTAL P50 P99 (microseconds each)
@@ -10,8 +10,10 @@
 //   echo N           echoes 300 bytes N times   echo P50 P99 (microseconds)
 //   idle S           answers pings for S s      idle PINGS
 //   accept C S       runs C posters for S s     accepted RATE
+//   outage C S       the same, with refusals    outage ACCEPTED REFUSED GAP LONGEST (seconds)
 //   ask C S          runs C clients for S s     asked RATE P50 P99 (microseconds)
-//   deliver R S      posts R per second, S s    delivered COUNT EXPECTED P50 P99 (microseconds)
+//   deliver R S      posts R per second, S s    delivered COUNT EXPECTED P50 P99, and P50 P99 from
+//                                               the response to the post (microseconds)
 //
 // With `--serve [CERTIFICATE KEY]`, the program is a minimal server instead.
 #define _GNU_SOURCE
@@ -25,7 +27,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-Target target = {.path = "/", .postPath = "/", .header = "", .body = "", .expected = ""};
+Target target = {.path = "/", .postPath = "/", .headers = {""}, .body = "", .expected = ""};
 static Peer *peers;
 static unsigned count;
 static int poller;
@@ -127,7 +129,13 @@ static void idle(double seconds) {
   printf("idle %llu\n", (unsigned long long)(pings() - before));
 }
 
-static uint64_t *delays;
+/// A post that arrived at a socket.
+typedef struct {
+  uint64_t posted;
+  uint64_t arrived;
+} Arrival;
+
+static Arrival *arrivals;
 static size_t delivered, room;
 static void take_delays(const uint8_t *bytes, size_t size) {
   const uint8_t *end = bytes + size;
@@ -137,28 +145,49 @@ static void take_delays(const uint8_t *bytes, size_t size) {
     if (bytes + 22 > end) return;
     char digits[21] = {0};
     memcpy(digits, bytes + 2, 20);
-    if (delivered < room) delays[delivered++] = at - strtoull(digits, NULL, 10);
+    if (delivered < room) arrivals[delivered++] = (Arrival){strtoull(digits, NULL, 10), at};
     bytes += 22;
   }
 }
 
+/// Prints the median and the 99th percentile of the time from each post to its arrivals, and of the
+/// time from its response, which can be later than an arrival.
+static void print_delays(const Plan *plan, size_t posts) {
+  uint64_t *fromPost = calloc(delivered + 1, sizeof *fromPost);
+  uint64_t *fromResponse = calloc(delivered + 1, sizeof *fromResponse);
+  size_t found = 0;
+  for (size_t place = 0; place < delivered; place++) {
+    Arrival *one = &arrivals[place];
+    uint64_t *post = bsearch(&one->posted, plan->posted, posts, sizeof *post, by_size);
+    // Messages of an earlier command can arrive during this one.
+    if (!post) continue;
+    uint64_t answered = plan->answered[post - plan->posted];
+    fromPost[found] = one->arrived - one->posted;
+    fromResponse[found++] = one->arrived > answered ? one->arrived - answered : 0;
+  }
+  printf("delivered %zu %zu %.1f %.1f %.1f %.1f\n", found, room, quantile(fromPost, found, 0.5),
+         quantile(fromPost, found, 0.99), quantile(fromResponse, found, 0.5),
+         quantile(fromResponse, found, 0.99));
+  free(fromPost);
+  free(fromResponse);
+}
+
 static void deliver(double rate, double seconds) {
-  double plan[2] = {rate, seconds};
   uint64_t posted = (uint64_t)(rate * seconds);
+  uint64_t *times = calloc(2 * posted + 1, sizeof *times);
+  Plan plan = {.rate = rate, .seconds = seconds, .posted = times, .answered = times + posted};
   room = posted * count;
-  delays = calloc(room + 1, sizeof *delays);
+  arrivals = calloc(room + 1, sizeof *arrivals);
   delivered = 0;
   pthread_t thread;
-  if (pthread_create(&thread, NULL, post_load, plan)) fail("thread");
+  if (pthread_create(&thread, NULL, post_load, &plan)) fail("thread");
   // Since times that are split between reads are skipped, the count can stay slightly below `room`.
-  // The loop therefore also has a time limit.
-  uint64_t end = now() + (uint64_t)((seconds + 2) * 1e9);
-  while (delivered < room && now() < end) serve(100, take_delays);
+  // The loop therefore also has a time limit, from the last post.
+  while (delivered < room && (!plan.end || now() < plan.end + 2000000000)) serve(100, take_delays);
   pthread_join(thread, NULL);
-  size_t found = delivered;
-  printf("delivered %zu %zu %.1f %.1f\n", found, room, quantile(delays, found, 0.5),
-         quantile(delays, found, 0.99));
-  free(delays);
+  print_delays(&plan, posted);
+  free(arrivals);
+  free(times);
 }
 
 static void ask(int clients, double seconds) {
@@ -188,6 +217,7 @@ static void obey(const char *line) {
   else if (sscanf(line, "echo %u", &number) == 1) echo(number);
   else if (sscanf(line, "idle %lf", &first) == 1) idle(first);
   else if (sscanf(line, "accept %lf %lf", &first, &second) == 2) accept_load((int)first, second);
+  else if (sscanf(line, "outage %u %lf", &number, &second) == 2) outage_load((int)number, second);
   else if (sscanf(line, "ask %lf %lf", &first, &second) == 2) ask((int)first, second);
   else if (sscanf(line, "deliver %lf %lf", &first, &second) == 2) deliver(first, second);
   else printf("failed: no such command: %s", line);
@@ -201,6 +231,16 @@ static void raise_descriptor_limit(void) {
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void add_header(const char *value) {
+  if (target.headerCount == most_headers) fail("too many headers");
+  target.headers[target.headerCount++] = value;
+}
+
+static void add_port(int port) {
+  if (target.postPortCount == most_ports) fail("too many ports");
+  target.postPorts[target.postPortCount++] = port;
 }
 
 int main(int words, char **word) {
@@ -219,11 +259,15 @@ int main(int words, char **word) {
     else if (!strcmp(name, "--shops")) target.shops = atoi(value), place++;
     else if (!strcmp(name, "--path")) target.path = value, place++;
     else if (!strcmp(name, "--post")) target.postPath = value, place++;
-    else if (!strcmp(name, "--header")) target.header = value, place++;
+    else if (!strcmp(name, "--mixed")) target.mixes = true;
+    else if (!strcmp(name, "--post-port")) add_port(atoi(value)), place++;
+    else if (!strcmp(name, "--header")) add_header(value), place++;
     else if (!strcmp(name, "--body")) target.body = text_of(value), place++;
     else if (!strcmp(name, "--expect")) target.expected = value, place++;
     else target.port = atoi(name);
   }
+  if (target.headerCount == 0) add_header("");
+  if (target.postPortCount == 0) add_port(target.port);
   poller = epoll_create1(0);
   char line[256];
   while (fgets(line, sizeof line, stdin)) obey(line);

@@ -167,8 +167,8 @@ static void upgrade(Peer *peer) {
       "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       "Sec-WebSocket-Key: AAECAwQFBgcICQoLDA0ODw==\r\nSec-WebSocket-Version: 13\r\n%s%s%s\r\n",
       target.path, target.port,
-      target.deflates ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : "", target.header,
-      *target.header ? "\r\n" : "");
+      target.deflates ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : "", target.headers[0],
+      *target.headers[0] ? "\r\n" : "");
   write_all(peer, (uint8_t *)text, (size_t)count);
   size_t have = 0;
   char *end = NULL;

@@ -52,11 +52,15 @@ class Server:
 
 
 class Database:
-    """A primary and its standby. Commits are acknowledged when both have them."""
+    """A primary and its standby. Commits are acknowledged when both have them.
 
-    def __init__(self, peer):
+    Their files are in memory, if possible, or in the given directory.
+    """
+
+    def __init__(self, peer, directory=None, settings=()):
         self.peer, self.is_root = peer, os.geteuid() == 0
-        self.path = tempfile.mkdtemp(prefix="holdfast-peer-pg-", dir="/dev/shm" if self.is_root else None)
+        self.path = tempfile.mkdtemp(
+            prefix="holdfast-peer-pg-", dir=directory or ("/dev/shm" if self.is_root else None))
         self.primary, self.standby = Server(self, "a"), Server(self, "b")
         self.hosts = f"{self.primary.path},{self.standby.path}"
         peer.at_end.append(self.leave)
@@ -68,9 +72,9 @@ class Database:
         subprocess.run(["cp", "-a", self.primary.path, self.standby.path], check=True)
         open(f"{self.standby.path}/data/standby.signal", "w", encoding="ascii").close()
         self.own(f"{self.standby.path}/data/standby.signal")
-        self.primary.settings = ["synchronous_standby_names=standby"]
+        self.primary.settings = [*settings, "synchronous_standby_names=standby"]
         self.standby.settings = [
-            f"primary_conninfo=host={self.primary.path} user=test application_name=standby"]
+            *settings, f"primary_conninfo=host={self.primary.path} user=test application_name=standby"]
         self.primary.start()
         self.standby.start()
 
@@ -93,11 +97,15 @@ class Database:
         self.standby.run("pg_ctl", "promote", "-w", "-D", f"{self.standby.path}/data")
         self.primary, self.standby = self.standby, None
 
+    def query(self, text):
+        """Returns what the primary answers, as text."""
+        return self.primary.run(
+            "psql", "-h", self.primary.path, "-U", "test", "-d", "postgres", "-qAtc", text).stdout.strip()
+
     def cut_reports(self):
         """Ends the connections over which nodes report to each other."""
-        self.primary.run("psql", "-h", self.primary.path, "-U", "test", "-d", "postgres", "-qAtc",
-                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_notify%'"
-                         " AND pid <> pg_backend_pid()")
+        self.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_notify%'"
+                   " AND pid <> pg_backend_pid()")
 
     def leave(self, _):
         for server in (self.primary, self.standby):

@@ -78,7 +78,7 @@ enum BackendCrowd {
       figures["backend-accepted"] = Measurement(accepted[0])
       figures["backend-accepted-shops"] = Measurement(accepted[0])
       _ = try await load.ask("open 1000")
-      let delivered = try await load.ask("deliver \(sizes.rate) \(sizes.seconds)", for: 4)
+      let delivered = try await load.ask("deliver \(sizes.rate) \(sizes.seconds)", for: 6)
       let beside = [("not seen", delivered[1] - delivered[0])]
       figures["backend-delivery"] = Measurement(delivered[2] / 1000, beside: beside)
       figures["backend-delivery-p99"] = Measurement(delivered[3] / 1000)

@@ -110,10 +110,7 @@ struct BackendServer: Sendable {
   private static func startNATS(
     _ scratch: Scratch, _ seconds: Int
   ) async throws -> BackendServer {
-    let program = "/usr/sbin/nats-server"
-    guard FileManager.default.isExecutableFile(atPath: program) else {
-      throw Unavailable("Debian's nats-server is not installed")
-    }
+    try requireNATS()
     let (port, socketPort) = (try freePort(), try freePort())
     let text = """
       listen: "127.0.0.1:\(port)"
@@ -124,12 +121,21 @@ struct BackendServer: Sendable {
       """
     try scratch.write(text.utf8, to: "nats.conf")
     let limit = "ulimit -n 1000000 2>&- || ulimit -n $(ulimit -Hn)"
-    let process = try Peer(["sh", "-c", "\(limit); exec \"$@\"", "sh", program]).start(
+    let process = try Peer(["sh", "-c", "\(limit); exec \"$@\"", "sh", natsServer]).start(
       ["-c", scratch("nats.conf")])
     try await listening(socketPort, process)
     try await Shell.run(["/usr/bin/python3", "Benchmarks/peers/nats_stream.py", "\(port)"])
     return BackendServer(
       process: process, port: socketPort, options: ["--nats"], scratch: scratch)
+  }
+
+  private static let natsServer = "/usr/sbin/nats-server"
+
+  /// Throws if there is no server of NATS.
+  static func requireNATS() throws {
+    guard FileManager.default.isExecutableFile(atPath: natsServer) else {
+      throw Unavailable("Debian's nats-server is not installed")
+    }
   }
 
   private static func freePort() throws -> UInt16 {

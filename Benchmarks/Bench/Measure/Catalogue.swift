@@ -14,7 +14,7 @@ enum Catalogue {
       + [Storm.benchmark()] + Import.benchmarks(megabytes: isFull ? 1_000 : 60)
       + SyncBenchmarks.benchmarks(count: isFull ? 100_000 : 20_000)
       + BottleReconnects.benchmarks(isFull: isFull) + Pictures.benchmarks()
-      + RelayLoad.benchmarks() + standIns(isFull: isFull)
+      + RelayLoad.benchmarks() + ClusterLoad.benchmarks() + standIns(isFull: isFull)
   }
 
   /// Returns the benchmarks of adapters over stand-ins, which only this package's own builds have.

@@ -31,7 +31,8 @@ typedef struct {
   bool json;
   /// The number of shops to which posters send, named `bench0` and so on; 0 for the shop `bench`.
   int shops;
-  /// Whether each post goes to a shop that is drawn, rather than to that of its poster.
+  /// Whether the shops are divided among the headers, and each post goes to one of its header's that
+  /// is drawn. Otherwise posters take turns.
   bool mixes;
 } Target;
 

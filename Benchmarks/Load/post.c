@@ -16,6 +16,9 @@
 static atomic_ulong accepted;
 static uint64_t stop_at;
 
+/// Returns the place of a poster's header.
+static int header_of(int number) { return number / target.postPortCount % target.headerCount; }
+
 /// Writes a message of 200 bytes that contains a time, and a shop if the target has shops. Returns
 /// its length.
 static int message(char *text, size_t size, int number, unsigned long long at) {
@@ -25,7 +28,8 @@ static int message(char *text, size_t size, int number, unsigned long long at) {
   pad[sizeof pad - 1] = 0;
   if (target.mixes) {
     if (!seed) seed = (unsigned)number + 1;
-    number = rand_r(&seed);
+    int share = target.shops / target.headerCount;
+    number = header_of(number) * share + rand_r(&seed) % share;
   }
   if (target.shops) snprintf(shop, sizeof shop, "bench%d", number % target.shops);
   if (!target.json) return snprintf(text, size, "t=%020llu;%s", at, pad);
@@ -80,7 +84,7 @@ static const char *http_answer(int fd, char *text, size_t size) {
 static bool http_send(int fd, int number, uint64_t at) {
   char body[1024], text[4096];
   int bytes = message(body, sizeof body, number, at);
-  const char *header = target.headers[number / target.postPortCount % target.headerCount];
+  const char *header = target.headers[header_of(number)];
   int count = snprintf(
       text, sizeof text, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
       "Content-Type: %s\r\n%s%s\r\n%s", target.postPath, bytes,

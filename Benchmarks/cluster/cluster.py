@@ -27,8 +27,9 @@ from peer import Backend, Broken, Peer, end_with_parent  # noqa: E402
 from postgres import Database, programs  # noqa: E402
 
 DISK = "/var/tmp"
-# Batches of about ten posts form by themselves if twice as many posters wait for their answers.
-POSTERS, USERS, SHOPS = 20, 10, 100
+# Batches of about ten posts form by themselves if three times as many posters wait for answers. Each user is a
+# member of five shops, and posts to any of them at each node.
+POSTERS, USERS, SHOPS = 32, 20, 100
 RATE, SOCKETS = 200, 5
 # Seconds: of a load before it is measured, and of the outage, before the kill and in all.
 WARM, BEFORE, OUTAGE = 0.2, 0.5, 2.5
@@ -91,8 +92,9 @@ class World:
                     shutil.copy2(os.path.join(self.nodes[0].data, file), backend.data)
             backend.start()
         self.words = ["--json", "--shops", SHOPS, "--path", STREAM, "--post", POSTS]
-        shops = ",".join(f"bench{number}" for number in range(SHOPS))
+        share = SHOPS // USERS
         for number in range(USERS):
+            shops = ",".join(f"bench{number * share + place}" for place in range(share))
             token = peer.call("token", "--data", self.files.data, "--user", f"user{number}", "--shops", shops)
             self.words += ["--header", f"Authorization: Bearer {token.strip()}"]
 
@@ -163,7 +165,7 @@ class World:
         server.wait()
 
     def deliver(self, name, node):
-        """Posts to the first node, and receives at a node."""
+        """Posts to the first node, and receives at `node`."""
         load = Load(self, [self.nodes[0].port], *self.words, sockets=node.port)
         load.ask(f"open {SOCKETS}")
         load.ask(f"deliver {RATE} {WARM}")

@@ -12,7 +12,7 @@ enum ClusterLoad {
     let alone = nodes == 1
     var peers = [
       rounds.contender(
-        "SQLite, one backend with 20 posters", aim: alone ? 0.8 : nil, figure: "files"),
+        "SQLite, one backend with 32 posters", aim: alone ? 0.8 : nil, figure: "files"),
       rounds.contender(
         "plain inserts, ten rows a transaction, on \(nodes) connection\(alone ? "" : "s")",
         figure: "plain\(nodes)"),
@@ -21,7 +21,7 @@ enum ClusterLoad {
     if !alone { peers.insert(rounds.contender("one node", figure: "nodes1"), at: 0) }
     return Benchmark(
       name: "cluster-posts\(alone ? "" : "-\(nodes)")",
-      question: "posts to 100 shops, synced before the answer, from 20 posters at "
+      question: "posts to 100 shops, synced before the answer, from 32 posters at "
         + (alone ? "one node" : "each of \(nodes) nodes"),
       unit: "posts/s",
       subject: rounds.contender("holdfast over PostgreSQL", figure: "nodes\(nodes)"), peers: peers,
@@ -30,7 +30,7 @@ enum ClusterLoad {
 
   private static func jetStream(_ rounds: Rounds) -> Contender {
     let measured = rounds.contender(
-      "NATS JetStream, 20 publishers, synced every 2 minutes", figure: "stream")
+      "NATS JetStream, 32 publishers, synced every 2 minutes", figure: "stream")
     return Contender(
       name: measured.name,
       measuring: {
@@ -65,7 +65,7 @@ enum ClusterLoad {
   private static let labels = [
     "batch": "posts a commit", "median": "median", "post": "median from the post",
     "postMost": "99th percentile from the post", "unseen": "not seen",
-    "one": "longest of one client", "promoted": "of it until promoted", "accepted": "answered",
+    "one": "longest of one client", "promoted": "kill to promoted", "accepted": "answered",
     "refused": "refused", "lost": "lost",
   ]
 }

@@ -19,8 +19,7 @@ struct SocketsHandler: SocketHandler {
     case .opened(let id): open.append(id)
     case .closed(let id, _): open.removeAll { $0 == id }
     case .abandoned, .received, .text, .binary, .pong, .overflow, .drained, .starved, .crowded,
-      .woke,
-      .announced, .cut:
+      .woke, .announced, .cut, .passed:
       break
     }
     answer(event, hub)
@@ -41,7 +40,7 @@ struct SocketsHandler: SocketHandler {
     case .upgrade(let id, _): hub.accept(id, headers: [("X-Shop", "7")])
     case .text(let id, let bytes): hub.send(text: bytes, to: id)
     case .opened, .abandoned, .received, .binary, .pong, .overflow, .drained, .closed, .starved,
-      .crowded, .woke, .announced, .cut:
+      .crowded, .woke, .announced, .cut, .passed:
       break
     }
   }

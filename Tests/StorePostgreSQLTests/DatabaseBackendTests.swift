@@ -123,6 +123,18 @@ struct DatabaseBackendTests {
             {"Range": "bytes=2-5"})[1])
         print(ask(first + "/healthz/session")[0], ask(second + "/healthz/session")[0],
             ask(second + "/healthz")[0], ask(first + "/session")[0], ask(second + "/session")[0])
+        # What the second node passes on: a session of MCP, the stream of a phone, a refusal.
+        mcp = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": {"protocolVersion": "2025-11-25"}}).encode()
+        del auth["Authorization"]
+        request = urllib.request.Request(second + "/mcp", hello, mcp)
+        with urllib.request.urlopen(request, timeout=20) as response:
+            mcp["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+        tools = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).encode()
+        print(*[len(json.loads(ask(node + "/mcp", tools, mcp)[1])["result"]["tools"]) > 3
+            for node in (first, second)], ask(second + "/mcp/tools")[0],
+            ask(second + "/relay/lease", b"{}")[0])
     else:
         print(until(second, 200), ask(second + "/session")[0], post(second, "after")[0])
     """
@@ -140,6 +152,7 @@ struct DatabaseBackendTests {
     for name in ["a", "b"] {
       var configuration = BackendConfiguration(dataDirectory: scratch(name))
       (configuration.databaseURL, configuration.nodeName) = (database.url, name)
+      configuration.nodeAddress = "127.0.0.1:0"
       if name == "b" {
         let missing = Backend(configuration)
         await #expect(throws: BackendError.self, "other secrets") { try await missing.start() }
@@ -156,7 +169,9 @@ struct DatabaseBackendTests {
     }
     let both = try await run("both")
     let posts = (0..<5).map { "201 text \($0)\n" }.joined()
-    #expect(both.hasPrefix("101\n" + posts + "200 True b'F89a'\n200 503 200 426 503"), "\(both)")
+    #expect(
+      both.hasPrefix("101\n" + posts + "200 True b'F89a'\n200 503 200 426 426\nTrue True 200 401"),
+      "\(both)")
     let nodes = try BackendNode.all(of: database.url)
     #expect(nodes.map(\.name) == ["a", "b"])
     #expect(nodes.map(\.state) == [.alive, .alive])

@@ -107,12 +107,13 @@ public actor Backend {
 
   private func begin() async throws(BackendError) -> BoundAddress {
     let port = try takePort()
+    let nodes = port.nodes(of: configuration.sockets)
     let address = BoundAddress(
       host: configuration.host, addresses: port.addresses, port: port.number,
-      isSecure: configuration.certificate != nil)
+      isSecure: configuration.certificate != nil, nodes: nodes?.description)
     var setup = BackendSetup(
       configuration: configuration, log: log, stores: stores, pushes: pushes)
-    try await openDatabase(for: &setup, nodes: port.nodes(of: configuration.sockets))
+    try await openDatabase(for: &setup, nodes: nodes)
     let services = try await setup.open()
     do throws(BackendError) {
       // A move may have ended before the files were locked.

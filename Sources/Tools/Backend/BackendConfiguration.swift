@@ -161,14 +161,20 @@ public struct BoundAddress: Sendable, Hashable {
   /// A human-readable description of the addresses on which the backend listens; `nil` for a single
   /// address.
   public var reach: String?
+  /// The address and port for requests that other nodes pass on; `nil` for none.
+  public var nodes: String?
 
   /// Creates the address of a backend.
   ///
   /// - Parameters:
   ///   - host: The host from the configuration, which is an address in any form or a name.
   ///   - addresses: The addresses to which the sockets are bound.
-  init(host: String, addresses: [NetworkAddress], port: UInt16, isSecure: Bool) {
+  ///   - nodes: The address for other nodes.
+  init(
+    host: String, addresses: [NetworkAddress], port: UInt16, isSecure: Bool, nodes: String? = nil
+  ) {
     self.host = host
+    self.nodes = nodes
     self.port = port
     let scheme = isSecure ? "https" : "http"
     func url(_ host: String) -> String {

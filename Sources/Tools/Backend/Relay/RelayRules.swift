@@ -1,6 +1,7 @@
 import HoldfastCore
 import HoldfastWire
 import HoldfastServerCore
+import HoldfastStorage
 
 /// The rules of the relay, of the assistants' endpoints and of their sign-in.
 ///

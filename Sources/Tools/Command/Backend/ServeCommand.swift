@@ -242,6 +242,7 @@ enum ServeCommand {
         $0.entry("url", address.url)
         $0.entry("listensOn", address.listensOn)
         $0.entry("mcp", mcp)
+        if let nodes = address.nodes { $0.entry("clusterListens", nodes) }
         $0.entry("session", address.session)
         $0.entry("sessionKeyFile", configuration.sessionKeyPath)
       }
@@ -265,6 +266,7 @@ enum ServeCommand {
     console.line("  session \(address.session), key in \(configuration.sessionKeyPath)")
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
+    if let nodes = address.nodes { console.line("  nodes   \(nodes), for the other nodes") }
     console.line("  health  \(address.url)/health, what was synced, in a browser")
     console.line("  token   holdfast token --user ann --shops bakery\(option)")
     console.line("  end     Ctrl-C, again to end immediately")
